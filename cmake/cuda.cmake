@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds the CUDA toolkit. L3_HAVE_CUDA says whether the cuda executor is built; l3_cuda_options carries its flags.
+set(L3_HAVE_CUDA OFF)
+if(NOT L3_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_ARCHITECTURES ${L3_CUDA_ARCHITECTURES})
+    enable_language(CUDA)
+    set(L3_HAVE_CUDA ON)
+  elseif(L3_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "L3_CUDA=ON, but no CUDA compiler was found")
+  endif()
+endif()
+message(STATUS "cuda executor: ${L3_HAVE_CUDA}")
+if(L3_HAVE_CUDA)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+  add_library(l3_cuda_options INTERFACE)
+  # CMake 3.25 silently ignores CUDA_STANDARD 20: say it here, and assert it in gpu/cuda.
+  target_compile_options(l3_cuda_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false -lineinfo --threads=1 -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+  target_include_directories(l3_cuda_options INTERFACE ${PROJECT_SOURCE_DIR})
+endif()

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Options that every target of ours links: l3_options.
+add_library(l3_options INTERFACE)
+target_compile_features(l3_options INTERFACE cxx_std_20)
+set(CMAKE_CXX_EXTENSIONS OFF)
+target_include_directories(l3_options INTERFACE ${PROJECT_SOURCE_DIR})
+set(l3_host_flags
+    -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wpedantic
+    -ffp-contract=off -fstack-protector-strong)
+target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host_flags}>")
+target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+find_package(Threads REQUIRED)
+target_link_libraries(l3_options INTERFACE Threads::Threads)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+# -O3 for the kernels; assertions stay on in every build type: they cost nothing per sample.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS")
+if(L3_SANITIZE)
+  add_compile_options(-fsanitize=${L3_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${L3_SANITIZE})
+else()
+  target_compile_definitions(l3_options INTERFACE $<$<CONFIG:RelWithDebInfo>:_FORTIFY_SOURCE=2>)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+# One nvcc at a time: each may need gigabytes.
+set_property(GLOBAL PROPERTY JOB_POOLS cuda=1)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be set about a daemon, gathered from the rooms.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "gpu/settings.hpp"
+#include "transport/input/settings.hpp"
+#include "transport/output/settings.hpp"
+
+namespace l3 {
+
+struct run_settings {
+  std::uint32_t number = 1;
+  std::uint32_t node = 0;
+  std::string ledger = "koto-l3d-ledger.json";  ///< written at the end; empty: none
+  std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(10);
+};
+
+struct monitor_settings {
+  std::string bind = "127.0.0.1";  ///< address; empty: no HTTP
+  std::uint16_t port = 9420;
+};
+
+struct log_settings {
+  std::string level = "info";  ///< trace, debug, info, warn, error
+};
+
+struct daemon_settings {
+  run_settings run;
+  building_settings building;
+  udp_settings udp;
+  tcp_settings tcp;
+  frame_settings frames;
+  compute_settings compute;
+  outbox_settings outbox;
+  forward_settings forward;
+  monitor_settings monitor;
+  log_settings log;
+};
+
+}  // namespace l3

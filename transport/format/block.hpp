@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What leaves level 3: output blocks, packed events, the messages of the output line, the head of a store file
+// (docs/formats.md, sections 6 to 9). Structs as they lie in the stream; usable in device code.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace l3 {
+
+enum class codec_id : std::uint8_t {
+  koto = 1,  ///< docs/formats.md, section 5
+};
+
+struct block_header {
+  std::array<char, 4> magic{'K', 'L', '3', 'B'};
+  std::uint8_t version = 1;
+  codec_id codec = codec_id::koto;
+  std::uint16_t reserved0 = 0;
+  std::uint32_t payload_bytes = 0;
+  std::uint32_t events = 0;
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0;
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t sealed_at = 0;  ///< ns since 1970-01-01 UTC
+  std::uint64_t reserved1 = 0;
+  std::uint32_t payload_crc = 0;
+  std::uint32_t header_crc = 0;  ///< of the 60 bytes before it
+};
+static_assert(sizeof(block_header) == 64);
+inline constexpr std::uint32_t max_block_payload = 1U << 30;
+
+enum event_flag : std::uint16_t {
+  event_incomplete = 1,  ///< a crate of the readout is missing
+  event_damaged = 2,     ///< a fragment or a board is stored raw because it could not be decoded
+  event_opaque = 4,      ///< a board compressed its samples itself
+};
+
+struct packed_event {  // followed by the fragment table, the board table, the summary, the data
+  std::uint32_t bytes = 0;  ///< header and padding included
+  std::uint32_t spill = 0;
+  std::uint32_t number = 0;
+  std::uint16_t flags = 0;
+  std::uint16_t fragments = 0;
+  std::uint32_t boards = 0;
+  std::uint32_t reference_time = 0;
+  std::uint32_t summary_bytes = 0;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(packed_event) == 32);
+
+enum class fragment_form : std::uint8_t { boards = 0, raw = 1 };
+
+struct packed_fragment {
+  std::uint8_t crate = 0;  ///< place in the readout list
+  fragment_form form = fragment_form::boards;
+  std::uint16_t boards = 0;
+  std::uint32_t bytes = 0;  ///< of the original
+};
+static_assert(sizeof(packed_fragment) == 8);
+
+enum board_form : std::uint8_t {
+  board_256_samples = 1,
+  board_header_stored = 2,
+  board_footer_stored = 4,
+  board_raw = 8,
+};
+
+struct packed_board {
+  std::uint8_t slot = 0;
+  std::uint8_t form = 0;
+  std::uint16_t bytes = 0;  ///< of its data
+};
+static_assert(sizeof(packed_board) == 4);
+
+enum class line_message : std::uint8_t {
+  hello = 1,
+  welcome = 2,
+  block = 3,
+  acknowledgement = 4,
+  refusal = 5,
+  heartbeat = 6,
+  goodbye = 7,
+};
+
+struct line_header {
+  std::array<char, 4> magic{'K', 'L', '3', 'L'};
+  std::uint8_t version = 1;
+  line_message type = line_message::hello;
+  std::uint16_t reserved = 0;
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0;
+  std::uint32_t credit = 0;
+  std::uint32_t header_crc = 0;  ///< of the 28 bytes before it
+};
+static_assert(sizeof(line_header) == 32);
+
+struct line_hello_body {
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+};
+static_assert(sizeof(line_hello_body) == 8);
+
+struct store_file_header {
+  std::array<char, 4> magic{'K', 'L', '3', 'S'};
+  std::uint8_t version = 1;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint64_t number = 0;
+};
+static_assert(sizeof(store_file_header) == 16);
+
+}  // namespace l3
