@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the shape of the source tree: the include arrows of docs/architecture.md, no host library in device files, a README
+in every room, a licence line in every source. `--self-test` shows that each check can fail."""
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOMS = ["daemon", "transport", "gpu", "selection", "config", "tools", "tests", "deploy"]
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
+HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
+
+
+def allowed(source: str, included: str) -> bool:
+    """May `source` include `included`? Both are paths from the root."""
+    room, target = source.split("/")[0], included.split("/")[0]
+    if room == target:
+        return True
+    leaf = included.startswith("transport/format/")
+    return {
+        "daemon": target != "tools" and target != "tests",
+        "tools": target in ("transport", "gpu", "selection", "config"),
+        "selection": target == "gpu" or leaf or included == "transport/input/batch.hpp" or included == "gpu/settings.hpp",
+        "gpu": leaf or included == "transport/input/batch.hpp",
+        "config": included.endswith("/settings.hpp") or leaf,
+        "transport": False,
+        "tests": True,
+    }.get(room, False)
+
+
+def includes(path: pathlib.Path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        m = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+        if m:
+            yield number, m.group(1), m.group(2)
+
+
+def device_files(root: pathlib.Path, sources):
+    """Sources compiled for a device, and every header of ours that they reach."""
+    seen, todo = set(), [s for s in sources if s.suffix in (".cu", ".cuh") and "tests" not in s.parts]
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        todo += [root / name for _, mark, name in includes(path) if mark == '"' and (root / name).exists()]
+    return seen
+
+
+def check(root: pathlib.Path) -> list[str]:
+    problems = []
+    sources = [p for room in ROOMS for p in sorted((root / room).rglob("*")) if p.suffix in SOURCES]
+    for path in sources:
+        name = path.relative_to(root).as_posix()
+        if "SPDX-License-Identifier: Apache-2.0" not in path.read_text()[:200]:
+            problems.append(f"{name}:1: no licence line")
+        for number, mark, included in includes(path):
+            if mark == '"' and not (root / included).exists():
+                problems.append(f"{name}:{number}: \"{included}\" is not a path from the root")
+            elif mark == '"' and not allowed(name, included):
+                problems.append(f"{name}:{number}: {name.split('/')[0]} may not include {included}")
+    for path in sorted(device_files(root, sources)):
+        for number, mark, included in includes(path):
+            if mark == "<" and HOST_LIBRARIES.match(included):
+                problems.append(f"{path.relative_to(root).as_posix()}:{number}: host library <{included}> in a device file")
+    for room in ROOMS:
+        readme = root / room / "README.md"
+        if not readme.exists():
+            problems.append(f"{room}/README.md: missing")
+        elif len(readme.read_text().splitlines()) > 60:
+            problems.append(f"{room}/README.md: longer than a screen (60 lines)")
+    return problems
+
+
+def self_test() -> list[str]:
+    """Builds a small bad tree and expects each problem to be found."""
+    licence = "// SPDX-License-Identifier: Apache-2.0\n"
+    bad = {
+        "transport/a.hpp": licence + '#include "gpu/b.hpp"\n',
+        "gpu/b.hpp": licence + "#include <boost/asio.hpp>\n",
+        "gpu/k.cu": licence + '#include "gpu/b.hpp"\n',
+        "gpu/n.cpp": "int x;\n",
+        "tools/t.cpp": licence + '#include "daemon/d.hpp"\n#include "nowhere.hpp"\n',
+        "daemon/d.hpp": licence,
+    }
+    expected = ["transport/a.hpp:2: transport may not", "gpu/b.hpp:2: host library", "gpu/n.cpp:1: no licence",
+                "tools/t.cpp:2: tools may not", "tools/t.cpp:3:", "config/README.md: missing", "deploy/README.md: longer"]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in bad.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        (root / "deploy").mkdir()
+        (root / "deploy/README.md").write_text("line\n" * 100)
+        found = check(root)
+    return [f"not found: {e}" for e in expected if not any(f.startswith(e) for f in found)]
+
+
+if __name__ == "__main__":
+    found = self_test() if sys.argv[1] == "--self-test" else check(pathlib.Path(sys.argv[1]))
+    print("\n".join(found) or "ok")
+    sys.exit(1 if found else 0)
