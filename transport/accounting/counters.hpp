@@ -59,6 +59,7 @@ enum class malformed : std::uint8_t {
 /// Why an admitted event was given up.
 enum class shed : std::uint8_t {
   no_frame,  ///< every frame was busy
+  engine,    ///< the kernels of its frame failed
   outbox_full,
   drain,     ///< the daemon had to stop before the receiver took it
   count_
