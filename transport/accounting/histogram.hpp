@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// A histogram of latencies in a fixed amount of memory: 32 equal buckets for each doubling from 1
+// µs to 137 s, so that a quantile is right to about 3 %. One thread adds, any thread reads; a
+// reader sees each bucket as it is at that moment.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/accounting/counters.hpp"
+
+namespace l3 {
+
+class latency_histogram {
+public:
+  /// Times below 1.024 µs or above 137 s count in the first and the last bucket.
+  void add(std::uint64_t nanoseconds, std::uint64_t times = 1) {
+    buckets_[bucket_of(nanoseconds)].add(times);
+    sum_.add(nanoseconds * times);
+    count_.add(times);
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; } ///< ns
+
+  /// The time, in ns, that a fraction q of all entries does not exceed (the middle of its bucket);
+  /// 0 if there are none.
+  [[nodiscard]] std::uint64_t quantile(double q) const {
+    std::uint64_t all = 0;
+    for (const auto& b : buckets_) all += b;
+    if (all == 0) return 0;
+    const auto wanted = std::clamp(static_cast<std::uint64_t>(q * static_cast<double>(all) + 0.5),
+                                   std::uint64_t{1}, all);
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      seen += buckets_[i];
+      if (seen >= wanted) return middle_of(i);
+    }
+    return middle_of(buckets_.size() - 1); // entries came in between the two passes
+  }
+
+  /// Entries in buckets that end at or below this time: what a cumulative exposition needs.
+  [[nodiscard]] std::uint64_t count_up_to(std::uint64_t nanoseconds) const {
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < buckets_.size() && start_of(i + 1) <= nanoseconds; ++i) {
+      seen += buckets_[i];
+    }
+    return seen;
+  }
+
+private:
+  static constexpr int first_octave = 10; // 1.024 µs
+  static constexpr int octaves = 27;      // up to 2^37 ns, 137 s
+  static constexpr int fraction_bits = 5;
+  static constexpr std::uint64_t per_octave = 1U << fraction_bits;
+
+  static std::size_t bucket_of(std::uint64_t v) {
+    v = std::clamp(v, std::uint64_t{1} << first_octave,
+                   (std::uint64_t{1} << (first_octave + octaves)) - 1);
+    const int octave = std::bit_width(v) - 1;
+    const std::uint64_t fraction = (v >> (octave - fraction_bits)) & (per_octave - 1);
+    return static_cast<std::size_t>(octave - first_octave) * per_octave + fraction;
+  }
+  static std::uint64_t start_of(std::size_t bucket) {
+    const std::size_t octave = bucket / per_octave + first_octave;
+    return (per_octave + bucket % per_octave) << (octave - fraction_bits);
+  }
+  static std::uint64_t middle_of(std::size_t bucket) {
+    return (start_of(bucket) + start_of(bucket + 1)) / 2;
+  }
+
+  std::array<counter, octaves * per_octave> buckets_;
+  counter sum_;
+  counter count_;
+};
+
+} // namespace l3

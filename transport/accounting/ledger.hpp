@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The account that a program gives at the end of a run (docs/formats.md, section 10): where every
+// datagram, fragment and event went. Daemon, replay client and receiver write the same form;
+// `koto-l3 verify` compares them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+
+namespace l3 {
+
+/// Counts by the name of a reason.
+using reason_counts = std::map<std::string, std::uint64_t, std::less<>>;
+
+struct fragment_account {
+  std::uint64_t seen = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t incomplete = 0;
+  reason_counts malformed;
+  std::uint64_t late = 0;
+  std::uint64_t duplicate = 0;
+
+  friend bool operator==(const fragment_account&, const fragment_account&) = default;
+};
+
+struct event_account {
+  std::uint64_t admitted = 0;
+  std::uint64_t forwarded = 0;
+  std::uint64_t rejected = 0;
+  reason_counts shed;
+  std::uint64_t in_flight = 0;
+
+  friend bool operator==(const event_account&, const event_account&) = default;
+};
+
+struct datagram_account {
+  std::uint64_t received = 0;
+  std::uint64_t data = 0;
+  std::uint64_t trailers = 0;
+  std::uint64_t end_of_spill = 0;
+  std::uint64_t duplicate = 0;
+  std::uint64_t late = 0;
+  std::uint64_t kernel_drops = 0;
+  reason_counts malformed;
+
+  friend bool operator==(const datagram_account&, const datagram_account&) = default;
+};
+
+struct byte_account {
+  std::uint64_t in = 0;
+  std::uint64_t out = 0;
+
+  friend bool operator==(const byte_account&, const byte_account&) = default;
+};
+
+struct spill_account {
+  std::uint32_t spill = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t incomplete = 0;
+  std::optional<std::uint64_t> expected; ///< as the senders said at the end of the spill
+
+  friend bool operator==(const spill_account&, const spill_account&) = default;
+};
+
+struct ledger {
+  std::string program; ///< koto-l3d, replay or receive
+  std::uint32_t run = 0;
+  std::vector<std::uint64_t> sessions; ///< one in a daemon's, none in a replay client's
+  bool clean = false;                  ///< the program ended by itself, with nothing under way
+  fragment_account fragments;
+  event_account events;
+  datagram_account datagrams;
+  byte_account bytes;
+  std::vector<spill_account> spills;
+
+  friend bool operator==(const ledger&, const ledger&) = default;
+
+  /// Both conservation sums hold.
+  [[nodiscard]] bool balanced() const;
+};
+
+[[nodiscard]] std::uint64_t sum_of(const reason_counts& counts);
+
+/// Every reason of the enum, zeros included: a reader sees the whole closed list.
+template <class Reason>
+[[nodiscard]] reason_counts counts_of(const reason_counters<Reason>& counters) {
+  reason_counts counts;
+  for (std::size_t i = 0; i < reasons<Reason>; ++i) {
+    const auto r = static_cast<Reason>(i);
+    counts.emplace(name_of(r), counters[r]);
+  }
+  return counts;
+}
+
+// The sections of a ledger out of the counters. `events.in_flight` is the caller's to count by
+// itself: were it made from the others, the sum would hold whatever happened.
+void add_link(ledger& to, const link_counters& link); ///< for each link once
+void set_building(ledger& to, const building_counters& building);
+void set_outcomes(ledger& to, const outcome_counters& outcomes);
+
+[[nodiscard]] std::string to_json(const ledger& l);
+/// Throws std::runtime_error with what is wrong. `balanced` is not read: it is computed from the
+/// figures.
+[[nodiscard]] ledger ledger_from_json(std::string_view text);
+
+/// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.
+void write_ledger(const std::filesystem::path& path, const ledger& l);
+/// Throws std::runtime_error that names the file.
+[[nodiscard]] ledger read_ledger(const std::filesystem::path& path);
+
+} // namespace l3
