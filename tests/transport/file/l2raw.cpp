@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files come back as they were written; every cut and every flipped bit is found, with its place.
+#include "transport/file/l2raw.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+readout two_crates() {
+  return {{{0, 2, board_kind::sampling_125_mhz}, {1, 3, board_kind::sampling_500_mhz}}};
+}
+
+class l2raw : public testing::Test {
+protected:
+  l2raw()
+      : file_(std::filesystem::path(testing::TempDir()) / ("l2raw-" + std::to_string(::getpid()))) {
+  }
+  ~l2raw() override { std::filesystem::remove(file_); }
+
+  void write() {
+    l2raw_writer w(file_, 12, two_crates());
+    w.begin_of_spill(511, 2s);
+    const std::vector<std::byte> a(10, std::byte{1});
+    const std::vector<std::byte> b(3000000, std::byte{2}); // longer than any buffer
+    w.event(1, 5ns, std::vector<crate_fragment>{{0, a}, {1, a}});
+    w.event(2, 6ns, std::vector<crate_fragment>{{1, std::span(b).first(l2::max_fragment_bytes)}});
+    w.end_of_spill(4s);
+    w.close();
+  }
+
+  std::vector<char> contents() {
+    std::ifstream in(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void replace(const std::vector<char>& bytes) {
+    std::ofstream(file_, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  std::filesystem::path file_;
+};
+
+std::vector<std::uint64_t> record_offsets(l2raw_reader& r) {
+  std::vector<std::uint64_t> at{0, r.position()};
+  while (r.next()) at.push_back(r.position());
+  return at;
+}
+
+TEST_F(l2raw, comes_back_as_written) {
+  write();
+  l2raw_reader r(file_);
+  for (int pass = 0; pass < 2; ++pass, r.rewind()) {
+    EXPECT_EQ(r.run(), 12U);
+    EXPECT_EQ(r.crates(), two_crates());
+    auto record = r.next();
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->header.type, record_type::begin_of_spill);
+    EXPECT_EQ(record->header.spill, 511U);
+    EXPECT_EQ(load<begin_of_spill_body>(record->body.data()).beam_on, 2000000000U);
+    event_view event;
+    record = r.next();
+    ASSERT_TRUE(record);
+    ASSERT_EQ(parse_event(record->body, r.crates(), event), std::nullopt);
+    EXPECT_EQ(event.number, 1U);
+    EXPECT_EQ(event.since_spill, 5U);
+    ASSERT_EQ(event.fragments.size(), 2U);
+    EXPECT_EQ(event.fragments[1].bytes.size(), 10U);
+    EXPECT_EQ(event.fragments[1].bytes[9], std::byte{1});
+    record = r.next();
+    ASSERT_TRUE(record);
+    ASSERT_EQ(parse_event(record->body, r.crates(), event), std::nullopt);
+    ASSERT_EQ(event.fragments.size(), 1U);
+    EXPECT_EQ(event.fragments[0].bytes.size(), l2::max_fragment_bytes);
+    record = r.next();
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->header.type, record_type::end_of_spill);
+    EXPECT_EQ(record->header.sequence, 5U);
+    EXPECT_EQ(load<end_of_spill_body>(record->body.data()).events, 2U);
+    EXPECT_FALSE(r.next());
+    EXPECT_FALSE(r.damage());
+    EXPECT_EQ(r.position(), r.size());
+  }
+}
+
+TEST_F(l2raw, cut_anywhere_is_damage_at_the_record_that_is_cut) {
+  write();
+  const auto all = contents();
+  std::vector<std::uint64_t> borders;
+  {
+    l2raw_reader r(file_);
+    borders = record_offsets(r);
+  }
+  for (std::size_t border = 0; border + 1 < borders.size(); ++border) {
+    for (const auto cut : {borders[border], borders[border] + 1, borders[border] + 31,
+                           borders[border] + 33, borders[border + 1] - 1}) {
+      replace({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(cut)});
+      l2raw_reader r(file_);
+      std::size_t records = 0;
+      while (r.next()) ++records;
+      const bool whole = cut == borders[border] && border > 0;
+      EXPECT_EQ(r.damage().has_value(), !whole) << cut;
+      if (!whole) {
+        EXPECT_EQ(r.damage()->offset, borders[border]);
+        EXPECT_EQ(r.damage()->reason, refused::stream_length);
+      }
+      EXPECT_EQ(records, border == 0 ? 0 : border - 1);
+    }
+  }
+}
+
+TEST_F(l2raw, every_flipped_bit_is_damage) {
+  write();
+  const auto all = contents();
+  std::vector<std::uint64_t> borders;
+  {
+    l2raw_reader r(file_);
+    borders = record_offsets(r);
+  }
+  for (std::size_t border = 0; border + 1 < borders.size(); ++border) {
+    for (std::size_t byte = borders[border];
+         byte < borders[border + 1] && byte < borders[border] + 80; ++byte) {
+      auto bad = all;
+      bad[byte] = static_cast<char>(bad[byte] ^ (1 << (byte % 8)));
+      replace(bad);
+      l2raw_reader r(file_);
+      while (r.next()) {
+      }
+      ASSERT_TRUE(r.damage()) << byte;
+      EXPECT_EQ(r.damage()->offset, borders[border]) << byte;
+      r.rewind();
+      while (r.next()) {
+      }
+      ASSERT_TRUE(r.damage()) << byte << " after rewind";
+    }
+  }
+}
+
+TEST_F(l2raw, a_missing_record_is_a_gap_in_the_sequence) {
+  write();
+  auto all = contents();
+  std::vector<std::uint64_t> borders;
+  {
+    l2raw_reader r(file_);
+    borders = record_offsets(r);
+  }
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(borders[2]),
+            all.begin() + static_cast<std::ptrdiff_t>(borders[3]));
+  replace(all);
+  l2raw_reader r(file_);
+  EXPECT_TRUE(r.next());
+  EXPECT_FALSE(r.next());
+  ASSERT_TRUE(r.damage());
+  EXPECT_EQ(r.damage()->reason, refused::stream_sequence);
+  EXPECT_EQ(r.damage()->text(), "offset " + std::to_string(borders[2]) + ": stream_sequence");
+}
+
+TEST_F(l2raw, a_file_that_does_not_begin_with_a_hello_has_no_records) {
+  write();
+  auto all = contents();
+  std::uint64_t first = 0;
+  {
+    l2raw_reader r(file_);
+    first = r.position();
+  }
+  replace({all.begin() + static_cast<std::ptrdiff_t>(first), all.end()});
+  l2raw_reader r(file_);
+  EXPECT_TRUE(r.damage());
+  r.rewind();
+  EXPECT_FALSE(r.next());
+  EXPECT_TRUE(r.damage());
+}
+
+TEST_F(l2raw, files_that_cannot_be_opened_are_exceptions_that_name_them) {
+  const std::filesystem::path nowhere = "/nonexistent/file.l2raw";
+  try {
+    l2raw_reader r(nowhere);
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find(nowhere), std::string::npos);
+  }
+  EXPECT_THROW(l2raw_writer(nowhere, 1, two_crates()), std::runtime_error);
+  EXPECT_THROW(l2raw_reader(std::filesystem::temp_directory_path()), std::runtime_error);
+}
+
+TEST_F(l2raw, a_full_disk_is_one_exception) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  l2raw_writer w("/dev/full", 1, two_crates());
+  w.begin_of_spill(1, 1s);
+  try {
+    w.close();
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "cannot write /dev/full: No space left on device");
+  }
+}
+
+} // namespace
+} // namespace l3

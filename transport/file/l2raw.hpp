@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// .l2raw files: level-2 data as a sequence of records (docs/formats.md, section 4). The writer
+// makes a file that starts with a hello and whose records count without gaps; the reader maps a
+// file and hands out its records one by one, each checked. What the surroundings refuse (no such
+// file, disk full) is an exception with a text that names the file; what is wrong inside a file is
+// a value that says where and what.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/file/record_parser.hpp"
+
+namespace l3 {
+
+/// Writes a file, through a buffer. Not thread-safe. Every function throws std::runtime_error when
+/// the file cannot be written; after that only the destructor may be called.
+class l2raw_writer {
+public:
+  /// Creates or truncates the file and writes the hello.
+  l2raw_writer(const std::filesystem::path& file, std::uint32_t run, readout crates);
+  ~l2raw_writer();
+  l2raw_writer(const l2raw_writer&) = delete;
+  l2raw_writer& operator=(const l2raw_writer&) = delete;
+
+  void begin_of_spill(std::uint32_t spill, std::chrono::nanoseconds beam_on);
+  /// An event of the spill that was begun last.
+  void event(std::uint32_t number, std::chrono::nanoseconds since_spill,
+             std::span<const crate_fragment> fragments);
+  /// Ends the spill that was begun last; the number of its events is counted here.
+  void end_of_spill(std::chrono::nanoseconds cycle);
+
+  /// Writes out what is buffered and closes the file. A destructor does the same, but cannot tell
+  /// of a failure.
+  void close();
+
+  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_; }
+
+private:
+  void record(record_type type, std::uint32_t spill, std::span<const std::byte> body);
+  void append(std::span<const std::byte> bytes);
+  void flush();
+
+  std::filesystem::path file_;
+  readout crates_;
+  int descriptor_ = -1;
+  std::vector<std::byte> buffer_;
+  std::vector<std::byte> table_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t spill_ = 0;
+  std::uint32_t spill_events_ = 0;
+};
+
+/// A record in a mapped file; the body lives as long as the reader.
+struct record_view {
+  record_header header;
+  std::span<const std::byte> body;
+};
+
+/// Where and why a file cannot be read further.
+struct file_damage {
+  std::uint64_t offset = 0; ///< of the record
+  refused reason = refused::stream_magic;
+
+  [[nodiscard]] std::string text() const; ///< "offset 4096: stream_checksum"
+};
+
+/// Reads a file that does not change meanwhile. Not thread-safe.
+class l2raw_reader {
+public:
+  /// Throws std::runtime_error if the file cannot be opened. A file without a good hello has
+  /// damage(), and no records.
+  explicit l2raw_reader(const std::filesystem::path& file);
+  ~l2raw_reader();
+  l2raw_reader(const l2raw_reader&) = delete;
+  l2raw_reader& operator=(const l2raw_reader&) = delete;
+
+  [[nodiscard]] std::uint32_t run() const { return hello_.run; }
+  [[nodiscard]] const readout& crates() const { return hello_.crates; }
+
+  /// The next record after the hello, its checksums and sequence number checked. Nothing: the end
+  /// was reached, or damage().
+  [[nodiscard]] std::optional<record_view> next();
+  /// Before the first record after the hello again.
+  void rewind();
+
+  [[nodiscard]] const std::optional<file_damage>& damage() const { return damage_; }
+  [[nodiscard]] std::uint64_t position() const { return position_; }
+  [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
+
+private:
+  std::optional<record_view> read();
+
+  std::span<const std::byte> bytes_;
+  hello hello_;
+  std::optional<file_damage> damage_;
+  std::uint64_t position_ = 0;
+  std::uint64_t first_ = 0;    // offset of the first record after the hello; 0: no good hello
+  std::uint64_t sequence_ = 0; // of the record read last
+};
+
+} // namespace l3

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and making records of the record stream (docs/formats.md, section 4), wherever they come
+// from: a file or a connection. What is wrong with a record is a value (`refused`); a function that
+// returns std::optional<refused> returns nothing when all is well. Nothing here owns the bytes it
+// looks at.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/readout.hpp"
+#include "transport/format/record.hpp"
+
+namespace l3 {
+
+/// A fragment and the place of its crate in the readout list.
+struct crate_fragment {
+  std::uint16_t crate = 0;
+  std::span<const std::byte> bytes;
+};
+
+/// The body of an event record, taken apart. Reuse one for many events: it then allocates nothing.
+struct event_view {
+  std::uint32_t number = 0;
+  std::uint64_t since_spill = 0; ///< ns
+  std::vector<crate_fragment> fragments;
+};
+
+/// The body of a hello record.
+struct hello {
+  std::uint32_t run = 0;
+  readout crates;
+};
+
+/// Everything about a header that can be told without its body: magic, version, checksum, type, a
+/// length that fits the type.
+[[nodiscard]] std::optional<refused> check_header(const record_header& header);
+
+/// Length and checksum of the body.
+[[nodiscard]] std::optional<refused> check_body(const record_header& header,
+                                                std::span<const std::byte> body);
+
+[[nodiscard]] std::optional<refused> parse_hello(std::span<const std::byte> body, hello& out);
+
+/// Checks the fragment table: places within `crates` and each at most once, no fragment longer than
+/// the longest possible, lengths that add up to the body. An event may lack fragments; what is in
+/// them is not looked at.
+[[nodiscard]] std::optional<refused> parse_event(std::span<const std::byte> body,
+                                                 const readout& crates, event_view& out);
+
+/// The first body bytes of an event record, from which its size can be told: the head and the
+/// fragment table.
+[[nodiscard]] constexpr std::size_t event_table_bytes(std::size_t fragments) {
+  return sizeof(event_body) + fragments * sizeof(event_fragment);
+}
+
+/// The longest event record body that a readout can make.
+[[nodiscard]] std::size_t max_event_body(const readout& crates);
+
+/// A header with its own checksum filled in. `body_crc` is crc32c of the body.
+[[nodiscard]] record_header sealed_header(record_type type, std::uint32_t spill,
+                                          std::uint64_t sequence, std::uint32_t body_bytes,
+                                          std::uint32_t body_crc);
+
+/// The body of the hello that `parse_hello` reads.
+[[nodiscard]] std::vector<std::byte> hello_bytes(std::uint32_t run, const readout& crates);
+
+} // namespace l3
