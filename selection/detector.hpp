@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What hangs on which input: the crystals of the calorimeter with their places, and the veto
+// counters with their modules and ends. A detector is read from a description (deploy/detector.toml
+// is the one compiled in); the calorimeter is computed from a few rules, the vetoes are runs of
+// consecutive inputs. Whatever does not fit the readout, or claims an input twice, is refused with
+// its place in the description.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+/// An input of the readout, as the electronics name it.
+struct input_address {
+  std::uint8_t crate = 0;
+  std::uint8_t slot = 0;
+  std::uint8_t channel = 0;
+
+  friend auto operator<=>(const input_address&, const input_address&) = default;
+};
+
+[[nodiscard]] std::string to_string(input_address at); ///< "11/3/0"
+
+[[nodiscard]] constexpr int channels_of(board_kind kind) {
+  return kind == board_kind::sampling_125_mhz ? 16 : 4;
+}
+
+/// Lengths in mm, energies in MeV, times in ns; heights in ADC counts.
+struct crystal {
+  double x = 0;
+  double y = 0;
+  double size = 0;
+  double counts_per_mev = 0;  ///< height of a pulse
+  double accidental_rate = 0; ///< pulses per second while there is beam
+  input_address at;
+  bool dead = false;
+};
+
+/// Where a veto stands, for the simulator: a cylinder around the beam, or a wall across it.
+struct veto_shape {
+  enum class kind : std::uint8_t { none, barrel, wall } form = kind::none;
+  double inner = 0; ///< radius of a barrel; half the side of a wall's square hole
+  double outer = 0; ///< radius of a wall
+  double z_from = 0;
+  double z_to = 0;
+};
+
+struct veto {
+  std::string name;
+  std::uint32_t modules = 0;
+  std::uint32_t ends = 1; ///< inputs of a module
+  double threshold = 0;   ///< MeV, or photoelectrons in the beam
+  double window_from = 0;
+  double window_to = 0;
+  double counts_per_unit = 0; ///< height of a pulse of 1 MeV or 1 photoelectron
+  double unit_per_mev = 1;    ///< how much of its unit a photon of 1 MeV leaves
+  double accidental_rate = 0; ///< of each input
+  double length = 0;          ///< of a module that is read at both ends, along the beam
+  veto_shape shape;
+  std::vector<input_address> inputs; ///< that of end e of module m at m · ends + e
+  std::vector<bool> dead;            ///< by the same index
+};
+
+/// What the simulator needs to know of the electronics.
+struct signal_figures {
+  double noise_typical = 0; ///< rms, counts
+  double noise_min = 0;
+  double noise_max = 0;
+  double pedestal_min = 0;
+  double pedestal_max = 0;
+  double time_offset = 0;        ///< rms over the inputs
+  double pulse_time = 0;         ///< of a pulse at the trigger's time, since the first sample
+  double attenuation_length = 0; ///< of modules read at both ends
+  double light_speed = 0;        ///< in them, mm/ns
+  std::uint64_t seed = 0;        ///< of the constants that differ from input to input
+};
+
+/// What an input carries.
+struct element {
+  enum class kind : std::uint8_t { none, crystal, veto } what = kind::none;
+  std::uint16_t index = 0; ///< in crystals or in vetoes
+  std::uint16_t module = 0;
+  std::uint8_t end = 0;
+};
+
+/// Bits of the trigger word, header word 0 of the trigger board.
+enum trigger_bit : std::uint16_t {
+  trigger_two_clusters = 1 << 0,
+  trigger_four_clusters = 1 << 1,
+  trigger_five_clusters = 1 << 2,
+  trigger_six_clusters = 1 << 3,
+  trigger_minimum_bias = 1 << 4,
+  trigger_accidental = 1 << 5,
+  trigger_led = 1 << 8, ///< external triggers from here
+  trigger_laser = 1 << 9,
+  trigger_cosmic = 1 << 10,
+  trigger_clock = 1 << 11,
+  trigger_on_spill = 1 << 12,
+};
+
+class detector {
+public:
+  /// `place` says where in the description a part is claimed; every error starts with it. Throws
+  /// std::runtime_error.
+  explicit detector(readout crates);
+
+  void add_crystal(const crystal& c, std::string_view place);
+  /// Its inputs are those listed in v.
+  void add_veto(veto v, std::string_view place);
+  /// Marks what hangs on the input as dead: it is known, and gives no signal.
+  void kill(input_address at, std::string_view place);
+  void set_trigger_board(input_address board, std::string_view place);
+  void set_front(double z) { front_ = z; }
+  void set_signals(const signal_figures& s) { signals_ = s; }
+
+  [[nodiscard]] const readout& crates() const { return crates_; }
+  [[nodiscard]] const std::vector<crystal>& crystals() const { return crystals_; }
+  [[nodiscard]] const std::vector<veto>& vetoes() const { return vetoes_; }
+  [[nodiscard]] const signal_figures& signals() const { return signals_; }
+  [[nodiscard]] double front() const { return front_; } ///< z of the calorimeter's face
+  [[nodiscard]] input_address trigger_board() const {
+    return trigger_board_;
+  } ///< its channel means nothing
+
+  /// Inputs are numbered board by board in the order of the readout, 16 numbers to every board.
+  static constexpr std::uint32_t inputs_per_board = 16;
+  [[nodiscard]] std::uint32_t input_count() const { return crates_.boards() * inputs_per_board; }
+  [[nodiscard]] bool exists(input_address at) const;
+  [[nodiscard]] std::uint32_t number_of(input_address at) const; ///< of an input that exists
+  [[nodiscard]] const element& at(std::uint32_t input_number) const { return map_[input_number]; }
+  [[nodiscard]] std::string
+  name_of(const element& e) const; ///< "crystal 17", "CBAR module 3 end 1"
+
+  /// `count` inputs one after the other: channel by channel, slot by slot, crate by crate of one
+  /// kind. Throws if they end before.
+  [[nodiscard]] std::vector<input_address> run_of_inputs(input_address first, std::size_t count,
+                                                         std::string_view place) const;
+
+private:
+  void claim(input_address at, element e, std::string_view place);
+  const crate_readout* crate(std::uint8_t number) const;
+
+  readout crates_;
+  std::vector<std::uint32_t> first_board_; // of each crate of the readout
+  std::vector<crystal> crystals_;
+  std::vector<veto> vetoes_;
+  std::vector<element> map_;
+  signal_figures signals_;
+  input_address trigger_board_;
+  double front_ = 0;
+};
+
+/// The calorimeter's places, in the order of their inputs: small crystals tile by tile from the
+/// lower left, a tile being the 4 × 4 crystals of one board; then the large ones row by row.
+struct calorimeter_rules {
+  double small_size = 0;
+  int columns = 0;      ///< of small crystals across the square
+  int hole_columns = 0; ///< of them missing in the middle
+  int tile_columns = 0;
+  double large_size = 0;
+  double large_radius = 0; ///< centres of large crystals lie within
+};
+struct crystal_place {
+  double x = 0;
+  double y = 0;
+  double size = 0;
+};
+[[nodiscard]] std::vector<crystal_place> calorimeter_places(const calorimeter_rules& rules);
+
+/// Throw std::runtime_error: "FILE:LINE:COLUMN: what is wrong".
+[[nodiscard]] detector parse_detector(std::string_view toml, std::string_view name);
+[[nodiscard]] detector read_detector(const std::filesystem::path& file);
+/// The one compiled in.
+[[nodiscard]] detector default_detector();
+
+} // namespace l3

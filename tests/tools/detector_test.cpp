@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "selection/detector.hpp"
+
+namespace {
+
+using namespace l3;
+
+TEST(detector, default_has_the_crystals_of_koto) {
+  const auto d = default_detector();
+  const auto small = std::count_if(d.crystals().begin(), d.crystals().end(),
+                                   [](const crystal& c) { return c.size == 25; });
+  EXPECT_EQ(small, 2240);
+  EXPECT_EQ(static_cast<long>(d.crystals().size()) - small, 476);
+  for (const auto& c : d.crystals()) {
+    EXPECT_LE(c.at.crate, 10);
+    if (c.size == 25) {
+      EXPECT_LE(std::max(std::abs(c.x), std::abs(c.y)), 587.5);
+      EXPECT_GE(std::max(std::abs(c.x), std::abs(c.y)), 112.5);
+    } else {
+      EXPECT_GE(std::max(std::abs(c.x), std::abs(c.y)), 625);
+      EXPECT_LE(c.x * c.x + c.y * c.y, 918.0 * 918.0);
+    }
+  }
+}
+
+TEST(detector, every_crystal_stands_alone) {
+  const auto d = default_detector();
+  std::set<std::pair<double, double>> places;
+  for (const auto& c : d.crystals()) places.emplace(c.x, c.y);
+  EXPECT_EQ(places.size(), d.crystals().size());
+}
+
+TEST(detector, vetoes_stand_on_their_crates) {
+  const auto d = default_detector();
+  std::size_t slow = 0;
+  std::size_t fast = 0;
+  for (const auto& v : d.vetoes())
+    for (const auto at : v.inputs) {
+      EXPECT_GE(at.crate, 11) << v.name;
+      (at.crate < 15 ? slow : fast) += 1;
+    }
+  EXPECT_EQ(slow, 892U);
+  EXPECT_EQ(fast, 152U);
+}
+
+TEST(detector, map_and_parts_agree) {
+  const auto d = default_detector();
+  std::size_t known = 0;
+  for (std::uint32_t n = 0; n < d.input_count(); ++n)
+    known += d.at(n).what != element::kind::none ? 1 : 0;
+  EXPECT_EQ(known, 2716U + 892U + 152U);
+  for (std::size_t i = 0; i < d.crystals().size(); ++i) {
+    const auto& e = d.at(d.number_of(d.crystals()[i].at));
+    EXPECT_EQ(e.what, element::kind::crystal);
+    EXPECT_EQ(e.index, i);
+  }
+  const auto& cbar = d.vetoes()[2];
+  const auto& e = d.at(d.number_of(cbar.inputs[2 * 5 + 1]));
+  EXPECT_EQ(d.name_of(e), "CBAR module 5 end 1");
+}
+
+const char* const minimal = R"(dead = ["0/3/1"]
+[calorimeter]
+first = "0/3/0"
+front = 6148.0
+small_size = 25.0
+small_columns = 8
+small_hole_columns = 0
+small_tile_columns = 4
+small_counts_per_mev = 10.0
+large_size = 50.0
+large_radius = 120.0
+large_counts_per_mev = 8.0
+accidental_rate = 0.0
+hole_distance = 0.0
+hole_accidental_factor = 1.0
+[trigger]
+board = "14/15"
+[signals]
+noise_typical = 2.4
+noise_range = [1.0, 6.0]
+pedestal_range = [300.0, 900.0]
+time_offset = 5.0
+pulse_time = 204.0
+attenuation_length = 2700.0
+light_speed = 181.0
+seed = 1
+[[veto]]
+name = "A"
+modules = 4
+ends = 2
+first = "14/3/0"
+threshold = 1.0
+window = [-15.0, 40.0]
+counts_per_unit = 30.0
+[[veto]]
+name = "B"
+modules = 2
+first = "15/18/0"
+threshold = 1.0
+window = [-15.0, 40.0]
+counts_per_unit = 30.0
+)";
+
+// What a description says after one edit of a minimal good one.
+std::string refusal(const std::string& from, const std::string& to) {
+  std::string text = minimal;
+  const auto at = text.rfind(from);
+  EXPECT_NE(at, std::string::npos);
+  text.replace(at, from.size(), to);
+  try {
+    (void)parse_detector(text, "d.toml");
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(detector, errors_say_where_and_what) {
+  EXPECT_EQ(refusal("\"A\"", "\"A\""), "");
+  EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"14/3/7\""),
+            "d.toml:38:9: input 14/3/7 of B module 0 already carries A module 3 end 1");
+  EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"11/15/0\""),
+            "d.toml:38:9: the readout has no input 11/15/0");
+  EXPECT_EQ(refusal("first = \"15/18/0\"", "first = \"17/18/3\""),
+            "d.toml:38:9: 2 inputs from 17/18/3 on do not fit: the last of their kind is 17/18/3");
+  EXPECT_EQ(refusal("first = \"14/3/0\"", "first = \"0/3/9\""),
+            "d.toml:31:9: input 0/3/9 of A module 0 end 0 already carries crystal 9");
+  EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = [\"10/3/1\"]"),
+            "d.toml:1:9: input 10/3/1 carries nothing");
+  EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = [\"x\"]"),
+            "d.toml:1:8: detector.dead must be a list of \"crate/slot/channel\"");
+  EXPECT_EQ(refusal("\"14/15\"", "\"14/19\""), "d.toml:17:9: the readout has no board 14/19");
+  EXPECT_EQ(refusal("seed = 1", "sed = 1"), "d.toml:26:7: unknown key signals.sed");
+  EXPECT_EQ(refusal("ends = 2", "ends = 3"),
+            "d.toml:30:8: veto.ends must be a whole number, 1 to 2");
+  EXPECT_EQ(refusal("modules = 2", "modules = two").substr(0, 13), "d.toml:37:12:");
+}
+
+TEST(detector, dead_inputs_are_known) {
+  const auto d = parse_detector(minimal, "d.toml");
+  EXPECT_FALSE(d.crystals()[0].dead);
+  EXPECT_TRUE(d.crystals()[1].dead);
+}
+
+} // namespace
