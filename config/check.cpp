@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/check.hpp"
+
+#include <limits>
+#include <tuple>
+
+#include "config/quantity.hpp"
+#include "transport/input/batch.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::uint64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t largest_port = 65535;
+constexpr std::uint64_t blocks_in_outbox =
+    4; // fewer, and sending waits for every single acknowledgement
+
+std::string name_of(const std::string& bind, std::uint16_t port) {
+  return bind + ":" + std::to_string(port);
+}
+
+// Whether two listeners of the same protocol would ask for the same socket.
+bool collide(const std::string& a, std::uint16_t port_a, const std::string& b,
+             std::uint16_t port_b) {
+  if (a.empty() || b.empty() || port_a == 0 || port_a != port_b) return false;
+  const std::string any = "0.0.0.0";
+  return a == b || a == any || b == any;
+}
+
+void check_building(const daemon_settings& s, std::vector<conflict>& found) {
+  const std::uint32_t chunk = s.building.chunk_bytes;
+  if (chunk % 4 != 0) {
+    found.push_back(
+        {{"building.chunk_bytes"},
+         "building.chunk_bytes = " + std::to_string(chunk) + " is not a multiple of 4"});
+    return;
+  }
+  const std::uint64_t crates = s.building.crates.size();
+  if (std::uint64_t{s.building.max_events_per_spill} * crates > largest_u32) {
+    found.push_back(
+        {{"building.max_events_per_spill", "readout.crates"},
+         "building.max_events_per_spill = " + std::to_string(s.building.max_events_per_spill) +
+             " with " + std::to_string(crates) +
+             " crates needs fragment ids of more than 32 bits; at most " +
+             std::to_string(largest_u32 / crates) + " events fit"});
+  }
+  // Tables in a frame hold 32-bit offsets.
+  const std::size_t bytes = capacity_of(s.building.crates, s.frames.events, chunk).bytes;
+  if (bytes > largest_u32) {
+    const std::size_t one = capacity_of(s.building.crates, 1, chunk).bytes;
+    found.push_back({{"frames.events", "readout.crates", "building.chunk_bytes"},
+                     "frames.events = " + std::to_string(s.frames.events) + " makes frames of " +
+                         std::to_string(bytes >> 20) + " MiB; with this readout at most " +
+                         std::to_string(largest_u32 / one) +
+                         " events fit into the 4 GiB that a frame can have"});
+  }
+}
+
+void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
+  if (s.udp.bind.empty() && s.tcp.bind.empty()) {
+    found.push_back(
+        {{"udp.bind", "tcp.bind"}, R"(udp.bind and tcp.bind are both "": no data could come in)"});
+  }
+  if (!s.udp.bind.empty() && std::uint32_t{s.udp.port} + s.udp.ports - 1 > largest_port) {
+    found.push_back({{"udp.bind", "udp.ports"},
+                     "udp.bind = " + name_of(s.udp.bind, s.udp.port) + " with udp.ports = " +
+                         std::to_string(s.udp.ports) + " goes beyond port 65535"});
+  }
+  if (s.udp.threads > s.udp.ports) {
+    found.push_back({{"udp.threads", "udp.ports"},
+                     "udp.threads = " + std::to_string(s.udp.threads) +
+                         " is more than udp.ports = " + std::to_string(s.udp.ports)});
+  }
+}
+
+void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
+  if (collide(s.tcp.bind, s.tcp.port, s.monitor.bind, s.monitor.port)) {
+    found.push_back({{"monitor.bind", "tcp.bind"},
+                     "monitor.bind and tcp.bind are the same address, " +
+                         name_of(s.monitor.bind, s.monitor.port)});
+  }
+  for (const auto& [path, bind, port] :
+       {std::tuple{"tcp.bind", s.tcp.bind, s.tcp.port},
+        std::tuple{"monitor.bind", s.monitor.bind, s.monitor.port}}) {
+    if (!bind.empty() && s.forward.to == "tcp://" + name_of(bind, port)) {
+      found.push_back(
+          {{"forward.to", path}, "forward.to = " + s.forward.to + " is this daemon's own " + path});
+    }
+  }
+}
+
+} // namespace
+
+std::vector<conflict> conflicts_in(const daemon_settings& s) {
+  std::vector<conflict> found;
+  check_building(s, found);
+  check_inputs(s, found);
+  check_listeners(s, found);
+  if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
+    found.push_back(
+        {{"outbox.memory", "outbox.block"},
+         "outbox.memory = " + show_quantity(s.outbox.memory.bytes, dimension::size) +
+             " holds fewer than " + std::to_string(blocks_in_outbox) +
+             " blocks of outbox.block = " + show_quantity(s.outbox.block.bytes, dimension::size)});
+  }
+  return found;
+}
+
+} // namespace l3

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One description per configuration key. Loading, checking, printing, the reference page and the
+// default configuration file all come from these descriptions; the defaults come from the settings
+// structs themselves. A new key is a member of a settings struct and a line in keys.cpp.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/value.hpp"
+#include "daemon/settings.hpp"
+
+namespace l3 {
+
+/// The rest of a sentence that begins with `key = value`.
+struct complaint {
+  std::string text;
+  const written_value* element =
+      nullptr; ///< the element of a list that is meant, if not the whole value
+};
+
+struct key {
+  std::string_view path; ///< "forward.rate"
+  std::string_view text; ///< one line for people
+  std::string form;      ///< what it takes: "size", "integer" …
+  std::string allowed;   ///< "1..65536", or the words
+  /// Stores the value; complains instead if it cannot be.
+  std::function<std::vector<complaint>(const written_value&, daemon_settings&)> set;
+  /// The setting as TOML.
+  std::function<std::string(const daemon_settings&)> show;
+};
+
+struct section {
+  std::string_view name;
+  std::string_view text;
+};
+
+/// In the order in which they are printed.
+[[nodiscard]] const std::vector<section>& sections();
+[[nodiscard]] const std::vector<key>& keys();
+
+} // namespace l3

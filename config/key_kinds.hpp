@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of keys: how a setting of each kind is read, checked against its range, and shown.
+// `field` gives the setting in a daemon_settings, which may be const.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "config/key.hpp"
+#include "config/quantity.hpp"
+
+namespace l3::key_kinds {
+
+using complaints = std::vector<complaint>;
+
+[[nodiscard]] inline complaints complain(std::string text) { return {{std::move(text), nullptr}}; }
+
+template <class Field>
+[[nodiscard]] key integer(std::string_view path, Field field, std::int64_t least, std::int64_t most,
+                          std::string_view text) {
+  using number = std::remove_cvref_t<decltype(field(std::declval<daemon_settings&>()))>;
+  const std::string allowed = std::to_string(least) + ".." + std::to_string(most);
+  return {path,
+          text,
+          "integer",
+          allowed,
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            const auto* n = std::get_if<std::int64_t>(&v.content);
+            if (!n) return complain("is not an integer");
+            if (*n < least || *n > most) return complain("is out of range " + allowed);
+            field(s) = static_cast<number>(*n);
+            return {};
+          },
+          [=](const daemon_settings& s) { return std::to_string(field(s)); }};
+}
+
+/// Between the plain numbers and the settings' types.
+inline std::uint64_t plain(byte_size v) { return v.bytes; }
+inline std::uint64_t plain(bit_rate v) { return static_cast<std::uint64_t>(v.bits_per_second); }
+inline std::uint64_t plain(std::chrono::nanoseconds v) {
+  return static_cast<std::uint64_t>(v.count());
+}
+inline void assign(byte_size& to, std::uint64_t v) { to.bytes = v; }
+inline void assign(bit_rate& to, std::uint64_t v) { to.bits_per_second = static_cast<double>(v); }
+inline void assign(std::chrono::nanoseconds& to, std::uint64_t v) {
+  to = std::chrono::nanoseconds(static_cast<std::int64_t>(v));
+}
+
+/// A number with a unit; `unlimited`, if the kind knows it, is the word for 0.
+template <class Field>
+[[nodiscard]] key quantity(std::string_view path, Field field, dimension d, const char* form,
+                           std::uint64_t least, std::uint64_t most, std::string_view text,
+                           const char* unlimited = nullptr) {
+  std::string allowed = quote(show_quantity(least, d)) + ".." + quote(show_quantity(most, d));
+  if (unlimited) allowed += " or " + quote(unlimited);
+  const auto show = [=](const daemon_settings& s) {
+    const std::uint64_t value = plain(field(s));
+    return quote(unlimited && value == 0 ? std::string(unlimited) : show_quantity(value, d));
+  };
+  return {path,
+          text,
+          form,
+          allowed,
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            const auto* words = std::get_if<std::string>(&v.content);
+            if (words && unlimited && *words == unlimited) {
+              assign(field(s), 0);
+              return {};
+            }
+            const auto value = words ? read_quantity(*words, d) : std::nullopt;
+            if (!value) {
+              return complain("is not a " + std::string(form) + ": write a number and a unit (" +
+                              units_of(d) + ") in quotes");
+            }
+            if (*value < least || *value > most) return complain("is out of range " + allowed);
+            assign(field(s), *value);
+            return {};
+          },
+          show};
+}
+
+template <class Field>
+[[nodiscard]] key size(std::string_view path, Field field, byte_size least, byte_size most,
+                       std::string_view text) {
+  return quantity(path, field, dimension::size, "size", least.bytes, most.bytes, text);
+}
+
+template <class Field>
+[[nodiscard]] key duration(std::string_view path, Field field, std::chrono::nanoseconds least,
+                           std::chrono::nanoseconds most, std::string_view text) {
+  return quantity(path, field, dimension::duration, "duration", plain(least), plain(most), text);
+}
+
+template <class Field>
+[[nodiscard]] key rate(std::string_view path, Field field, bit_rate least, bit_rate most,
+                       std::string_view text) {
+  return quantity(path, field, dimension::rate, "rate", plain(least), plain(most), text,
+                  "unlimited");
+}
+
+/// One of some words.
+template <class Field, class Value>
+[[nodiscard]] key choice(std::string_view path, Field field,
+                         std::vector<std::pair<const char*, Value>> words, std::string_view text) {
+  std::string allowed;
+  for (const auto& w : words) allowed += (allowed.empty() ? "" : ", ") + quote(w.first);
+  return {path,
+          text,
+          "word",
+          allowed,
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            if (const auto* word = std::get_if<std::string>(&v.content)) {
+              for (const auto& w : words) {
+                if (*word != w.first) continue;
+                field(s) = w.second;
+                return {};
+              }
+            }
+            return complain("is none of " + allowed);
+          },
+          [=](const daemon_settings& s) {
+            for (const auto& w : words) {
+              if (field(s) == w.second) return quote(w.first);
+            }
+            return quote("");
+          }};
+}
+
+} // namespace l3::key_kinds

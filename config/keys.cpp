@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "config/key_kinds.hpp"
+#include "config/readout_list.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace key_kinds;
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t max_crates = 255;
+constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
+
+std::optional<std::uint16_t> read_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return port;
+}
+
+bool is_ipv4(const std::string& text) {
+  in_addr address{};
+  return inet_pton(AF_INET, text.c_str(), &address) == 1;
+}
+
+// "127.0.0.1:42000"; "" where there is nothing to listen on.
+template <class Bind, class Port>
+key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
+            std::string_view text) {
+  const std::string allowed =
+      "IPv4 address:port, port " + std::to_string(least_port) + R"(..65535, or "" for none)";
+  return {path,
+          text,
+          "address",
+          allowed,
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            const auto* words = std::get_if<std::string>(&v.content);
+            if (!words) return complain(R"(is not an address like "127.0.0.1:42000")");
+            if (words->empty()) {
+              bind(s).clear();
+              return {};
+            }
+            const auto colon = words->rfind(':');
+            const auto number = colon == std::string::npos
+                                    ? std::nullopt
+                                    : read_port(std::string_view(*words).substr(colon + 1));
+            if (!number || !is_ipv4(words->substr(0, colon))) {
+              return complain(R"(is not an address like "127.0.0.1:42000")");
+            }
+            if (*number < least_port)
+              return complain("needs a port in " + std::to_string(least_port) + "..65535");
+            bind(s) = words->substr(0, colon);
+            port(s) = *number;
+            return {};
+          },
+          [=](const daemon_settings& s) {
+            return quote(bind(s).empty() ? "" : bind(s) + ":" + std::to_string(port(s)));
+          }};
+}
+
+template <class Field>
+key endpoint(std::string_view path, Field field, std::string_view text) {
+  return {path,
+          text,
+          "endpoint",
+          "tcp://host:port or ipc://path",
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            const auto* words = std::get_if<std::string>(&v.content);
+            const std::string_view where = words ? *words : std::string_view();
+            const auto colon = where.rfind(':');
+            const bool tcp = where.starts_with("tcp://") &&
+                             colon > std::string_view("tcp://").size() &&
+                             read_port(where.substr(colon + 1)).value_or(0) != 0;
+            const bool ipc =
+                where.starts_with("ipc://") && where.size() > std::string_view("ipc://").size();
+            if (!tcp && !ipc) return complain(R"(is not an endpoint like "tcp://127.0.0.1:42200")");
+            field(s) = *words;
+            return {};
+          },
+          [=](const daemon_settings& s) { return quote(field(s)); }};
+}
+
+template <class Field>
+key file_name(std::string_view path, Field field, std::string_view text) {
+  return {path,
+          text,
+          "file name",
+          R"(any, or "" for none)",
+          [=](const written_value& v, daemon_settings& s) -> complaints {
+            const auto* words = std::get_if<std::string>(&v.content);
+            if (!words) return complain("is not a file name in quotes");
+            field(s) = *words;
+            return {};
+          },
+          [=](const daemon_settings& s) { return quote(field(s)); }};
+}
+
+complaints set_readout(const written_value& v, daemon_settings& s) {
+  const auto* entries = std::get_if<std::vector<written_value>>(&v.content);
+  if (!entries || entries->empty())
+    return complain(R"(is not a list like ["0-10: 16 x 125 MHz", "11: 12 x 125 MHz"])");
+  complaints wrong;
+  readout crates;
+  for (const written_value& entry : *entries) {
+    const auto* words = std::get_if<std::string>(&entry.content);
+    auto read = read_crates(words ? *words : "");
+    if (const auto* what = std::get_if<std::string>(&read)) {
+      wrong.push_back({*what, &entry});
+      continue;
+    }
+    for (const crate_readout& c : std::get<std::vector<crate_readout>>(read)) {
+      const bool again =
+          std::any_of(crates.crates.begin(), crates.crates.end(),
+                      [&](const crate_readout& other) { return other.number == c.number; });
+      if (again)
+        wrong.push_back({"names crate " + std::to_string(c.number) + " a second time", &entry});
+      crates.crates.push_back(c);
+    }
+  }
+  if (wrong.empty() && crates.size() > max_crates) {
+    return complain("has " + std::to_string(crates.size()) + " crates; at most " +
+                    std::to_string(max_crates) + " can be read out");
+  }
+  if (wrong.empty()) s.building.crates = crates;
+  return wrong;
+}
+
+std::string show_readout(const daemon_settings& s) {
+  std::string list;
+  for (const std::string& entry : show_crates(s.building.crates)) {
+    list += (list.empty() ? "[" : ", ") + quote(entry);
+  }
+  return list + "]";
+}
+
+} // namespace
+
+const std::vector<section>& sections() {
+  static const std::vector<section> all{
+      {"run", "The run that this daemon is part of."},
+      {"readout",
+       "Which crates send fragments; the same list, in the same order, as in the electronics."},
+      {"building", "How fragments and events are put together."},
+      {"udp", "Level-2 data as datagrams, as the electronics send it."},
+      {"tcp", "Level-2 data as a record stream with acknowledgements."},
+      {"frames",
+       "The batches of events that circulate through the pipeline; they bound memory and latency."},
+      {"compute", "Where the kernels run."},
+      {"outbox", "Packed events that wait until the receiver has stored them."},
+      {"forward", "The output line."},
+      {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
+      {"log", "What is logged, to standard error."},
+  };
+  return all;
+}
+
+const std::vector<key>& keys() {
+  static const std::vector<key> all{
+      integer(
+          "run.number", [](auto& s) -> auto& { return s.run.number; }, 0, largest_u32,
+          "Run number, written into every output block."),
+      integer(
+          "run.node", [](auto& s) -> auto& { return s.run.node; }, 0, largest_u32,
+          "Number of this level-3 node, written into every output block."),
+      file_name(
+          "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
+          "Where the ledger of the run is written at its end."),
+      duration(
+          "run.drain_time_limit", [](auto& s) -> auto& { return s.run.drain_time_limit; }, 0s,
+          10min,
+          "How long a daemon that was told to stop waits for the receiver to take what is left."),
+
+      {"readout.crates",
+       "Crates in the order of the fragment id: crate numbers, boards in each, sampling rate.",
+       "list", "1..255 crates of 1..16 boards at 125 or 500 MHz", set_readout, show_readout},
+
+      integer(
+          "building.chunk_bytes", [](auto& s) -> auto& { return s.building.chunk_bytes; }, 1024,
+          65000, "Payload of a datagram in bytes, as set in the electronics; a multiple of 4."),
+      integer(
+          "building.max_events_per_spill",
+          [](auto& s) -> auto& { return s.building.max_events_per_spill; }, 1, 16'777'216,
+          "Datagrams that name a higher event number are refused."),
+      duration(
+          "building.event_time_limit", [](auto& s) -> auto& { return s.building.event_time_limit; },
+          1ms, 1min,
+          "An event that is not complete this long after its first fragment is incomplete."),
+      duration(
+          "building.spill_time_limit", [](auto& s) -> auto& { return s.building.spill_time_limit; },
+          1ms, 1min, "Silence that ends a spill whose end-of-spill trailers were lost."),
+      choice<>(
+          "building.incomplete", [](auto& s) -> auto& { return s.building.incomplete; },
+          std::vector{std::pair{"drop", incomplete_events::drop},
+                      {"forward", incomplete_events::forward}},
+          "What happens to incomplete events: counted and dropped, or forwarded with a flag."),
+      integer(
+          "building.parked_events", [](auto& s) -> auto& { return s.building.parked_events; }, 1,
+          65536, "Events that may wait for late fragments outside the frames."),
+
+      address(
+          "udp.bind", [](auto& s) -> auto& { return s.udp.bind; },
+          [](auto& s) -> auto& { return s.udp.port; }, 1,
+          "Address and first port on which datagrams arrive."),
+      integer(
+          "udp.ports", [](auto& s) -> auto& { return s.udp.ports; }, 1, 64,
+          "Number of ports, from the first one up, over which senders go round."),
+      integer(
+          "udp.threads", [](auto& s) -> auto& { return s.udp.threads; }, 1, 16,
+          "Receive threads; ports are dealt to them in turn."),
+      size(
+          "udp.socket_buffer", [](auto& s) -> auto& { return s.udp.socket_buffer; }, kibibytes(64),
+          kibibytes(1 << 20),
+          "Kernel buffer of each port; the kernel grants at most net.core.rmem_max."),
+
+      address(
+          "tcp.bind", [](auto& s) -> auto& { return s.tcp.bind; },
+          [](auto& s) -> auto& { return s.tcp.port; }, 0,
+          "Address and port on which senders of record streams connect; port 0 takes any free "
+          "one."),
+      integer(
+          "tcp.max_connections", [](auto& s) -> auto& { return s.tcp.max_connections; }, 1, 1024,
+          "Senders beyond this number are refused."),
+
+      integer(
+          "frames.count", [](auto& s) -> auto& { return s.frames.count; }, 2, 64,
+          "Frames that circulate; each holds its input, output and tables."),
+      integer(
+          "frames.events", [](auto& s) -> auto& { return s.frames.events; }, 1, 4096,
+          "Events that a frame holds."),
+      duration(
+          "frames.age", [](auto& s) -> auto& { return s.frames.age; }, 100us, 1s,
+          "A frame that is not full goes on its way when its oldest event is this old."),
+
+      choice<>(
+          "compute.backend", [](auto& s) -> auto& { return s.compute.where; },
+          std::vector{std::pair{"auto", backend::automatic},
+                      {"serial", backend::serial},
+                      {"pool", backend::pool},
+                      {"shuffled", backend::shuffled},
+                      {"threaded", backend::threaded},
+                      {"cuda", backend::cuda}},
+          "Executor of the kernels; auto takes the GPU if there is one, else the thread pool."),
+      integer(
+          "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
+          "Threads of the pool; 0: one per processor."),
+
+      size(
+          "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),
+          mebibytes(1 << 20),
+          "Memory for packed events that the receiver has not stored yet; beyond it new events are "
+          "shed and counted."),
+      size(
+          "outbox.block", [](auto& s) -> auto& { return s.outbox.block; }, kibibytes(4),
+          mebibytes(256), "A block is sealed and sent when it has grown to this size."),
+      duration(
+          "outbox.block_age", [](auto& s) -> auto& { return s.outbox.block_age; }, 100us, 10s,
+          "Or when its oldest event is this old."),
+
+      endpoint(
+          "forward.to", [](auto& s) -> auto& { return s.forward.to; },
+          "Where the receiver listens."),
+      rate(
+          "forward.rate", [](auto& s) -> auto& { return s.forward.rate; }, bit_rate{1e6},
+          bit_rate{4e11}, "Pace of the output line."),
+      duration(
+          "forward.acknowledge_time_limit",
+          [](auto& s) -> auto& { return s.forward.acknowledge_time_limit; }, 10ms, 10min,
+          "Blocks that are not acknowledged in this time are sent again."),
+
+      address(
+          "monitor.bind", [](auto& s) -> auto& { return s.monitor.bind; },
+          [](auto& s) -> auto& { return s.monitor.port; }, 0,
+          "Address and port of the HTTP server; read-only, without encryption: keep it off open "
+          "networks."),
+
+      choice<>(
+          "log.level", [](auto& s) -> auto& { return s.log.level; },
+          std::vector{std::pair{"trace", "trace"},
+                      {"debug", "debug"},
+                      {"info", "info"},
+                      {"warn", "warn"},
+                      {"error", "error"}},
+          "Least severity that is logged."),
+  };
+  return all;
+}
+
+} // namespace l3

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a configuration file once into the plain settings structs that the rooms declare. Whatever
+// is wrong with it is collected: unknown keys (with the nearest name), wrong types, values out of
+// range, settings that do not go together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/error.hpp"
+#include "daemon/settings.hpp"
+
+namespace l3 {
+
+struct config_origin {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+/// Where each setting comes from, by key path; keys that are absent have their default.
+using config_origins = std::map<std::string, config_origin, std::less<>>;
+
+struct loaded_config {
+  daemon_settings settings; ///< meaningful only without errors
+  config_origins origins;
+  std::vector<config_error> errors;
+
+  [[nodiscard]] bool ok() const { return errors.empty(); }
+};
+
+[[nodiscard]] loaded_config load_config(const std::string& file);
+
+/// The same from text; `file` is the name that messages give.
+[[nodiscard]] loaded_config read_config(std::string_view toml, const std::string& file);
+
+} // namespace l3

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers with a unit, as people write them: "64 MiB", "5 ms", "4 Gb/s". Reading is exact or
+// refused, and what is shown reads back to the same number.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace l3 {
+
+enum class dimension : std::uint8_t { size, duration, rate };
+
+/// In bytes, nanoseconds, bits per second; nothing if the text is not a number and a unit of this
+/// dimension.
+[[nodiscard]] std::optional<std::uint64_t> read_quantity(std::string_view text, dimension d);
+
+/// In the largest unit that needs no fraction.
+[[nodiscard]] std::string show_quantity(std::uint64_t value, dimension d);
+
+/// The units of a dimension, for messages and for the reference page: "ns, us, ms, s, min".
+[[nodiscard]] std::string units_of(dimension d);
+
+} // namespace l3
