@@ -32,7 +32,7 @@ A key that does not exist is an error, and so is a value out of its range:
 
 ```
 /etc/koto-l3/l3.toml:12:1: forward.rat is not a key; did you mean forward.rate?
-/etc/koto-l3/l3.toml:41:10: frames.count = 1 is out of range 2..64 (default 4)
+/etc/koto-l3/l3.toml:41:9: frames.count = 1 is out of range 2..64 (default 4)
 ```
 )";
 

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What users see when a configuration is read: settings, or everything that is wrong with it.
+#include "config/load.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/check.hpp"
+#include "config/nearest.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::vector<std::string> errors_of(const std::string& toml) {
+  std::vector<std::string> texts;
+  for (const config_error& e : read_config(toml, "l3.toml").errors) texts.push_back(to_string(e));
+  return texts;
+}
+
+using texts = std::vector<std::string>;
+
+TEST(load, an_empty_file_gives_the_defaults) {
+  const loaded_config c = read_config("", "l3.toml");
+  EXPECT_TRUE(c.ok());
+  EXPECT_TRUE(c.origins.empty());
+  EXPECT_EQ(c.settings.building.crates, readout::koto());
+  EXPECT_EQ(c.settings.udp.port, 42000);
+}
+
+TEST(load, every_kind_of_value_reaches_its_setting) {
+  const loaded_config c = read_config(R"(
+[run]
+number = 77
+ledger = ""
+[readout]
+crates = ["3: 4 x 125 MHz", "7-8: 2 x 500 MHz"]
+[building]
+incomplete = "forward"
+event_time_limit = "0.25 s"
+[udp]
+bind = "10.1.2.3:5000"
+[tcp]
+bind = ""
+[compute]
+backend = "threaded"
+[outbox]
+memory = "64 MiB"
+[forward]
+to = "tcp://far.example:9"
+rate = "unlimited"
+)",
+                                      "l3.toml");
+  ASSERT_TRUE(c.ok()) << to_string(c.errors.front());
+  EXPECT_EQ(c.settings.run.number, 77U);
+  EXPECT_EQ(c.settings.run.ledger, "");
+  ASSERT_EQ(c.settings.building.crates.size(), 3U);
+  EXPECT_EQ(c.settings.building.crates.crates[2],
+            (crate_readout{8, 2, board_kind::sampling_500_mhz}));
+  EXPECT_EQ(c.settings.building.incomplete, incomplete_events::forward);
+  EXPECT_EQ(c.settings.building.event_time_limit, 250ms);
+  EXPECT_EQ(c.settings.udp.bind, "10.1.2.3");
+  EXPECT_EQ(c.settings.udp.port, 5000);
+  EXPECT_EQ(c.settings.tcp.bind, "");
+  EXPECT_EQ(c.settings.compute.where, backend::threaded);
+  EXPECT_EQ(c.settings.outbox.memory, mebibytes(64));
+  EXPECT_EQ(c.settings.forward.to, "tcp://far.example:9");
+  EXPECT_EQ(c.settings.forward.rate, bit_rate{0});
+  EXPECT_EQ(c.origins.at("forward.rate").line, 20U);
+}
+
+TEST(load, a_value_out_of_range_is_told_with_place_range_and_default) {
+  EXPECT_EQ(errors_of("\n[frames]\ncount = 1\n"),
+            texts{"l3.toml:3:9: frames.count = 1 is out of range 2..64 (default 4)"});
+  EXPECT_EQ(
+      errors_of("[frames]\nage = \"2 s\"\n"),
+      texts{R"(l3.toml:2:7: frames.age = "2 s" is out of range "100 us".."1 s" (default "5 ms"))"});
+  EXPECT_EQ(
+      errors_of("[forward]\nrate = \"1 b/s\"\n"),
+      texts{
+          R"(l3.toml:2:8: forward.rate = "1 b/s" is out of range "1 Mb/s".."400 Gb/s" or "unlimited" (default "4 Gb/s"))"});
+}
+
+TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
+  EXPECT_EQ(errors_of("frames.count = \"4\""),
+            texts{R"(l3.toml:1:16: frames.count = "4" is not an integer (default 4))"});
+  EXPECT_EQ(errors_of("frames.count = 4.5"),
+            texts{"l3.toml:1:16: frames.count = 4.5 is not an integer (default 4)"});
+  EXPECT_EQ(errors_of("frames.age = 5"),
+            texts{"l3.toml:1:14: frames.age = 5 is not a duration: write a number and a unit (ns, "
+                  "us, ms, s, min) in quotes (default \"5 ms\")"});
+  EXPECT_EQ(
+      errors_of("log.level = \"loud\""),
+      texts{
+          R"(l3.toml:1:13: log.level = "loud" is none of "trace", "debug", "info", "warn", "error" (default "info"))"});
+  EXPECT_EQ(
+      errors_of("tcp.bind = \"localhost:80\""),
+      texts{
+          R"(l3.toml:1:12: tcp.bind = "localhost:80" is not an address like "127.0.0.1:42000" (default "127.0.0.1:42100"))"});
+  EXPECT_EQ(
+      errors_of("udp.bind = \"0.0.0.0:0\""),
+      texts{
+          R"(l3.toml:1:12: udp.bind = "0.0.0.0:0" needs a port in 1..65535 (default "127.0.0.1:42000"))"});
+  EXPECT_EQ(
+      errors_of("forward.to = \"tcp://host\""),
+      texts{
+          R"(l3.toml:1:14: forward.to = "tcp://host" is not an endpoint like "tcp://127.0.0.1:42200" (default "tcp://127.0.0.1:42200"))"});
+  EXPECT_EQ(errors_of("run = 3"),
+            texts{"l3.toml:1:7: run is a table: write [run] with its keys below it"});
+  EXPECT_EQ(errors_of("[frames.count]\nx = 1"),
+            texts{"l3.toml:1:1: frames.count = {…} is not an integer (default 4)"});
+}
+
+TEST(load, an_unknown_key_is_told_with_the_nearest_name) {
+  EXPECT_EQ(errors_of("[forward]\nrat = \"1 Gb/s\"\n"),
+            texts{"l3.toml:2:1: forward.rat is not a key; did you mean forward.rate?"});
+  EXPECT_EQ(errors_of("[tcp]\nsocket_buffer = \"1 MiB\"\n"),
+            texts{"l3.toml:2:1: tcp.socket_buffer is not a key; did you mean udp.socket_buffer?"});
+  EXPECT_EQ(errors_of("[udp]\nqqqqqqqqqqqq = 1\n"),
+            texts{"l3.toml:2:1: udp.qqqqqqqqqqqq is not a key; --print-config shows them all"});
+  EXPECT_EQ(
+      errors_of("[forwrad]\nrate = 1\nto = 2\n"),
+      texts{
+          "l3.toml:1:2: [forwrad] is not a table of this configuration; did you mean [forward]?"});
+}
+
+TEST(load, a_wrong_readout_is_told_entry_by_entry) {
+  EXPECT_EQ(
+      errors_of("[readout]\ncrates = [\"0-3: 17 x 125 MHz\",\n \"4: 1 x 125 MHz\", \"4: 1 x 125 "
+                "MHz\"]\n"),
+      (texts{
+          R"(l3.toml:2:11: readout.crates = "0-3: 17 x 125 MHz" has 17 boards; a crate has 1..16)",
+          R"(l3.toml:3:20: readout.crates = "4: 1 x 125 MHz" names crate 4 a second time)"}));
+  EXPECT_EQ(errors_of("readout.crates = [\"0-255: 1 x 125 MHz\"]")
+                .at(0)
+                .find("l3.toml:1:18: readout.crates = [\"0-255: 1 x 125 MHz\"] has 256 crates; at "
+                      "most 255 can be read out"),
+            0U);
+  EXPECT_EQ(errors_of("readout.crates = []").size(), 1U);
+}
+
+TEST(load, all_errors_are_told_in_the_order_of_the_file) {
+  const texts found =
+      errors_of("[udp]\nports = 0\nthreads = 99\n[zzz]\n[building]\nchunk_bytes = 8001\n");
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0], "l3.toml:2:9: udp.ports = 0 is out of range 1..64 (default 8)");
+  EXPECT_EQ(found[1], "l3.toml:3:11: udp.threads = 99 is out of range 1..16 (default 1)");
+  EXPECT_EQ(
+      found[2],
+      "l3.toml:4:2: [zzz] is not a table of this configuration; --print-config shows them all");
+  EXPECT_EQ(found[3], "l3.toml:6:15: building.chunk_bytes = 8001 is not a multiple of 4");
+}
+
+TEST(load, what_is_not_toml_is_one_message) {
+  const texts found = errors_of("[udp]\nports = = 3\n");
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].find("l3.toml:2:9: this is not TOML: "), 0U) << found[0];
+}
+
+TEST(load, a_file_that_cannot_be_read_is_one_message) {
+  const auto only_error = [](const std::string& file) {
+    const loaded_config c = load_config(file);
+    return c.errors.size() == 1 ? to_string(c.errors[0]) : "not one error";
+  };
+  EXPECT_EQ(only_error("/nonexistent/l3.toml"),
+            "/nonexistent/l3.toml: cannot be opened: No such file or directory");
+  EXPECT_EQ(only_error("/tmp"), "/tmp: cannot be read: Is a directory");
+  EXPECT_EQ(only_error("/dev/zero"),
+            "/dev/zero: is longer than 1 MiB: this is not a configuration");
+}
+
+TEST(load, a_file_gives_its_name_to_messages_and_origins) {
+  const std::string file = std::filesystem::temp_directory_path() /
+                           ("l3-load-test-" + std::to_string(getpid()) + ".toml");
+  std::ofstream(file) << "[run]\nnumber = 5\nnode = -1\n";
+  const loaded_config c = load_config(file);
+  std::filesystem::remove(file);
+  ASSERT_EQ(c.errors.size(), 1U);
+  EXPECT_EQ(to_string(c.errors[0]),
+            file + ":3:8: run.node = -1 is out of range 0..4294967295 (default 0)");
+  EXPECT_EQ(c.origins.at("run.number").file, file);
+}
+
+TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
+  EXPECT_EQ(errors_of("udp.bind = \"\"\ntcp.bind = \"\"\n"),
+            texts{R"(l3.toml:1:12: udp.bind and tcp.bind are both "": no data could come in)"});
+  EXPECT_EQ(
+      errors_of("udp.bind = \"127.0.0.1:65530\""),
+      texts{"l3.toml:1:12: udp.bind = 127.0.0.1:65530 with udp.ports = 8 goes beyond port 65535"});
+  EXPECT_EQ(errors_of("udp.threads = 9"),
+            texts{"l3.toml:1:15: udp.threads = 9 is more than udp.ports = 8"});
+  EXPECT_EQ(errors_of("tcp.bind = \"0.0.0.0:9420\""),
+            texts{"l3.toml:1:12: monitor.bind and tcp.bind are the same address, 127.0.0.1:9420"});
+  EXPECT_EQ(
+      errors_of("forward.to = \"tcp://127.0.0.1:42100\""),
+      texts{"l3.toml:1:14: forward.to = tcp://127.0.0.1:42100 is this daemon's own tcp.bind"});
+  EXPECT_EQ(
+      errors_of("outbox.memory = \"2 MiB\""),
+      texts{
+          "l3.toml:1:17: outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"});
+  EXPECT_EQ(errors_of("readout.crates = [\"0-254: 1 x 125 MHz\"]\n[building]\nmax_events_per_spill "
+                      "= 16777216\n[frames]\nevents = 1\n")
+                .size(),
+            0U);
+  const texts frames = errors_of("frames.events = 4096\nreadout.crates = [\"0-99: 16 x 125 MHz\"]");
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
+}
+
+TEST(load, fragment_ids_must_fit_their_32_bits) {
+  daemon_settings s;
+  s.building.max_events_per_spill = 0xffffffffU / 18 + 1;
+  ASSERT_EQ(conflicts_in(s).size(), 1U);
+  s.building.max_events_per_spill = 0xffffffffU / 18;
+  EXPECT_TRUE(conflicts_in(s).empty());
+}
+
+TEST(nearest, knows_the_usual_slips) {
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("ca", "ac"), 1U);
+  EXPECT_EQ(nearest("buidling", {"building", "udp"}), "building");
+  EXPECT_EQ(nearest("zzzz", {"building", "udp"}), "");
+}
+
+} // namespace
+} // namespace l3
