@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be set about the way out: blocks, outbox, output line. The config room fills these structs.
+// What can be set about the way out: blocks, outbox, output line. The config room fills these
+// structs.
 #pragma once
 
 #include <chrono>
@@ -11,15 +12,16 @@
 namespace l3 {
 
 struct outbox_settings {
-  byte_size memory = mebibytes(256);     ///< packed events that wait to be stored by the receiver
-  byte_size block = mebibytes(1);        ///< a block is sealed when it has grown to this
-  std::chrono::nanoseconds block_age = std::chrono::milliseconds(5);  ///< or this old
+  byte_size memory = mebibytes(256); ///< packed events that wait to be stored by the receiver
+  byte_size block = mebibytes(1);    ///< a block is sealed when it has grown to this
+  std::chrono::nanoseconds block_age = std::chrono::milliseconds(5); ///< or this old
 };
 
 struct forward_settings {
-  std::string to = "tcp://127.0.0.1:42200";  ///< the receiver
-  bit_rate rate{4e9};                        ///< of the output line; 0: unlimited
-  std::chrono::nanoseconds acknowledge_time_limit = std::chrono::seconds(2);  ///< then blocks are sent again
+  std::string to = "tcp://127.0.0.1:42200"; ///< the receiver
+  bit_rate rate{4e9};                       ///< of the output line; 0: unlimited
+  std::chrono::nanoseconds acknowledge_time_limit =
+      std::chrono::seconds(2); ///< then blocks are sent again
 };
 
-}  // namespace l3
+} // namespace l3

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checking and reading output blocks (docs/formats.md, section 6), wherever they come from: a
+// socket, a file. A fault is a value with a name, for counters and messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "transport/format/block.hpp"
+
+namespace l3 {
+
+enum class block_fault : std::uint8_t {
+  none,
+  too_short,
+  magic,
+  version, ///< or a codec that is not known
+  header_checksum,
+  length, ///< above the limit, or not that of the bytes at hand
+  payload_checksum,
+  count_
+};
+
+[[nodiscard]] std::string_view name_of(block_fault f);
+
+/// What keeps the first 64 of `bytes` from being a block's header; if nothing does, `header` is it.
+[[nodiscard]] block_fault read_block_header(std::span<const std::byte> bytes, block_header& header);
+
+/// What keeps `bytes` from being one whole block, checksums included.
+[[nodiscard]] block_fault check_block(std::span<const std::byte> bytes, block_header& header);
+
+/// Writes the CRC of the header's own bytes into it.
+void seal_header(block_header& header);
+
+/// Walks the packed events of a payload by their length words; it does not look into them.
+class event_walk {
+public:
+  explicit event_walk(std::span<const std::byte> payload) : rest_(payload) {}
+  /// The next event; nothing at the end, or where a length cannot be right.
+  [[nodiscard]] std::optional<std::span<const std::byte>> next();
+  /// After the last: nothing but whole events was there.
+  [[nodiscard]] bool complete() const { return rest_.empty(); }
+
+private:
+  std::span<const std::byte> rest_;
+};
+
+} // namespace l3

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/outbox.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include "transport/accounting/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/output/block.hpp"
+
+namespace l3 {
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t block_alignment = 64;
+
+// The tables beside the ring are bounded too. Blocks sealed by age may be small and events may be
+// tiny, but if they are smaller than this on average, a table is full before the ring is: less than
+// 1 % of the ring's memory buys that limit.
+constexpr std::uint64_t smallest_mean_block = 4096;
+constexpr std::uint64_t smallest_mean_event = 1024;
+constexpr std::uint64_t fewest_slots = 64;
+constexpr std::uint64_t fewest_times = 1024;
+
+std::uint64_t wall_clock_now() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+} // namespace
+
+std::uint64_t random_session() {
+  std::random_device source;
+  std::uint64_t session = 0;
+  while (session == 0) session = std::uint64_t{source()} << 32 | source();
+  return session;
+}
+
+outbox::outbox(const outbox_settings& settings, const block_identity& identity)
+    : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
+      block_age_(static_cast<std::uint64_t>(settings.block_age.count())), identity_(identity),
+      slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
+      times_(std::max(fewest_times, capacity_ / smallest_mean_event)),
+      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (block_bytes_ == 0 || settings.block > largest_block_setting) {
+    throw std::invalid_argument("a block must be between 1 B and 32 MiB");
+  }
+  if (capacity_ < 2 * (block_bytes_ + sizeof(block_header))) {
+    throw std::invalid_argument("the outbox must have room for two blocks");
+  }
+  if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
+  void* const memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) {
+    throw std::system_error(errno, std::generic_category(), "memory of the outbox");
+  }
+  ring_ = static_cast<std::byte*>(memory);
+  for (auto& s : slots_) s.owner = this;
+}
+
+outbox::~outbox() {
+  assert(std::all_of(slots_.begin(), slots_.end(), [](const slot& s) { return s.holds == 0; }));
+  ::munmap(ring_, capacity_);
+}
+
+outbox::slot& outbox::slot_of(std::uint64_t sequence) const {
+  return const_cast<slot&>(slots_[sequence % slots_.size()]);
+}
+
+bool outbox::times_full() const {
+  return next_time_ - time_tail_.load(std::memory_order_acquire) == times_.size();
+}
+
+bool outbox::fits_in_open(std::size_t bytes) const {
+  const std::uint64_t end = open_start_ + sizeof(block_header) + open_bytes_ + bytes;
+  const std::uint64_t lap_end = open_start_ - open_start_ % capacity_ + capacity_;
+  return end <= lap_end && end <= tail_.load(std::memory_order_acquire) + capacity_ &&
+         !times_full();
+}
+
+/// Blocks are contiguous: one that would not fit before the end of the ring begins at its start.
+std::uint64_t outbox::start_for(std::size_t bytes) const {
+  const std::uint64_t left = capacity_ - sealed_end_ % capacity_;
+  return sizeof(block_header) + bytes <= left ? sealed_end_ : sealed_end_ + left;
+}
+
+bool outbox::fits_as_new(std::size_t bytes) const {
+  const std::uint64_t start = start_for(bytes);
+  std::uint64_t tail = tail_.load(std::memory_order_acquire);
+  if (tail == sealed_end_) tail = start; // nothing is in the ring
+  const std::uint64_t blocks =
+      sealed_.load(std::memory_order_relaxed) - reused_.load(std::memory_order_acquire);
+  return start + sizeof(block_header) + bytes <= tail + capacity_ && blocks < slots_.size() &&
+         !times_full();
+}
+
+bool outbox::make_room(std::size_t bytes) {
+  if (open_events_ > 0) {
+    if (fits_in_open(bytes)) return true;
+    seal(); // so that it can leave
+  }
+  return fits_as_new(bytes);
+}
+
+bool outbox::append(std::span<const std::byte> packed_event, std::uint64_t completed_at) {
+  if (!make_room(packed_event.size())) return false;
+  if (open_events_ == 0) {
+    open_start_ = start_for(packed_event.size());
+    open_since_ = completed_at;
+  }
+  std::byte* const to = at(open_start_) + sizeof(block_header) + open_bytes_;
+  std::memcpy(to, packed_event.data(), packed_event.size());
+  // The checksum is taken here, while the copy is still in the cache: a second walk at sending
+  // would cost a read from memory, and bytes that wait for long would wait unguarded.
+  open_crc_ = crc32c({to, packed_event.size()}, open_crc_);
+  open_bytes_ += static_cast<std::uint32_t>(packed_event.size());
+  open_since_ = std::min(open_since_, completed_at);
+  ++open_events_;
+  times_[next_time_++ % times_.size()] = completed_at;
+  events_appended_.add();
+  bytes_appended_.add(packed_event.size());
+  if (open_bytes_ >= block_bytes_) seal();
+  return true;
+}
+
+bool outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes) {
+  if (sizeof(block_header) + bytes > capacity_) return false;
+  if (make_room(bytes)) return true;
+  std::unique_lock guard(lock_);
+  return room_.wait_for(guard, limit, [&] { return fits_as_new(bytes); });
+}
+
+void outbox::batch_done(std::uint64_t serial) {
+  if (open_events_ > 0) {
+    open_last_batch_ = serial;
+    return;
+  }
+  const std::lock_guard guard(lock_);
+  if (const auto last = sealed_.load(); last > stored_.load()) {
+    slot_of(last).last_batch = serial;
+  } else {
+    safe_.store(serial, std::memory_order_release);
+  }
+}
+
+void outbox::seal_if_due(std::uint64_t now) {
+  if (open_events_ > 0 && now >= open_since_ + block_age_) seal();
+}
+
+void outbox::seal() {
+  if (open_events_ == 0) return;
+  const std::uint64_t sequence = sealed_.load(std::memory_order_relaxed) + 1;
+  block_header header;
+  header.payload_bytes = open_bytes_;
+  header.events = open_events_;
+  header.session = identity_.session;
+  header.sequence = sequence;
+  header.run = identity_.run;
+  header.node = identity_.node;
+  header.sealed_at = wall_clock_now();
+  header.payload_crc = open_crc_;
+  seal_header(header);
+  store(at(open_start_), header);
+  const auto bytes = static_cast<std::uint32_t>(sizeof(block_header) + open_bytes_);
+  sealed_end_ = round_up(open_start_ + bytes, block_alignment);
+  {
+    const std::lock_guard guard(lock_);
+    slot_of(sequence) = {this,
+                         open_start_ /*start*/,
+                         sealed_end_,
+                         next_time_ - open_events_,
+                         open_last_batch_,
+                         bytes,
+                         open_events_,
+                         0};
+    sealed_.store(sequence, std::memory_order_release);
+  }
+  open_bytes_ = open_events_ = open_crc_ = 0;
+  open_last_batch_ = 0;
+  wake();
+}
+
+std::optional<outbox::held_block> outbox::hold(std::uint64_t sequence) {
+  const std::lock_guard guard(lock_);
+  if (sequence <= stored_.load() || sequence > sealed_.load()) return std::nullopt;
+  slot& s = slot_of(sequence);
+  ++s.holds;
+  return held_block{{at(s.start), s.bytes}, &s};
+}
+
+void outbox::release(void* hold) noexcept {
+  slot& s = *static_cast<slot*>(hold);
+  const std::lock_guard guard(s.owner->lock_);
+  --s.holds;
+  s.owner->reuse_released();
+}
+
+bool outbox::is_held(std::uint64_t sequence) const {
+  const std::lock_guard guard(lock_);
+  return sequence > reused_.load() && sequence <= sealed_.load() && slot_of(sequence).holds > 0;
+}
+
+std::size_t outbox::bytes_of(std::uint64_t sequence) const {
+  const std::lock_guard guard(lock_);
+  return slot_of(sequence).bytes;
+}
+
+void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
+  const std::uint64_t before = stored_.load(std::memory_order_relaxed);
+  if (sequence <= before || sequence > last_sealed()) return;
+  // What a slot says about its events no longer changes, and the slot is not used again before
+  // stored_ has moved.
+  std::uint64_t time_tail = 0;
+  for (std::uint64_t i = before + 1; i <= sequence; ++i) {
+    const slot& s = slot_of(i);
+    for (std::uint64_t t = s.first_time; t < s.first_time + s.events; ++t) {
+      const std::uint64_t completed = times_[t % times_.size()];
+      latency_.add(now > completed ? now - completed : 0);
+    }
+    time_tail = s.first_time + s.events;
+    events_stored_.add(s.events);
+    bytes_stored_.add(s.bytes - sizeof(block_header));
+  }
+  time_tail_.store(time_tail, std::memory_order_release);
+  const std::lock_guard guard(lock_);
+  for (std::uint64_t i = before + 1; i <= sequence; ++i) {
+    if (const auto batch = slot_of(i).last_batch; batch != 0) {
+      safe_.store(batch, std::memory_order_release);
+    }
+  }
+  stored_.store(sequence, std::memory_order_release);
+  reuse_released();
+}
+
+void outbox::reuse_released() {
+  std::uint64_t next = reused_.load() + 1;
+  if (next > stored_.load() || slot_of(next).holds > 0) return;
+  for (; next <= stored_.load() && slot_of(next).holds == 0; ++next) {
+    tail_.store(slot_of(next).end, std::memory_order_release);
+    reused_.store(next, std::memory_order_release);
+  }
+  room_.notify_one();
+}
+
+void outbox::wake() const {
+  const std::uint64_t one = 1;
+  // The only failure is a counter that is full, and then the descriptor is readable anyway.
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+void outbox::clear_wake() const {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
+}
+
+std::uint64_t outbox::events_waiting() const {
+  const std::uint64_t stored = events_stored_; // first, so that the difference is never negative
+  return events_appended_ - stored;
+}
+
+std::uint64_t outbox::bytes_waiting() const {
+  const std::uint64_t stored = bytes_stored_;
+  return bytes_appended_ - stored;
+}
+
+} // namespace l3
