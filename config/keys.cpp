@@ -257,7 +257,7 @@ const std::vector<key>& keys() {
           "shed and counted."),
       size(
           "outbox.block", [](auto& s) -> auto& { return s.outbox.block; }, kibibytes(4),
-          mebibytes(256), "A block is sealed and sent when it has grown to this size."),
+          mebibytes(32), "A block is sealed and sent when it has grown to this size."),
       duration(
           "outbox.block_age", [](auto& s) -> auto& { return s.outbox.block_age; }, 100us, 10s,
           "Or when its oldest event is this old."),

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Setting up the log (spdlog, to standard error), and the way in which repeated news are told: the
+// first of a kind at once, then a count now and then. A flood of bad packets must not become a
+// flood of lines.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace l3 {
+
+/// From here on spdlog's default logger writes lines of this level and above ("trace" … "error") to
+/// standard error: with date and time on a terminal or in a file; under the service manager, whose
+/// journal has its own clock, with the priority it reads.
+void start_logging(const std::string& level);
+
+/// Whether standard error goes straight to the journal, as JOURNAL_STREAM says ("device:inode", may
+/// be null).
+[[nodiscard]] bool writes_to_journal(const char* journal_stream);
+
+/// Decides when to speak of something that may happen often. For one thread.
+class occasional {
+public:
+  using clock = std::chrono::steady_clock;
+
+  explicit occasional(clock::duration interval) : interval_(interval) {}
+
+  /// It happened (so many times). The number of times to be told now, itself included; nothing
+  /// while it is too early to speak again.
+  [[nodiscard]] std::optional<std::uint64_t> happened(clock::time_point now,
+                                                      std::uint64_t times = 1) {
+    untold_ += times;
+    return due(now);
+  }
+
+  /// For a timer, so that the end of a burst is told too: the same without a new occurrence.
+  [[nodiscard]] std::optional<std::uint64_t> due(clock::time_point now) {
+    if (untold_ == 0 || (told_at_ && now - *told_at_ < interval_)) return std::nullopt;
+    told_at_ = now;
+    return std::exchange(untold_, 0);
+  }
+
+private:
+  clock::duration interval_;
+  std::optional<clock::time_point> told_at_;
+  std::uint64_t untold_ = 0;
+};
+
+} // namespace l3

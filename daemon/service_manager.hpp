@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Talks to the service manager that started us, if one did: short datagrams to the socket named in
+// NOTIFY_SOCKET (sd_notify(3)), so that `systemctl` knows when the daemon is ready, what it does,
+// and that it is alive.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace l3 {
+
+class service_manager {
+public:
+  /// From NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; call it before other threads start.
+  static service_manager from_environment();
+
+  /// socket: a path, or an abstract name after '@'; empty: nobody listens, and every call does
+  /// nothing.
+  explicit service_manager(std::string socket,
+                           std::optional<std::chrono::microseconds> watchdog = {})
+      : socket_(std::move(socket)), watchdog_(watchdog) {}
+
+  void ready() const { tell("READY=1"); }
+  void stopping() const { tell("STOPPING=1"); }
+  void alive() const { tell("WATCHDOG=1"); }
+  /// One line for `systemctl status`.
+  void status(std::string_view text) const;
+
+  /// alive() must be called more often than this.
+  [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
+
+private:
+  // A message that cannot be delivered is dropped: the daemon works without a service manager.
+  void tell(std::string_view message) const;
+
+  std::string socket_;
+  std::optional<std::chrono::microseconds> watchdog_;
+};
+
+} // namespace l3

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/state.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace l3 {
+
+std::string_view name_of(phase p) {
+  switch (p) {
+  case phase::configured: return "configured";
+  case phase::receiving: return "receiving";
+  case phase::draining: return "draining";
+  case phase::stopped: return "stopped";
+  case phase::count_: break;
+  }
+  return "unknown";
+}
+
+std::string_view name_of(trouble t) {
+  switch (t) {
+  case trouble::receiver_absent: return "receiver_absent";
+  case trouble::no_frame: return "no_frame";
+  case trouble::outbox_full: return "outbox_full";
+  case trouble::engine_error: return "engine_error";
+  case trouble::count_: break;
+  }
+  return "unknown";
+}
+
+bool state_report::degraded() const {
+  return std::any_of(has.begin(), has.end(), [](bool b) { return b; });
+}
+
+bool state_report::ready() const {
+  return now == phase::receiving && !has[static_cast<std::size_t>(trouble::engine_error)];
+}
+
+std::string state_report::text() const {
+  std::string text(name_of(now));
+  if (!degraded()) return text;
+  text += ", degraded:";
+  for (std::size_t t = 0; t < troubles; ++t) {
+    if (has[t]) text.append(" ").append(name_of(static_cast<trouble>(t)));
+  }
+  return text;
+}
+
+void daemon_state::enter(phase next) {
+  [[maybe_unused]] const phase before = phase_.exchange(next);
+  assert(before <= next && next < phase::count_);
+}
+
+bool daemon_state::set(trouble t, bool present) {
+  const std::uint32_t bit = 1U << static_cast<unsigned>(t);
+  const std::uint32_t before = present ? troubles_.fetch_or(bit) : troubles_.fetch_and(~bit);
+  return ((before & bit) != 0) != present;
+}
+
+state_report daemon_state::report() const {
+  state_report r;
+  r.now = phase_.load();
+  const std::uint32_t bits = troubles_.load();
+  for (std::size_t t = 0; t < troubles; ++t) r.has[t] = ((bits >> t) & 1U) != 0;
+  return r;
+}
+
+} // namespace l3

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state that a daemon is in, for the page, the service manager and the metrics: configured →
+// receiving → draining → stopped. While it receives it may be degraded, for one or several reasons
+// of a closed list: degraded keeps data flowing, or sheds it counted; it never stops the daemon.
+// Thread-safe; takes no lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace l3 {
+
+enum class phase : std::uint8_t {
+  configured, ///< built, not yet receiving
+  receiving,
+  draining, ///< no new data; what is left goes to the receiver
+  stopped,
+  count_
+};
+
+enum class trouble : std::uint8_t {
+  receiver_absent, ///< the outbox keeps what it can
+  no_frame,        ///< every frame is busy: events are shed
+  outbox_full,     ///< events are shed
+  engine_error,    ///< kernels failed: nothing can be computed
+  count_
+};
+
+inline constexpr std::size_t phases = static_cast<std::size_t>(phase::count_);
+inline constexpr std::size_t troubles = static_cast<std::size_t>(trouble::count_);
+
+[[nodiscard]] std::string_view name_of(phase p);
+[[nodiscard]] std::string_view name_of(trouble t);
+
+/// The state at one moment.
+struct state_report {
+  phase now = phase::configured;
+  std::array<bool, troubles> has{};
+
+  [[nodiscard]] bool degraded() const;
+  /// Data that comes now is taken and computed.
+  [[nodiscard]] bool ready() const;
+  /// "receiving", "receiving, degraded: receiver_absent outbox_full".
+  [[nodiscard]] std::string text() const;
+};
+
+class daemon_state {
+public:
+  /// Phases only go forward; one may be skipped.
+  void enter(phase next);
+  /// Says that a trouble is there or over; true if that is news.
+  bool set(trouble t, bool present);
+  [[nodiscard]] state_report report() const;
+
+private:
+  std::atomic<phase> phase_ = phase::configured;
+  std::atomic<std::uint32_t> troubles_ = 0; // one bit each
+};
+
+} // namespace l3
