@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/block_receiver.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <zmq.hpp>
+
+#include "transport/output/line.hpp"
+
+namespace l3 {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_peers = 1024;
+constexpr int messages_in_line =
+    128; ///< for each connection; its TCP connection stands still beyond
+constexpr int messages_in_a_step = 256;
+/// What waits is taken in one go and acknowledged once, but nobody's acknowledgement waits much
+/// longer than this.
+constexpr std::uint64_t longest_step =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(5ms).count());
+/// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
+constexpr std::uint64_t silence_limit =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(5s).count());
+constexpr int link_heartbeat_ms = 1000;
+constexpr int link_silence_ms = 3000;
+constexpr int linger_ms = 200;
+constexpr std::uint64_t retry_time =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(1s).count()); ///< after a store error
+
+} // namespace
+
+struct block_receiver::line {
+  zmq::context_t context{1};
+  zmq::socket_t socket{context, zmq::socket_type::router};
+
+  explicit line(const receive_settings& settings) {
+    socket.set(zmq::sockopt::linger, linger_ms);
+    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
+    socket.set(zmq::sockopt::sndhwm,
+               messages_in_line); // beyond, acknowledgements are dropped: the next ones hold more
+    socket.set(zmq::sockopt::maxmsgsize,
+               static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
+    socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
+    socket.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
+    socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+    socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.bind(settings.bind);
+  }
+};
+
+block_receiver::block_receiver(receive_settings settings, store_writer& store,
+                               report_function report)
+    : settings_(std::move(settings)), store_(store), report_(std::move(report)) {
+  try {
+    line_ = std::make_unique<line>(settings_);
+  } catch (const zmq::error_t& e) {
+    throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
+  }
+}
+
+block_receiver::~block_receiver() = default;
+
+std::string block_receiver::endpoint() const {
+  return line_->socket.get(zmq::sockopt::last_endpoint);
+}
+
+std::size_t block_receiver::open_sessions(std::uint64_t now) const {
+  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& p) {
+    return !p.second.gone && now < p.second.heard_at + silence_limit;
+  }));
+}
+
+bool block_receiver::step(std::chrono::milliseconds wait) {
+  zmq_pollitem_t item{line_->socket.handle(), 0, ZMQ_POLLIN, 0};
+  if (zmq_poll(&item, 1, wait.count()) <= 0) return false;
+  const std::uint64_t now = steady_now();
+  for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
+    if (steady_now() > now + longest_step) break;
+  }
+  if (const auto error = store_.commit()) store_failed(error, now);
+  answer_all();
+  return true;
+}
+
+bool block_receiver::take_message(std::uint64_t now) {
+  // A ROUTER puts the connection's address before the frames of a message, which are all there at
+  // once.
+  zmq::message_t frames[3];
+  std::size_t count = 0;
+  bool more = true;
+  while (more) {
+    zmq::message_t frame;
+    if (!line_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
+    more = frame.more();
+    if (count < std::size(frames)) frames[count].move(frame);
+    ++count;
+  }
+  counters_.messages.add();
+  const auto& [address_frame, head, body_frame] = frames;
+  const auto header = read_line_header({head.data<std::byte>(), head.size()});
+  if (count != std::size(frames) || !header || header->session == 0) {
+    counters_.garbage.add();
+    return true;
+  }
+  const std::string address = address_frame.to_string();
+  const std::span<const std::byte> body(body_frame.data<std::byte>(), body_frame.size());
+
+  if (header->type == line_message::hello) {
+    take_hello(*header, body, address, now);
+    return true;
+  }
+  const auto known = peers_.find(header->session);
+  if (known == peers_.end()) {
+    if (header->type == line_message::block) counters_.strangers.add();
+    send(address, line_message::refusal, header->session, 0);
+    return true;
+  }
+  peer& from = known->second;
+  from.address = address;
+  from.heard_at = now;
+  switch (header->type) {
+  case line_message::block: take_block(from, *header, body, now); break;
+  case line_message::heartbeat: from.acknowledge = true; break;
+  case line_message::goodbye:
+    if (!std::exchange(from.gone, true)) ++goodbyes_;
+    break;
+  default: counters_.garbage.add();
+  }
+  return true;
+}
+
+void block_receiver::take_hello(const line_header& header, std::span<const std::byte> body,
+                                const std::string& address, std::uint64_t now) {
+  if (body.size() != sizeof(line_hello_body) || header.sequence == 0) {
+    counters_.garbage.add();
+    return;
+  }
+  if (peers_.size() == most_peers && !peers_.contains(header.session)) forget_the_quietest();
+  peer& from = peers_[header.session];
+  from = {};
+  from.address = address;
+  from.first = header.sequence;
+  from.heard_at = now;
+  send(address, line_message::welcome, header.session, store_.last_stored(header.session));
+}
+
+void block_receiver::take_block(peer& from, const line_header& header,
+                                std::span<const std::byte> body, std::uint64_t now) {
+  counters_.blocks.add();
+  counters_.bytes.add(body.size());
+  from.acknowledge = true;
+  const std::uint64_t last = store_.last_stored(header.session);
+  if (header.sequence <= last) return counters_.duplicates.add();
+  // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
+  // one.
+  if (header.sequence != std::max(last + 1, from.first)) return counters_.gaps.add();
+  block_header block;
+  auto fault = check_block(body, block);
+  if (fault == block_fault::none &&
+      (block.session != header.session || block.sequence != header.sequence)) {
+    fault = block_fault::header_checksum; // whole, but not the one that was announced
+  }
+  if (fault != block_fault::none) return counters_.damaged.add(fault);
+
+  if (store_error_ && now < retry_at_) {
+    from.refuse = true;
+    return;
+  }
+  if (const auto error = store_.append(body, block)) {
+    store_failed(error, now);
+    from.refuse = true;
+    return;
+  }
+  if (store_error_) {
+    store_error_.clear();
+    report_once("the store can be written again");
+  }
+  counters_.stored_blocks.add();
+  counters_.stored_events.add(block.events);
+}
+
+void block_receiver::store_failed(const std::error_code& error, std::uint64_t now) {
+  counters_.store_errors.add();
+  store_error_ = error;
+  retry_at_ = now + retry_time;
+  report_once("the store cannot be written: " + error.message());
+}
+
+void block_receiver::answer_all() {
+  for (auto& [session, to] : peers_) {
+    if (std::exchange(to.acknowledge, false)) {
+      send(to.address, line_message::acknowledgement, session, store_.last_stored(session));
+    }
+    if (std::exchange(to.refuse, false)) {
+      send(to.address, line_message::refusal, session, 0,
+           "the store cannot be written: " + store_error_.message());
+    }
+  }
+}
+
+/// Its daemon, if it is still there, is told that nobody knows it, and says hello again.
+void block_receiver::forget_the_quietest() {
+  peers_.erase(std::min_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
+    return a.second.heard_at < b.second.heard_at;
+  }));
+}
+
+void block_receiver::send(const std::string& address, line_message type, std::uint64_t session,
+                          std::uint64_t sequence, std::string_view body) {
+  const auto head = make_line_header(type, session, sequence, settings_.credit);
+  // A ROUTER drops what goes to a connection that is gone: whoever is behind it will ask again.
+  auto& socket = line_->socket;
+  (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(&head, sizeof head),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(body), zmq::send_flags::dontwait);
+}
+
+void block_receiver::report_once(std::string text) {
+  if (text == last_report_) return;
+  last_report_ = std::move(text);
+  if (report_) report_(last_report_);
+}
+
+} // namespace l3

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The far end of the output line (docs/formats.md, section 8): takes blocks of any number of
+// daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
+// stored in one go and acknowledged once. Whatever is not a message of the line is counted and
+// dropped.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/units.hpp"
+#include "transport/output/block.hpp"
+#include "transport/output/store_writer.hpp"
+
+namespace l3 {
+
+struct receive_settings {
+  std::string bind = "tcp://127.0.0.1:42200";
+  std::uint32_t credit = 64;               ///< blocks that a daemon may have under way
+  byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
+};
+
+/// Written by the thread that calls step().
+struct receive_counters {
+  counter messages;
+  counter blocks; ///< whether stored or not
+  counter bytes;  ///< of these
+  counter stored_blocks;
+  counter stored_events;
+  counter duplicates; ///< blocks that were stored already
+  counter gaps;       ///< blocks whose predecessors were missing
+  counter strangers;  ///< blocks of a session that has not said hello
+  counter garbage;    ///< messages that are none of ours
+  counter store_errors;
+  reason_counters<block_fault> damaged; ///< blocks that were none
+};
+
+class block_receiver {
+public:
+  using report_function = std::function<void(std::string_view)>;
+
+  /// Throws std::runtime_error if the address cannot be bound. The store must outlive the receiver.
+  block_receiver(receive_settings settings, store_writer& store, report_function report);
+  ~block_receiver();
+  block_receiver(const block_receiver&) = delete;
+  block_receiver& operator=(const block_receiver&) = delete;
+
+  /// Waits for messages, takes those that are there, stores, acknowledges. False: none came within
+  /// the time.
+  bool step(std::chrono::milliseconds wait);
+
+  [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
+  [[nodiscard]] const receive_counters& counters() const { return counters_; }
+  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()).
+  [[nodiscard]] std::size_t open_sessions(std::uint64_t now) const;
+  [[nodiscard]] std::uint64_t goodbyes() const { return goodbyes_; }
+
+private:
+  struct line;
+  struct peer {
+    std::string address;     ///< for ZeroMQ: the connection it was heard from last
+    std::uint64_t first = 1; ///< the first block it still has
+    std::uint64_t heard_at = 0;
+    bool acknowledge = false; ///< at the end of this step
+    bool refuse = false;      ///< at the end of this step: the store cannot be written
+    bool gone = false;        ///< it said goodbye
+  };
+
+  [[nodiscard]] bool take_message(std::uint64_t now);
+  void take_hello(const line_header& header, std::span<const std::byte> body,
+                  const std::string& address, std::uint64_t now);
+  void take_block(peer& from, const line_header& header, std::span<const std::byte> body,
+                  std::uint64_t now);
+  void store_failed(const std::error_code& error, std::uint64_t now);
+  void answer_all();
+  void forget_the_quietest();
+  void send(const std::string& address, line_message type, std::uint64_t session,
+            std::uint64_t sequence, std::string_view body = {});
+  void report_once(std::string text);
+
+  receive_settings settings_;
+  store_writer& store_;
+  report_function report_;
+  std::unique_ptr<line> line_;
+  std::map<std::uint64_t, peer> peers_; ///< by session
+  std::error_code store_error_;         ///< set: the store could not be written
+  std::uint64_t retry_at_ = 0;
+  std::uint64_t goodbyes_ = 0;
+  receive_counters counters_;
+  std::string last_report_;
+};
+
+} // namespace l3

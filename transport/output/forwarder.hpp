@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends the outbox's blocks to the receiver over the output line (docs/formats.md, section 8), in
+// order and at a pace, and keeps every one of them until the receiver says that it is stored.
+// Whatever happens to the connection or to the receiver in between, the forwarder says hello again
+// and goes on from the first block that is not stored.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/block.hpp"
+#include "transport/output/outbox.hpp"
+#include "transport/output/pacer.hpp"
+#include "transport/output/settings.hpp"
+
+namespace l3 {
+
+/// Written by the forwarder's thread.
+struct forward_counters {
+  counter blocks;       ///< sent, repeats included
+  counter bytes;        ///< of these
+  counter resent;       ///< blocks sent once more
+  counter acknowledged; ///< blocks
+  counter reconnects;   ///< welcomes after the first
+  counter refusals;     ///< by the receiver, with a text
+};
+
+class forwarder {
+public:
+  /// For the few things a person should know; called by the forwarder's thread.
+  using report_function = std::function<void(std::string_view)>;
+
+  /// The outbox must outlive the forwarder. Throws std::invalid_argument if `to` is not an address.
+  forwarder(const forward_settings& settings, outbox& from, report_function report);
+  ~forwarder();
+  forwarder(const forwarder&) = delete;
+  forwarder& operator=(const forwarder&) = delete;
+
+  /// The thread's body. After a stop it goes on until every sealed block is stored or the time
+  /// limit is over.
+  void run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit);
+
+  /// The receiver has welcomed us and answered within the last seconds. Any thread.
+  [[nodiscard]] bool connected() const;
+  [[nodiscard]] const forward_counters& counters() const { return counters_; }
+
+private:
+  struct connection;
+
+  void take_link_events();
+  void take_messages(std::uint64_t now);
+  void take_message(const line_header& header, std::string_view body, std::uint64_t now);
+  void welcomed(const line_header& header, std::uint64_t now);
+  void acknowledged(const line_header& header, std::uint64_t now);
+  void refused(std::string_view text, std::uint64_t now);
+
+  [[nodiscard]] std::uint64_t act(std::uint64_t now);
+  [[nodiscard]] std::uint64_t send_blocks(std::uint64_t now);
+  [[nodiscard]] bool send_block(std::uint64_t now);
+  bool send(line_message type, std::uint64_t sequence, std::string_view body, std::uint64_t now);
+  void wait_until(std::uint64_t due, std::uint64_t now);
+  void report_once(std::string text);
+
+  forward_settings settings_;
+  outbox& outbox_;
+  report_function report_;
+  std::unique_ptr<connection> connection_;
+  pacer pacer_;
+  forward_counters counters_;
+
+  bool linked_ = false;  ///< the sockets are connected
+  bool blocked_ = false; ///< ZeroMQ had no room for a message
+  std::uint64_t welcomes_ = 0;
+  std::uint64_t next_ = 1;         ///< the block to be sent next
+  std::uint64_t highest_sent_ = 0; ///< of all connections
+  std::uint64_t window_ = 0;       ///< blocks that may be under way
+  std::uint64_t progress_at_ =
+      0; ///< when an acknowledgement last brought news, or blocks went under way
+  std::uint64_t last_sent_at_ = 0;
+  std::uint64_t not_before_ = 0; ///< the receiver refused: try again then
+  std::string last_report_;
+
+  std::atomic<bool> welcomed_{false};
+  std::atomic<std::uint64_t> answered_at_{0};
+};
+
+} // namespace l3

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/store_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "transport/accounting/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/output/block.hpp"
+
+namespace l3 {
+
+namespace {
+
+constexpr std::string_view file_prefix = "blocks-";
+constexpr std::string_view file_suffix = ".kl3";
+constexpr std::string_view torn_suffix = ".torn";
+constexpr std::size_t fewest_digits = 6;
+constexpr std::size_t search_step = std::size_t{1} << 20;
+
+std::filesystem::path numbered(const std::filesystem::path& folder, std::uint64_t number,
+                               std::string_view suffix) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
+  return folder / (std::string(file_prefix) + digits + std::string(suffix));
+}
+
+} // namespace
+
+std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number) {
+  return numbered(folder, number, file_suffix);
+}
+
+std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
+  return numbered(folder, number, torn_suffix);
+}
+
+std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder) {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    unsigned long long number = 0;
+    if (std::sscanf(name.c_str(), "blocks-%llu", &number) == 1 &&
+        entry.path() == store_file_path(folder, number)) {
+      numbers.push_back(number);
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+store_file::store_file(const std::filesystem::path& folder, std::uint64_t number)
+    : number_(number), file_(::open(store_file_path(folder, number).c_str(), O_RDONLY | O_CLOEXEC)),
+      next_(sizeof(store_file_header)) {
+  if (!file_) {
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot read " + store_file_path(folder, number).string());
+  }
+}
+
+bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const auto got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    to = to.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+std::uint64_t store_file::size() const {
+  struct stat s {};
+  return ::fstat(file_.get(), &s) == 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
+}
+
+std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) const {
+  std::byte bytes[sizeof(block_header)];
+  stored_block block;
+  if (!read(offset, bytes)) return std::nullopt;
+  if (read_block_header(bytes, block.header) != block_fault::none) return std::nullopt;
+  block.file = number_;
+  block.offset = offset;
+  if (block.end() > size()) return std::nullopt;
+  return block;
+}
+
+/// Behind a damaged header nothing tells where the next block begins: only its magic number and its
+/// header's checksum.
+std::optional<stored_block> store_file::search_from(std::uint64_t offset) const {
+  const auto magic = block_header{}.magic;
+  std::vector<std::byte> bytes;
+  for (const std::uint64_t end = size(); offset + sizeof(block_header) <= end;) {
+    bytes.resize(std::min<std::uint64_t>(search_step, end - offset));
+    if (!read(offset, bytes)) return std::nullopt;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (auto at = text.find(magic.data(), 0, magic.size()); at != text.npos;
+         at = text.find(magic.data(), at + 1, magic.size())) {
+      if (auto block = whole_block_at(offset + at)) return block;
+    }
+    offset += bytes.size() - (magic.size() - 1); // a magic number may lie across two steps
+  }
+  return std::nullopt;
+}
+
+std::optional<stored_block> store_file::next() {
+  auto block = whole_block_at(next_);
+  if (!block) {
+    // Either the end, or a block that is being written, or damage: which, the bytes behind tell.
+    block = search_from(next_ + 1);
+    if (!block) return std::nullopt;
+    ++damaged_;
+  }
+  next_ = block->end();
+  return block;
+}
+
+bool store_file::read_payload(const stored_block& block, std::vector<std::byte>& payload) const {
+  payload.resize(block.header.payload_bytes);
+  return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
+}
+
+store_reader::store_reader(std::filesystem::path folder) : folder_(std::move(folder)) {
+  if (!open_next()) (void)store_file_numbers(folder_); // throws if there is no such folder
+}
+
+bool store_reader::open_next() {
+  const auto numbers = store_file_numbers(folder_);
+  const auto after = file_ ? file_->number() : 0;
+  const auto next = std::upper_bound(numbers.begin(), numbers.end(), after);
+  if (next == numbers.end()) return false;
+  if (file_) damaged_ += file_->damaged();
+  file_.emplace(folder_, *next);
+  return true;
+}
+
+std::optional<stored_block> store_reader::next() {
+  while (file_ || open_next()) {
+    if (auto block = file_->next()) return block;
+    if (!open_next()) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+} // namespace l3

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/store_writer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <stdexcept>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "transport/format/endian.hpp"
+#include "transport/output/store_reader.hpp"
+
+namespace l3 {
+
+namespace {
+
+constexpr std::size_t copy_step = std::size_t{1} << 20;
+constexpr mode_t file_mode = 0644;
+
+std::error_code last_error() { return {errno, std::generic_category()}; }
+
+[[noreturn]] void fail(const std::string& what, const std::error_code& cause) {
+  throw std::runtime_error(what + ": " + cause.message());
+}
+
+std::error_code write_all(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return last_error();
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+} // namespace
+
+store_writer::store_writer(store_settings settings)
+    : settings_(std::move(settings)),
+      folder_(::open(settings_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  const std::string name = settings_.folder.string();
+  if (!folder_) fail("cannot open the folder " + name, last_error());
+  if (::flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw std::runtime_error(name + " is in use by another receiver");
+  }
+  if (::faccessat(folder_.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+    fail("cannot write to the folder " + name, last_error());
+  }
+  scan();
+}
+
+store_writer::~store_writer() { (void)commit(); }
+
+void store_writer::scan() {
+  const auto numbers = store_file_numbers(settings_.folder);
+  for (const auto number : numbers) scan_file(number, number == numbers.back());
+  if (!numbers.empty()) next_number_ = numbers.back() + 1;
+  while (std::filesystem::exists(torn_file_path(settings_.folder, next_number_))) ++next_number_;
+}
+
+/// Older files were checked when they were the newest: of these, the headers are enough. In the
+/// newest, a crash of the machine may have left blocks whose bytes never reached the disk.
+void store_writer::scan_file(std::uint64_t number, bool newest) {
+  store_file file(settings_.folder, number);
+  std::uint64_t good_end = std::min<std::uint64_t>(file.size(), sizeof(store_file_header));
+  if (file.size() < sizeof(store_file_header)) good_end = 0;
+  std::vector<std::byte> payload;
+  while (const auto block = file.next()) {
+    if (newest && !file.read_payload(*block, payload)) {
+      ++damaged_;
+      continue;
+    }
+    good_end = block->end();
+    account(block->header);
+  }
+  damaged_ += file.damaged();
+  if (good_end < file.size() || good_end == 0) set_aside(number, good_end);
+}
+
+void store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
+  const auto path = store_file_path(settings_.folder, number);
+  const auto torn_path = torn_file_path(settings_.folder, number);
+  const store_file from(settings_.folder, number);
+  const file_descriptor torn(
+      ::open(torn_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, file_mode));
+  if (!torn) fail("cannot write " + torn_path.string(), last_error());
+  std::vector<std::byte> bytes;
+  for (std::uint64_t at = good_end; at < from.size(); at += bytes.size()) {
+    bytes.resize(std::min<std::uint64_t>(copy_step, from.size() - at));
+    if (!from.read(at, bytes)) fail("cannot read " + path.string(), last_error());
+    if (const auto error = write_all(torn.get(), at - good_end, bytes)) {
+      fail("cannot set aside the torn end of " + path.string(), error);
+    }
+  }
+  if (::fsync(torn.get()) != 0) fail("cannot write " + torn_path.string(), last_error());
+  const bool cut = good_end == 0 ? ::unlink(path.c_str()) == 0
+                                 : ::truncate(path.c_str(), static_cast<off_t>(good_end)) == 0;
+  if (!cut) fail("cannot cut off the torn end of " + path.string(), last_error());
+  ++torn_tails_;
+}
+
+void store_writer::account(const block_header& header) {
+  auto& s = sessions_[header.session];
+  s.last = std::max(s.last, header.sequence);
+  s.run = header.run;
+  s.node = header.node;
+  ++s.blocks;
+  s.events += header.events;
+  s.bytes += header.payload_bytes;
+}
+
+std::uint64_t store_writer::last_stored(std::uint64_t session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? 0 : found->second.last;
+}
+
+std::error_code store_writer::append(std::span<const std::byte> block, const block_header& header) {
+  assert(header.sequence > last_stored(header.session));
+  if (!file_ ||
+      (offset_ > sizeof(store_file_header) && offset_ + block.size() > settings_.file_bytes)) {
+    if (const auto error = commit()) return error;
+    if (const auto error = open_next_file()) return error;
+  }
+  if (const auto error = write_at(offset_, block)) return error;
+  offset_ += block.size();
+  uncommitted_.try_emplace(header.session, sessions_[header.session]);
+  account(header);
+  return {};
+}
+
+std::error_code store_writer::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  const auto error = write_all(file_.get(), offset, bytes);
+  // Should the cut fail too, the half block is overwritten by the next one, or set aside at the
+  // next start.
+  if (error) (void)!::ftruncate(file_.get(), static_cast<off_t>(offset));
+  return error;
+}
+
+std::error_code store_writer::open_next_file() {
+  const auto path = store_file_path(settings_.folder, next_number_);
+  file_descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, file_mode));
+  if (!file) return last_error();
+  store_file_header header;
+  header.number = next_number_;
+  auto error = write_all(file.get(), 0, std::as_bytes(std::span(&header, 1)));
+  if (!error && settings_.sync && ::fsync(folder_.get()) != 0) error = last_error();
+  if (error) {
+    ::unlink(path.c_str());
+    return error;
+  }
+  file_ = std::move(file);
+  ++next_number_;
+  offset_ = committed_offset_ = sizeof header;
+  return {};
+}
+
+std::error_code store_writer::commit() {
+  if (!uncommitted_.empty() && settings_.sync && ::fdatasync(file_.get()) != 0) {
+    // After a failed sync nobody knows what is on the disk: these blocks were never there, and come
+    // again.
+    const auto error = last_error();
+    (void)!::ftruncate(file_.get(), static_cast<off_t>(committed_offset_));
+    offset_ = committed_offset_;
+    for (const auto& [session, before] : uncommitted_) sessions_[session] = before;
+    uncommitted_.clear();
+    return error;
+  }
+  committed_offset_ = offset_;
+  uncommitted_.clear();
+  return {};
+}
+
+} // namespace l3

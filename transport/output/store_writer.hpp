@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing a store (docs/formats.md, section 9). What append() took survives the death of this
+// process; what commit() took after it, with `sync`, survives the death of the machine. A full disk
+// is a state, not an end: append() says so, leaves no half block behind, and may be tried again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <system_error>
+
+#include "transport/format/block.hpp"
+#include "transport/output/file_descriptor.hpp"
+
+namespace l3 {
+
+struct store_settings {
+  std::filesystem::path folder;
+  std::uint64_t file_bytes = std::uint64_t{1}
+                             << 30; ///< a file that has grown to this is followed by the next
+  bool sync = false;                ///< commit() waits for the disk
+};
+
+/// What a store holds of one session.
+struct stored_session {
+  std::uint64_t last = 0; ///< sequence number
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0; ///< of payload
+};
+
+class store_writer {
+public:
+  /// Takes the folder for itself, scans it and sets torn tails aside. Throws std::runtime_error
+  /// that says what is wrong.
+  explicit store_writer(store_settings settings);
+  ~store_writer();
+  store_writer(const store_writer&) = delete;
+  store_writer& operator=(const store_writer&) = delete;
+
+  /// Writes a whole, checked block whose sequence number is above its session's last.
+  [[nodiscard]] std::error_code append(std::span<const std::byte> block,
+                                       const block_header& header);
+  /// Before anything appended is acknowledged. If it fails, all that was appended since the last
+  /// commit is taken back.
+  [[nodiscard]] std::error_code commit();
+
+  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session) const;
+  [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
+    return sessions_;
+  }
+  [[nodiscard]] std::uint64_t torn_tails() const { return torn_tails_; } ///< set aside at the start
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
+
+private:
+  void scan();
+  void scan_file(std::uint64_t number, bool newest);
+  void set_aside(std::uint64_t number, std::uint64_t good_end);
+  void account(const block_header& header);
+  [[nodiscard]] std::error_code open_next_file();
+  [[nodiscard]] std::error_code write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+
+  store_settings settings_;
+  file_descriptor folder_; ///< locked
+  file_descriptor file_;
+  std::uint64_t next_number_ = 1;
+  std::uint64_t offset_ = 0;
+  std::uint64_t committed_offset_ = 0;
+  std::map<std::uint64_t, stored_session> sessions_;
+  std::map<std::uint64_t, stored_session>
+      uncommitted_; ///< the sessions of new blocks, as they were before these
+  std::uint64_t torn_tails_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+} // namespace l3
