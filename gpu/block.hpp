@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel sees of the place it runs in. A kernel is a type with a `struct shared` and a call
+// operator that is a template over its block; whatever it computes in parallel it writes as
+// for_each(b, n, f), which spreads n items over the lanes of the block, and between writing shared
+// memory and reading what another lane wrote stands b.sync().
+//
+// Code outside for_each is run by every lane on a device, and once for all lanes on some executors:
+// it may compute, but not write. A value that must outlive a for_each lives in shared memory,
+// indexed by the item, never by the lane. Kept to that, a kernel is right at every width from 1 up
+// and its result does not depend on the width.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "transport/format/function.hpp"
+
+namespace l3 {
+
+template <class B>
+concept block = requires(const B& b) {
+  { b.index() } -> std::same_as<std::uint32_t>;   ///< which block this is, from 0
+  { b.threads() } -> std::same_as<std::uint32_t>; ///< the width of the block
+  { b.lane() } -> std::same_as<std::uint32_t>;    ///< 0 where one lane runs all items
+  b.sync();                                       ///< every lane must come by
+};
+
+/// f(i) for every i below n, in no particular order.
+template <block B, class F>
+L3_FN void for_each(const B& b, std::uint32_t n, F&& f) {
+  if constexpr (requires { b.for_each(n, f); }) {
+    b.for_each(n, f);
+  } else {
+    for (std::uint32_t i = b.lane(); i < n; i += b.threads()) f(i);
+  }
+}
+
+/// f(i, j) for every i below n and j below m. Where one lane runs all items, j is the inner loop,
+/// which compilers vectorise: let neighbours in j be neighbours in memory.
+template <block B, class F>
+L3_FN void for_each(const B& b, std::uint32_t n, std::uint32_t m, F&& f) {
+  if constexpr (requires { b.for_each(n, m, f); }) {
+    b.for_each(n, m, f);
+  } else {
+    for_each(b, n * m, [&](std::uint32_t k) { f(k / m, k % m); });
+  }
+}
+
+} // namespace l3

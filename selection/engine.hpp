@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: the frames of this process and the machine that computes on them. It is made once,
+// with all memory that it will ever use, and then only told to start a frame and to wait for one.
+// Which executor is behind it, its user does not see; the bytes are the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/frame.hpp"
+#include "gpu/settings.hpp"
+#include "transport/input/batch.hpp"
+
+namespace l3 {
+
+struct engine_limits {
+  batch_capacity batch;
+  std::uint32_t frames = 4;
+  std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
+};
+
+/// A line of the memory plan: what was reserved.
+struct memory_use {
+  std::string what;
+  std::size_t bytes = 0;
+};
+
+class engine {
+public:
+  virtual ~engine() = default;
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  /// Enqueues all work on a frame whose input is filled. On a device it returns at once, on a CPU
+  /// when the work is done. A frame belongs to one thread at a time; different frames may be
+  /// started and waited for by different threads.
+  virtual void start(frame& f) = 0;
+
+  /// Returns when results and output of a started frame are in host memory; false if the device
+  /// failed, and then f.error says how and there are neither results nor output.
+  [[nodiscard]] virtual bool wait(frame& f) = 0;
+
+  /// For people: "pool (2 threads)", "cuda (NVIDIA H200)".
+  [[nodiscard]] std::string_view name() const { return name_; }
+  [[nodiscard]] std::span<frame* const> frames() const { return frames_; }
+  [[nodiscard]] std::span<const memory_use> memory_plan() const { return plan_; }
+
+protected:
+  engine() = default;
+
+  std::string name_;
+  std::vector<frame*> frames_;
+  std::vector<memory_use> plan_;
+};
+
+/// The engine that the settings ask for. Throws std::runtime_error, with a text for the operator,
+/// if cuda was asked for and there is no device, or if memory is short.
+[[nodiscard]] std::unique_ptr<engine> make_engine(const compute_settings& settings,
+                                                  const engine_limits& limits);
+
+} // namespace l3

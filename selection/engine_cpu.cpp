@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/queues/pool.hpp"
+#include "gpu/queues/serial.hpp"
+#include "gpu/queues/shuffled.hpp"
+#include "gpu/queues/threaded.hpp"
+#include "selection/basic_engine.hpp"
+#include "selection/make_engine.hpp"
+
+namespace l3 {
+
+namespace {
+
+// The testing executors imitate narrow blocks: enough lanes to disagree, few enough to run.
+constexpr std::uint32_t shuffled_width = 32;
+constexpr std::uint64_t shuffled_seed = 1;
+constexpr std::uint32_t threaded_width = 4;
+
+std::unique_ptr<engine> make_pool_engine(std::uint32_t threads, const engine_limits& limits) {
+  const auto pool = std::make_shared<thread_pool>(threads);
+  const std::string n = std::to_string(pool->threads());
+  return std::make_unique<basic_engine<pool_queue>>(
+      "pool (" + n + (n == "1" ? " thread)" : " threads)"), limits,
+      [&] { return pool_queue(*pool); }, pool);
+}
+
+} // namespace
+
+std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
+                                        const engine_limits& limits) {
+  switch (settings.where) {
+  case backend::serial:
+    return std::make_unique<basic_engine<serial_queue>>("serial", limits,
+                                                        [] { return serial_queue(); });
+  case backend::shuffled:
+    return std::make_unique<basic_engine<shuffled_queue>>(
+        "shuffled", limits, [] { return shuffled_queue(shuffled_width, shuffled_seed); });
+  case backend::threaded:
+    return std::make_unique<basic_engine<threaded_queue>>(
+        "threaded (" + std::to_string(threaded_width) + " lanes)", limits,
+        [] { return threaded_queue(threaded_width); });
+  default: return make_pool_engine(settings.threads, limits);
+  }
+}
+
+} // namespace l3

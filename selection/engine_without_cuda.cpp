@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "selection/make_engine.hpp"
+
+namespace l3 {
+
+std::string why_no_cuda() { return "this program was built without CUDA"; }
+
+std::unique_ptr<engine> make_cuda_engine(const engine_limits&) { std::abort(); }
+
+} // namespace l3

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack: writes the packed events of docs/formats.md, section 7, at the places that place found. One
+// block a board writes the board's data; one block an event writes everything else of it.
+//
+// A board's samples are packed where they stand, as rows of 16 lanes with a different N in each:
+// eight rows make one octet in every lane. Each octet is whole bytes, so lanes share none, and the
+// board is put together in shared memory and leaves it in one stream.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/codec/koto.hpp"
+#include "gpu/packet.hpp"
+#include "selection/columns.hpp"
+#include "selection/layout.hpp"
+
+namespace l3 {
+
+struct pack_boards {
+  static constexpr std::uint32_t width = 128;
+
+  static constexpr std::uint32_t head_words = l2::header_words + l2::footer_words;
+  static constexpr std::uint32_t max_data_bytes = 2 * head_words + lanes * koto::max_record_bytes;
+
+  struct shared {
+    staged_packet packet;
+    alignas(64) std::uint64_t low[koto::octets][lanes];
+    alignas(64) std::uint64_t high[koto::octets][lanes];
+    alignas(64) std::uint64_t bits[lanes];
+    alignas(64) std::uint16_t minimum[lanes]; // with a sample's tag
+    std::uint32_t at[lanes];                  // of the lane's record in image
+    alignas(64) std::byte image[max_data_bytes];
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
+                        output_view out) const {
+    const std::uint32_t i = b.index();
+    const board_entry board = in.boards[i];
+    const event_result& result = columns.events.results[board.event];
+    if (!result.kept) return;
+    const fragment_entry fragment = in.fragments[board.fragment];
+    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
+    const std::uint32_t form = columns.boards.form[i];
+    const std::uint32_t bytes = columns.boards.bytes[i];
+    if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
+
+    s.packet.stage(b, in, fragment, board);
+    take_lanes(b, s, i, board.kind, form, columns.records);
+    b.sync();
+    make_octets(b, s, board.kind);
+    write_heads(b, s, form);
+    b.sync();
+    for_each(b, lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
+      const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
+      koto::store_octet(s.image + s.at[lane] + koto::record_head_bytes + k * bits,
+                        {s.low[k][lane], s.high[k][lane]}, bits);
+    });
+    b.sync();
+    for_each(b, bytes, [&](std::uint32_t k) { to[k] = s.image[k]; });
+  }
+
+private:
+  template <block B>
+  L3_FN static void take_lanes(const B& b, shared& s, std::uint32_t i, board_kind kind,
+                               std::uint32_t form, const record_columns& records) {
+    for_each(b, lanes, [&](std::uint32_t lane) {
+      const std::uint32_t record = lanes * i + record_of(lane, kind);
+      s.bits[lane] = records.bits[record];
+      s.minimum[lane] = static_cast<std::uint16_t>(records.minimum[record] | l2::sample_tag);
+    });
+    for_each(b, 1, [&](std::uint32_t) {
+      std::uint32_t at = ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
+                         ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+      for (std::uint32_t record = 0; record < lanes; ++record) {
+        s.at[record_of(record, kind)] = at; // that permutation is its own inverse
+        at += koto::record_bytes(records.bits[lanes * i + record]);
+      }
+    });
+  }
+
+  template <block B>
+  L3_FN static void make_octets(const B& b, shared& s, board_kind kind) {
+    const std::uint16_t* const words = s.packet.by_lane(kind);
+    for_each(b, koto::octets, lanes, [&](std::uint32_t k, std::uint32_t lane) {
+      const std::uint16_t* const column = words + k * 8 * lanes + lane;
+      const std::uint16_t minimum = s.minimum[lane];
+      const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
+      const auto difference = [&](std::uint32_t row) -> std::uint64_t {
+        return static_cast<std::uint16_t>(column[row * lanes] - minimum);
+      };
+      const auto quad = [&](std::uint32_t row) {
+        return difference(row) | (difference(row + 1) << bits) |
+               (difference(row + 2) << (2 * bits)) | (difference(row + 3) << (3 * bits));
+      };
+      const koto::octet o = koto::merge_quads(quad(0), quad(4), bits);
+      s.low[k][lane] = o.low;
+      s.high[k][lane] = o.high;
+    });
+  }
+
+  /// The records' heads, and the header and footer words if they are stored.
+  template <block B>
+  L3_FN static void write_heads(const B& b, shared& s, std::uint32_t form) {
+    for_each(b, lanes, [&](std::uint32_t lane) {
+      koto::store_head(s.image + s.at[lane], static_cast<std::uint32_t>(s.bits[lane]),
+                       s.minimum[lane] & l2::payload_mask);
+    });
+    std::uint32_t at = 0;
+    if ((form & board_header_stored) != 0) {
+      for_each(b, l2::header_words, [&](std::uint32_t w) {
+        store_big(s.image + std::size_t{2} * w, s.packet.header()[w]);
+      });
+      at = 2 * l2::header_words;
+    }
+    if ((form & board_footer_stored) != 0) {
+      for_each(b, l2::footer_words, [&](std::uint32_t w) {
+        store_big(s.image + at + std::size_t{2} * w, s.packet.footer()[w]);
+      });
+    }
+  }
+};
+
+struct pack_events {
+  static constexpr std::uint32_t width = 128;
+
+  struct shared {};
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
+                        output_view out) const {
+    const event_entry event = in.events[b.index()];
+    const event_result result = columns.events.results[b.index()];
+    if (!result.kept) return;
+    std::byte* const to = out.bytes + result.offset;
+    std::byte* const fragment_table = to + sizeof(packed_event);
+    std::byte* const board_table = fragment_table + event.fragments * sizeof(packed_fragment);
+
+    for_each(b, 1, [&](std::uint32_t) {
+      store_aligned(to, header_of(event, result));
+      if (event.boards % 2 != 0) { // the board table ends 4 bytes before a multiple of 8
+        store_aligned(board_table + event.boards * sizeof(packed_board), std::uint32_t{0});
+      }
+    });
+    for_each(b, event.fragments, [&](std::uint32_t k) {
+      const fragment_entry f = in.fragments[event.first_fragment + k];
+      packed_fragment p;
+      p.crate = f.crate;
+      p.form = f.raw != 0 ? fragment_form::raw : fragment_form::boards;
+      p.boards = f.boards;
+      p.bytes = f.bytes;
+      store_aligned(fragment_table + k * sizeof p, p);
+    });
+    for_each(b, event.boards, [&](std::uint32_t k) {
+      const std::uint32_t board = event.first_board + k;
+      packed_board p;
+      p.slot = in.boards[board].slot;
+      p.form = columns.boards.form[board];
+      p.bytes = columns.boards.bytes[board];
+      store_aligned(board_table + k * sizeof p, p);
+    });
+    std::uint64_t end = data_offset(event.fragments, event.boards);
+    for (std::uint32_t k = 0; k < event.fragments; ++k) {
+      const std::uint32_t f = event.first_fragment + k;
+      end = columns.fragments.at[f] + columns.fragments.bytes[f];
+      if (in.fragments[f].raw != 0) {
+        copy_range(b, in, in.fragments[f], 0, in.fragments[f].bytes, to + columns.fragments.at[f]);
+      }
+    }
+    for_each(b, static_cast<std::uint32_t>(result.bytes - end),
+             [&](std::uint32_t k) { to[end + k] = std::byte{0}; });
+  }
+
+private:
+  L3_FN static packed_event header_of(const event_entry& event, const event_result& result) {
+    packed_event h;
+    h.bytes = result.bytes;
+    h.spill = event.spill;
+    h.number = event.number;
+    h.flags = static_cast<std::uint16_t>(result.flags);
+    h.fragments = static_cast<std::uint16_t>(event.fragments);
+    h.boards = event.boards;
+    h.reference_time = event.reference_time & reference_mask;
+    return h;
+  }
+
+  static constexpr std::uint32_t reference_mask = (1U << 28) - 1;
+};
+
+} // namespace l3
