@@ -163,6 +163,8 @@ void add_veto(detector& d, const section& s) {
            "unit_per_mev", "accidental_rate", "barrel", "wall"});
   veto v;
   v.name = s.text("name");
+  if (v.name.find_first_of("\"\\\n\t") != std::string::npos)
+    s.refuse("name", "must be plain: it stands in files and messages");
   v.modules = s.count("modules", 1, d.input_count());
   v.ends = s.count("ends", 1, 2, 1);
   v.length = s.number("length", 0);
@@ -196,9 +198,12 @@ void add_signals(detector& d, const section& s) {
     s.refuse("pedestal_range", "must lie within 0 to " + std::to_string(l2::payload_mask));
   constexpr double most_noise = 100; // counts: more would not fit the noise table's scale
   if (noise[0] < 0 || noise[1] > most_noise) s.refuse("noise_range", "must lie within 0 to 100");
+  const double typical = s.number("noise_typical");
+  if (typical < noise[0] || typical > noise[1])
+    s.refuse("noise_typical", "must lie in noise_range");
   constexpr std::uint32_t any = 0x7fffffff;
-  d.set_signals({s.number("noise_typical"), noise[0], noise[1], pedestal[0], pedestal[1],
-                 s.number("time_offset"), s.number("pulse_time"), s.positive("attenuation_length"),
+  d.set_signals({typical, noise[0], noise[1], pedestal[0], pedestal[1], s.number("time_offset"),
+                 s.number("pulse_time"), s.positive("attenuation_length"),
                  s.positive("light_speed"), s.count("seed", 0, any)});
 }
 

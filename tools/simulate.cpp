@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 simulate`: writes level-2 data of known truth.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <boost/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "tools/simulation/simulation.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string out;
+  simulation_settings settings;
+  std::uint32_t run = 1;
+  std::uint32_t samples = 64;
+  std::string waveforms;
+  std::string detector_file;
+  bool json = false;
+};
+
+constexpr std::uint32_t most_spills = 511;              // numbers from 1, before they wrap
+constexpr std::uint32_t most_events_per_spill = 131072; // that a daemon takes by default
+
+void report(const options& o, const type_counts& counts, std::uint64_t bytes, double seconds) {
+  const auto rate = seconds > 0 ? o.settings.events / seconds : 0.0;
+  const auto truth = o.out + ".truth.jsonl";
+  boost::json::object types;
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    if (counts[t] != 0) types[name_of(static_cast<event_type>(t))] = counts[t];
+  if (o.json) {
+    const boost::json::object all{{"file", o.out},
+                                  {"truth", truth},
+                                  {"events", o.settings.events},
+                                  {"spills", o.settings.spills},
+                                  {"bytes", bytes},
+                                  {"seconds", seconds},
+                                  {"events_per_second", rate},
+                                  {"types", types}};
+    std::printf("%s\n", boost::json::serialize(all).c_str());
+    return;
+  }
+  std::printf("%s: %u events in %u spill%s, %.1f MB, in %.1f s (%.0f events/s); truth in %s\n",
+              o.out.c_str(), o.settings.events, o.settings.spills,
+              o.settings.spills == 1 ? "" : "s", static_cast<double>(bytes) / 1e6, seconds, rate,
+              truth.c_str());
+  for (const auto& [name, n] : types)
+    std::printf("  %-14s %8lld  %5.1f %%\n", std::string(name).c_str(),
+                static_cast<long long>(n.to_number<std::int64_t>()),
+                100.0 * n.to_number<double>() / o.settings.events);
+}
+
+int simulate(options o) {
+  if (o.settings.events < o.settings.spills)
+    throw command_error("fewer events (" + std::to_string(o.settings.events) + ") than spills (" +
+                            std::to_string(o.settings.spills) + ")",
+                        exit_usage);
+  if (o.settings.events / o.settings.spills >= most_events_per_spill)
+    throw command_error("more than " + std::to_string(most_events_per_spill) +
+                            " events a spill: give more --spills",
+                        exit_usage);
+  if (o.settings.threads == 0)
+    o.settings.threads = std::max(1U, std::thread::hardware_concurrency());
+
+  const auto d = o.detector_file.empty() ? default_detector() : read_detector(o.detector_file);
+  std::optional<recordings> waveforms;
+  if (!o.waveforms.empty()) o.settings.waveforms = &waveforms.emplace(o.waveforms, o.samples);
+
+  const auto start = std::chrono::steady_clock::now();
+  l2raw_writer data(o.out, o.run, d.crates());
+  truth_file truth(o.out + ".truth.jsonl");
+  simulation s(d, o.settings);
+  progress line("simulate", o.settings.events, "events");
+  const auto counts = s.run(data, truth, [&](std::uint64_t n) { line.update(n); });
+  data.close();
+  truth.close();
+  line.clear();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  report(o, counts, data.bytes_written(), took.count());
+  return 0;
+}
+
+} // namespace
+
+void add_simulate(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("simulate", "write level-2 data with known truth");
+  c->footer("Footer words are all 0x6000: the sums of the older trigger are zero.");
+  c->add_option("out", o->out, "the .l2raw file to write; truth goes to OUT.truth.jsonl")
+      ->required();
+  c->add_option("--events", o->settings.events, "events in all spills together")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  c->add_option("--spills", o->settings.spills, "spills, numbered from 1")
+      ->check(CLI::Range(1U, most_spills))
+      ->capture_default_str();
+  c->add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
+      ->capture_default_str();
+  c->add_option("--run", o->run, "run number")->capture_default_str();
+  auto* file =
+      c->add_option("--waveforms", o->waveforms,
+                    "recorded waveforms (u16, little-endian) that the inputs carry instead");
+  c->add_option("--samples", o->samples, "samples of a recorded waveform")
+      ->check(CLI::IsMember({64, 256}))
+      ->capture_default_str()
+      ->needs(file);
+  c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
+  c->add_option("--threads", o->settings.threads, "0: one per processor")
+      ->check(CLI::Range(0U, 256U))
+      ->default_val(0);
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return simulate(*o); }; });
+}
+
+} // namespace l3

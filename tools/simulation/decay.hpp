@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kaon's decay in flight, and where its photons go. Photons fly straight, and what a photon meets
+// first takes all of it.
+#pragma once
+
+#include "tools/simulation/kinematics.hpp"
+#include "tools/simulation/true_event.hpp"
+
+namespace l3 {
+
+class decay_maker {
+public:
+  explicit decay_maker(const detector& d);
+
+  /// Decays until the photons make the type: vertex, momentum, photons and the hits of vetoes are
+  /// filled in. For the types from pi0nunu to minimum_bias that have a decay.
+  void make(event_type type, random_source& random, true_event& out) const;
+
+  /// The module of a veto in this direction from the axis.
+  [[nodiscard]] static std::uint16_t module_at(const veto& v, double x, double y);
+
+private:
+  void decay_once(event_type type, random_source& random, true_event& out) const;
+  void fly(const four_momentum& photon, true_event& out) const;
+
+  const detector& detector_;
+  double hole_ = 0;   // half the side of the calorimeter's hole
+  double radius_ = 0; // of the centres of its outermost crystals
+};
+
+} // namespace l3

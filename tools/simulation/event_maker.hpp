@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a whole event of a given type: what was there, what it leaves in the counters, what else
+// happens by accident at the same time, and the signals that come of it.
+#pragma once
+
+#include <vector>
+
+#include "tools/simulation/decay.hpp"
+#include "tools/simulation/shower.hpp"
+
+namespace l3 {
+
+/// One a thread: it keeps working memory.
+class event_maker {
+public:
+  explicit event_maker(const detector& d);
+
+  /// `on_spill`: there is beam, hence accidental activity.
+  void make(event_type type, bool on_spill, random_source& random, true_event& out);
+
+private:
+  void add_neutron(random_source& random, true_event& out) const;
+  void add_flash(double energy, random_source& random, true_event& out) const;
+  void add_cosmic(random_source& random, true_event& out) const;
+  void leave_energy(random_source& random, true_event& out);
+  void add_accidentals(random_source& random, true_event& out) const;
+
+  /// An input, and how many accidental pulses it and all inputs before it expect in the time that
+  /// is looked at.
+  struct activity {
+    double cumulative = 0;
+    std::uint32_t input = 0;
+  };
+
+  const detector& detector_;
+  decay_maker decays_;
+  shower_maker showers_;
+  std::vector<activity> activity_;
+};
+
+} // namespace l3

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The electronics of a simulated detector: pedestals, noise, pulses, digitizing, board packets,
+// fragments. What it makes is the level-2 data of one event as docs/formats.md, section 2, says;
+// all boards of an event carry the same time stamp.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tools/simulation/noise.hpp"
+#include "tools/simulation/pulse.hpp"
+#include "tools/simulation/recordings.hpp"
+#include "tools/simulation/true_event.hpp"
+#include "transport/file/record_parser.hpp"
+#include "transport/format/event_key.hpp"
+
+namespace l3 {
+
+/// Constant once made: many threads share one.
+class front_end {
+public:
+  front_end(const detector& d, std::uint64_t seed);
+
+  struct moment {
+    event_key key;
+    std::chrono::nanoseconds since_spill{};
+  };
+
+  /// Digitizes the event into `to` (event_bytes long). Sorts e.signals.
+  void digitize(true_event& e, const moment& when, random_source& random,
+                std::span<std::byte> to) const;
+  /// The inputs carry recordings from piece `first` on: board by board, channel by channel.
+  void carry(const recordings& r, std::uint64_t first, const true_event& e, const moment& when,
+             std::span<std::byte> to) const;
+
+  [[nodiscard]] std::size_t event_bytes() const { return detector_.crates().event_bytes(); }
+  /// How many pieces `carry` takes.
+  [[nodiscard]] std::uint64_t pieces_per_event() const {
+    return std::uint64_t{detector_.crates().boards()} * l2::waveforms_per_board;
+  }
+  /// The fragments that lie one after the other in an event's bytes.
+  [[nodiscard]] std::vector<crate_fragment> fragments_of(std::span<const std::byte> event) const;
+
+  /// Constants of an input, by its number in the detector.
+  struct input_constants {
+    std::uint16_t pedestal = 0;
+    std::int16_t noise_scale = 0;
+    double time_offset = 0;
+  };
+  [[nodiscard]] const input_constants& constants_of(std::uint32_t input) const {
+    return constants_[input];
+  }
+  [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulse_; }
+
+private:
+  using board_samples = std::array<std::uint16_t, l2::sample_words>; // in the packet's order
+
+  template <class MakeSamples>
+  void assemble(const true_event& e, const moment& when, std::span<std::byte> to,
+                const MakeSamples& make) const;
+  void add_noise(std::uint32_t board, board_kind kind, random_source& random,
+                 board_samples& samples) const;
+  void add_pulse(const signal& s, board_kind kind, random_source& random,
+                 board_samples& samples) const;
+
+  const detector& detector_;
+  std::uint32_t trigger_board_; // counted over the readout
+  noise_table slow_noise_;
+  noise_table fast_noise_;
+  pulse_shape slow_pulse_;
+  std::vector<pulse_shape> fast_pulses_; // of different widths
+  std::vector<input_constants> constants_;
+};
+
+} // namespace l3

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decays of the neutral kaon: four-momenta, boosts, phase space. MeV and c = 1.
+#pragma once
+
+#include <array>
+
+#include "tools/simulation/random.hpp"
+
+namespace l3 {
+
+struct four_momentum {
+  double energy = 0;
+  double x = 0;
+  double y = 0;
+  double z = 0;
+};
+
+inline constexpr double kaon_mass = 497.611;
+inline constexpr double pion_mass = 134.977;
+
+/// Isotropic, of length 1 (energy 0).
+[[nodiscard]] four_momentum random_direction(random_source& random);
+
+/// The decay of `parent`, of mass `mass`, into two particles; isotropic in its rest frame.
+[[nodiscard]] std::array<four_momentum, 2> decay(const four_momentum& parent, double mass,
+                                                 double mass_1, double mass_2,
+                                                 random_source& random);
+
+/// Into three particles, uniform in phase space.
+[[nodiscard]] std::array<four_momentum, 3> decay(const four_momentum& parent, double mass,
+                                                 const std::array<double, 3>& masses,
+                                                 random_source& random);
+
+} // namespace l3

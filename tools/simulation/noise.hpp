@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A long table of Gaussian noise, made once. A board takes its noise from a random place in it,
+// scaled channel by channel: some hundred thousand normal numbers an event would cost more than
+// everything else together.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tools/simulation/random.hpp"
+
+namespace l3 {
+
+class noise_table {
+public:
+  /// A sample's neighbours lie 16 entries away, as in the board packet of a 125 MHz board; the
+  /// filter before the digitizer correlates them. Without correlation every entry stands alone, and
+  /// the order does not matter.
+  enum class correlation : std::uint8_t { none, neighbours };
+
+  noise_table(std::uint64_t seed, correlation c);
+
+  /// 1024 numbers for one board, their rms `unit`.
+  [[nodiscard]] std::span<const std::int16_t, 1024> at_random(random_source& random) const {
+    return std::span<const std::int16_t, 1024>(values_.data() + random.below(starts), 1024);
+  }
+
+  /// rms of the numbers: eight times as much still fits.
+  static constexpr int unit = 4096;
+
+  /// What to multiply a number with (and shift by 16) for noise of this rms in counts.
+  [[nodiscard]] static std::int16_t scale_for(double counts) {
+    return static_cast<std::int16_t>(counts * (65536.0 / unit) + 0.5);
+  }
+
+private:
+  static constexpr std::uint32_t starts = 1U << 19;
+  std::vector<std::int16_t> values_;
+};
+
+} // namespace l3

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulation/pulse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tools/simulation/arithmetic.hpp"
+
+namespace l3 {
+namespace {
+
+// Where a pulse has sunk below 1e-5 of its height, in widths.
+constexpr double reach_before = 3.8;
+constexpr double reach_after = 9.0; // the skew makes the tail longer
+
+} // namespace
+
+pulse_shape::pulse_shape(double width, double skew, double sample_length)
+    : sample_length_(sample_length),
+      before_(static_cast<int>(reach_before * width / sample_length) + 1),
+      length_(before_ + static_cast<int>(reach_after * width / sample_length) + 2),
+      table_(static_cast<std::size_t>(phases * length_)) {
+  for (int p = 0; p < phases; ++p)
+    for (int s = 0; s < length_; ++s) {
+      // The peak lies p / 64 of a sample after sample `before_`.
+      const double t = (s - before_ - static_cast<double>(p) / phases) * sample_length;
+      const double w = width + skew * t;
+      const double v = w > 0 ? exp_of_minus(t * t / (2 * w * w)) : 0;
+      table_[static_cast<std::size_t>(p * length_ + s)] =
+          static_cast<std::int32_t>(v * (1 << shift) + 0.5);
+    }
+}
+
+void pulse_shape::add(std::uint16_t* first, int samples, int stride, double height, double time,
+                      std::uint16_t limit) const {
+  constexpr int height_shift = 8;
+  const auto ticks = static_cast<std::int64_t>(std::floor(time / sample_length_ * phases + 0.5));
+  const auto phase = static_cast<int>(((ticks % phases) + phases) % phases);
+  const auto start = static_cast<int>((ticks - phase) / phases) - before_;
+  const auto fixed_height = static_cast<std::int64_t>(height * (1 << height_shift) + 0.5);
+  const std::int32_t* shape = table_.data() + static_cast<std::ptrdiff_t>(phase) * length_;
+  constexpr std::int64_t half = std::int64_t{1} << (shift + height_shift - 1);
+  const int end = std::min(samples, start + length_);
+  for (int s = std::max(0, start); s < end; ++s) {
+    const auto more = (shape[s - start] * fixed_height + half) >> (shift + height_shift);
+    auto& sample = first[s * stride];
+    sample = static_cast<std::uint16_t>(std::min<std::int64_t>(limit, sample + more));
+  }
+}
+
+double pulse_shape::sum() const {
+  return static_cast<double>(std::accumulate(table_.begin(), table_.begin() + length_, 0LL)) /
+         (1 << shift);
+}
+
+} // namespace l3

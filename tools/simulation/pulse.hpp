@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shapes of pulses, tabulated at 64 phases within a sample, and adding one to a waveform.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace l3 {
+
+/// A pulse of height 1 with its peak at time 0.
+class pulse_shape {
+public:
+  /// height · exp(−t² / 2s²) with s = width + skew · t; times in ns.
+  pulse_shape(double width, double skew, double sample_length);
+
+  /// Adds a pulse to `samples` values that lie `stride` apart, and cuts it off at `limit`. `time`
+  /// is that of its peak since the first sample.
+  void add(std::uint16_t* first, int samples, int stride, double height, double time,
+           std::uint16_t limit) const;
+
+  /// Of a pulse of height 1, over all samples: what a sum over pedestal is to be divided by.
+  [[nodiscard]] double sum() const;
+
+private:
+  static constexpr int phases = 64;
+  static constexpr int shift = 14; // of the table's fixed point
+
+  double sample_length_;
+  int before_; // samples before the peak's that the table holds
+  int length_;
+  std::vector<std::int32_t> table_; // [phase][sample]
+};
+
+} // namespace l3

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulation/recordings.hpp"
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+recordings::recordings(const std::filesystem::path& file, std::uint32_t samples) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(file, error);
+  if (error) throw std::runtime_error("cannot read " + file.string() + ": " + error.message());
+  const std::uint64_t waveform_bytes = samples * sizeof(std::uint16_t);
+  if (bytes == 0 || bytes % waveform_bytes != 0)
+    throw std::runtime_error(file.string() + ": " + std::to_string(bytes) +
+                             " bytes are not a whole number of waveforms of " +
+                             std::to_string(samples) + " samples");
+  samples_.resize(bytes / sizeof(std::uint16_t));
+  std::ifstream in(file, std::ios::binary);
+  // Level 2 data is made of 16-bit words; this is the one place where a file of them is read as
+  // such.
+  if (!in.read(reinterpret_cast<char*>(samples_.data()), static_cast<std::streamsize>(bytes)))
+    throw std::runtime_error("cannot read " + file.string());
+  for (std::size_t i = 0; i < samples_.size(); ++i)
+    if (samples_[i] > l2::payload_mask)
+      throw std::runtime_error(
+          file.string() + ": waveform " + std::to_string(i / samples) + ", sample " +
+          std::to_string(i % samples) + " is " + std::to_string(samples_[i]) +
+          ": a board packet has 14 bits, up to " + std::to_string(l2::payload_mask));
+  pieces_ = samples_.size() / l2::waveform_samples;
+}
+
+} // namespace l3

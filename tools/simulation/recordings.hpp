@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded waveforms that take the place of simulated ones: header-less little-endian u16, read
+// once. They are used as a ring of pieces of 64 samples; an input at 500 MHz takes four pieces in a
+// row.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace l3 {
+
+class recordings {
+public:
+  /// `samples` per waveform: 64 or 256. Throws std::runtime_error if the file cannot be read, does
+  /// not hold whole waveforms, or holds a value beyond 14 bits: with its place.
+  recordings(const std::filesystem::path& file, std::uint32_t samples);
+
+  [[nodiscard]] std::uint64_t pieces() const { return pieces_; }
+  /// Piece i modulo their number: 64 samples.
+  [[nodiscard]] std::span<const std::uint16_t, 64> piece(std::uint64_t i) const {
+    return std::span<const std::uint16_t, 64>(samples_.data() + i % pieces_ * 64, 64);
+  }
+
+private:
+  std::vector<std::uint16_t> samples_;
+  std::uint64_t pieces_ = 0;
+};
+
+} // namespace l3

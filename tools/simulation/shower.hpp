@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How energy becomes signals: a photon's shower shared among crystals, energy in a module of a veto
+// seen at its ends.
+#pragma once
+
+#include <vector>
+
+#include "tools/simulation/random.hpp"
+#include "tools/simulation/true_event.hpp"
+
+namespace l3 {
+
+class shower_maker {
+public:
+  explicit shower_maker(const detector& d) : detector_(d) {}
+
+  /// Shares the energy among 6 to 25 crystals around (x, y): exponential in the distance, 30 mm.
+  /// Their sum is the photon's energy, up to the calorimeter's resolution.
+  void into_calorimeter(double energy, double x, double y, double time, random_source& random,
+                        std::vector<signal>& out);
+
+  void into_crystal(std::size_t crystal, double energy, double time,
+                    std::vector<signal>& out) const;
+
+  /// Dead ends stay silent.
+  void into_veto(const true_hit& hit, std::vector<signal>& out) const;
+
+private:
+  struct share {
+    double weight = 0;
+    std::uint32_t crystal = 0;
+  };
+
+  const detector& detector_;
+  std::vector<share> shares_;
+};
+
+} // namespace l3

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run of the simulator: spills of events into a file of level-2 data, and their truth into
+// another. Every event is made from the seed and its own key alone, so threads may share the work
+// and the files are the same for any number of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include "tools/simulation/event_maker.hpp"
+#include "tools/simulation/front_end.hpp"
+#include "tools/simulation/spill_plan.hpp"
+#include "tools/simulation/truth_file.hpp"
+#include "transport/file/l2raw.hpp"
+
+namespace l3 {
+
+struct simulation_settings {
+  std::uint32_t events = 1000; ///< in all spills together
+  std::uint32_t spills = 1;
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  const recordings* waveforms = nullptr; ///< instead of simulated ones
+};
+
+/// Events made of each type.
+using type_counts = std::array<std::uint64_t, static_cast<std::size_t>(event_type::count_)>;
+
+class simulation {
+public:
+  simulation(const detector& d, const simulation_settings& settings);
+
+  /// Calls `tell` with the number of events written so far. Throws when a file cannot be written.
+  type_counts run(l2raw_writer& data, truth_file& truth,
+                  const std::function<void(std::uint64_t)>& tell);
+
+private:
+  struct made_event {
+    std::vector<std::byte> bytes;
+    true_event event;
+    std::string truth;
+  };
+
+  void make(event_maker& maker, const planned_event& plan, event_key key, made_event& out) const;
+  [[nodiscard]] std::uint32_t events_of(std::uint32_t spill) const;
+
+  const detector& detector_;
+  simulation_settings settings_;
+  front_end front_end_;
+  std::vector<event_maker> makers_; // one a thread
+  std::vector<made_event> slots_;
+};
+
+} // namespace l3

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the triggers of a spill come, and of what type they are. The beam is on for 2 s of a cycle
+// of 4.24 s; within it triggers are a Poisson process whose rate the beam's micro-structure changes
+// between × 0.3 and × 3. Whatever the number of events in the file, they are spread over the whole
+// spill: 50 000 make the nominal 25 kHz, fewer are a node's share of it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "tools/simulation/random.hpp"
+#include "tools/simulation/true_event.hpp"
+
+namespace l3 {
+
+inline constexpr std::chrono::nanoseconds spill_beam_on = std::chrono::milliseconds(2000);
+inline constexpr std::chrono::nanoseconds spill_cycle = std::chrono::milliseconds(4240);
+
+struct planned_event {
+  std::chrono::nanoseconds since_spill{};
+  event_type type = event_type::clock;
+  bool on_spill = true;
+};
+
+/// In the order of time.
+[[nodiscard]] std::vector<planned_event> plan_spill(std::uint32_t events, random_source random);
+
+} // namespace l3

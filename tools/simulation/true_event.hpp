@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What really happened in a simulated event: the truth that is written beside the data, and the
+// signals that it leaves on the inputs of the readout.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "selection/detector.hpp"
+
+namespace l3 {
+
+enum class event_type : std::uint8_t {
+  pi0nunu,      ///< the signal: K_L → π⁰νν̄
+  two_gamma,    ///< K_L → 2γ
+  two_pi0_lost, ///< K_L → 2π⁰ of which two photons reach the calorimeter
+  halo_neutron, ///< two showers of one neutron
+  four_cluster, ///< K_L → 2π⁰
+  five_cluster, ///< K_L → 3π⁰, one photon lost
+  six_cluster,  ///< K_L → 3π⁰
+  accidental,   ///< nothing in time
+  minimum_bias, ///< K_L → 3π⁰ or 2π⁰, at least one photon in the calorimeter
+  led,
+  laser,
+  cosmic,
+  clock,
+  recorded, ///< the inputs carry recorded waveforms
+  count_
+};
+
+[[nodiscard]] std::string_view name_of(event_type t);
+[[nodiscard]] std::uint16_t trigger_bits_of(event_type t, bool on_spill);
+
+/// A photon of the decay, or one of the showers of a neutron.
+struct true_photon {
+  double energy = 0;
+  double x = 0; ///< where it hits, or crosses the plane of the calorimeter's face
+  double y = 0;
+  double time = 0; ///< ns, 0: in time with the trigger
+  enum class target : std::uint8_t { calorimeter, veto, nothing } hit = target::nothing;
+  std::uint16_t veto = 0; ///< which, if it hits one
+};
+
+/// Energy left in a module of a veto.
+struct true_hit {
+  std::uint16_t veto = 0;
+  std::uint16_t module = 0;
+  double energy = 0; ///< in the veto's unit
+  double time = 0;
+  double z = 0; ///< along the module, from its middle
+  bool accidental = false;
+};
+
+/// An accidental pulse in a crystal, high and near enough in time to matter.
+struct true_accidental {
+  std::uint16_t crystal = 0;
+  double energy = 0;
+  double time = 0;
+};
+
+/// A pulse on an input.
+struct signal {
+  std::uint32_t input = 0; ///< its number in the detector
+  double height = 0;       ///< counts
+  double time = 0;         ///< ns, 0: in time with the trigger
+};
+
+/// Reuse one for many events: it then hardly allocates.
+struct true_event {
+  event_type type = event_type::recorded;
+  std::uint16_t trigger_bits = 0;
+  double vertex_x = 0;
+  double vertex_y = 0;
+  double vertex_z = 0; ///< 0: no decay
+  double kaon_momentum = 0;
+  std::vector<true_photon> photons;
+  std::vector<true_hit> hits; ///< of the decay; accidental ones above threshold within the window
+  std::vector<true_accidental> accidentals;
+  std::vector<signal> signals;
+
+  void clear();
+};
+
+} // namespace l3
