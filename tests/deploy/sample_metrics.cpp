@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+// `l3-sample-metrics` prints what a scrape of /metrics looks like: dashboards and alert rules are
+// checked against it.
+#include <cstdio>
+
+#include "tests/daemon/sample_snapshot.hpp"
+
+int main() { std::fputs(l3::render_metrics(l3::sample_snapshot()).c_str(), stdout); }
