@@ -17,7 +17,9 @@ public:
   L3_FN column(T* data, std::uint32_t size) : data_(data), size_(size) {}
 
   /// A column that may be written is one that may be read.
-  L3_FN operator column<const T>() const requires(!std::is_const_v<T>) { return {data_, size_}; }
+  template <class U>
+  requires std::is_same_v<const U, T> L3_FN column(const column<U>& o)
+      : column(o.data(), o.size()) {}
 
   [[nodiscard]] L3_FN T& operator[](std::uint32_t i) const { return data_[i]; }
   [[nodiscard]] L3_FN T* data() const { return data_; }

@@ -27,17 +27,11 @@ struct batch_view {
   column<const board_entry> boards;
 };
 
-/// A T at an address that is a multiple of its size: on a device one access, where load() would
-/// take one per byte.
-template <class T>
-[[nodiscard]] L3_FN T load_aligned(const std::byte* p) {
-  T v;
-  memcpy(&v, __builtin_assume_aligned(p, sizeof(T)), sizeof v);
-  return v;
-}
-template <class T>
-L3_FN void store_aligned(std::byte* p, const T& v) {
-  memcpy(__builtin_assume_aligned(p, alignof(T)), &v, sizeof v);
+/// The same address, for which the caller vouches that it is a multiple of `alignment`: what is
+/// then loaded and stored there takes a device one access, not one per byte.
+template <std::size_t alignment, class P>
+[[nodiscard]] L3_FN P* aligned(P* p) {
+  return static_cast<P*>(__builtin_assume_aligned(p, alignment));
 }
 
 /// Calls f(p, from, n) for each contiguous run of the fragment's bytes offset … offset + bytes − 1:
@@ -107,16 +101,20 @@ public:
                    const board_entry& board) {
     for_each_run(in, fragment, board.offset, l2::board_bytes,
                  [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
+                   const std::byte* const words = aligned<sizeof(std::uint16_t)>(p);
                    std::uint16_t* const to = words_ + lead + from / 2;
                    for_each(b, n / 2, [&](std::uint32_t i) {
-                     to[i] = swap_bytes(load_aligned<std::uint16_t>(p + std::size_t{2} * i));
+                     to[i] = load_big<std::uint16_t>(words + std::size_t{2} * i);
                    });
                  });
     if (board.kind == board_kind::sampling_125_mhz) return;
     b.sync();
-    const std::uint16_t* const from = samples();
-    for_each(b, rows * 4, 4, [&](std::uint32_t i, std::uint32_t c) {
-      by_lane_[4 * i + c] = from[4 * (i % 4 * rows + i / 4) + c];
+    // Four channels, 8 bytes, at a time: word row 64 j + s becomes the j-th quarter of row s.
+    constexpr std::size_t quarter = 4 * sizeof(std::uint16_t);
+    const std::byte* const from = aligned<quarter>(reinterpret_cast<const std::byte*>(samples()));
+    std::byte* const to = aligned<quarter>(reinterpret_cast<std::byte*>(by_lane_));
+    for_each(b, 4, rows, [&](std::uint32_t j, std::uint32_t s) {
+      store(to + quarter * (4 * s + j), load<std::uint64_t>(from + quarter * (rows * j + s)));
     });
   }
 

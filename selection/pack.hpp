@@ -137,9 +137,9 @@ struct pack_events {
     std::byte* const board_table = fragment_table + event.fragments * sizeof(packed_fragment);
 
     for_each(b, 1, [&](std::uint32_t) {
-      store_aligned(to, header_of(event, result));
+      store(aligned<packed_alignment>(to), header_of(event, result));
       if (event.boards % 2 != 0) { // the board table ends 4 bytes before a multiple of 8
-        store_aligned(board_table + event.boards * sizeof(packed_board), std::uint32_t{0});
+        store(aligned<4>(board_table + event.boards * sizeof(packed_board)), std::uint32_t{0});
       }
     });
     for_each(b, event.fragments, [&](std::uint32_t k) {
@@ -149,7 +149,7 @@ struct pack_events {
       p.form = f.raw != 0 ? fragment_form::raw : fragment_form::boards;
       p.boards = f.boards;
       p.bytes = f.bytes;
-      store_aligned(fragment_table + k * sizeof p, p);
+      store(aligned<packed_alignment>(fragment_table + k * sizeof p), p);
     });
     for_each(b, event.boards, [&](std::uint32_t k) {
       const std::uint32_t board = event.first_board + k;
@@ -157,7 +157,7 @@ struct pack_events {
       p.slot = in.boards[board].slot;
       p.form = columns.boards.form[board];
       p.bytes = columns.boards.bytes[board];
-      store_aligned(board_table + k * sizeof p, p);
+      store(aligned<sizeof p>(board_table + k * sizeof p), p);
     });
     std::uint64_t end = data_offset(event.fragments, event.boards);
     for (std::uint32_t k = 0; k < event.fragments; ++k) {

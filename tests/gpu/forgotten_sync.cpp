@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel with a sync() left out, on the threaded executor. ThreadSanitizer must say so: this
+// program is expected to fail, in builds with it, and is what shows that the check works at all.
+#include <cstdint>
+
+#include "gpu/column.hpp"
+#include "gpu/queues/threaded.hpp"
+
+namespace {
+
+struct forgetful {
+  static constexpr std::uint32_t items = 64;
+  struct shared {
+    std::uint64_t value[items];
+  };
+  template <l3::block B>
+  void operator()(const B& b, shared& s, l3::column<std::uint64_t> out) const {
+    for_each(b, items, [&](std::uint32_t i) { s.value[i] = i; });
+    // Here b.sync() is missing.
+    for_each(b, items, [&](std::uint32_t i) { out[i] = s.value[items - 1 - i]; });
+  }
+};
+
+} // namespace
+
+int main() {
+  std::uint64_t out[forgetful::items] = {};
+  l3::threaded_queue(8).run(forgetful{}, 4, l3::column<std::uint64_t>(out, forgetful::items));
+}
