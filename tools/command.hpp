@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a subcommand of `koto-l3` is: a function that adds its options to the program and what it does to `run`. The exit
-// code is 0 only when what was asked for holds; usage errors are 2 (main), failures 1, a missing resource 69.
+// What a subcommand of `koto-l3` is: a function that adds its options to the program and what it
+// does to `run`. The exit code is 0 only when what was asked for holds; usage errors are 2 (main),
+// failures 1, a missing resource 69.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ inline constexpr int exit_bad_configuration = 78;
 
 /// Thrown by a subcommand: main prints `koto-l3 NAME: text` and exits with the code.
 struct command_error : std::runtime_error {
-  command_error(const std::string& text, int exit_code = exit_failure) : std::runtime_error(text), code(exit_code) {}
+  command_error(const std::string& text, int exit_code = exit_failure)
+      : std::runtime_error(text), code(exit_code) {}
   int code;
 };
 
@@ -33,6 +35,7 @@ void add_verify(CLI::App& program, command_body& run);
 void add_extract(CLI::App& program, command_body& run);
 void add_pack(CLI::App& program, command_body& run);
 void add_unpack(CLI::App& program, command_body& run);
+void add_demo(CLI::App& program, command_body& run);
 void add_bench(CLI::App& program, command_body& run);
 
-}  // namespace l3
+} // namespace l3

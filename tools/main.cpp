@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   l3::add_extract(program, run);
   l3::add_pack(program, run);
   l3::add_unpack(program, run);
+  l3::add_demo(program, run);
   l3::add_bench(program, run);
 
   try {

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a signal.
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <spdlog/spdlog.h>
+
+#include "config/load.hpp"
+#include "config/print.hpp"
+#include "daemon/http_server.hpp"
+#include "daemon/log.hpp"
+#include "daemon/node.hpp"
+#include "daemon/service_manager.hpp"
+#include "daemon/status.hpp"
+#include "transport/accounting/ledger.hpp"
+
+namespace {
+
+using namespace l3;
+
+constexpr int exit_usage = 2;
+constexpr int exit_missing_resource = 69;
+constexpr int exit_bad_configuration = 78;
+
+/// The newest snapshot, for the HTTP thread.
+class latest_snapshot {
+public:
+  void set(metrics_snapshot s) {
+    const std::lock_guard lock(mutex_);
+    snapshot_ = std::move(s);
+  }
+  [[nodiscard]] metrics_snapshot get() const {
+    const std::lock_guard lock(mutex_);
+    return snapshot_;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  metrics_snapshot snapshot_;
+};
+
+/// Folds the counters until SIGTERM or SIGINT comes.
+void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
+  constexpr auto interval = std::chrono::milliseconds(500);
+  boost::asio::io_context io;
+  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
+  signals.async_wait([&](const boost::system::error_code& error, int number) {
+    if (error) return;
+    spdlog::info("{}: draining", number == SIGTERM ? "SIGTERM" : "SIGINT");
+    io.stop();
+  });
+  boost::asio::steady_timer timer(io);
+  std::function<void(const boost::system::error_code&)> tick = [&](const boost::system::error_code& error) {
+    if (error) return;
+    n.look_around();
+    latest.set(n.snapshot());
+    manager.alive();
+    timer.expires_after(interval);
+    timer.async_wait(tick);
+  };
+  tick({});
+  io.run();
+}
+
+int run(const daemon_settings& settings) {
+  const auto manager = service_manager::from_environment();
+  start_logging(settings.log.level);
+
+  node n(settings);
+  for (const memory_use& use : n.memory_plan()) spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(use.bytes) / 1e6, use.what);
+  latest_snapshot latest;
+  latest.set(n.snapshot());
+  std::optional<http_server> http;
+  if (!settings.monitor.bind.empty()) {
+    http.emplace(settings.monitor.bind, settings.monitor.port,
+                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); }, [] { return std::string(); }));
+    spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
+  }
+  spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node, n.backend());
+  manager.ready();
+
+  watch(n, latest, manager);
+
+  manager.stopping();
+  const bool clean = n.drain();
+  latest.set(n.snapshot());
+  const ledger account = n.account();
+  if (!settings.run.ledger.empty()) {
+    write_ledger(settings.run.ledger, account);
+    spdlog::info("ledger written to {}", settings.run.ledger);
+  }
+  if (!account.balanced()) {
+    spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
+    return EXIT_FAILURE;
+  }
+  if (!clean) spdlog::warn("not everything could be forwarded: see shed(drain) in the ledger");
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
+  std::string file;
+  bool check = false;
+  bool print = false;
+  program.add_option("--config", file, "Configuration, TOML; without it every key has its default");
+  program.add_flag("--check-config", check, "Check the configuration and end");
+  program.add_flag("--print-config", print, "Print the effective configuration and where each value comes from, and end");
+  program.set_version_flag("--version", "koto-l3d " L3_VERSION);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return program.exit(e) == 0 ? EXIT_SUCCESS : exit_usage;
+  }
+
+  try {
+    const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
+    for (const config_error& e : config.errors) std::fprintf(stderr, "%s\n", to_string(e).c_str());
+    if (!config.ok()) return exit_bad_configuration;
+    if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
+    if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
+    return check || print ? EXIT_SUCCESS : run(config.settings);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "koto-l3d: %s\n", e.what());
+    return exit_missing_resource;
+  }
+}

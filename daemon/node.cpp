@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/node.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/frame_ring.hpp"
+#include "daemon/log.hpp"
+#include "daemon/pipeline.hpp"
+#include "transport/input/event_builder.hpp"
+#include "transport/input/tcp_receiver.hpp"
+#include "transport/input/udp_receiver.hpp"
+#include "transport/output/forwarder.hpp"
+
+namespace l3 {
+namespace {
+
+engine_limits limits_of(const daemon_settings& s) {
+  return {capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes), s.frames.count, 0};
+}
+
+/// The largest packed event: every board raw, every table there.
+std::size_t largest_packed_event(const readout& crates) {
+  return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) + crates.boards() * sizeof(packed_board) +
+         2 * sizeof(packed_event);
+}
+
+double seconds_since_epoch() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+// Built from the output to the input, so that each part finds what it hands to; ended the other way round.
+struct node::parts {
+  explicit parts(const daemon_settings& s)
+      : settings(s), compute(make_engine(s.compute, limits_of(s))), frames(compute->frames()),
+        out(s.outbox, {random_session(), s.run.number, s.run.node}),
+        line(s.forward, out, [](std::string_view text) { spdlog::warn("output line: {}", text); }),
+        work(*compute, frames, out, outcomes, [this](std::string_view text) { engine_failed(text); }),
+        builder(s.building, limits_of(s).batch, s.frames.age, frames, building, outcomes,
+                [this](const spill_summary& summary) { end_of_spill(summary); }),
+        forward_thread([this](std::stop_token stop) { line.run(std::move(stop), settings.run.drain_time_limit); }) {
+    if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
+      throw std::runtime_error("outbox.memory is too small: it must hold two events");
+    }
+    if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
+    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, builder, [this] { return out.safe_batches(); }, s.run.number);
+    for (const auto& line_of_text : udp ? udp->remarks() : std::vector<std::string>{}) spdlog::warn("{}", line_of_text);
+    state.enter(phase::receiving);
+  }
+
+  // Called by whichever receive thread noticed the end of a spill: only notes it down.
+  void end_of_spill(const spill_summary& summary) {
+    const std::lock_guard lock(spills_mutex);
+    new_spills.push_back(summary);
+  }
+
+  /// For the ledger. A spill of which more came after its end is reported again.
+  void note_spill(const spill_summary& s) {
+    constexpr std::size_t recent = 2;
+    const auto from = spills.end() - static_cast<std::ptrdiff_t>(std::min(recent, spills.size()));
+    const auto again = std::find_if(from, spills.end(), [&](const spill_account& a) { return a.spill == s.spill; });
+    const spill_account account{s.spill, s.admitted, s.incomplete, s.expected};
+    if (again == spills.end()) {
+      spills.push_back(account);
+    } else {
+      *again = account;
+    }
+  }
+
+  /// "pool" of "pool (2 threads)".
+  [[nodiscard]] std::string backend_name() const {
+    const std::string_view name = compute->name();
+    return std::string(name.substr(0, name.find(' ')));
+  }
+
+  void engine_failed(std::string_view text) {
+    state.set(trouble::engine_error, true);
+    spdlog::error("engine: {}", text);
+  }
+
+  daemon_settings settings;
+  const std::uint64_t started_at = steady_now();
+  const double started = seconds_since_epoch();
+  daemon_state state;
+  building_counters building;
+  outcome_counters outcomes;
+
+  std::mutex spills_mutex;
+  std::vector<spill_summary> new_spills;  // not yet logged
+  std::vector<spill_account> spills;      // for the ledger; touched by look_around() and drain() only
+  occasional shedding{std::chrono::seconds(5)};
+  std::uint64_t shed_told = 0;
+
+  std::unique_ptr<engine> compute;
+  frame_ring frames;
+  outbox out;
+  forwarder line;
+  pipeline work;
+  event_builder builder;
+  std::jthread forward_thread;
+  std::optional<udp_receiver> udp;
+  std::optional<tcp_receiver> tcp;
+};
+
+node::node(const daemon_settings& settings) : parts_(std::make_unique<parts>(settings)) {}
+
+node::~node() = default;
+
+bool node::drain() {
+  parts& p = *parts_;
+  p.state.enter(phase::draining);
+  const auto deadline = std::chrono::steady_clock::now() + p.settings.run.drain_time_limit;
+  p.udp.reset();
+  p.tcp.reset();
+  p.builder.drain(steady_now());
+  p.work.finish(deadline);
+  p.forward_thread.request_stop();
+  p.out.wake();
+  p.forward_thread.join();
+  p.outcomes.events_shed.add(shed::drain, p.out.events_waiting());
+  look_around();
+  p.state.enter(phase::stopped);
+  return p.outcomes.events_shed[shed::drain] == 0;
+}
+
+void node::look_around() {
+  parts& p = *parts_;
+  std::vector<spill_summary> ended;
+  {
+    const std::lock_guard lock(p.spills_mutex);
+    ended.swap(p.new_spills);
+  }
+  const auto frame_counts = p.frames.count_states();
+  p.state.set(trouble::receiver_absent, !p.line.connected());
+  p.state.set(trouble::outbox_full, p.work.waiting_for_outbox());
+  p.state.set(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
+
+  const std::uint64_t shed_now = p.outcomes.events_shed.sum();
+  if (const auto n = p.shedding.happened(std::chrono::steady_clock::now(), shed_now - std::exchange(p.shed_told, shed_now))) {
+    spdlog::warn("shed {} events: see koto_l3_events_shed_total by reason", *n);
+  }
+
+  const ledger a = account();
+  for (const spill_summary& s : ended) {
+    p.note_spill(s);
+    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent; so far: events {} = {} forwarded + {} rejected + {} shed + {} "
+                 "in flight; fragments {} = {} admitted + {} incomplete + {} malformed + {} late + {} duplicate",
+                 s.spill, s.admitted, s.incomplete, s.expected ? std::to_string(*s.expected) : "?", a.events.admitted,
+                 a.events.forwarded, a.events.rejected, sum_of(a.events.shed), a.events.in_flight, a.fragments.seen,
+                 a.fragments.admitted, a.fragments.incomplete, sum_of(a.fragments.malformed), a.fragments.late,
+                 a.fragments.duplicate);
+  }
+}
+
+
+ledger node::account() const {
+  const parts& p = *parts_;
+  ledger a;
+  a.program = "koto-l3d";
+  a.run = p.settings.run.number;
+  a.sessions = {p.out.identity().session};
+  // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
+  set_outcomes(a, p.outcomes);
+  a.events.forwarded = p.out.events_stored();
+  a.events.in_flight = p.frames.events_under_way() + p.out.events_waiting();
+  set_building(a, p.building);
+  if (p.udp) {
+    for (const link_counters& l : p.udp->links()) add_link(a, l);
+  }
+  if (p.tcp) add_link(a, p.tcp->link());
+  a.spills = p.spills;
+  a.clean = p.state.report().now == phase::stopped && a.events.in_flight == 0;
+  return a;
+}
+
+metrics_snapshot node::snapshot() const {
+  const parts& p = *parts_;
+  metrics_snapshot s;
+  s.version = L3_VERSION;
+  s.backend = p.backend_name();
+  s.device = p.compute->name();
+  s.started = p.started;
+  s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
+  s.state = p.state.report();
+  s.account = account();
+  s.node = p.settings.run.node;
+  if (p.udp) {
+    std::size_t i = 0;
+    for (const link_counters& l : p.udp->links()) {
+      s.links.push_back({"udp" + std::to_string(i++), l.datagrams, l.bytes, l.kernel_drops});
+    }
+  }
+  if (p.tcp) s.links.push_back({"tcp", p.tcp->link().datagrams, p.tcp->link().bytes, 0});
+  s.fragments_in_flight = p.builder.open_fragments();
+  s.events_incomplete = p.building.events_incomplete;
+  s.events_parked = p.building.parked;
+  s.spills = p.building.spills;
+  s.boards_damaged = p.outcomes.boards_damaged;
+  s.boards_opaque = p.outcomes.boards_opaque;
+  s.waveform_bytes = p.outcomes.waveform_bytes;
+  s.packed_bytes = p.outcomes.packed_bytes;
+  s.frames = p.frames.count_states();
+  s.engine_failures = p.work.failed_frames();
+  s.outbox_bytes = p.out.bytes_waiting();
+  s.outbox_capacity = p.out.capacity();
+  s.outbox_blocks = p.out.blocks_waiting();
+  const forward_counters& f = p.line.counters();
+  s.blocks_sent = f.blocks - f.resent;
+  s.blocks_resent = f.resent;
+  s.blocks_stored = p.out.last_stored();
+  s.bytes_sent = f.bytes;
+  s.reconnects = f.reconnects;
+  s.refusals = f.refusals;
+  s.receiver_connected = p.line.connected();
+  s.compute_time = snapshot_of(p.work.compute_time());
+  s.drain_time = snapshot_of(p.work.drain_time());
+  s.event_latency = snapshot_of(p.out.latency());
+  return s;
+}
+
+state_report node::state() const { return parts_->state.report(); }
+
+std::string node::backend() const { return std::string(parts_->compute->name()); }
+
+std::vector<memory_use> node::memory_plan() const {
+  const auto plan = parts_->compute->memory_plan();
+  std::vector<memory_use> all(plan.begin(), plan.end());
+  all.push_back({"outbox", parts_->out.capacity()});
+  all.push_back({"event building", parts_->builder.memory_bytes()});
+  return all;
+}
+
+}  // namespace l3

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline.hpp"
+
+#include <exception>
+
+#include "transport/format/units.hpp"
+
+namespace l3 {
+namespace {
+
+// How long a thread waits before it looks whether it has been told to stop, or a block is due.
+constexpr auto look_around = std::chrono::milliseconds(1);
+
+}  // namespace
+
+pipeline::pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes, report failed)
+    : engine_(compute), frames_(frames), outbox_(out), outcomes_(outcomes), failed_(std::move(failed)), started_at_(compute.frames().size()),
+      compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
+      drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
+
+pipeline::~pipeline() = default;
+
+void pipeline::finish(std::chrono::steady_clock::time_point deadline) {
+  deadline_ = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
+  compute_thread_.request_stop();
+  compute_thread_.join();
+  drain_thread_.request_stop();
+  drain_thread_.join();
+}
+
+bool pipeline::out_of_time() const {
+  const std::int64_t deadline = deadline_;
+  return deadline != 0 && static_cast<std::int64_t>(steady_now()) >= deadline;
+}
+
+void pipeline::compute(const std::stop_token& stop) {
+  while (true) {
+    frame* f = frames_.wait_submitted(look_around);
+    if (f != nullptr) {
+      started_at_[f->index] = steady_now();
+      if (f->input.used_events != 0) engine_.start(*f);
+      frames_.started(*f);
+    } else if (stop.stop_requested()) {
+      return;  // nothing is submitted after that, and nothing was left
+    }
+  }
+}
+
+void pipeline::drain(const std::stop_token& stop) {
+  while (true) {
+    frame* f = frames_.wait_started(look_around);
+    if (f != nullptr) {
+      drain_frame(*f);
+    } else if (stop.stop_requested()) {
+      outbox_.seal();
+      return;
+    }
+    outbox_.seal_if_due(steady_now());
+  }
+}
+
+void pipeline::drain_frame(frame& f) {
+  const std::size_t events = f.input.used_events;
+  if (events != 0) {
+    const bool computed = engine_.wait(f);
+    const std::uint64_t computed_at = steady_now();
+    compute_time_.add(computed_at - started_at_[f.index]);
+    if (computed) {
+      for (std::size_t e = 0; e < events; ++e) append(f, e);
+    } else {
+      failed_frames_.add();
+      outcomes_.events_shed.add(shed::engine, events);
+      failed_(f.error);
+    }
+    drain_time_.add(steady_now() - computed_at);
+  }
+  outbox_.batch_done(f.input.serial);
+  frames_.release(f);
+}
+
+void pipeline::append(const frame& f, std::size_t event) {
+  const event_result& result = f.results[event];
+  outcomes_.boards_damaged.add(result.boards_damaged);
+  outcomes_.boards_opaque.add(result.boards_opaque);
+  if (result.no_room) {
+    outcomes_.events_shed.add(shed::engine);
+    return;
+  }
+  if (!result.kept) {
+    outcomes_.events_rejected.add();
+    return;
+  }
+  const auto packed = f.output.subspan(result.offset, result.bytes);
+  while (!outbox_.append(packed, f.input.events[event].completed_at)) {
+    waiting_for_outbox_ = true;
+    outbox_.seal();  // what is waited for may lie in the open block itself
+    if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
+      outcomes_.events_shed.add(shed::drain);
+      waiting_for_outbox_ = false;
+      return;
+    }
+  }
+  waiting_for_outbox_ = false;
+  outcomes_.waveform_bytes.add(result.original_bytes);
+  outcomes_.packed_bytes.add(packed.size());
+}
+
+}  // namespace l3

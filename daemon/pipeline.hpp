@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two threads between the receivers and the outbox. The compute thread starts each submitted frame on the engine; the
+// drain thread waits for its results, copies the packed events into the outbox, and frees the frame at once: a slow receiver
+// fills the outbox, never pinned memory, until the outbox is full; then the drain thread waits, and frames with it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "daemon/frame_ring.hpp"
+#include "selection/engine.hpp"
+#include "transport/accounting/counters.hpp"
+#include "transport/accounting/histogram.hpp"
+#include "transport/output/outbox.hpp"
+
+namespace l3 {
+
+class pipeline {
+public:
+  /// Says what went wrong with the engine; called from the pipeline's threads, once per failed frame.
+  using report = std::function<void(std::string_view)>;
+
+  pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes, report failed);
+  /// Both threads are ended; frames still under way are not drained: see finish().
+  ~pipeline();
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+
+  /// Call when nothing will be submitted any more: computes and drains what was, then ends both threads. What the outbox has
+  /// not taken at the deadline is counted as shed(drain).
+  void finish(std::chrono::steady_clock::time_point deadline);
+
+  // Any thread.
+  [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
+  [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
+  [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }  ///< start to results, per frame
+  [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }      ///< results to free, per frame
+
+private:
+  void compute(const std::stop_token& stop);
+  void drain(const std::stop_token& stop);
+  void drain_frame(frame& f);
+  void append(const frame& f, std::size_t event);
+  [[nodiscard]] bool out_of_time() const;
+
+  engine& engine_;
+  frame_ring& frames_;
+  outbox& outbox_;
+  outcome_counters& outcomes_;
+  report failed_;
+  std::vector<std::uint64_t> started_at_;  // by frame: written by the compute thread before it hands the frame over
+
+  std::atomic<bool> waiting_for_outbox_ = false;
+  std::atomic<std::int64_t> deadline_ = 0;  // steady clock, ns; 0: none
+  counter failed_frames_;
+  latency_histogram compute_time_;
+  latency_histogram drain_time_;
+
+  std::jthread compute_thread_;
+  std::jthread drain_thread_;
+};
+
+}  // namespace l3

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 demo`: a spill through the whole chain on this machine, by UDP and by TCP, verified
+// event by event.
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "tools/command.hpp"
+#include "tools/rehearsal/child_process.hpp"
+#include "tools/rehearsal/rehearsal.hpp"
+
+namespace l3 {
+namespace {
+
+struct demo_options {
+  std::uint32_t events = 1000;
+  std::uint32_t spills = 1;
+  std::uint64_t seed = 1;
+  std::string waveforms;
+  int samples = 64;
+  std::string udp_rate = "400ev/s";
+  std::string tcp_rate = "max";
+  std::string backend = "auto";
+  std::filesystem::path folder;
+  bool keep = false;
+};
+
+void say(const std::string& text) { std::fprintf(stderr, "demo: %s\n", text.c_str()); }
+
+void simulate(const demo_options& o, const std::filesystem::path& file) {
+  std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
+                                     "simulate",
+                                     file.string(),
+                                     "--events",
+                                     std::to_string(o.events),
+                                     "--spills",
+                                     std::to_string(o.spills),
+                                     "--seed",
+                                     std::to_string(o.seed)};
+  if (!o.waveforms.empty()) {
+    arguments.insert(arguments.end(),
+                     {"--waveforms", o.waveforms, "--samples", std::to_string(o.samples)});
+  }
+  child_process p(arguments);
+  const auto code = p.wait(std::chrono::minutes(30));
+  if (code != 0) throw command_error("the simulation failed", code.value_or(exit_failure));
+}
+
+struct column {
+  const char* name;
+  const rehearsal_result* of;
+};
+
+template <class Value>
+void row(const char* name, const std::vector<column>& columns, const char* format, Value value) {
+  std::printf("  %-38s", name);
+  for (const column& c : columns) {
+    char text[64];
+    std::snprintf(text, sizeof text, format, value(*c.of)); // NOLINT: formats are literals below
+    std::printf("%14s", text);
+  }
+  std::printf("\n");
+}
+
+std::uint64_t sum(const reason_counts& r) { return sum_of(r); }
+
+void print_table(const std::vector<column>& columns) {
+  std::printf("\n  %-38s", "");
+  for (const column& c : columns) std::printf("%14s", c.name);
+  std::printf("\n");
+  using result = const rehearsal_result&;
+  constexpr const char* count = "%" PRIu64;
+  row("events sent", columns, count, [](result r) { return r.replay.events.admitted; });
+  row("events admitted", columns, count, [](result r) { return r.daemon.events.admitted; });
+  row("= forwarded (stored by the receiver)", columns, count,
+      [](result r) { return r.daemon.events.forwarded; });
+  row("+ rejected", columns, count, [](result r) { return r.daemon.events.rejected; });
+  row("+ shed", columns, count, [](result r) { return sum(r.daemon.events.shed); });
+  row("+ in flight", columns, count, [](result r) { return r.daemon.events.in_flight; });
+  row("fragments seen", columns, count, [](result r) { return r.daemon.fragments.seen; });
+  row("= admitted", columns, count, [](result r) { return r.daemon.fragments.admitted; });
+  row("+ incomplete", columns, count, [](result r) { return r.daemon.fragments.incomplete; });
+  row("+ malformed", columns, count, [](result r) { return sum(r.daemon.fragments.malformed); });
+  row("+ late", columns, count, [](result r) { return r.daemon.fragments.late; });
+  row("+ duplicate", columns, count, [](result r) { return r.daemon.fragments.duplicate; });
+  row("both sums balance", columns, "%s",
+      [](result r) { return r.daemon.balanced() ? "yes" : "NO"; });
+  row("every event verified, bit for bit", columns, "%s",
+      [](result r) { return r.verified ? "yes" : "NO"; });
+  constexpr double megabyte = 1e6;
+  row("events/s, sent to stored", columns, "%.0f",
+      [](result r) { return static_cast<double>(r.daemon.events.forwarded) / r.seconds; });
+  row("input MB/s", columns, "%.0f",
+      [](result r) { return static_cast<double>(r.daemon.bytes.in) / r.seconds / megabyte; });
+  row("output MB/s", columns, "%.0f",
+      [](result r) { return static_cast<double>(r.daemon.bytes.out) / r.seconds / megabyte; });
+  row("compression ratio", columns, "%.2f", [](result r) { return r.ratio; });
+  constexpr double millisecond = 1e-3;
+  row("latency to stored, median, ms", columns, "%.1f",
+      [](result r) { return r.latency_median / millisecond; });
+  row("latency to stored, 99 %, ms", columns, "%.1f",
+      [](result r) { return r.latency_p99 / millisecond; });
+  std::printf("\n");
+}
+
+int demo(const demo_options& o) {
+  std::error_code ignored;
+  const auto folder = o.folder.empty() ? std::filesystem::temp_directory_path() /
+                                             ("koto-l3-demo-" + std::to_string(getpid()))
+                                       : o.folder;
+  std::filesystem::create_directories(folder);
+  const auto data = folder / "spill.l2raw";
+
+  say("simulating " + std::to_string(o.events) + " events" +
+      (o.waveforms.empty() ? "" : " with the waveforms of " + o.waveforms));
+  simulate(o, data);
+
+  rehearsal_plan plan;
+  plan.data = data;
+  plan.backend = o.backend;
+  say("receiver, daemon and replay client over UDP at " + o.udp_rate);
+  plan.way = way_in::udp;
+  plan.rate = o.udp_rate;
+  plan.folder = folder / "udp";
+  const rehearsal_result udp = rehearse(plan);
+
+  say("the same over TCP at " + o.tcp_rate);
+  plan.way = way_in::tcp;
+  plan.rate = o.tcp_rate;
+  plan.folder = folder / "tcp";
+  const rehearsal_result tcp = rehearse(plan);
+
+  std::printf("koto-l3 demo: kernels on %s\n", udp.backend.c_str());
+  print_table({{"UDP", &udp}, {"TCP", &tcp}});
+  for (const column& c : {column{"UDP", &udp}, column{"TCP", &tcp}}) {
+    for (const auto& p : c.of->problems) std::printf("  %s: %s\n", c.name, p.c_str());
+  }
+  const bool ok = udp.ok() && tcp.ok();
+  std::printf("%s\n",
+              ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
+                 : "SOMETHING IS OFF: see above.");
+  if (ok && !o.keep && o.folder.empty()) {
+    std::filesystem::remove_all(folder, ignored);
+  } else {
+    std::printf("Configuration, logs, ledgers and store are in %s\n", folder.c_str());
+  }
+  return ok ? 0 : exit_failure;
+}
+
+} // namespace
+
+void add_demo(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<demo_options>();
+  auto* c = program.add_subcommand(
+      "demo",
+      "A spill through replay, daemon and receiver on this machine, verified event by event");
+  c->add_option("--events", o->events, "Events to simulate")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 10'000'000U));
+  c->add_option("--spills", o->spills, "In so many spills")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 511U));
+  c->add_option("--seed", o->seed, "Of the simulation")->capture_default_str();
+  c->add_option("--waveforms", o->waveforms,
+                "Recorded waveforms (little-endian u16) in place of simulated ones");
+  c->add_option("--samples", o->samples, "Samples of a recorded waveform")
+      ->capture_default_str()
+      ->check(CLI::IsMember({64, 256}));
+  c->add_option("--rate", o->udp_rate, "Of the UDP part: 400ev/s, 2Gb/s …")->capture_default_str();
+  c->add_option("--tcp-rate", o->tcp_rate, "Of the TCP part")->capture_default_str();
+  c->add_option("--backend", o->backend, "Where the daemon's kernels run")->capture_default_str();
+  c->add_option("--folder", o->folder, "Keep everything in this folder");
+  c->add_flag("--keep", o->keep, "Keep the temporary folder");
+  c->callback([o, &run] { run = [o] { return demo(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of our own programs, run as a child: started with its output in a file, waited for with a time limit, and never left behind.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace l3 {
+
+/// The folder that this program lies in: its siblings lie there too.
+[[nodiscard]] std::filesystem::path program_folder();
+
+class child_process {
+public:
+  /// Starts `arguments[0]` with the rest as its arguments; stdout and stderr go to `output`, or stay ours if it is empty.
+  /// Throws std::system_error if it cannot be started.
+  explicit child_process(std::vector<std::string> arguments, const std::filesystem::path& output = {});
+  /// Kills it if it still runs.
+  ~child_process();
+  child_process(child_process&& other) noexcept;
+  child_process& operator=(child_process&&) = delete;
+
+  /// Its exit code (128 + the signal if one ended it), or nothing if it still runs after the time limit.
+  [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time_limit);
+  [[nodiscard]] bool running() { return !wait(std::chrono::milliseconds(0)).has_value(); }
+  void signal(int number = SIGTERM);
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+private:
+  pid_t pid_ = -1;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace l3

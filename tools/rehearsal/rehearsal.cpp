@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/rehearsal/rehearsal.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/rehearsal/child_process.hpp"
+#include "tools/rehearsal/free_ports.hpp"
+#include "tools/rehearsal/http_get.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+constexpr std::uint16_t udp_ports = 8;
+
+struct addresses {
+  std::uint16_t udp;
+  std::uint16_t tcp;
+  std::uint16_t line;
+  std::uint16_t monitor;
+};
+
+std::string program(const char* name) { return (program_folder() / name).string(); }
+
+void write_configuration(const rehearsal_plan& plan, const addresses& at, const std::filesystem::path& file) {
+  std::ofstream out(file);
+  out << "[run]\nledger = \"" << (plan.folder / "daemon-ledger.json").string() << "\"\ndrain_time_limit = \"60 s\"\n"
+      << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
+      << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
+      << "[compute]\nbackend = \"" << plan.backend << "\"\n"
+      << "[forward]\nto = \"tcp://127.0.0.1:" << at.line << "\"\nrate = \"" << plan.line_rate << "\"\n"
+      << "[monitor]\nbind = \"127.0.0.1:" << at.monitor << "\"\n";
+  if (!out.flush()) throw command_error("cannot write " + file.string());
+}
+
+/// Tries until it is true or the time is over.
+bool eventually(std::chrono::milliseconds time_limit, const std::function<bool()>& holds) {
+  const auto deadline = std::chrono::steady_clock::now() + time_limit;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(20ms);
+  }
+  return true;
+}
+
+std::optional<json::value> status_of(std::uint16_t port) {
+  const auto answer = http_get(port, "/status");
+  if (!answer || answer->status != 200) return std::nullopt;
+  json::error_code error;
+  json::value v = json::parse(answer->body, error);
+  return error ? std::nullopt : std::optional(std::move(v));
+}
+
+/// A line of /proc/PID/status, in bytes.
+std::uint64_t memory_of(pid_t pid, const std::string& what) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(what + ":")) return std::stoull(line.substr(what.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+class chain {
+public:
+  explicit chain(const rehearsal_plan& plan)
+      : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
+
+  rehearsal_result run() {
+    const auto begun = std::chrono::steady_clock::now();
+    replay();
+    wait_until_stored();
+    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
+    end(daemon_, "the daemon");
+    end(receiver_, "the receiver");
+    read_ledgers();
+    check_ledgers();
+    if (plan_.verify) verify();
+    return std::move(result_);
+  }
+
+private:
+  static addresses find_ports() {
+    const auto p = free_ports(udp_ports + 3);
+    return {p, static_cast<std::uint16_t>(p + udp_ports), static_cast<std::uint16_t>(p + udp_ports + 1),
+            static_cast<std::uint16_t>(p + udp_ports + 2)};
+  }
+
+  [[nodiscard]] std::filesystem::path log(const char* name) const { return plan_.folder / (std::string(name) + ".log"); }
+
+  child_process start_receiver() {
+    return child_process({program("koto-l3"), "receive", "--bind", "tcp://127.0.0.1:" + std::to_string(at_.line), "--out",
+                          (plan_.folder / "store").string()},
+                         log("receive"));
+  }
+
+  child_process start_daemon() {
+    const auto configuration = plan_.folder / "l3.toml";
+    write_configuration(plan_, at_, configuration);
+    child_process d({program("koto-l3d"), "--config", configuration.string()}, log("daemon"));
+    bool connected = false;
+    (void)eventually(30s, [&] {
+      const auto status = status_of(at_.monitor);
+      connected = status && status->at_pointer("/state/ready").as_bool() && status->at_pointer("/receiver/connected").as_bool();
+      return connected || !d.running() || !receiver_.running();
+    });
+    if (!connected) {
+      throw command_error("the daemon or the receiver did not become ready; see " + log("daemon").string() + " and " +
+                          log("receive").string());
+    }
+    result_.memory_ready = memory_of(d.pid(), "VmRSS");
+    return d;
+  }
+
+  void replay() {
+    const bool udp = plan_.way == way_in::udp;
+    std::vector<std::string> arguments{
+        program("koto-l3"), "replay", plan_.data.string(), "--to",
+        udp ? "udp://127.0.0.1:" + std::to_string(at_.udp) + "+" + std::to_string(udp_ports)
+            : "tcp://127.0.0.1:" + std::to_string(at_.tcp),
+        "--loop", std::to_string(plan_.loops), "--ledger", (plan_.folder / "replay-ledger.json").string()};
+    if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
+    const auto begun = std::chrono::steady_clock::now();
+    // On a terminal the replay client shows its progress itself.
+    const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
+    child_process client(arguments, show ? std::filesystem::path{} : log("replay"));
+    const auto code = client.wait(plan_.time_limit);
+    result_.send_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    if (!code) problem("the replay client did not end in time");
+    if (code && *code != 0) problem("the replay client ended with " + std::to_string(*code));
+  }
+
+  /// Until the daemon has nothing under way: what was sent is in the store, or counted.
+  void wait_until_stored() {
+    std::int64_t last_seen = -1;
+    const bool quiet = eventually(plan_.time_limit, [&] {
+      if (!daemon_.running()) return true;
+      const auto status = status_of(at_.monitor);
+      if (!status) return false;
+      const auto number = [&](const char* pointer) { return status->at_pointer(pointer).to_number<std::int64_t>(); };
+      const std::int64_t seen = number("/fragments/seen");
+      const bool unchanged = seen == last_seen;
+      last_seen = seen;
+      result_.backend = status->at_pointer("/backend").as_string();
+      const auto packed = number("/bytes/packed");
+      if (packed > 0) result_.ratio = static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
+      result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
+      result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
+      return unchanged && number("/events/in_flight") == 0 && number("/fragments/in_flight") == 0;
+    });
+    if (!quiet) problem("events were still under way at the end");
+  }
+
+  void end(child_process& child, const char* name) {
+    child.signal(SIGTERM);
+    const auto code = child.wait(70s);
+    if (!code) problem(std::string(name) + " did not end when told to");
+    if (code && *code != 0) problem(std::string(name) + " ended with " + std::to_string(*code));
+  }
+
+  void read_ledgers() {
+    const auto read = [&](ledger& into, const std::filesystem::path& file) {
+      try {
+        into = read_ledger(file);
+      } catch (const std::exception& e) {
+        problem(e.what());
+      }
+    };
+    read(result_.replay, plan_.folder / "replay-ledger.json");
+    read(result_.daemon, plan_.folder / "daemon-ledger.json");
+    read(result_.receiver, plan_.folder / "store" / "ledger.json");
+  }
+
+  void check_ledgers() {
+    const auto& d = result_.daemon;
+    if (!d.balanced()) problem("the daemon's sums do not balance");
+    const auto same = [&](const char* what, std::uint64_t a, std::uint64_t b) {
+      if (a != b) problem(std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b));
+    };
+    same("events sent and admitted", result_.replay.events.admitted, d.events.admitted);
+    same("events admitted and forwarded", d.events.admitted, d.events.forwarded);
+    same("events forwarded and stored", d.events.forwarded, result_.receiver.events.forwarded);
+  }
+
+  void verify() {
+    child_process v({program("koto-l3"), "verify", plan_.data.string(), (plan_.folder / "store").string(), "--ledger",
+                     (plan_.folder / "replay-ledger.json").string(), "--ledger", (plan_.folder / "daemon-ledger.json").string()},
+                    log("verify"));
+    const auto code = v.wait(plan_.time_limit);
+    result_.verified = code == 0;
+    if (!result_.verified) problem("verify found differences; see " + log("verify").string());
+  }
+
+  void problem(std::string text) { result_.problems.push_back(std::move(text)); }
+
+  const rehearsal_plan& plan_;
+  addresses at_;
+  rehearsal_result result_;
+  child_process receiver_;
+  child_process daemon_;
+};
+
+}  // namespace
+
+rehearsal_result rehearse(const rehearsal_plan& plan) {
+  std::filesystem::create_directories(plan.folder);
+  if (std::filesystem::exists(plan.folder / "store")) {
+    throw command_error(plan.folder.string() + " holds an earlier run: give another folder, or remove it");
+  }
+  return chain(plan).run();
+}
+
+}  // namespace l3
