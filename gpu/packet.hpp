@@ -75,8 +75,8 @@ L3_FN void copy_range(const B& b, const batch_view& in, const fragment_entry& fr
          (board.offset | fragment.piece_bytes) % sizeof(std::uint16_t) == 0;
 }
 
-inline constexpr std::uint32_t lanes = l2::waveforms_per_board;
-inline constexpr std::uint32_t rows = l2::waveform_samples;
+inline constexpr std::uint32_t packet_lanes = l2::waveforms_per_board;
+inline constexpr std::uint32_t packet_rows = l2::waveform_samples;
 
 /// The record that a lane becomes. A 256-sample board has four channels in a word row, and each
 /// channel's samples make four records: lane 4 j + c holds samples 64 j … 64 j + 63 of channel c,
@@ -113,8 +113,9 @@ public:
     constexpr std::size_t quarter = 4 * sizeof(std::uint16_t);
     const std::byte* const from = aligned<quarter>(reinterpret_cast<const std::byte*>(samples()));
     std::byte* const to = aligned<quarter>(reinterpret_cast<std::byte*>(by_lane_));
-    for_each(b, 4, rows, [&](std::uint32_t j, std::uint32_t s) {
-      store(to + quarter * (4 * s + j), load<std::uint64_t>(from + quarter * (rows * j + s)));
+    for_each(b, 4, packet_rows, [&](std::uint32_t j, std::uint32_t s) {
+      store(to + quarter * (4 * s + j),
+            load<std::uint64_t>(from + quarter * (packet_rows * j + s)));
     });
   }
 

@@ -21,15 +21,15 @@ struct measure_boards {
   static constexpr std::uint32_t width = 128; // on a device
 
   static constexpr std::uint32_t parts = 8; // of the rows, reduced side by side
-  static constexpr std::uint32_t rows_per_part = rows / parts;
+  static constexpr std::uint32_t rows_per_part = packet_rows / parts;
 
   struct shared {
     staged_packet packet;
-    alignas(64) std::int16_t low[parts][lanes];
-    alignas(64) std::int16_t high[parts][lanes];
-    std::uint32_t minimum[lanes];
-    std::uint32_t bits[lanes];
-    std::uint32_t wrong[lanes]; // by lane: a tag is wrong
+    alignas(64) std::int16_t low[parts][packet_lanes];
+    alignas(64) std::int16_t high[parts][packet_lanes];
+    std::uint32_t minimum[packet_lanes];
+    std::uint32_t bits[packet_lanes];
+    std::uint32_t wrong[packet_lanes]; // by lane: a tag is wrong
   };
 
   template <block B>
@@ -49,7 +49,7 @@ struct measure_boards {
     for_each(b, 1, [&](std::uint32_t) {
       write_form(s, i, board, fragment, in.events[board.event], out);
     });
-    for_each(b, lanes, [&](std::uint32_t lane) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::uint32_t record = l2::waveforms_per_board * i + record_of(lane, board.kind);
       out.records.minimum[record] = static_cast<std::uint16_t>(s.minimum[lane]);
       out.records.bits[record] = static_cast<std::uint8_t>(s.bits[lane]);
@@ -63,12 +63,12 @@ private:
   template <block B>
   L3_FN static void reduce_lanes(const B& b, shared& s, board_kind kind) {
     const std::uint16_t* const words = s.packet.by_lane(kind);
-    for_each(b, parts, lanes, [&](std::uint32_t part, std::uint32_t lane) {
-      const std::uint16_t* const column = words + part * rows_per_part * lanes + lane;
+    for_each(b, parts, packet_lanes, [&](std::uint32_t part, std::uint32_t lane) {
+      const std::uint16_t* const column = words + part * rows_per_part * packet_lanes + lane;
       auto low = static_cast<std::int16_t>(column[0]);
       std::int16_t high = low;
       for (std::uint32_t r = 1; r < rows_per_part; ++r) {
-        const auto word = static_cast<std::int16_t>(column[r * lanes]);
+        const auto word = static_cast<std::int16_t>(column[r * packet_lanes]);
         low = word < low ? word : low;
         high = word > high ? word : high;
       }
@@ -76,7 +76,7 @@ private:
       s.high[part][lane] = high;
     });
     b.sync();
-    for_each(b, lanes, [&](std::uint32_t lane) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
       std::int16_t low = s.low[0][lane];
       std::int16_t high = s.high[0][lane];
       for (std::uint32_t part = 1; part < parts; ++part) {
@@ -116,7 +116,7 @@ private:
       form |= board_footer_stored;
       bytes += 2 * l2::footer_words;
     }
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) {
+    for (std::uint32_t lane = 0; lane < packet_lanes; ++lane) {
       wrong |= s.wrong[lane] != 0;
       bytes += koto::record_bytes(s.bits[lane]);
     }

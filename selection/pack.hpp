@@ -20,15 +20,16 @@ struct pack_boards {
   static constexpr std::uint32_t width = 128;
 
   static constexpr std::uint32_t head_words = l2::header_words + l2::footer_words;
-  static constexpr std::uint32_t max_data_bytes = 2 * head_words + lanes * koto::max_record_bytes;
+  static constexpr std::uint32_t max_data_bytes =
+      2 * head_words + packet_lanes * koto::max_record_bytes;
 
   struct shared {
     staged_packet packet;
-    alignas(64) std::uint64_t low[koto::octets][lanes];
-    alignas(64) std::uint64_t high[koto::octets][lanes];
-    alignas(64) std::uint64_t bits[lanes];
-    alignas(64) std::uint16_t minimum[lanes]; // with a sample's tag
-    std::uint32_t at[lanes];                  // of the lane's record in image
+    alignas(64) std::uint64_t low[koto::octets][packet_lanes];
+    alignas(64) std::uint64_t high[koto::octets][packet_lanes];
+    alignas(64) std::uint64_t bits[packet_lanes];
+    alignas(64) std::uint16_t minimum[packet_lanes]; // with a sample's tag
+    std::uint32_t at[packet_lanes];                  // of the lane's record in image
     alignas(64) std::byte image[max_data_bytes];
   };
 
@@ -51,7 +52,7 @@ struct pack_boards {
     make_octets(b, s, board.kind);
     write_heads(b, s, form);
     b.sync();
-    for_each(b, lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
+    for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
       const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
       koto::store_octet(s.image + s.at[lane] + koto::record_head_bytes + k * bits,
                         {s.low[k][lane], s.high[k][lane]}, bits);
@@ -64,17 +65,17 @@ private:
   template <block B>
   L3_FN static void take_lanes(const B& b, shared& s, std::uint32_t i, board_kind kind,
                                std::uint32_t form, const record_columns& records) {
-    for_each(b, lanes, [&](std::uint32_t lane) {
-      const std::uint32_t record = lanes * i + record_of(lane, kind);
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      const std::uint32_t record = packet_lanes * i + record_of(lane, kind);
       s.bits[lane] = records.bits[record];
       s.minimum[lane] = static_cast<std::uint16_t>(records.minimum[record] | l2::sample_tag);
     });
     for_each(b, 1, [&](std::uint32_t) {
       std::uint32_t at = ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
                          ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
-      for (std::uint32_t record = 0; record < lanes; ++record) {
+      for (std::uint32_t record = 0; record < packet_lanes; ++record) {
         s.at[record_of(record, kind)] = at; // that permutation is its own inverse
-        at += koto::record_bytes(records.bits[lanes * i + record]);
+        at += koto::record_bytes(records.bits[packet_lanes * i + record]);
       }
     });
   }
@@ -82,12 +83,12 @@ private:
   template <block B>
   L3_FN static void make_octets(const B& b, shared& s, board_kind kind) {
     const std::uint16_t* const words = s.packet.by_lane(kind);
-    for_each(b, koto::octets, lanes, [&](std::uint32_t k, std::uint32_t lane) {
-      const std::uint16_t* const column = words + k * 8 * lanes + lane;
+    for_each(b, koto::octets, packet_lanes, [&](std::uint32_t k, std::uint32_t lane) {
+      const std::uint16_t* const column = words + k * 8 * packet_lanes + lane;
       const std::uint16_t minimum = s.minimum[lane];
       const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
       const auto difference = [&](std::uint32_t row) -> std::uint64_t {
-        return static_cast<std::uint16_t>(column[row * lanes] - minimum);
+        return static_cast<std::uint16_t>(column[row * packet_lanes] - minimum);
       };
       const auto quad = [&](std::uint32_t row) {
         return difference(row) | (difference(row + 1) << bits) |
@@ -102,7 +103,7 @@ private:
   /// The records' heads, and the header and footer words if they are stored.
   template <block B>
   L3_FN static void write_heads(const B& b, shared& s, std::uint32_t form) {
-    for_each(b, lanes, [&](std::uint32_t lane) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
       koto::store_head(s.image + s.at[lane], static_cast<std::uint32_t>(s.bits[lane]),
                        s.minimum[lane] & l2::payload_mask);
     });

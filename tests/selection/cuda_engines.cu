@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/selection/cuda_engines.hpp"
+
+#include "gpu/cuda/queue.cuh"
+#include "selection/basic_engine.hpp"
+#include "tests/selection/decisions.hpp"
+
+namespace l3::test {
+
+std::unique_ptr<engine> make_cuda_engine_keeping_odd(const engine_limits& limits) {
+  return std::make_unique<basic_engine<cuda_queue, keep_odd_numbers>>("cuda", limits,
+                                                                      [] { return cuda_queue(); });
+}
+
+} // namespace l3::test

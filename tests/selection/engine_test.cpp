@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/engine.hpp"
+
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "selection/make_engine.hpp"
+#include "tests/selection/make_events.hpp"
+
+namespace l3::test {
+namespace {
+
+const batch_capacity small{2, 6, 60, 12, 65536};
+
+TEST(engine, is_called_what_it_is) {
+  EXPECT_EQ(make_engine({backend::serial, 0}, {small, 1})->name(), "serial");
+  EXPECT_EQ(make_engine({backend::pool, 1}, {small, 1})->name(), "pool (1 thread)");
+  EXPECT_EQ(make_engine({backend::pool, 3}, {small, 1})->name(), "pool (3 threads)");
+  EXPECT_EQ(make_engine({backend::shuffled, 0}, {small, 1})->name(), "shuffled");
+  EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (4 lanes)");
+}
+
+TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
+  const auto e = make_engine({}, {small, 1});
+  EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
+}
+
+TEST(engine, says_clearly_that_there_is_no_device) {
+  if (why_no_cuda().empty()) GTEST_SKIP() << "there is a device";
+  try {
+    const auto e = make_engine({backend::cuda, 0}, {small, 1});
+    FAIL() << "made " << e->name();
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()), "backend cuda was asked for, but " + why_no_cuda());
+  }
+}
+
+TEST(engine, gives_each_frame_what_was_asked_for) {
+  const auto e = make_engine({backend::pool, 1}, {small, 3});
+  ASSERT_EQ(e->frames().size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const frame& f = *e->frames()[i];
+    EXPECT_EQ(f.index, i);
+    EXPECT_EQ(f.input.bytes.size(), small.bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(f.input.bytes.data()) % 4096, 0U);
+    EXPECT_EQ(f.input.events.size(), small.events);
+    EXPECT_EQ(f.input.fragments.size(), small.fragments);
+    EXPECT_EQ(f.input.pieces.size(), small.pieces);
+    EXPECT_EQ(f.input.boards.size(), small.boards);
+    EXPECT_GE(f.output_memory.size(), small.bytes);
+  }
+}
+
+TEST(engine, plans_its_memory) {
+  const auto e = make_engine({backend::serial, 0}, {small, 2, 8192});
+  std::size_t sum = 0;
+  for (const memory_use& use : e->memory_plan()) {
+    EXPECT_FALSE(use.what.empty());
+    EXPECT_GT(use.bytes, 0U);
+    sum += use.bytes;
+  }
+  EXPECT_GE(sum, 2 * (small.bytes + 8192));
+  EXPECT_LT(sum, 2 * (small.bytes + 8192) + 65536);
+}
+
+TEST(engine, works_on_frames_of_several_threads) {
+  const auto events = make_events(6, 3, 4, 23);
+  const auto e = make_engine({backend::pool, 2}, {capacity_for(events, 1400), 4});
+  std::vector<std::jthread> threads;
+  for (frame* const f : e->frames()) {
+    threads.emplace_back([&, f] {
+      randomness r(f->index);
+      for (int again = 0; again < 5; ++again) {
+        fill(*f, events, 1400, r);
+        e->start(*f);
+        ASSERT_TRUE(e->wait(*f)) << f->error;
+        expect_output(*f, events, all);
+      }
+    });
+  }
+}
+
+} // namespace
+} // namespace l3::test
