@@ -21,7 +21,9 @@ constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds t) {
 }
 
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t retry_time = nanoseconds(1s);     ///< between hellos, and after a refusal
+constexpr std::uint64_t retry_time = nanoseconds(1s); ///< between hellos, and after a refusal
+/// The news of a connection may come before ZeroMQ takes messages for it.
+constexpr std::uint64_t quick_retry_time = nanoseconds(5ms);
 constexpr std::uint64_t heartbeat_time = nanoseconds(1s); ///< of silence
 constexpr std::uint64_t silence_limit = nanoseconds(3s);  ///< then nobody is there
 constexpr auto longest_wait = 1s;
@@ -203,9 +205,9 @@ std::uint64_t forwarder::act(std::uint64_t now) {
   if (!welcomed_) {
     const auto& id = outbox_.identity();
     const line_hello_body body{id.run, id.node};
-    send(line_message::hello, outbox_.last_stored() + 1,
-         {reinterpret_cast<const char*>(&body), sizeof body}, now);
-    return not_before_ = now + retry_time;
+    const bool sent = send(line_message::hello, outbox_.last_stored() + 1,
+                           {reinterpret_cast<const char*>(&body), sizeof body}, now);
+    return not_before_ = now + (sent ? retry_time : quick_retry_time);
   }
 
   const std::uint64_t first = outbox_.last_stored() + 1;

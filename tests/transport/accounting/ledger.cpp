@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/accounting/ledger.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
+
+namespace l3 {
+namespace {
+
+ledger arbitrary_ledger() {
+  const auto number = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
+  ledger l;
+  l.program = *rc::gen::element<std::string>("koto-l3d", "replay", "receive");
+  l.run = *rc::gen::arbitrary<std::uint32_t>();
+  if (l.program == "koto-l3d") l.sessions = {number()};
+  if (l.program == "receive") l.sessions = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
+  l.clean = *rc::gen::arbitrary<bool>();
+  l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
+                 number(), number()};
+  l.events = {number(), number(), number(), {{"drain", number()}}, number()};
+  l.datagrams = {number(), number(), number(), number(),
+                 number(), number(), number(), {{"too_short", number()}}};
+  l.bytes = {number(), number()};
+  l.spills.push_back({3, number(), number(), number()});
+  l.spills.push_back({4, number(), number(), std::nullopt});
+  return l;
+}
+
+RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
+  const ledger l = arbitrary_ledger();
+  RC_ASSERT(ledger_from_json(to_json(l)) == l);
+}
+
+/// Counters of a run in which something of everything happened, and all of it was counted.
+struct run_counters {
+  link_counters links[2];
+  building_counters building;
+  outcome_counters outcomes;
+
+  run_counters() {
+    for (auto& link : links) {
+      link.datagrams.add(50);
+      link.bytes.add(4000);
+      link.kernel_drops.add(1);
+      link.refused.add(refused::too_short, 2);
+    }
+    building.fragments_seen.add(40);
+    building.fragments_admitted.add(30);
+    building.fragments_incomplete.add(4);
+    building.fragments_malformed.add(malformed::wrong_slot, 3);
+    building.fragments_late.add(2);
+    building.fragments_duplicate.add(1);
+    building.events_admitted.add(15);
+    outcomes.events_forwarded.add(10);
+    outcomes.events_rejected.add(2);
+    outcomes.events_shed.add(shed::outbox_full, 1);
+    outcomes.packed_bytes.add(900);
+  }
+
+  [[nodiscard]] ledger account(std::uint64_t in_flight) const {
+    ledger l;
+    l.program = "koto-l3d";
+    for (const auto& link : links) add_link(l, link);
+    set_building(l, building);
+    set_outcomes(l, outcomes);
+    l.events.in_flight = in_flight;
+    return l;
+  }
+};
+
+TEST(ledger, is_made_of_the_counters) {
+  const ledger l = run_counters().account(2);
+  EXPECT_TRUE(l.balanced());
+  EXPECT_EQ(l.datagrams.received, 100U);
+  EXPECT_EQ(l.datagrams.kernel_drops, 2U);
+  EXPECT_EQ(l.datagrams.malformed.at("too_short"), 4U);
+  EXPECT_EQ(l.fragments.malformed.at("wrong_slot"), 3U);
+  EXPECT_EQ(l.events.shed.at("outbox_full"), 1U);
+  EXPECT_EQ(l.bytes.in, 8000U);
+  EXPECT_EQ(l.bytes.out, 900U);
+}
+
+TEST(ledger, finds_one_event_unaccounted_for) {
+  EXPECT_FALSE(run_counters().account(1).balanced());
+  EXPECT_FALSE(run_counters().account(3).balanced());
+}
+
+TEST(ledger, finds_one_fragment_unaccounted_for) {
+  run_counters run;
+  run.building.fragments_seen.add(1);
+  EXPECT_FALSE(run.account(2).balanced());
+}
+
+TEST(ledger, computes_the_balance_instead_of_believing_it) {
+  std::string text = to_json(run_counters().account(2));
+  const std::string admitted = R"("admitted":15)";
+  ASSERT_NE(text.find(admitted), text.npos);
+  text.replace(text.find(admitted), admitted.size(), R"("admitted":16)");
+  ASSERT_NE(text.find(R"("balanced": true)"), text.npos);
+  EXPECT_FALSE(ledger_from_json(text).balanced());
+}
+
+TEST(ledger, refuses_what_is_none) {
+  for (const char* text : {"", "{}", "[]", "{\"ledger\": 2}", "not json"}) {
+    EXPECT_THROW((void)ledger_from_json(text), std::runtime_error) << text;
+  }
+}
+
+TEST(ledger, is_written_and_read_as_a_file) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("l3-ledger-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const ledger l = run_counters().account(2);
+  write_ledger(folder / "ledger.json", ledger{});
+  write_ledger(folder / "ledger.json", l);
+  EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
+      << "a temporary file stays";
+  EXPECT_THROW(write_ledger(folder / "no such folder" / "ledger.json", l), std::system_error);
+  EXPECT_THROW((void)read_ledger(folder / "none.json"), std::runtime_error);
+  std::filesystem::remove_all(folder);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "tests/transport/output/packed_events.hpp"
+#include "transport/output/block.hpp"
+#include "transport/output/event_index.hpp"
+#include "transport/output/store_reader.hpp"
+#include "transport/output/store_writer.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::uint64_t session = 42;
+
+test::bytes block_of(std::uint64_t sequence, std::uint64_t of_session = session,
+                     std::uint32_t samples = 1) {
+  std::mt19937 random(static_cast<std::uint32_t>(sequence));
+  test::event_recipe recipe;
+  recipe.key = {1, static_cast<std::uint32_t>(sequence)};
+  recipe.fragments = 1;
+  recipe.boards = samples;
+  return test::make_block({test::make_event(recipe, random).packed}, of_session, sequence);
+}
+
+std::error_code append(store_writer& store, const test::bytes& block) {
+  block_header header;
+  EXPECT_EQ(check_block(block, header), block_fault::none);
+  return store.append(block, header);
+}
+
+/// The (session, sequence) of every readable block with a good payload.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> contents(const fs::path& folder,
+                                                              std::uint64_t* damaged = nullptr) {
+  store_reader reader(folder);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  std::vector<std::byte> payload;
+  std::uint64_t bad = 0;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload)) {
+      found.emplace_back(block->header.session, block->header.sequence);
+    } else {
+      ++bad;
+    }
+  }
+  if (damaged != nullptr) *damaged = bad + reader.damaged();
+  return found;
+}
+
+test::bytes read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string s{std::istreambuf_iterator<char>(in), {}};
+  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
+  return {p, p + s.size()};
+}
+void write_file(const fs::path& path, std::span<const std::byte> data) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+}
+
+using sequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+TEST(store, gives_back_what_was_appended) {
+  test::scratch_folder folder;
+  const auto first = block_of(1);
+  {
+    store_writer store({folder.path()});
+    EXPECT_EQ(store.last_stored(session), 0U);
+    EXPECT_FALSE(append(store, first));
+    EXPECT_FALSE(append(store, block_of(9, 77)));
+    EXPECT_FALSE(append(store, block_of(2)));
+    EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {77, 9}, {session, 2}}))
+        << "while it is written";
+    EXPECT_FALSE(store.commit());
+  }
+  // Word by word as docs/formats.md has it: a header of 16 bytes, then the blocks.
+  const auto file = read_file(folder.path() + "/blocks-000001.kl3");
+  const unsigned char head[16] = {'K', 'L', '3', 'S', 1, 0, 0, 0, 1};
+  ASSERT_GT(file.size(), sizeof head + first.size());
+  EXPECT_EQ(std::memcmp(file.data(), head, sizeof head), 0);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), file.begin() + sizeof head));
+
+  store_writer again({folder.path()});
+  EXPECT_EQ(again.last_stored(session), 2U);
+  EXPECT_EQ(again.last_stored(77), 9U);
+  EXPECT_EQ(again.sessions().at(session).events, 2U);
+  EXPECT_EQ(again.torn_tails(), 0U);
+  EXPECT_FALSE(append(again, block_of(3)));
+  EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000002.kl3")) << "goes on in a new file";
+  EXPECT_EQ(contents(folder.path()).size(), 4U);
+}
+
+TEST(store, belongs_to_one_receiver) {
+  test::scratch_folder folder;
+  const store_writer first({folder.path()});
+  try {
+    const store_writer second({folder.path()});
+    FAIL() << "a second writer";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("in use by another receiver"), std::string::npos);
+  }
+}
+
+TEST(store, says_what_is_wrong_with_a_folder) {
+  test::scratch_folder folder;
+  EXPECT_THROW(store_writer({folder.path() + "/none"}), std::runtime_error);
+  write_file(folder.path() + "/file", {});
+  EXPECT_THROW(store_writer({folder.path() + "/file"}), std::runtime_error);
+  EXPECT_THROW(store_reader(folder.path() + "/none"), std::system_error);
+}
+
+TEST(store, goes_on_in_a_next_file) {
+  test::scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.file_bytes = 5'000;
+  sequences all;
+  {
+    store_writer store(settings);
+    for (std::uint64_t i = 1; i <= 30; ++i) {
+      ASSERT_FALSE(append(store, block_of(i)));
+      all.emplace_back(session, i);
+    }
+  }
+  const auto numbers = store_file_numbers(folder.path());
+  EXPECT_GT(numbers.size(), 2U);
+  for (const auto n : numbers) EXPECT_LE(fs::file_size(store_file_path(folder.path(), n)), 5'000U);
+  EXPECT_EQ(contents(folder.path()), all);
+  EXPECT_EQ(store_writer(settings).last_stored(session), 30U);
+}
+
+TEST(store, sets_a_torn_tail_aside_wherever_it_was_cut) {
+  test::scratch_folder made;
+  {
+    store_writer store({made.path()});
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto whole = read_file(store_file_path(made.path(), 1));
+  const std::size_t last_at = whole.size() - block_of(3).size();
+  std::vector<std::size_t> cuts{0, 1, 15, 16, 17};
+  for (std::size_t i = 0; i <= 70; ++i)
+    cuts.push_back(last_at + i); // every byte of the header and some behind
+  for (std::size_t i = last_at + 71; i + 8 < whole.size(); i += 97) cuts.push_back(i);
+  for (std::size_t i = 8; i >= 1; --i) cuts.push_back(whole.size() - i);
+  for (const auto cut : cuts) {
+    test::scratch_folder folder;
+    write_file(store_file_path(folder.path(), 1), std::span(whole).first(cut));
+    const sequences before = contents(folder.path());
+    const std::size_t kept = cut >= last_at ? 2 : 0;
+    ASSERT_EQ(before.size(), kept) << cut;
+    {
+      store_writer store({folder.path()});
+      ASSERT_EQ(store.last_stored(session), kept) << cut;
+      ASSERT_FALSE(append(store, block_of(kept + 1))) << cut;
+    }
+    ASSERT_EQ(contents(folder.path()).size(), kept + 1) << cut;
+    const bool torn = cut != last_at && cut != sizeof(store_file_header);
+    ASSERT_EQ(fs::exists(torn_file_path(folder.path(), 1)), torn) << cut;
+    if (torn) {
+      const std::size_t good = kept > 0 ? last_at : cut < 16 ? 0 : 16;
+      ASSERT_EQ(fs::file_size(torn_file_path(folder.path(), 1)), cut - good) << cut;
+    }
+    ASSERT_EQ(store_writer({folder.path()}).torn_tails(), 0U) << cut << ": once is enough";
+  }
+}
+
+TEST(store, loses_only_the_block_in_which_a_bit_flipped) {
+  test::scratch_folder made;
+  {
+    store_writer store({made.path()});
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto whole = read_file(store_file_path(made.path(), 1));
+  const std::size_t second_at = sizeof(store_file_header) + block_of(1).size();
+  const std::size_t third_at = second_at + block_of(2).size();
+  for (std::size_t at = second_at; at < third_at; at += at < second_at + 64 ? 1 : 131) {
+    test::scratch_folder folder;
+    auto flipped = whole;
+    flipped[at] ^= std::byte{0x10};
+    write_file(store_file_path(folder.path(), 1), flipped);
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}, {session, 3}})) << at;
+    EXPECT_EQ(damaged, 1U) << at;
+  }
+}
+
+TEST(store, does_not_count_a_last_block_whose_bytes_never_reached_the_disk) {
+  test::scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  auto file = read_file(store_file_path(folder.path(), 1));
+  std::fill(file.end() - 200, file.end(), std::byte{0}); // as after a power cut
+  write_file(store_file_path(folder.path(), 1), file);
+  store_writer store({folder.path()});
+  EXPECT_EQ(store.last_stored(session), 1U);
+  EXPECT_EQ(store.torn_tails(), 1U);
+  EXPECT_FALSE(append(store, block_of(2)));
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+/// A limit on the size of files stands in for a disk with a little room.
+class file_size_limit {
+public:
+  explicit file_size_limit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = ::signal(SIGXFSZ, SIG_IGN); // write() then fails instead
+    const rlimit limited{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limited);
+  }
+  ~file_size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+
+private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(store, leaves_no_half_block_when_it_cannot_write) {
+  test::scratch_folder folder;
+  store_writer store({folder.path()});
+  ASSERT_FALSE(append(store, block_of(1, session, 8)));
+  const auto size = fs::file_size(store_file_path(folder.path(), 1));
+  const auto second = block_of(2, session, 8);
+  {
+    const file_size_limit limit(size + second.size() / 2);
+    EXPECT_TRUE(append(store, second)) << "half of it has room";
+    EXPECT_EQ(fs::file_size(store_file_path(folder.path(), 1)), size);
+    EXPECT_TRUE(append(store, second)) << "a state";
+    EXPECT_EQ(store.last_stored(session), 1U);
+  }
+  EXPECT_FALSE(append(store, second)) << "room again";
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+TEST(store, survives_a_full_disk) {
+  test::scratch_folder folder;
+  if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "no right to mount a small file system; "
+                    "leaves_no_half_block_when_it_cannot_write covers the rest";
+  }
+  std::uint64_t stored = 0;
+  {
+    store_writer store({folder.path()});
+    while (!append(store, block_of(stored + 1, session, 4))) ++stored;
+    EXPECT_GT(stored, 1U);
+    EXPECT_EQ(contents(folder.path()).size(), stored);
+    EXPECT_EQ(::mount("tmpfs", folder.path().c_str(), "tmpfs", MS_REMOUNT, "size=1m"), 0);
+    EXPECT_FALSE(append(store, block_of(stored + 1, session, 4)));
+    EXPECT_EQ(contents(folder.path()).size(), stored + 1);
+  }
+  ::umount(folder.path().c_str());
+}
+
+TEST(store, keeps_what_it_committed) {
+  test::scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  store_writer store(settings);
+  ASSERT_FALSE(append(store, block_of(1)));
+  EXPECT_FALSE(store.commit());
+  EXPECT_FALSE(store.commit()) << "nothing new";
+  EXPECT_EQ(contents(folder.path()).size(), 1U);
+}
+
+TEST(event_index, finds_events_and_repeats_and_damage) {
+  test::scratch_folder folder;
+  std::mt19937 random(1);
+  const auto event = [&](std::uint32_t spill, std::uint32_t number) {
+    test::event_recipe recipe;
+    recipe.key = {spill, number};
+    return test::make_event(recipe, random);
+  };
+  const auto late = event(2, 1);
+  auto damaged = event(2, 2).packed;
+  damaged[16] = std::byte{0xFF}; // more boards than there can be
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, test::make_block({late.packed, event(1, 7).packed}, 1, 1)));
+    ASSERT_FALSE(append(store, test::make_block({damaged, event(1, 3).packed}, 1, 2)));
+    ASSERT_FALSE(append(store, test::make_block({event(1, 7).packed}, 2, 1)));
+  }
+  const event_index index(folder.path());
+  std::vector<event_key> keys;
+  for (const auto& e : index.entries()) keys.push_back(e.key);
+  EXPECT_EQ(keys, (std::vector<event_key>{{1, 3}, {1, 7}, {1, 7}, {2, 1}}));
+  EXPECT_EQ(index.damaged(), 1U);
+  EXPECT_EQ(index.blocks(), 3U);
+  ASSERT_EQ(index.sessions().size(), 2U);
+  EXPECT_EQ(index.sessions()[0].events, 3U);
+  EXPECT_TRUE(index.find({1, 4}).empty());
+  const auto repeats = index.find({1, 7});
+  ASSERT_EQ(repeats.size(), 2U);
+  EXPECT_EQ(repeats[0].session, 0U);
+  EXPECT_EQ(repeats[1].session, 1U);
+
+  event_reader reader(folder.path());
+  const auto view = reader.read(index.find({2, 1}).front());
+  ASSERT_TRUE(view);
+  std::vector<std::byte> fragment;
+  for (std::uint32_t i = 0; i < view->fragments(); ++i) {
+    rebuild_fragment(*view, i, fragment);
+    EXPECT_EQ(fragment, late.fragments[i]);
+  }
+}
+
+} // namespace
+} // namespace l3
