@@ -94,12 +94,12 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
   std::uint64_t deadline = never;
   while (true) {
     const std::uint64_t now = steady_now();
+    take_link_events();
+    take_messages(now);
     if (stop.stop_requested()) {
       if (deadline == never) deadline = now + nanoseconds(drain_time_limit);
       if (outbox_.blocks_waiting() == 0 || now >= deadline) break;
     }
-    take_link_events();
-    take_messages(now);
     wait_until(std::min(act(now), deadline), now);
   }
   const std::uint64_t now = steady_now();
