@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch of events being received: pinned memory that a frame lends to the receivers, and the tables that say what lies in
-// it. Receivers take a batch from the pool, fill it, and submit it; where its memory comes from, and what is computed from
-// it, they do not know.
+// A batch of events being received: pinned memory that a frame lends to the receivers, and the
+// tables that say what lies in it. Receivers take a batch from the pool, fill it, and submit it;
+// where its memory comes from, and what is computed from it, they do not know.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,10 @@ struct batch_capacity {
 };
 
 struct input_batch {
-  std::uint64_t serial = 0;  ///< rises by 1 with every batch taken; batches are computed and sent in this order
+  std::uint64_t serial =
+      0; ///< rises by 1 with every batch taken; batches are computed and sent in this order
 
-  std::span<std::byte> bytes;  ///< 4096-aligned
+  std::span<std::byte> bytes; ///< 4096-aligned
   std::span<event_entry> events;
   std::span<fragment_entry> fragments;
   std::span<piece_offset> pieces;
@@ -39,19 +40,22 @@ struct input_batch {
   void clear() { used_bytes = used_events = used_fragments = used_pieces = used_boards = 0; }
 };
 
-/// The frames, as the receivers see them. Thread-safe. At most one batch is taken and not submitted at a time, but for a
-/// moment while the receivers move from one to the next; batches are submitted in the order of their serial numbers.
+/// The frames, as the receivers see them. Thread-safe. At most one batch is taken and not submitted
+/// at a time, but for a moment while the receivers move from one to the next; batches are submitted
+/// in the order of their serial numbers.
 class batch_pool {
 public:
   virtual ~batch_pool() = default;
   /// An empty batch, or nullptr if every frame is busy. Never blocks.
   virtual input_batch* try_take() = 0;
-  /// Hands the batch to the compute side. An empty batch is allowed: its serial number counts as done.
+  /// Hands the batch to the compute side. An empty batch is allowed: its serial number counts as
+  /// done.
   virtual void submit(input_batch& batch) = 0;
 };
 
 /// What a daemon's limits ask of each batch.
-[[nodiscard]] inline batch_capacity capacity_of(const readout& crates, std::uint32_t events, std::uint32_t chunk_bytes) {
+[[nodiscard]] inline batch_capacity capacity_of(const readout& crates, std::uint32_t events,
+                                                std::uint32_t chunk_bytes) {
   const auto pieces_per_fragment =
       static_cast<std::uint32_t>((l2::max_fragment_bytes + chunk_bytes - 1) / chunk_bytes);
   batch_capacity c;
@@ -59,9 +63,12 @@ public:
   c.fragments = events * crates.size();
   c.pieces = c.fragments * pieces_per_fragment;
   c.boards = events * crates.boards();
-  // Datagrams lie in slots of chunk_bytes rounded up to cache lines; short last chunks are gathered.
-  c.bytes = round_up(static_cast<std::size_t>(c.fragments) * pieces_per_fragment * round_up(chunk_bytes, 64), 4096);
+  // Datagrams lie in slots of chunk_bytes rounded up to cache lines; short last chunks are
+  // gathered.
+  c.bytes = round_up(static_cast<std::size_t>(c.fragments) * pieces_per_fragment *
+                         round_up(chunk_bytes, 64),
+                     4096);
   return c;
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be set about receiving level-2 data and building events. The config room fills these structs.
+// What can be set about receiving level-2 data and building events. The config room fills these
+// structs.
 #pragma once
 
 #include <chrono>
@@ -15,26 +16,27 @@ enum class incomplete_events : std::uint8_t { drop, forward };
 
 struct building_settings {
   readout crates = readout::koto();
-  std::uint32_t chunk_bytes = 8000;             ///< payload of a datagram; a multiple of 4
-  std::uint32_t max_events_per_spill = 131072;  ///< event numbers above are refused
+  std::uint32_t chunk_bytes = 8000;            ///< payload of a datagram; a multiple of 4
+  std::uint32_t max_events_per_spill = 131072; ///< event numbers above are refused
   std::chrono::nanoseconds event_time_limit = std::chrono::milliseconds(1500);
-  std::chrono::nanoseconds spill_time_limit = std::chrono::seconds(1);  ///< silence that ends a spill
+  std::chrono::nanoseconds spill_time_limit =
+      std::chrono::seconds(1); ///< silence that ends a spill
   incomplete_events incomplete = incomplete_events::drop;
-  std::uint32_t parked_events = 128;  ///< events that may wait for late fragments outside the frames
+  std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
 };
 
 struct udp_settings {
-  std::string bind = "127.0.0.1";  ///< address; empty: no UDP input
-  std::uint16_t port = 42000;      ///< the first
+  std::string bind = "127.0.0.1"; ///< address; empty: no UDP input
+  std::uint16_t port = 42000;     ///< the first
   std::uint16_t ports = 8;
-  std::uint16_t threads = 1;  ///< ports are dealt to threads in turn
+  std::uint16_t threads = 1; ///< ports are dealt to threads in turn
   byte_size socket_buffer = mebibytes(16);
 };
 
 struct tcp_settings {
-  std::string bind = "127.0.0.1";  ///< address; empty: no TCP input
+  std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The batches that receivers hold: at most one that is being filled, and those that are closed but
+// into which a receiver may still be writing. A closed batch goes back to the pool when the last
+// receiver has left it, and batches go in the order in which they were taken. Guarded by the event
+// builder's lock.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "transport/input/landing.hpp"
+
+namespace l3 {
+
+class batch_line {
+public:
+  batch_line(batch_pool& pool, std::uint32_t chunk_bytes)
+      : pool_(pool), chunk_bytes_(chunk_bytes) {}
+
+  /// The batch being filled, or nullptr.
+  [[nodiscard]] batch_in_use* current() { return current_; }
+
+  /// A batch from the pool, not yet the current one; nullptr if there is none.
+  [[nodiscard]] input_batch* try_take() { return pool_.try_take(); }
+  /// Closes the current batch, if any, and goes on with `next`, if not nullptr.
+  void move_to(input_batch* next);
+
+  void enter(batch_in_use& b) { ++b.users; }
+  void leave(batch_in_use& b);
+
+  /// Everything admitted so far is in this batch or in an earlier one.
+  [[nodiscard]] std::uint64_t last_serial() const;
+  /// All closed batches were submitted.
+  [[nodiscard]] bool all_submitted() const {
+    return line_.size() == (current_ != nullptr ? 1U : 0U);
+  }
+
+private:
+  void submit_finished();
+
+  batch_pool& pool_;
+  std::uint32_t chunk_bytes_;
+  std::deque<batch_in_use> line_; // in order of serial numbers; the current one is the last
+  batch_in_use* current_ = nullptr;
+  std::uint64_t closed_serial_ = 0;
+};
+
+} // namespace l3

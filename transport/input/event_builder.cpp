@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder's way in for datagrams: which spill, which event, which chunk.
+#include "transport/input/event_builder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace l3 {
+namespace {
+
+constexpr std::uint32_t max_crates = 64;      // a bit each in a word
+constexpr std::uint32_t max_chunk_count = 64; // the same
+constexpr std::uint32_t min_open_events = 64;
+
+constexpr std::uint32_t chunks_of(std::size_t bytes, std::uint32_t chunk_bytes) {
+  return static_cast<std::uint32_t>((bytes + chunk_bytes - 1) / chunk_bytes);
+}
+
+const building_settings& checked(const building_settings& s, const batch_capacity& c) {
+  const auto refuse = [](const std::string& why) {
+    throw std::invalid_argument("event building: " + why);
+  };
+  if (s.crates.size() == 0 || s.crates.size() > max_crates)
+    refuse("a readout has 1 to " + std::to_string(max_crates) + " crates");
+  constexpr auto min_chunk = round_up(chunks_of(l2::max_fragment_bytes, max_chunk_count), 4);
+  if (s.chunk_bytes % 4 != 0 || s.chunk_bytes < min_chunk)
+    refuse("chunk_bytes must be a multiple of 4, at least " + std::to_string(min_chunk));
+  if (s.max_events_per_spill == 0) refuse("max_events_per_spill must not be 0");
+  if (c.events == 0) refuse("a batch must hold at least one event");
+  if (c.bytes > std::numeric_limits<piece_offset>::max())
+    refuse("a batch may have at most 4 GiB; take fewer events a batch");
+  return s;
+}
+
+/// Tells the datagrams that name a spill apart.
+std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
+  constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
+  const std::uint64_t which = (std::uint64_t{h.fragment_id} << 16 | (h.chunk & 0xffffU)) + 1;
+  return is_trailer ? which | trailer_bit : which;
+}
+
+std::uint64_t below(std::uint32_t n) {
+  return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+}
+
+} // namespace
+
+event_builder::event_builder(const building_settings& settings, const batch_capacity& capacity,
+                             std::chrono::nanoseconds batch_age, batch_pool& pool,
+                             building_counters& counters, outcome_counters& outcomes,
+                             std::function<void(const spill_summary&)> on_end_of_spill)
+    : settings_(checked(settings, capacity)),
+      event_time_limit_(static_cast<std::uint64_t>(settings.event_time_limit.count())),
+      batch_age_(static_cast<std::uint64_t>(batch_age.count())),
+      max_chunks_(chunks_of(l2::max_fragment_bytes, settings.chunk_bytes)), counters_(counters),
+      outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)),
+      spills_(settings_, [this](spill_table& t) { retire(t); }),
+      events_(capacity.events + settings.parked_events + std::max(min_open_events, capacity.events),
+              settings.crates.size(), max_chunks_),
+      line_(pool, settings.chunk_bytes),
+      parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_),
+      admission_(settings_, counters) {
+  arrived_.reserve(settings.crates.size());
+  arrived_pieces_.resize(settings.crates.size());
+}
+
+void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
+                         link_counters& link, std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  advance(now);
+  for (const auto& d : datagrams) on_datagram(strip, d, link);
+  close_if_full();
+  refill(strip);
+  call_hook(lock);
+}
+
+void event_builder::on_datagram(landing_strip& strip, const datagram& d, link_counters& link) {
+  if (d.bytes != 0) return on_chunk(strip, d, link);
+  if (l2::trailer::unpack(d.header.discriminator).count != 0)
+    return on_end_of_spill(d.header, link);
+  on_trailer(d.header, link);
+}
+
+void event_builder::on_chunk(landing_strip& strip, const datagram& d, link_counters& link) {
+  const auto& h = d.header;
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  if (h.discriminator != 0) return link.refused.add(refused::discriminator);
+  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
+    return link.refused.add(refused::fragment_id);
+  if (h.chunk >= max_chunks_) return link.refused.add(refused::chunk_index);
+  const std::uint32_t offset = h.chunk * settings_.chunk_bytes;
+  if (d.bytes > settings_.chunk_bytes) return link.refused.add(refused::too_long);
+  if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
+    return link.refused.add(refused::chunk_length);
+
+  const std::byte* bytes = strip.slots_[d.slot].memory;
+  const auto named = spill_in_chunk({bytes, d.bytes}, offset, place.event_number);
+  spill_table* spill = named ? spills_.stated(*named, statement_of(h, false), now_)
+                             : &spills_.unstated(place.event_number, now_);
+  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
+
+  counters_.data_chunks.add();
+  using state = spill_table::event_state;
+  const auto event = spill->state(place.event_number);
+  if (event == state::whole || event == state::given_up)
+    return count_after_end(*spill, place, true);
+  // A chunk that has to be copied needs room in the batch, and making room may move open events:
+  // before they are looked up.
+  if (line_.current() != nullptr && strip.at_ != line_.current() &&
+      !line_.current()->landing.has_slot())
+    close_batch(true);
+  const bool known = spill->state(place.event_number) == state::open;
+  const auto handle =
+      known ? spill->handle(place.event_number) : open_event(*spill, place.event_number);
+  if (named) events_[handle].verified = true;
+  add_chunk(handle, place.crate, d, strip);
+}
+
+void event_builder::add_chunk(std::uint32_t handle, std::uint32_t crate, const datagram& d,
+                              landing_strip& strip) {
+  event_assembly& e = events_[handle];
+  fragment_assembly& f = e.fragments[crate];
+  const bool ended_before = f.ended();
+  const std::uint32_t chunk = d.header.chunk;
+  const std::uint64_t bit = std::uint64_t{1} << chunk;
+  see(f);
+  if (f.problem == malformed::chunk_count) return;
+  if ((f.have & bit) != 0) return compare_chunk(e, crate, d, strip.slots_[d.slot].memory);
+
+  const bool last = d.bytes < settings_.chunk_bytes;
+  const bool beyond = f.chunks != 0 && chunk >= f.chunks;
+  const bool too_early =
+      last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~below(chunk + 1)) != 0);
+  if (beyond || too_early) {
+    f.problem = malformed::chunk_count;
+  } else {
+    if (last) {
+      f.chunks = static_cast<std::uint8_t>(chunk + 1);
+      f.last_bytes = d.bytes;
+    }
+    place_chunk(e, crate, d, strip);
+    f.have |= bit;
+  }
+  end_if_ended(handle, ended_before, f);
+}
+
+void event_builder::compare_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
+                                  const std::byte* bytes) {
+  fragment_assembly& f = e.fragments[crate];
+  const bool kept = e.place != event_place::nowhere;
+  const bool same =
+      d.bytes == length_of(f, d.header.chunk) &&
+      (!kept || std::memcmp(memory_of(e, crate, d.header.chunk), bytes, d.bytes) == 0);
+  if (!same) {
+    f.problem = malformed::conflicting_chunks;
+    return;
+  }
+  counters_.duplicate_chunks.add();
+  if (f.repeated) return;
+  f.repeated = true;
+  counters_.fragments_seen.add();
+  counters_.fragments_duplicate.add();
+}
+
+void event_builder::place_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
+                                landing_strip& strip) {
+  const std::byte* bytes = strip.slots_[d.slot].memory;
+  if (e.place == event_place::nowhere) return;
+  if (e.place == event_place::parking)
+    return parking_.put(e.parking_slot, crate, d.header.chunk, {bytes, d.bytes});
+
+  batch_in_use& batch = *line_.current();
+  piece_offset& piece = e.pieces[crate * max_chunks_ + d.header.chunk];
+  std::optional<piece_offset> copy;
+  if (batch.landing.is_short(d.bytes)) {
+    copy = batch.landing.gather(d.bytes);
+    e.fragments[crate].gathered = copy.has_value();
+  }
+  if (!copy && strip.at_ == &batch) { // the usual way: it stays where it landed
+    piece = strip.slots_[d.slot].offset;
+    strip.kept_[d.slot] = true;
+    return;
+  }
+  if (!copy) copy = batch.landing.slot();
+  piece = copy.value(); // on_chunk() made sure that there is room
+  std::memcpy(batch.batch->bytes.data() + piece, bytes, d.bytes);
+}
+
+void event_builder::on_trailer(const l2::datagram_header& h, link_counters& link) {
+  const auto t = l2::trailer::unpack(h.discriminator);
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
+    return link.refused.add(refused::fragment_id);
+  if (h.chunk == 0 || h.chunk > max_chunks_) return link.refused.add(refused::chunk_index);
+  if (t.crate != settings_.crates.crates[place.crate].number)
+    return link.refused.add(refused::discriminator);
+  spill_table* spill = spills_.stated(t.spill, statement_of(h, true), now_);
+  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
+
+  counters_.trailers.add();
+  using state = spill_table::event_state;
+  const auto event = spill->state(place.event_number);
+  if (event == state::whole || event == state::given_up)
+    return count_after_end(*spill, place, false);
+  const auto handle = event == state::open ? spill->handle(place.event_number)
+                                           : open_event(*spill, place.event_number);
+  event_assembly& e = events_[handle];
+  e.verified = true;
+  fragment_assembly& f = e.fragments[place.crate];
+  const bool ended_before = f.ended();
+  see(f);
+  const bool disagrees = (f.chunks != 0 && f.chunks != h.chunk) || (f.have & ~below(h.chunk)) != 0;
+  if (disagrees) {
+    f.problem = malformed::chunk_count;
+  } else {
+    f.chunks = static_cast<std::uint8_t>(h.chunk);
+  }
+  end_if_ended(handle, ended_before, f);
+}
+
+void event_builder::on_end_of_spill(const l2::datagram_header& h, link_counters& link) {
+  const auto t = l2::trailer::unpack(h.discriminator);
+  const auto& crates = settings_.crates.crates;
+  const auto crate = std::find_if(crates.begin(), crates.end(),
+                                  [&](const auto& c) { return c.number == t.crate; });
+  if (crate == crates.end()) return link.refused.add(refused::discriminator);
+  spill_table* spill = spills_.stated(t.spill, statement_of(h, true) ^ h.discriminator, now_);
+  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
+  counters_.ends_of_spill.add();
+  spill->end_of_spill(static_cast<std::uint32_t>(crate - crates.begin()), h.fragment_id, h.chunk,
+                      t.count);
+}
+
+void event_builder::count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk) {
+  const bool was_whole = spill.state(place.event_number) == spill_table::event_state::whole;
+  if (was_whole && !is_chunk) return; // a trailer is not needed for a fragment to be complete
+  if (is_chunk) (was_whole ? counters_.duplicate_chunks : counters_.late_chunks).add();
+  if (was_whole ? spill.first_repeat(place.event_number, place.crate)
+                : spill.first_touch(place.event_number, place.crate)) {
+    counters_.fragments_seen.add();
+    (was_whole ? counters_.fragments_duplicate : counters_.fragments_late).add();
+  }
+}
+
+void event_builder::see(fragment_assembly& f) {
+  if (f.seen) return;
+  f.seen = true;
+  counters_.fragments_seen.add();
+}
+
+void event_builder::end_if_ended(std::uint32_t handle, bool ended_before,
+                                 const fragment_assembly& f) {
+  if (ended_before || !f.ended()) return;
+  event_assembly& e = events_[handle];
+  if (++e.ended == e.fragments.size()) all_fragments_ended(handle);
+}
+
+} // namespace l3

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder: one object that all receivers feed. It says which bytes of a batch are which
+// chunk of which fragment, completes events, and writes them into the tables of the batch they lie
+// in; the bytes themselves it moves as rarely as possible. What happens to every datagram, fragment
+// and event is counted.
+//
+// Locking: one mutex, taken once per batch of datagrams (or per record of a stream), and for the
+// short calls around it. The parts it is made of (spill_tracker, assembly_pool, batch_line,
+// parking, admission) are guarded by it. The hook is called without the lock, from whichever thread
+// noticed the end of the spill. Receivers write into the memory of a batch without the lock,
+// between enter() and leave(): a batch is submitted when it is closed and the last receiver has
+// left it.
+//
+// The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
+// its fragment. If it is new, the slot becomes a piece (a short chunk is copied beside other short
+// ones, and the slot is free again). If the event is parked, or the slot belongs to a batch that
+// was closed meanwhile, it is copied. If it was seen before, it is compared. When the last chunk of
+// the last fragment is there, the fragments are looked into and the event is admitted. Otherwise,
+// at the time limit, the event is given up, or forwarded with a flag. After the end of its event a
+// chunk only counts: as a duplicate if the event was complete, as late if it was not.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/file/record_parser.hpp"
+#include "transport/input/admission.hpp"
+#include "transport/input/assembly.hpp"
+#include "transport/input/batch_line.hpp"
+#include "transport/input/parking.hpp"
+#include "transport/input/spill_tracker.hpp"
+#include "transport/input/stream_landing.hpp"
+
+namespace l3 {
+
+/// A datagram that has landed: its header, and which slot of the strip holds its payload.
+struct datagram {
+  l2::datagram_header header;
+  std::uint32_t slot = 0;
+  std::uint32_t bytes = 0; ///< of the payload, at most chunk_bytes
+};
+
+class event_builder {
+public:
+  /// Throws std::invalid_argument if the settings cannot be: too many crates, chunks too small.
+  event_builder(const building_settings& settings, const batch_capacity& capacity,
+                std::chrono::nanoseconds batch_age, batch_pool& pool, building_counters& counters,
+                outcome_counters& outcomes,
+                std::function<void(const spill_summary&)> on_end_of_spill);
+
+  [[nodiscard]] const building_settings& settings() const { return settings_; }
+
+  // Datagrams, each thread with a strip of its own. Times are steady clock, ns.
+  // -----------------------------------------
+
+  /// Gives the strip slots to write into.
+  void enter(landing_strip& strip, std::uint64_t now);
+  /// Takes what has landed, each slot at most once, and gives the strip fresh slots. Refusals are
+  /// counted in `link`.
+  void take(landing_strip& strip, std::span<const datagram> datagrams, link_counters& link,
+            std::uint64_t now);
+  /// The thread writes no more until it enters again.
+  void leave(landing_strip& strip);
+
+  // Streams, each connection with a landing of its own.
+  // ----------------------------------------------------------------
+
+  void attach(stream_landing& stream);
+  void detach(stream_landing& stream);
+  /// Room for the body of an event record; false if no frame is free: ask again later.
+  [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, std::uint64_t now);
+  /// Where the body is to be written: it stays there until leave().
+  [[nodiscard]] std::byte* enter(stream_landing& stream);
+  /// `filled` bytes of the body have been written.
+  void leave(stream_landing& stream, std::size_t filled);
+
+  enum class stream_outcome : std::uint8_t { counted, wait, refused };
+  struct stream_result {
+    stream_outcome outcome =
+        stream_outcome::counted;    ///< wait: no frame is free, ask again later with the same body
+    std::uint64_t batch_serial = 0; ///< the record is safe when this batch and all before it are
+    l3::refused reason = l3::refused::stream_content;
+  };
+  /// Takes the event record whose body has been written in full and whose checksum is right.
+  stream_result take_event(stream_landing& stream, std::uint32_t spill, std::uint64_t now);
+  stream_result begin_of_spill(stream_landing& stream, std::uint32_t spill, std::uint64_t now);
+  stream_result end_of_spill(stream_landing& stream, std::uint32_t spill, std::uint64_t sequence,
+                             std::uint32_t events, std::uint64_t now);
+
+  // Everybody.
+  // ---------------------------------------------------------------------------------------------------------
+
+  /// To be called at least every few milliseconds: time limits, the age of the batch, ends of
+  /// spill.
+  void tick(std::uint64_t now);
+  /// When all receivers have stopped: every event in progress is ended, the last batch submitted.
+  void drain(std::uint64_t now);
+
+  [[nodiscard]] std::uint32_t open_events() const;
+
+private:
+  // Datagrams (event_builder.cpp).
+  void on_datagram(landing_strip& strip, const datagram& d, link_counters& link);
+  void on_chunk(landing_strip& strip, const datagram& d, link_counters& link);
+  void on_trailer(const l2::datagram_header& h, link_counters& link);
+  void on_end_of_spill(const l2::datagram_header& h, link_counters& link);
+  void add_chunk(std::uint32_t handle, std::uint32_t crate, const datagram& d,
+                 landing_strip& strip);
+  void compare_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
+                     const std::byte* bytes);
+  void place_chunk(event_assembly& e, std::uint32_t crate, const datagram& d, landing_strip& strip);
+  void count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk);
+  void see(fragment_assembly& f);
+  void end_if_ended(std::uint32_t handle, bool ended_before, const fragment_assembly& f);
+
+  // Events (event_builder_events.cpp).
+  std::uint32_t open_event(spill_table& spill, std::uint32_t number);
+  void all_fragments_ended(std::uint32_t handle);
+  void settle(std::uint32_t handle);
+  void settle_unconfirmed(std::uint32_t handle);
+  void collect(const event_assembly& e);
+  [[nodiscard]] bool store(event_assembly& e, event_key key, const admission::verdict& v);
+  [[nodiscard]] bool room_for_parked(const event_assembly& e);
+  void release(std::uint32_t handle, bool stored);
+  void expire();
+  void retire(spill_table& spill);
+  void admit_waiting();
+  [[nodiscard]] std::uint32_t length_of(const fragment_assembly& f, std::uint32_t chunk) const;
+  [[nodiscard]] std::uint32_t bytes_of(const fragment_assembly& f) const;
+  [[nodiscard]] std::byte* memory_of(const event_assembly& e, std::uint32_t crate,
+                                     std::uint32_t chunk);
+
+  // Batches (event_builder_batches.cpp).
+  void advance(std::uint64_t now);
+  /// False: there is no other batch, and the current one stays open, unless it may be closed
+  /// `without_next`.
+  bool close_batch(bool without_next);
+  void close_if_full();
+  void close_if_old();
+  void park_open_events();
+  void park(event_assembly& e);
+  [[nodiscard]] std::uint32_t oldest_in(event_place place);
+  void refill(landing_strip& strip);
+  void attach(landing_strip& strip);
+  void release(landing_strip& strip);
+
+  // Streams (event_builder_streams.cpp).
+  [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
+  void set_aside(stream_landing& stream);
+  [[nodiscard]] stream_result counted() const;
+  [[nodiscard]] bool is_repeat(const spill_table* spill, event_key key) const;
+  void admit_stream_event(stream_landing& stream, event_key key);
+  void leave_spill(stream_landing& stream);
+
+  void call_hook(std::unique_lock<std::mutex>& lock);
+  void collect_summaries();
+
+  const building_settings settings_;
+  const std::uint64_t event_time_limit_;
+  const std::uint64_t batch_age_;
+  const std::uint32_t max_chunks_;
+  building_counters& counters_;
+  outcome_counters& outcomes_;
+  std::function<void(const spill_summary&)> on_end_of_spill_;
+
+  mutable std::mutex mutex_;
+  std::uint64_t now_ = 0; // the latest time that any thread has told
+  spill_tracker spills_;
+  assembly_pool events_;
+  batch_line line_;
+  parking parking_;
+  admission admission_;
+  std::uint32_t in_batch_ = 0; // open events whose chunks lie in the current batch
+  std::uint32_t waiting_ = 0;  // parked events that are complete, but found no frame
+  std::uint32_t open_ = 0;
+  std::vector<arrived_fragment> arrived_;    // of the event that is being settled
+  std::vector<piece_offset> arrived_pieces_; // of its fragments that are moved as a whole
+  event_view stream_event_;
+  std::vector<stream_landing*> streams_;
+  std::vector<spill_summary> due_;
+};
+
+} // namespace l3

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder's batches: when they close, what happens to the events still open in them, and
+// the strips of slots that the receive threads write into.
+#include <algorithm>
+#include <cassert>
+
+#include "transport/input/event_builder.hpp"
+
+namespace l3 {
+namespace {
+
+/// A batch that is old enough stays open while every other frame is busy: it would only wait. But
+/// not for ever, because there may be no other frame.
+constexpr std::uint64_t patience = 8;
+
+/// Part of a batch that one strip may hold.
+constexpr std::size_t strip_share = 8;
+
+} // namespace
+
+void event_builder::enter(landing_strip& strip, std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  advance(now);
+  refill(strip);
+  call_hook(lock);
+}
+
+void event_builder::leave(landing_strip& strip) {
+  const std::lock_guard lock(mutex_);
+  release(strip);
+}
+
+void event_builder::tick(std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  advance(now);
+  expire();
+  spills_.tick(now_);
+  close_if_full();
+  close_if_old();
+  collect_summaries();
+  call_hook(lock);
+}
+
+void event_builder::drain(std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  advance(now);
+  while (events_.oldest() != event_assembly::none) settle(events_.oldest());
+  spills_.close_all();
+  for (auto* stream : streams_) {
+    if (stream->at_ != nullptr) set_aside(*stream);
+  }
+  line_.move_to(nullptr);
+  collect_summaries();
+  call_hook(lock);
+}
+
+std::uint32_t event_builder::open_events() const {
+  const std::lock_guard lock(mutex_);
+  return open_;
+}
+
+/// The clock, and a batch if there is none.
+void event_builder::advance(std::uint64_t now) {
+  now_ = std::max(now_, now); // threads may be overtaken between reading the clock and getting here
+  if (line_.current() == nullptr) {
+    if (auto* next = line_.try_take(); next != nullptr) line_.move_to(next);
+  }
+  if (waiting_ > 0) admit_waiting();
+}
+
+bool event_builder::close_batch(bool without_next) {
+  auto* next = line_.try_take();
+  if (next == nullptr && !without_next) return false;
+  if (line_.current() != nullptr) {
+    park_open_events();
+    for (auto* stream : streams_) {
+      if (stream->at_ == line_.current() && !stream->inside_) set_aside(*stream);
+    }
+  }
+  line_.move_to(next);
+  return true;
+}
+
+void event_builder::close_if_full() {
+  const auto* batch = line_.current();
+  if (batch != nullptr && batch->batch->used_events == batch->batch->events.size())
+    close_batch(true);
+}
+
+void event_builder::close_if_old() {
+  const auto* batch = line_.current();
+  if (batch == nullptr || batch->batch->used_events == 0) return;
+  const std::uint64_t age = now_ - batch->first_admitted;
+  if (age >= batch_age_) close_batch(age >= patience * batch_age_);
+}
+
+void event_builder::park_open_events() {
+  while (parking_.free() < in_batch_) {
+    const auto parked = oldest_in(event_place::parking);
+    settle(parked != event_assembly::none ? parked : oldest_in(event_place::batch));
+  }
+  for (auto handle = events_.oldest(); in_batch_ > 0; handle = events_.younger(handle)) {
+    if (events_[handle].place == event_place::batch) park(events_[handle]);
+  }
+}
+
+void event_builder::park(event_assembly& e) {
+  const auto slot = parking_.take();
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    const auto& f = e.fragments[c];
+    for (std::uint32_t i = 0; i < max_chunks_; ++i) {
+      if ((f.have >> i & 1) != 0) parking_.put(slot, c, i, {memory_of(e, c, i), length_of(f, i)});
+    }
+  }
+  e.place = event_place::parking;
+  e.parking_slot = slot;
+  --in_batch_;
+}
+
+std::uint32_t event_builder::oldest_in(event_place place) {
+  auto handle = events_.oldest();
+  while (handle != event_assembly::none && events_[handle].place != place)
+    handle = events_.younger(handle);
+  return handle;
+}
+
+/// After this the strip has slots: of the current batch, or its own memory if there is none or it
+/// is full.
+void event_builder::refill(landing_strip& strip) {
+  if (strip.at_ == nullptr || strip.at_ != line_.current()) attach(strip);
+  const auto fill = [&strip] {
+    if (strip.at_ == nullptr) return;
+    auto& landing = strip.at_->landing;
+    const std::size_t share =
+        std::clamp<std::size_t>(landing.slots() / strip_share, 1, strip.size_);
+    std::size_t n = 0;
+    for (std::size_t s = 0; s < strip.slots_.size(); ++s) {
+      if (!strip.kept_[s]) strip.slots_[n++] = strip.slots_[s];
+    }
+    strip.slots_.resize(n);
+    while (strip.slots_.size() < share) {
+      const auto offset = landing.slot();
+      if (!offset) break;
+      strip.slots_.push_back({strip.at_->batch->bytes.data() + *offset, *offset});
+    }
+    strip.kept_.assign(strip.slots_.size(), false);
+  };
+  fill();
+  if (strip.at_ != nullptr && strip.slots_.empty()) { // the batch has no bytes left
+    close_batch(false);
+    attach(strip);
+    fill();
+  }
+  if (strip.slots_.empty()) release(strip);
+  if (strip.at_ != nullptr) return;
+
+  const std::size_t slot_bytes = strip.own_.size() / strip.size_;
+  strip.slots_.clear();
+  for (std::size_t s = 0; s < strip.size_; ++s)
+    strip.slots_.push_back({strip.own_.data() + s * slot_bytes, 0});
+  strip.kept_.assign(strip.slots_.size(), false);
+}
+
+/// To the current batch, if there is one.
+void event_builder::attach(landing_strip& strip) {
+  if (strip.at_ == line_.current() && strip.at_ != nullptr) return;
+  release(strip);
+  strip.at_ = line_.current();
+  if (strip.at_ != nullptr) line_.enter(*strip.at_);
+}
+
+void event_builder::release(landing_strip& strip) {
+  if (strip.at_ != nullptr) {
+    for (std::size_t s = 0; s < strip.slots_.size(); ++s) {
+      if (!strip.kept_[s]) strip.at_->landing.give_back(strip.slots_[s].offset);
+    }
+    line_.leave(*strip.at_);
+  }
+  strip.at_ = nullptr;
+  strip.slots_.clear();
+  strip.kept_.clear();
+}
+
+void event_builder::collect_summaries() {
+  for (auto* spill : spills_.tables()) {
+    if (const auto summary = spill->take_summary()) due_.push_back(*summary);
+  }
+  counters_.spills.add(spills_.spills_begun() - counters_.spills);
+}
+
+/// The end of a locked section: what there is to report is reported without the lock.
+void event_builder::call_hook(std::unique_lock<std::mutex>& lock) {
+  if (due_.empty()) return;
+  const auto due = std::move(due_);
+  due_.clear();
+  lock.unlock();
+  for (const auto& summary : due) on_end_of_spill_(summary);
+}
+
+} // namespace l3

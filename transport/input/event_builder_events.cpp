@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder's way out: how an event begins to be assembled, and how it ends.
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "transport/input/event_builder.hpp"
+
+namespace l3 {
+
+std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number) {
+  if (events_.full()) settle(events_.oldest());
+  auto* batch = line_.current();
+  if (batch != nullptr && batch->reserved == batch->batch->events.size())
+    batch = close_batch(false) ? line_.current() : nullptr;
+  const std::uint32_t handle = events_.take();
+  event_assembly& e = events_[handle];
+  e.spill = &spill;
+  e.number = number;
+  e.began_at = now_;
+  if (batch != nullptr) {
+    e.place = event_place::batch;
+    ++batch->reserved;
+    ++in_batch_;
+  }
+  spill.open(number, handle);
+  ++open_;
+  return handle;
+}
+
+void event_builder::all_fragments_ended(std::uint32_t handle) {
+  if (events_[handle].place != event_place::parking) return settle(handle);
+  ++waiting_;
+  admit_waiting();
+}
+
+/// Parked events that are complete move into the current batch. If they do not fit and there is no
+/// other batch, they wait.
+void event_builder::admit_waiting() {
+  auto handle = events_.oldest();
+  while (waiting_ > 0 && line_.current() != nullptr && handle != event_assembly::none) {
+    const event_assembly& e = events_[handle];
+    if (e.place != event_place::parking || e.ended != e.fragments.size()) {
+      handle = events_.younger(handle);
+      continue;
+    }
+    if (room_for_parked(e)) {
+      settle(handle);
+    } else if (!close_batch(false)) {
+      return;
+    }
+    handle = events_.oldest(); // others may have ended with it, or been parked
+  }
+}
+
+/// Ends an event as it is.
+void event_builder::settle(std::uint32_t handle) {
+  event_assembly& e = events_[handle];
+  const bool all_ended = e.ended == e.fragments.size();
+  if (all_ended && e.verified && e.spill->number) spills_.confirm(*e.spill);
+  if (!e.verified || !e.spill->number || !spills_.confirmed(*e.spill))
+    return settle_unconfirmed(handle);
+
+  const event_key key{*e.spill->number, e.number};
+  collect(e);
+  const auto verdict = admission_.judge(key, arrived_);
+  const bool stored = verdict.admit && store(e, key, verdict);
+  if (verdict.admit && !stored) outcomes_.events_shed.add(shed::no_frame);
+
+  std::uint64_t seen = 0;
+  std::uint64_t repeated = 0;
+  for (std::size_t c = 0; c < e.fragments.size(); ++c) {
+    seen |= std::uint64_t{e.fragments[c].seen} << c;
+    repeated |= std::uint64_t{e.fragments[c].repeated} << c;
+  }
+  e.spill->finish(e.number, verdict.complete, seen, repeated);
+  e.spill->count_event(verdict.admit, !verdict.complete);
+  spills_.set_finished(key);
+  release(handle, stored);
+}
+
+/// An event of which nobody knows the spill for certain: a stray chunk. The real event of this
+/// number may still come.
+void event_builder::settle_unconfirmed(std::uint32_t handle) {
+  const event_assembly& e = events_[handle];
+  for (const auto& f : e.fragments) {
+    if (f.seen) counters_.fragments_late.add();
+  }
+  e.spill->forget(e.number);
+  release(handle, false);
+}
+
+void event_builder::collect(const event_assembly& e) {
+  arrived_.clear();
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    const auto& f = e.fragments[c];
+    if (!f.seen) continue;
+    arrived_fragment a;
+    a.crate = static_cast<std::uint8_t>(c);
+    a.problem = f.problem;
+    a.whole = f.whole() && f.problem != malformed::chunk_count;
+    a.where.bytes = a.whole ? bytes_of(f) : 0;
+    if (a.whole && e.place == event_place::batch) {
+      a.where.memory = line_.current()->batch->bytes.data();
+      a.where.pieces = &e.pieces[c * max_chunks_];
+      a.where.piece_bytes = settings_.chunk_bytes;
+    } else if (a.whole && e.place == event_place::parking) {
+      arrived_pieces_[c] = 0;
+      a.where.memory = parking_.fragment(e.parking_slot, c);
+      a.where.pieces = &arrived_pieces_[c];
+      a.where.piece_bytes = static_cast<std::uint32_t>(round_up(a.where.bytes, 4));
+    }
+    arrived_.push_back(a);
+  }
+}
+
+/// Writes the event that was judged last into the current batch, if there is room.
+bool event_builder::store(event_assembly& e, event_key key, const admission::verdict& v) {
+  auto* batch = line_.current();
+  if (e.place == event_place::nowhere || batch == nullptr) return false;
+  if (e.place == event_place::parking) {
+    if (!room_for_parked(e)) return false;
+    for (auto& a : arrived_) {
+      if (a.form == arrived_fragment::carried::no) continue;
+      const auto offset = batch->landing.region(a.where.bytes).value();
+      std::memcpy(batch->batch->bytes.data() + offset, a.where.memory, a.where.bytes);
+      arrived_pieces_[a.crate] = offset;
+    }
+    ++batch->reserved;
+    counters_.parked.add();
+  }
+  if (batch->batch->used_events == 0) batch->first_admitted = now_;
+  admission_.write(key, v, arrived_, now_, *batch->batch);
+  return true;
+}
+
+bool event_builder::room_for_parked(const event_assembly& e) {
+  const batch_in_use& batch = *line_.current();
+  if (batch.reserved == batch.batch->events.size()) return false;
+  std::size_t bytes = 0;
+  for (const auto& f : e.fragments) {
+    if (f.whole()) bytes += landing_area::region_bytes(bytes_of(f));
+  }
+  return batch.batch->bytes.size() - batch.batch->used_bytes >= bytes;
+}
+
+/// Gives back all that an event held, but for what is now the batch's.
+void event_builder::release(std::uint32_t handle, bool stored) {
+  event_assembly& e = events_[handle];
+  if (e.place == event_place::parking) {
+    parking_.give_back(e.parking_slot);
+    if (e.ended == e.fragments.size()) --waiting_;
+  }
+  if (e.place == event_place::batch) {
+    auto& landing = line_.current()->landing;
+    --in_batch_;
+    if (!stored) --line_.current()->reserved;
+    for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+      const auto& f = e.fragments[c];
+      const bool carried = stored && f.whole() && f.problem != malformed::chunk_count;
+      for (std::uint32_t i = 0; i < max_chunks_ && !carried; ++i) {
+        const bool own_slot = (f.have >> i & 1) != 0 && !(f.gathered && i + 1U == f.chunks);
+        if (own_slot) landing.give_back(e.pieces[c * max_chunks_ + i]);
+      }
+    }
+  }
+  --open_;
+  events_.give_back(handle);
+}
+
+void event_builder::expire() {
+  while (events_.oldest() != event_assembly::none &&
+         now_ - events_[events_.oldest()].began_at >= event_time_limit_)
+    settle(events_.oldest());
+}
+
+/// The table is wanted for another spill.
+void event_builder::retire(spill_table& spill) {
+  for (auto handle = events_.oldest(); spill.open_events() > 0;) {
+    const auto next = events_.younger(handle);
+    if (events_[handle].spill == &spill) settle(handle);
+    handle = next;
+  }
+  spill.closed = true;
+  if (const auto summary = spill.take_summary()) due_.push_back(*summary);
+}
+
+std::uint32_t event_builder::length_of(const fragment_assembly& f, std::uint32_t chunk) const {
+  return f.last_bytes != 0 && chunk + 1 == f.chunks ? f.last_bytes : settings_.chunk_bytes;
+}
+
+std::uint32_t event_builder::bytes_of(const fragment_assembly& f) const {
+  return (f.chunks - 1U) * settings_.chunk_bytes + length_of(f, f.chunks - 1U);
+}
+
+std::byte* event_builder::memory_of(const event_assembly& e, std::uint32_t crate,
+                                    std::uint32_t chunk) {
+  if (e.place == event_place::parking) return parking_.chunk(e.parking_slot, crate, chunk);
+  return line_.current()->batch->bytes.data() + e.pieces[crate * max_chunks_ + chunk];
+}
+
+} // namespace l3

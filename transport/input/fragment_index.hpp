@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the boards in a fragment whose bytes have all arrived, or says why it is malformed
+// (docs/formats.md, sections 1 and 2). Of a plain board only the six header words are read: its
+// length is fixed, and its sample tags are checked where the samples are decoded. An opaque board
+// has no fixed length and is scanned word by word to its end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/batch.hpp"
+#include "transport/format/event_key.hpp"
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+/// A fragment as it arrived: pieces of equal length (the last may be shorter) anywhere in memory. A
+/// view, owns nothing.
+struct fragment_pieces {
+  const std::byte* memory = nullptr;
+  const piece_offset* pieces = nullptr;
+  std::uint32_t piece_bytes = 0; ///< a multiple of 4, not 0
+  std::uint32_t bytes = 0;
+};
+
+/// What was found in a fragment; `problem` says that it is malformed, and the rest is then
+/// meaningless.
+struct fragment_index {
+  std::optional<malformed> problem;
+  std::uint16_t boards = 0;
+  bool opaque = false;               ///< at least one board is
+  std::optional<std::uint32_t> time; ///< time stamp of the first board that is not opaque
+};
+
+/// Writes offset, length, slot, kind and opacity of each board to `out`, which holds crate.boards
+/// entries. The event and fragment index of an entry are the caller's to fill in.
+[[nodiscard]] fragment_index index_fragment(const fragment_pieces& fragment,
+                                            const crate_readout& crate, event_key key,
+                                            std::span<board_entry> out);
+
+/// The six words of a board header, and whether they can be one.
+struct board_header {
+  std::uint16_t words[l2::header_words] = {};
+
+  [[nodiscard]] bool tagged() const;
+  [[nodiscard]] bool compressed() const { return (words[1] & l2::compressed_bit) != 0; }
+  [[nodiscard]] std::uint32_t time() const;
+  [[nodiscard]] std::uint32_t spill() const { return l2::spill_of(words[4]); }
+  [[nodiscard]] std::uint32_t slot() const { return l2::slot_of(words[4]); }
+  [[nodiscard]] std::uint32_t l1a() const { return words[5] & l2::payload_mask; }
+};
+
+/// The spill number that a chunk's first whole board header names. Nothing if there is none where a
+/// fragment of full boards has it, or if it does not look like a board header of this event.
+[[nodiscard]] std::optional<std::uint32_t> spill_in_chunk(std::span<const std::byte> chunk,
+                                                          std::uint32_t offset_in_fragment,
+                                                          std::uint32_t event_number);
+
+} // namespace l3

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where datagrams land. The memory of a batch is dealt out in slots of one chunk each; a receive
+// thread holds a strip of them and hands their addresses to recvmmsg. A slot whose datagram is kept
+// becomes a piece of a fragment where it lies; a slot whose datagram was a trailer, garbage or a
+// duplicate is used for the next one; a short last chunk is copied together with others into one
+// slot, so that it does not cost a whole one. Guarded by the event builder's lock, but for the
+// bytes of the slots in a strip.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/input/batch.hpp"
+
+namespace l3 {
+
+/// The memory of one batch, dealt out.
+class landing_area {
+public:
+  explicit landing_area(std::uint32_t chunk_bytes);
+
+  void open(input_batch& batch);
+
+  /// Room for one chunk, or nothing: the batch is full.
+  [[nodiscard]] std::optional<piece_offset> slot();
+  [[nodiscard]] bool has_slot() const;
+  void give_back(piece_offset slot);
+
+  /// Room for a short chunk, beside others.
+  [[nodiscard]] bool is_short(std::uint32_t bytes) const { return bytes <= slot_bytes_ / 4; }
+  [[nodiscard]] std::optional<piece_offset> gather(std::uint32_t bytes);
+
+  /// Contiguous room of any size, for what does not come in chunks.
+  [[nodiscard]] std::optional<piece_offset> region(std::size_t bytes);
+  /// What a region of that size takes up.
+  [[nodiscard]] static std::size_t region_bytes(std::size_t bytes);
+
+  [[nodiscard]] std::size_t slots() const { return batch_->bytes.size() / slot_bytes_; }
+
+private:
+  std::uint32_t slot_bytes_;
+  input_batch* batch_ = nullptr;
+  std::vector<piece_offset> free_;
+  piece_offset gather_at_ = 0;
+  piece_offset gather_end_ = 0;
+};
+
+/// A batch while receivers fill it.
+struct batch_in_use {
+  batch_in_use(input_batch& b, std::uint32_t chunk_bytes) : batch(&b), landing(chunk_bytes) {
+    landing.open(b);
+  }
+
+  input_batch* batch;
+  landing_area landing;
+  std::uint32_t reserved = 0;       ///< events in it, and events that have room in it
+  std::uint32_t users = 0;          ///< receivers that may be writing into it now
+  bool closed = false;              ///< nothing new goes in; submitted when the last user has left
+  std::uint64_t first_admitted = 0; ///< when its oldest event was admitted
+};
+
+struct landing_slot {
+  std::byte* memory = nullptr;
+  piece_offset offset = 0; ///< in the batch; meaningless when the strip has none
+};
+
+/// The slots that one receive thread may write into. It belongs to a batch, or, when every frame is
+/// busy, has memory of its own, from which only chunks of events already in progress are copied.
+class landing_strip {
+public:
+  landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes);
+
+  /// One datagram's payload goes to each, from the first on.
+  [[nodiscard]] std::span<const landing_slot> slots() const { return slots_; }
+
+private:
+  friend class event_builder;
+
+  std::vector<landing_slot> slots_;
+  std::vector<bool> kept_;     // slots whose datagram is now a piece
+  batch_in_use* at_ = nullptr; // nullptr: own memory
+  std::vector<std::byte> own_;
+  std::uint32_t size_;
+};
+
+} // namespace l3

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/spill_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace l3 {
+namespace {
+
+constexpr std::uint32_t untouched = 0;
+constexpr std::uint32_t whole = 1;
+constexpr std::uint32_t given_up = 2;
+constexpr std::uint32_t first_handle = 3;
+
+constexpr std::uint32_t max_parts = 64;
+
+constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
+
+} // namespace
+
+spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
+    : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {}
+
+void spill_table::reset(std::optional<std::uint32_t> spill, std::uint64_t now) {
+  assert(open_ == 0);
+  std::fill_n(events_.begin(), highest_ + 1, untouched);
+  std::fill_n(seen_.begin(), highest_ + 1, 0);
+  std::fill_n(repeated_.begin(), highest_ + 1, 0);
+  std::fill(ends_.begin(), ends_.end(), crate_end{});
+  number = spill;
+  in_use = true;
+  closed = false;
+  statement = 0;
+  last_activity = now;
+  streams = 0;
+  highest_ = begun_ = 0;
+  admitted_ = incomplete_ = stream_record_ = stream_count_ = stream_sum_ = 0;
+  unreported_ = false;
+}
+
+spill_table::event_state spill_table::state(std::uint32_t event_number) const {
+  switch (events_[event_number]) {
+  case untouched: return event_state::untouched;
+  case whole: return event_state::whole;
+  case given_up: return event_state::given_up;
+  default: return event_state::open;
+  }
+}
+
+std::uint32_t spill_table::handle(std::uint32_t event_number) const {
+  assert(state(event_number) == event_state::open);
+  return events_[event_number] - first_handle;
+}
+
+void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {
+  assert(state(event_number) == event_state::untouched);
+  events_[event_number] = first_handle + handle;
+  highest_ = std::max(highest_, event_number);
+  ++begun_;
+  ++open_;
+}
+
+void spill_table::finish(std::uint32_t event_number, bool is_whole, std::uint64_t seen,
+                         std::uint64_t repeated) {
+  if (state(event_number) == event_state::open) {
+    --open_;
+  } else {
+    highest_ = std::max(highest_, event_number);
+    ++begun_;
+  }
+  events_[event_number] = is_whole ? whole : given_up;
+  seen_[event_number] = seen;
+  repeated_[event_number] = repeated;
+}
+
+void spill_table::forget(std::uint32_t event_number) {
+  assert(state(event_number) == event_state::open);
+  events_[event_number] = untouched;
+  --open_;
+  --begun_;
+}
+
+bool spill_table::first_touch(std::uint32_t event_number, std::uint32_t crate) {
+  const bool first = (seen_[event_number] & bit(crate)) == 0;
+  seen_[event_number] |= bit(crate);
+  return first;
+}
+
+bool spill_table::first_repeat(std::uint32_t event_number, std::uint32_t crate) {
+  const bool first = (repeated_[event_number] & bit(crate)) == 0;
+  repeated_[event_number] |= bit(crate);
+  return first;
+}
+
+void spill_table::count_event(bool admitted, bool incomplete) {
+  admitted_ += admitted ? 1 : 0;
+  incomplete_ += incomplete ? 1 : 0;
+  unreported_ = true;
+}
+
+bool spill_table::crate_end::complete() const {
+  return parts != 0 && have == (parts == max_parts ? ~std::uint64_t{0} : bit(parts) - 1);
+}
+
+void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
+                               std::uint32_t count) {
+  // Level 2 before the parts were defined leaves stale numbers in these fields: that is an end of
+  // spill in one part.
+  if (parts == 0 || parts > max_parts || part >= parts) {
+    part = 0;
+    parts = 1;
+  }
+  crate_end& end = ends_[crate];
+  if (end.parts == 0) end.parts = parts;
+  if (end.parts != parts || (end.have & bit(part)) != 0) return;
+  end.have |= bit(part);
+  end.count += count;
+  unreported_ = true;
+}
+
+void spill_table::end_of_stream(std::uint64_t record, std::uint64_t count) {
+  if (record != stream_record_) stream_sum_ += stream_count_;
+  stream_record_ = record;
+  stream_count_ = count;
+  unreported_ = true;
+}
+
+std::optional<std::uint64_t> spill_table::expected() const {
+  std::optional<std::uint64_t> most;
+  if (stream_record_ != 0) most = stream_sum_ + stream_count_;
+  for (const auto& end : ends_) {
+    if (end.complete()) most = std::max(most.value_or(0), end.count);
+  }
+  return most;
+}
+
+bool spill_table::all_arrived() const {
+  const bool all_said =
+      std::all_of(ends_.begin(), ends_.end(), [](const crate_end& e) { return e.complete(); });
+  return all_said && begun_ >= expected().value_or(0);
+}
+
+std::optional<spill_summary> spill_table::take_summary() {
+  if (!in_use || !number || !closed || open_ != 0 || !unreported_) return std::nullopt;
+  unreported_ = false;
+  return spill_summary{*number, admitted_, incomplete_, expected()};
+}
+
+} // namespace l3

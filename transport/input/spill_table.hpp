@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of one spill: the state of each of its events, what its ends of spill said, and its
+// sums. The memory for the largest spill is taken once; a table is used again for a later spill.
+// Guarded by the event builder's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+/// The sums of a spill, as they are when it has ended. If more of it comes after that, it is
+/// reported again, with the new sums.
+struct spill_summary {
+  std::uint32_t spill = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t incomplete = 0;
+  std::optional<std::uint64_t> expected; ///< events sent, as the senders said; nothing if none did
+
+  friend bool operator==(const spill_summary&, const spill_summary&) = default;
+};
+
+class spill_table {
+public:
+  spill_table(std::uint32_t max_events, std::uint32_t crates);
+
+  /// For another spill; its number may not be known yet. No event may be open.
+  void reset(std::optional<std::uint32_t> number, std::uint64_t now);
+
+  // The spill.
+  std::optional<std::uint32_t> number;
+  bool in_use = false;
+  bool closed = false;         ///< what comes next, if it does not say its spill, is of another one
+  std::uint64_t statement = 0; ///< the datagram that first named this spill
+  std::uint64_t last_activity = 0;
+  std::uint32_t streams = 0; ///< connections that have begun this spill and not ended it
+
+  // Its events. An event is untouched, open (being assembled, under a handle of the builder), or
+  // finished.
+  enum class event_state : std::uint8_t { untouched, open, whole, given_up };
+  [[nodiscard]] event_state state(std::uint32_t event_number) const;
+  [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const; ///< of an open event
+  void open(std::uint32_t event_number, std::uint32_t handle);
+  /// A bit per crate says which fragments were seen, and which of them twice.
+  void finish(std::uint32_t event_number, bool whole, std::uint64_t seen, std::uint64_t repeated);
+  void forget(std::uint32_t event_number); ///< an open event is untouched again
+
+  /// Of a finished event: true once for each crate whose fragment had not been seen, and counts it
+  /// as seen.
+  [[nodiscard]] bool first_touch(std::uint32_t event_number, std::uint32_t crate);
+  /// Of a finished event: true once for each crate.
+  [[nodiscard]] bool first_repeat(std::uint32_t event_number, std::uint32_t crate);
+
+  [[nodiscard]] std::uint32_t open_events() const { return open_; }
+  [[nodiscard]] std::uint32_t highest_event() const { return highest_; }
+
+  // Sums.
+  void count_event(bool admitted, bool incomplete);
+
+  // Ends of spill. A part that came before is ignored.
+  void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
+                    std::uint32_t count);
+  void end_of_stream(std::uint64_t record, std::uint64_t count);
+  [[nodiscard]] std::optional<std::uint64_t> expected() const;
+  /// Every crate has said how many events it sent, and so many have begun to arrive.
+  [[nodiscard]] bool all_arrived() const;
+
+  /// The sums, if the spill has ended and they were not yet reported.
+  [[nodiscard]] std::optional<spill_summary> take_summary();
+
+private:
+  struct crate_end {
+    std::uint64_t have = 0; // parts
+    std::uint32_t parts = 0;
+    std::uint64_t count = 0;
+    [[nodiscard]] bool complete() const;
+  };
+
+  std::vector<std::uint32_t> events_;   // by event number: a state, or a handle above the states
+  std::vector<std::uint64_t> seen_;     // of finished events: a bit per crate
+  std::vector<std::uint64_t> repeated_; // the same
+  std::vector<crate_end> ends_;
+  std::uint32_t highest_ = 0;
+  std::uint32_t begun_ = 0; // events that are not untouched
+  std::uint32_t open_ = 0;
+  std::uint64_t admitted_ = 0;
+  std::uint64_t incomplete_ = 0;
+  std::uint64_t stream_record_ = 0; // of the last end_of_stream
+  std::uint64_t stream_count_ = 0;
+  std::uint64_t stream_sum_ = 0; // of those before it
+  bool unreported_ = false;
+};
+
+} // namespace l3

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/spill_tracker.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace l3 {
+namespace {
+
+/// When a spill begins before the last chunks of the previous one are read, such a chunk still
+/// finds its event there if its number is further ahead than the ports of one receiver can be
+/// apart.
+constexpr std::uint32_t reordered_events = 32;
+
+constexpr std::uint32_t word_bits = 64;
+
+bool is_open(const spill_table& t, std::uint32_t event_number) {
+  return t.in_use && t.state(event_number) == spill_table::event_state::open;
+}
+
+} // namespace
+
+spill_tracker::spill_tracker(const building_settings& settings, retire on_retire)
+    : silence_(static_cast<std::uint64_t>(settings.spill_time_limit.count())),
+      words_per_spill_(settings.max_events_per_spill / word_bits + 1),
+      retire_(std::move(on_retire)),
+      finished_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
+  for (auto* t : {&previous_, &current_, &next_})
+    *t = std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size());
+  current_->closed = true; // whatever comes first begins a spill
+}
+
+spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
+                                   std::uint64_t now) {
+  if (current_->number == spill) {
+    if (!current_->all_arrived()) current_->closed = false;
+    current_->last_activity = now;
+    return current_.get();
+  }
+  if (previous_->in_use && previous_->number == spill) return previous_.get();
+  if (next_->in_use && next_->number == spill) {
+    spill_table& t = *next_;
+    if (t.statement != statement) confirm(t);
+    t.last_activity = now;
+    return &t;
+  }
+  if (next_->in_use && !next_->number) { // begun by chunks that did not say their spill
+    next_->number = spill;
+    next_->statement = statement;
+    return next_.get();
+  }
+  const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
+  if (older && !current_->closed) return nullptr;
+  begin_next(spill, statement, now);
+  return next_.get();
+}
+
+spill_table& spill_tracker::unstated(std::uint32_t event_number, std::uint64_t now) {
+  if (is_open(*current_, event_number)) return *current_;
+  if (is_open(*next_, event_number)) return *next_;
+  if (is_open(*previous_, event_number) &&
+      event_number > current_->highest_event() + reordered_events)
+    return *previous_;
+  if (!current_->closed) {
+    current_->last_activity = now;
+    return *current_;
+  }
+  if (!next_->in_use) begin_next(std::nullopt, 0, now);
+  return *next_;
+}
+
+spill_table* spill_tracker::recorded(std::uint32_t spill, std::uint64_t now) {
+  for (auto* t : {current_.get(), previous_.get()}) {
+    if (t->in_use && t->number == spill) {
+      t->last_activity = now;
+      return t;
+    }
+  }
+  const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
+  if (older && !current_->closed) return nullptr;
+  if (!next_->in_use || next_->number != spill) begin_next(spill, 0, now);
+  confirm(*next_);
+  return current_.get();
+}
+
+spill_table* spill_tracker::find(std::uint32_t spill) {
+  for (auto* t : tables()) {
+    if (t->in_use && t->number == spill) return t;
+  }
+  return nullptr;
+}
+
+void spill_tracker::confirm(spill_table& table) {
+  if (&table != next_.get()) return;
+  assert(next_->number);
+  forget_bitmaps(*next_->number);
+  current_->closed = true;
+  if (previous_->in_use) retire_(*previous_);
+  previous_->in_use = false;
+  std::swap(previous_, current_);
+  std::swap(current_, next_);
+  next_->in_use = false;
+  ++begun_;
+}
+
+void spill_tracker::begin_next(std::optional<std::uint32_t> spill, std::uint64_t statement,
+                               std::uint64_t now) {
+  abandon_next();
+  next_->reset(spill, now);
+  next_->statement = statement;
+}
+
+void spill_tracker::abandon_next() {
+  if (next_->in_use) retire_(*next_);
+  next_->in_use = false;
+}
+
+void spill_tracker::tick(std::uint64_t now) {
+  if (!current_->in_use || current_->closed) return;
+  const bool silent = current_->streams == 0 && now - current_->last_activity >= silence_;
+  if (silent || current_->all_arrived()) current_->closed = true;
+}
+
+void spill_tracker::close_all() {
+  abandon_next();
+  current_->closed = true;
+  previous_->closed = true;
+}
+
+bool spill_tracker::was_finished(event_key key) const {
+  const auto word = finished_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits];
+  return (word >> (key.number % word_bits) & 1) != 0;
+}
+
+void spill_tracker::set_finished(event_key key) {
+  finished_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits] |=
+      std::uint64_t{1} << (key.number % word_bits);
+}
+
+void spill_tracker::forget_bitmaps(std::uint32_t upto) {
+  if (!newest_) newest_ = upto;
+  if (spill_distance(*newest_, upto) <= 0) return;
+  while (*newest_ != upto) {
+    newest_ = (*newest_ + 1) & l2::spill_mask;
+    const auto first = static_cast<std::ptrdiff_t>(std::size_t{*newest_} * words_per_spill_);
+    std::fill_n(finished_.begin() + first, words_per_spill_, 0);
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which spill a datagram belongs to. Trailers and board headers name their spill, most last chunks
+// do not; numbers have 9 bits and wrap; nothing protects them from flipped bits. So three spills
+// are kept: the current one, the previous one, whose last events may still be completed, and the
+// next one, which the first datagram that names it begins and a second one confirms: then it
+// becomes current. A next spill that is never confirmed is abandoned without harm to the current
+// one.
+//
+// The finished events of all 512 spill numbers are remembered too, in a bitmap each, for senders
+// that send again what was not acknowledged. Guarded by the event builder's lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "transport/format/event_key.hpp"
+#include "transport/input/settings.hpp"
+#include "transport/input/spill_table.hpp"
+
+namespace l3 {
+
+/// How many spills lie from `from` to `to`, −256 … 255, across the wrap at 512.
+[[nodiscard]] constexpr int spill_distance(std::uint32_t from, std::uint32_t to) {
+  constexpr int spills = l2::spill_mask + 1;
+  const int d = static_cast<int>((to - from) & l2::spill_mask);
+  return d < spills / 2 ? d : d - spills;
+}
+
+class spill_tracker {
+public:
+  /// Called before a table is used for another spill: its open events must be ended.
+  using retire = std::function<void(spill_table&)>;
+
+  spill_tracker(const building_settings& settings, retire on_retire);
+
+  /// The spill of a datagram that names it; nullptr if it is far from what is being taken.
+  /// `statement` tells datagrams apart: the same one twice confirms nothing.
+  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement,
+                                    std::uint64_t now);
+  /// The spill of a chunk that does not name it.
+  [[nodiscard]] spill_table& unstated(std::uint32_t event_number, std::uint64_t now);
+  /// The spill of a record, whose number is beyond doubt. nullptr: an older spill than
+  /// the one being taken, of which only the bitmap is left.
+  [[nodiscard]] spill_table* recorded(std::uint32_t spill, std::uint64_t now);
+
+  /// One of the three spills; nullptr: it is none of them.
+  [[nodiscard]] spill_table* find(std::uint32_t spill);
+
+  /// Makes the next spill current; no change if `table` is not the next one.
+  void confirm(spill_table& table);
+  [[nodiscard]] bool confirmed(const spill_table& table) const { return &table != next_.get(); }
+
+  /// Closes the current spill when it has been silent for long enough.
+  void tick(std::uint64_t now);
+  void close_all();
+
+  [[nodiscard]] bool was_finished(event_key key) const;
+  void set_finished(event_key key);
+
+  [[nodiscard]] std::array<spill_table*, 3> tables() {
+    return {previous_.get(), current_.get(), next_.get()};
+  }
+  [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
+
+private:
+  void begin_next(std::optional<std::uint32_t> spill, std::uint64_t statement, std::uint64_t now);
+  void abandon_next();
+  /// Spill numbers that come around again after 512 spills: nothing of them is finished any more.
+  void forget_bitmaps(std::uint32_t upto);
+
+  std::uint64_t silence_;
+  std::uint32_t words_per_spill_;
+  retire retire_;
+  std::unique_ptr<spill_table> previous_;
+  std::unique_ptr<spill_table> current_;
+  std::unique_ptr<spill_table> next_;
+  std::vector<std::uint64_t> finished_; // a bitmap per spill number
+  std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
+  std::uint64_t begun_ = 0;
+};
+
+} // namespace l3
