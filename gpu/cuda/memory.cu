@@ -44,12 +44,16 @@ buffer cuda_memory::allocate_on_device(std::size_t bytes) {
 namespace cuda {
 
 std::string why_no_device() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    return "there is no CUDA driver on this machine";
+  }
   int devices = 0;
   if (const cudaError_t result = cudaGetDeviceCount(&devices); result != cudaSuccess) {
     static_cast<void>(cudaGetLastError()); // it is no error to have no device
     return std::string("no CUDA device answers: ") + cudaGetErrorString(result);
   }
-  if (devices == 0) return "no CUDA device answers";
+  if (devices == 0) return "there is no CUDA device on this machine";
   // Only a kernel that ran says that there is code for this device and a driver that is new enough.
   try {
     const buffer value = cuda_memory::allocate_on_device(sizeof(int));

@@ -42,8 +42,7 @@ INSTANTIATE_TEST_SUITE_P(cpu, sequence,
                                          on(
                                              "threaded_4", [] { return threaded_queue(4); }, true),
                                          on(
-                                             "threaded_32", [] { return threaded_queue(32); },
-                                             true),
+                                             "threaded_8", [] { return threaded_queue(8); }, true),
                                          on_pool(1), on_pool(2), on_pool(5)),
                          [](const auto& tested) { return tested.param.name; });
 
