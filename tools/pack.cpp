@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 pack` and `koto-l3 unpack`: bare waveforms to bare KOTO records and back.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "tools/command.hpp"
+#include "tools/packing/packing.hpp"
+#include "tools/progress.hpp"
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string in;
+  std::string out;
+  std::uint32_t samples = l2::waveform_samples;
+};
+
+using direction = void (*)(byte_input&, byte_output&, std::uint32_t, const packing_progress&);
+
+int convert(const options& o, const char* label, direction go) {
+  const auto start = std::chrono::steady_clock::now();
+  byte_input in(o.in);
+  byte_output out(o.out, in);
+  progress line(label, in.size().value_or(0), "bytes");
+  go(in, out, o.samples, [&](std::uint64_t n) { line.update(n); });
+  out.close();
+  line.clear();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+
+  const bool packs = go == pack_stream;
+  const auto plain = packs ? in.offset() : out.written();
+  const auto packed = packs ? out.written() : in.offset();
+  constexpr double giga = 1e9;
+  std::fprintf(stderr, "%s: %llu bytes to %llu, ratio %.3f, %.2f GB/s of waveforms\n", label,
+               static_cast<unsigned long long>(in.offset()),
+               static_cast<unsigned long long>(out.written()),
+               packed == 0 ? 0.0 : static_cast<double>(plain) / static_cast<double>(packed),
+               took.count() > 0 ? static_cast<double>(plain) / took.count() / giga : 0.0);
+  return 0;
+}
+
+void add(CLI::App& program, command_body& run, const char* name, const char* what,
+         const char* in_is, const char* out_is, direction go) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand(name, what);
+  c->add_option("in", o->in, in_is)->required();
+  c->add_option("out", o->out, out_is)->required();
+  c->add_option("--samples", o->samples, "samples of a waveform: a multiple of 64")
+      ->check([](const std::string& text) -> std::string {
+        std::uint32_t n = 0;
+        const bool good =
+            CLI::detail::lexical_cast(text, n) && n > 0 && n % l2::waveform_samples == 0;
+        return good ? "" : text + " is not a multiple of 64";
+      })
+      ->capture_default_str();
+  c->callback([o, &run, name, go] { run = [o, name, go] { return convert(*o, name, go); }; });
+}
+
+} // namespace
+
+void add_pack(CLI::App& program, command_body& run) {
+  add(program, run, "pack", "bare waveforms to bare KOTO records",
+      "samples, little-endian u16, waveform by waveform; - for standard input",
+      "the records, nothing else; - for standard output", pack_stream);
+}
+
+void add_unpack(CLI::App& program, command_body& run) {
+  add(program, run, "unpack", "bare KOTO records to bare waveforms",
+      "records as `pack` writes them; - for standard input",
+      "samples, little-endian u16; - for standard output", unpack_stream);
+}
+
+} // namespace l3

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes from and to a file or a pipe, in large pieces. "-" is the standard input or output. A
+// system error is a std::runtime_error that names the file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/output/file_descriptor.hpp"
+
+namespace l3 {
+
+class byte_input {
+public:
+  explicit byte_input(std::string name);
+
+  /// What was read and not yet taken, at least `wanted` bytes if the input has them. Valid until
+  /// the next call.
+  [[nodiscard]] std::span<const std::byte> peek(std::size_t wanted);
+  void take(std::size_t bytes) { begin_ += bytes; }
+
+  /// Of the next byte to be taken.
+  [[nodiscard]] std::uint64_t offset() const { return read_ - (end_ - begin_); }
+  /// Of a regular file.
+  [[nodiscard]] std::optional<std::uint64_t> size() const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int descriptor() const { return file_.get(); }
+
+private:
+  std::string name_;
+  file_descriptor file_;
+  std::vector<std::byte> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+class byte_output {
+public:
+  /// Creates or empties the file. Refuses the one that `in` reads.
+  byte_output(std::string name, const byte_input& in);
+  /// Takes a file away that was not closed: a half-written one would look whole.
+  ~byte_output();
+  byte_output(const byte_output&) = delete;
+  byte_output& operator=(const byte_output&) = delete;
+
+  /// Room for `bytes`; then added() says how many were used.
+  [[nodiscard]] std::byte* room(std::size_t bytes);
+  void added(std::size_t bytes) { used_ += bytes; }
+  void close();
+
+  [[nodiscard]] std::uint64_t written() const { return written_ + used_; }
+
+private:
+  void flush();
+  [[noreturn]] void fail() const;
+
+  std::string name_;
+  file_descriptor file_;
+  std::vector<std::byte> buffer_;
+  std::size_t used_ = 0;
+  std::uint64_t written_ = 0;
+  bool closed_ = false;
+  bool regular_ = false;
+};
+
+} // namespace l3

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few datagrams that leave in one system call, their payloads straight from the caller's memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tools/replay/destination.hpp"
+#include "transport/format/l2.hpp"
+#include "transport/output/file_descriptor.hpp"
+
+namespace l3 {
+
+class datagram_burst {
+public:
+  static constexpr std::size_t capacity = 16; ///< few, so that a receiver's sockets hold them
+
+  /// Throws std::runtime_error if there is no way to the destination.
+  explicit datagram_burst(const destination& to);
+
+  /// The payload must live until the burst is sent. The destination's ports take turns.
+  void add(const l2::datagram_header& header, std::span<const std::byte> payload);
+  /// The next datagram is not sent, but its port's turn passes.
+  void leave_out() { turn(); }
+  /// The datagram added last goes out twice, to the same port.
+  void repeat_last();
+
+  [[nodiscard]] bool full() const { return used_ == capacity; }
+  [[nodiscard]] bool empty() const { return used_ == 0; }
+  /// Sends all. Throws std::runtime_error on what will not pass.
+  void send();
+
+  [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
+
+  /// Asks the system whether datagrams met a closed port. refused() counts them; where the other
+  /// side is another machine, word of it takes a while.
+  void take_errors();
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  [[nodiscard]] std::uint16_t refused_port() const { return refused_port_; } ///< the first one
+
+private:
+  struct datagram {
+    std::array<std::byte, l2::datagram_header_bytes> header;
+    std::span<const std::byte> payload;
+    std::size_t port = 0;
+  };
+  std::size_t turn();
+
+  file_descriptor socket_;
+  destination to_;
+  std::vector<socket_address> addresses_; // one a port
+  std::array<datagram, capacity> datagrams_{};
+  std::size_t used_ = 0;
+  std::size_t next_port_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint16_t refused_port_ = 0;
+};
+
+} // namespace l3

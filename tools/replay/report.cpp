@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/replay/report.hpp"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+#include <boost/json.hpp>
+
+namespace l3 {
+namespace {
+
+double per_second(std::uint64_t n, double seconds) {
+  return seconds > 0 ? static_cast<double>(n) / seconds : 0.0;
+}
+
+template <class... Values>
+void line(std::string& out, const char* format, Values... values) {
+  std::array<char, 256> text{};
+  std::snprintf(text.data(), text.size(), format, values...);
+  out += text.data();
+  out += '\n';
+}
+
+} // namespace
+
+void replay_report::set_delays(const pace_keeper& pace) {
+  constexpr double second = 1e9;
+  const auto n = pace.delays().count();
+  if (n == 0) return;
+  mean_delay = static_cast<double>(pace.delays().sum()) / static_cast<double>(n) / second;
+  p99_delay = static_cast<double>(pace.delays().quantile(0.99)) / second;
+  longest_delay = static_cast<double>(pace.longest_delay()) / second;
+}
+
+std::string to_table(const replay_report& r) {
+  constexpr double microsecond = 1e6;
+  std::string out;
+  line(out, "replay to %s: %s", r.to.c_str(),
+       r.interrupted ? "interrupted"
+       : r.finished  ? "done"
+                     : "NOT DONE");
+  if (!r.trouble.empty()) line(out, "  %s", r.trouble.c_str());
+  line(out, "  events sent          %12" PRIu64 "  in %.2f s, %.0f events/s while a spill lasts",
+       r.events, r.seconds, per_second(r.events, r.sending_seconds));
+  line(out, "  bytes sent           %12" PRIu64 "  %.3f Gb/s", r.bytes,
+       8e-9 * per_second(r.bytes, r.sending_seconds));
+  if (r.data_datagrams != 0) {
+    line(out,
+         "  datagrams            %12" PRIu64 "  data, %" PRIu64 " trailers, %" PRIu64
+         " ends of spill",
+         r.data_datagrams, r.trailers, r.ends_of_spill);
+    if (r.dropped != 0)
+      line(out, "  dropped on purpose   %12" PRIu64 "  from %" PRIu64 " events", r.dropped,
+           r.events_dropped_from);
+    if (r.duplicated != 0) line(out, "  sent twice on purpose %11" PRIu64, r.duplicated);
+    if (r.refused != 0) line(out, "  nobody listened for  %12" PRIu64 "  datagrams", r.refused);
+  } else {
+    line(out, "  events acknowledged  %12" PRIu64, r.acknowledged);
+    line(out, "  records sent again   %12" PRIu64 "  after %" PRIu64 " reconnections", r.resent,
+         r.reconnections);
+  }
+  if (r.paced)
+    line(out, "  behind its pace      %12.1f  µs mean, %.1f µs 99 %%, %.1f µs at most",
+         r.mean_delay * microsecond, r.p99_delay * microsecond, r.longest_delay * microsecond);
+  return out;
+}
+
+std::string to_json(const replay_report& r) {
+  boost::json::object o{
+      {"to", r.to},
+      {"finished", r.finished},
+      {"interrupted", r.interrupted},
+      {"trouble", r.trouble},
+      {"events", r.events},
+      {"fragments", r.fragments},
+      {"bytes", r.bytes},
+      {"spills", r.spills.size()},
+      {"datagrams",
+       {{"data", r.data_datagrams},
+        {"trailers", r.trailers},
+        {"end_of_spill", r.ends_of_spill},
+        {"dropped", r.dropped},
+        {"duplicated", r.duplicated},
+        {"refused", r.refused}}},
+      {"events_dropped_from", r.events_dropped_from},
+      {"acknowledged", r.acknowledged},
+      {"resent", r.resent},
+      {"reconnections", r.reconnections},
+      {"seconds", r.seconds},
+      {"sending_seconds", r.sending_seconds},
+      {"events_per_second", per_second(r.events, r.sending_seconds)},
+      {"bits_per_second", 8 * per_second(r.bytes, r.sending_seconds)},
+      {"delay_seconds",
+       {{"mean", r.mean_delay}, {"p99", r.p99_delay}, {"longest", r.longest_delay}}}};
+  return boost::json::serialize(o) + '\n';
+}
+
+ledger ledger_of(const replay_report& r, bool acknowledging) {
+  ledger l;
+  l.program = "replay";
+  l.run = r.run;
+  l.clean = r.finished;
+  l.fragments.seen = r.fragments;
+  l.fragments.admitted = r.fragments;
+  l.events.admitted = r.events;
+  l.events.forwarded = acknowledging ? r.acknowledged : 0;
+  l.events.in_flight = r.events - l.events.forwarded;
+  l.datagrams.data = r.data_datagrams;
+  l.datagrams.trailers = r.trailers;
+  l.datagrams.end_of_spill = r.ends_of_spill;
+  l.datagrams.duplicate = r.duplicated;
+  l.bytes.out = r.bytes;
+  l.spills = r.spills;
+  return l;
+}
+
+} // namespace l3

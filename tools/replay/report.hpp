@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a replay did: the figures of its table, its JSON report and its ledger.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/replay/pace.hpp"
+#include "transport/accounting/ledger.hpp"
+
+namespace l3 {
+
+struct replay_report {
+  std::uint32_t run = 0;
+  std::string to;
+  bool finished = false;    ///< everything was sent and, over TCP, acknowledged
+  bool interrupted = false; ///< by a signal
+  std::string trouble;      ///< why it is not finished, if there is more to say
+
+  std::uint64_t events = 0;
+  std::uint64_t fragments = 0;
+  std::uint64_t bytes = 0; ///< of datagrams or records, headers included; repeats too
+  std::vector<spill_account> spills;
+
+  // UDP.
+  std::uint64_t data_datagrams = 0;
+  std::uint64_t trailers = 0;
+  std::uint64_t ends_of_spill = 0;
+  std::uint64_t dropped = 0;    ///< datagrams left out on purpose
+  std::uint64_t duplicated = 0; ///< sent twice on purpose
+  std::uint64_t events_dropped_from = 0;
+  std::uint64_t refused = 0; ///< datagrams to ports where nobody listened
+
+  // TCP.
+  std::uint64_t acknowledged = 0; ///< events
+  std::uint64_t resent = 0;       ///< records
+  std::uint64_t reconnections = 0;
+
+  // Time.
+  double seconds = 0;         ///< from start to end
+  double sending_seconds = 0; ///< without the gaps after a spill's last event
+  double mean_delay = 0;      ///< s, of what was due at a time
+  double p99_delay = 0;
+  double longest_delay = 0;
+  bool paced = true;
+
+  void set_delays(const pace_keeper& pace);
+};
+
+[[nodiscard]] std::string to_table(const replay_report& r);
+[[nodiscard]] std::string to_json(const replay_report& r);
+/// Over UDP nobody acknowledges: all that was sent then counts as in flight.
+[[nodiscard]] ledger ledger_of(const replay_report& r, bool acknowledging);
+
+} // namespace l3

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/replay/source.hpp"
+
+#include <stdexcept>
+
+#include "transport/format/endian.hpp"
+#include "transport/input/fragment_index.hpp"
+
+namespace l3 {
+
+replay_source::replay_source(const std::filesystem::path& file,
+                             const std::function<void(std::uint64_t)>& tell)
+    : reader_(file) {
+  const auto refuse = [&](std::uint64_t offset, const std::string& what) {
+    throw std::runtime_error(file.string() + " is broken at offset " + std::to_string(offset) +
+                             ": " + what);
+  };
+  event_view view;
+  bool in_spill = false;
+  std::uint64_t at = reader_.position();
+  for (auto record = reader_.next(); record; record = reader_.next()) {
+    const auto& h = record->header;
+    switch (h.type) {
+    case record_type::begin_of_spill: {
+      if (in_spill) refuse(at, "a spill begins before the last one ended");
+      in_spill = true;
+      const auto body = load<begin_of_spill_body>(record->body.data());
+      spills_.push_back({h.spill, std::chrono::nanoseconds(body.beam_on), {}, {}});
+      break;
+    }
+    case record_type::event: {
+      if (!in_spill || h.spill != spills_.back().number) refuse(at, "an event outside its spill");
+      if (const auto reason = parse_event(record->body, crates(), view))
+        refuse(at, std::string(name_of(*reason)));
+      spills_.back().events.push_back(
+          {record->body, h.body_crc, view.number, std::chrono::nanoseconds(view.since_spill)});
+      ++events_;
+      break;
+    }
+    case record_type::end_of_spill:
+      if (!in_spill || h.spill != spills_.back().number)
+        refuse(at, "a spill ends that did not begin");
+      in_spill = false;
+      spills_.back().cycle =
+          std::chrono::nanoseconds(load<end_of_spill_body>(record->body.data()).cycle);
+      break;
+    default: refuse(at, "a record that files do not have");
+    }
+    at = reader_.position();
+    if (tell) tell(at);
+  }
+  if (reader_.damage())
+    refuse(reader_.damage()->offset, std::string(name_of(reader_.damage()->reason)));
+  if (in_spill) refuse(at, "the end of the last spill is missing");
+  if (events_ == 0) throw std::runtime_error(file.string() + " holds no events");
+}
+
+std::uint32_t replay_source::spill_number(const replay_spill& spill, std::uint32_t loop) const {
+  return (spill.number + loop * static_cast<std::uint32_t>(spills_.size())) & l2::spill_mask;
+}
+
+spill_changer::spill_changer(const readout& crates)
+    : crates_(crates), copy_(max_event_body(crates)), boards_(l2::max_boards) {}
+
+std::span<const std::byte> spill_changer::change(std::span<const std::byte> body,
+                                                 std::uint32_t from, std::uint32_t to) {
+  std::copy(body.begin(), body.end(), copy_.begin());
+  const auto copy = std::span(copy_).first(body.size());
+  if (parse_event(copy, crates_, view_)) return copy;
+  constexpr piece_offset whole = 0;
+  constexpr std::uint32_t spill_word = 4 * sizeof(std::uint16_t); // its offset in a board header
+  for (const auto& f : view_.fragments) {
+    const auto bytes = static_cast<std::uint32_t>(f.bytes.size());
+    const fragment_pieces pieces{f.bytes.data(), &whole,
+                                 static_cast<std::uint32_t>(round_up(bytes, 4)), bytes};
+    const auto found =
+        index_fragment(pieces, crates_.crates[f.crate], {from, view_.number}, boards_);
+    if (found.problem) continue;
+    std::byte* const fragment = copy_.data() + (f.bytes.data() - copy_.data());
+    for (std::uint16_t b = 0; b < found.boards; ++b) {
+      std::byte* const word = fragment + boards_[b].offset + spill_word;
+      store_big(word, l2::spill_slot_word(to, boards_[b].slot));
+    }
+  }
+  return copy;
+}
+
+} // namespace l3

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends a file as a record stream and keeps at it until every record is acknowledged
+// (docs/formats.md, section 4): what a broken connection leaves unacknowledged is sent again.
+// Records are made from the file whenever they are sent, so nothing is copied to be kept; a window
+// bounds how much may be under way.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "tools/replay/report.hpp"
+#include "tools/replay/source.hpp"
+#include "tools/replay/tcp_connection.hpp"
+#include "tools/replay/watch.hpp"
+
+namespace l3 {
+
+struct tcp_replay_settings {
+  destination to;
+  replay_rate rate;
+  std::uint32_t loops = 1;
+  std::uint64_t window = 256U << 20; ///< bytes of records not acknowledged
+  std::chrono::nanoseconds time_limit = std::chrono::seconds(30); ///< without any progress
+};
+
+class tcp_replay {
+public:
+  /// Connects. Throws std::runtime_error if nobody is there.
+  tcp_replay(const replay_source& source, const tcp_replay_settings& settings);
+
+  /// Once. What the network or the daemon does is in the report.
+  replay_report run(const replay_watch& watch);
+
+private:
+  /// A record of the replay: which, not its bytes.
+  struct step {
+    std::uint32_t loop = 0;
+    std::size_t spill = 0;
+    record_type type = record_type::begin_of_spill;
+    std::size_t event = 0;
+  };
+  struct under_way {
+    std::uint64_t sequence = 0;
+    std::uint64_t begin_sequence = 0; ///< of the record that began its spill
+    step what;
+    std::size_t bytes = 0;
+  };
+  struct made_record {
+    record_header header;
+    std::span<const std::byte> body;
+  };
+
+  [[nodiscard]] std::optional<step> after(const step& s) const;
+  [[nodiscard]] made_record make(const step& s, std::uint64_t sequence);
+  [[nodiscard]] std::size_t bytes_of(const step& s) const;
+  /// When the next new record is due.
+  void plan_next();
+
+  bool send_something();
+  void send_hello();
+  void take_acknowledgements();
+  void reconnect(const replay_watch& watch);
+  void take_up_again();
+  void note_sent(const step& s);
+  [[nodiscard]] std::chrono::nanoseconds idle_time() const;
+
+  const replay_source& source_;
+  tcp_replay_settings settings_;
+  socket_address address_;
+  spill_changer changer_;
+  schedule schedule_;
+  pace_keeper pace_;
+  std::unique_ptr<tcp_connection> connection_;
+  std::uint64_t bytes_before_ = 0; // on earlier connections
+
+  std::optional<step> next_;
+  schedule::slot next_slot_;
+  std::uint64_t sequence_ = 0;       // given last
+  std::uint64_t begin_sequence_ = 0; // of the spill of next_
+  std::deque<under_way> window_;     // in rising sequence
+  std::uint64_t window_bytes_ = 0;
+  std::deque<under_way> again_; // to be sent on this connection before anything new
+
+  std::vector<std::byte> small_body_; // of a record that is no event
+  std::uint64_t last_progress_ = 0;
+  std::uint64_t spill_begun_ = 0;
+  replay_report report_;
+};
+
+} // namespace l3

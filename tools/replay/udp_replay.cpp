@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/replay/udp_replay.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace l3 {
+
+udp_replay::udp_replay(const replay_source& source, const udp_replay_settings& settings)
+    : source_(source), settings_(settings), changer_(source.crates()),
+      schedule_(settings.rate, settings.end_delay), burst_(settings.to) {
+  report_.run = source.run();
+  report_.to = settings.to.text();
+  report_.paced = !schedule_.unlimited();
+}
+
+replay_report udp_replay::run(const replay_watch& watch) {
+  pace_.start();
+  bool whole = true;
+  for (std::uint32_t loop = 0; whole && loop < settings_.loops; ++loop)
+    for (const auto& spill : source_.spills()) {
+      whole = send_spill(spill, loop, watch);
+      if (!whole) break;
+    }
+  burst_.take_errors();
+  report_.interrupted = !whole;
+  report_.refused = burst_.refused();
+  if (report_.refused != 0)
+    report_.trouble = "nobody listened on port " + std::to_string(burst_.refused_port());
+  report_.finished = whole && report_.refused == 0;
+  report_.bytes = burst_.bytes_sent();
+  constexpr double second = 1e9;
+  report_.seconds = static_cast<double>(pace_.elapsed()) / second;
+  report_.set_delays(pace_);
+  return report_;
+}
+
+bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
+                            const replay_watch& watch) {
+  const auto number = source_.spill_number(spill, loop);
+  schedule_.begin_spill();
+  constexpr double second = 1e9;
+  const auto begun = pace_.elapsed();
+  const double earlier = report_.sending_seconds;
+  report_.spills.push_back({number, 0, 0, spill.events.size()});
+  sent_by_crate_.assign(source_.crates().size(), 0);
+  for (std::size_t i = 0; i < spill.events.size(); ++i) {
+    auto event = spill.events[i];
+    if (number != spill.number) event.body = changer_.change(event.body, spill.number, number);
+    // The file was checked when it was read.
+    if (parse_event(event.body, source_.crates(), view_)) continue;
+    const auto slot = schedule_.next_event(spill, i, line_bytes(view_));
+    if (!send_event(event, number, slot, watch)) return false;
+    ++report_.spills.back().admitted;
+    ++report_.events;
+    report_.sending_seconds = earlier + static_cast<double>(pace_.elapsed() - begun) / second;
+    check_refusals();
+    watch.tell(report_.events);
+  }
+  const auto end = schedule_.end_spill(spill, pace_.elapsed());
+  while (!pace_.wait_roughly(end))
+    if (watch.stop()) return false;
+  send_ends_of_spill(number);
+  return true;
+}
+
+std::size_t udp_replay::line_bytes(const event_view& event) const {
+  std::size_t bytes = 0;
+  for (const auto& f : event.fragments) {
+    const auto chunks = (f.bytes.size() + settings_.chunk_bytes - 1) / settings_.chunk_bytes;
+    bytes += f.bytes.size() + (chunks + 1) * l2::datagram_header_bytes;
+  }
+  return bytes;
+}
+
+bool udp_replay::send_event(const replay_event& event, std::uint32_t spill,
+                            const schedule::slot& slot, const replay_watch& watch) {
+  const auto all = std::max<std::size_t>(1, line_bytes(view_));
+  std::size_t begun = 0; // bytes of bursts that were sent, or left out
+  std::size_t collected = 0;
+  dropped_from_event_ = false;
+  const auto send = [&] {
+    const auto due = slot.due + slot.length * begun / all;
+    const auto spacing = slot.length * (collected - begun) / all;
+    begun = collected;
+    return flush(due, spacing, watch);
+  };
+  const auto crates = source_.crates().size();
+  for (const auto& f : view_.fragments) {
+    const auto id = l2::fragment_id_of({event.number, f.crate}, crates);
+    std::uint32_t chunk = 0;
+    for (auto rest = f.bytes; !rest.empty(); ++chunk) {
+      const auto n = std::min<std::size_t>(settings_.chunk_bytes, rest.size());
+      if (put({id, chunk, 0}, rest.first(n))) ++report_.data_datagrams;
+      rest = rest.subspan(n);
+      collected += n + l2::datagram_header_bytes;
+      if (burst_.full() && !send()) return false;
+    }
+    const l2::trailer trailer{0, spill, source_.crates().crates[f.crate].number};
+    if (put({id, chunk, trailer.pack()}, {})) ++report_.trailers;
+    collected += l2::datagram_header_bytes;
+    ++report_.fragments;
+    ++sent_by_crate_[f.crate];
+    if (burst_.full() && !send()) return false;
+  }
+  if (dropped_from_event_) ++report_.events_dropped_from;
+  return burst_.empty() || send();
+}
+
+bool udp_replay::put(const l2::datagram_header& header, std::span<const std::byte> payload) {
+  if (settings_.drop > 0 && random_.chance(settings_.drop)) {
+    burst_.leave_out();
+    ++report_.dropped;
+    dropped_from_event_ = true;
+    return false;
+  }
+  burst_.add(header, payload);
+  if (settings_.duplicate > 0 && !burst_.full() && random_.chance(settings_.duplicate)) {
+    burst_.repeat_last();
+    ++report_.duplicated;
+  }
+  return true;
+}
+
+bool udp_replay::flush(std::uint64_t due, std::uint64_t spacing, const replay_watch& watch) {
+  if (watch.stop()) return false;
+  if (!schedule_.unlimited())
+    while (!pace_.wait(due, spacing))
+      if (watch.stop()) return false;
+  burst_.send();
+  return true;
+}
+
+void udp_replay::check_refusals() {
+  // Word of a closed port on this machine comes at once: then nothing of the run would arrive.
+  if (report_.events != 1) return;
+  burst_.take_errors();
+  if (burst_.refused() != 0)
+    throw std::runtime_error(settings_.to.text() + ": nobody listens on port " +
+                             std::to_string(burst_.refused_port()));
+}
+
+void udp_replay::send_ends_of_spill(std::uint32_t number) {
+  constexpr auto most = l2::max_end_of_spill_count;
+  for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
+    auto left = sent_by_crate_[c];
+    const auto parts = (left + most - 1) / most;
+    for (std::uint32_t part = 0; part < parts; ++part) {
+      const auto count = std::min(left, most);
+      left -= count;
+      const l2::trailer end{count, number, source_.crates().crates[c].number};
+      if (put({part, parts, end.pack()}, {})) ++report_.ends_of_spill;
+      if (burst_.full()) burst_.send();
+    }
+  }
+  burst_.send();
+}
+
+} // namespace l3

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends a file as the electronics do: fragments cut into datagrams, a trailer after each, ports in
+// turn, an end of spill for each crate (docs/formats.md, section 3). Payloads go from the file's
+// memory straight to the socket, in small bursts spread over the time that an event has.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tools/replay/datagram_burst.hpp"
+#include "tools/replay/report.hpp"
+#include "tools/replay/source.hpp"
+#include "tools/replay/watch.hpp"
+#include "tools/simulation/random.hpp"
+
+namespace l3 {
+
+struct udp_replay_settings {
+  destination to;
+  replay_rate rate;
+  std::uint32_t loops = 1;
+  std::uint32_t chunk_bytes = 8000; ///< a multiple of 4
+  double drop = 0;                  ///< probability for a datagram to be left out
+  double duplicate = 0;             ///< … to be sent twice
+  std::chrono::nanoseconds end_delay = std::chrono::milliseconds(200);
+};
+
+class udp_replay {
+public:
+  udp_replay(const replay_source& source, const udp_replay_settings& settings);
+
+  /// Once. Throws std::runtime_error if nobody listens at the start, or the network fails.
+  replay_report run(const replay_watch& watch);
+
+private:
+  bool send_spill(const replay_spill& spill, std::uint32_t loop, const replay_watch& watch);
+  bool send_event(const replay_event& event, std::uint32_t spill, const schedule::slot& slot,
+                  const replay_watch& watch);
+  void send_ends_of_spill(std::uint32_t number);
+  /// One datagram into the burst, or not, or twice.
+  /// False if it was left out.
+  bool put(const l2::datagram_header& header, std::span<const std::byte> payload);
+  bool flush(std::uint64_t due, std::uint64_t spacing, const replay_watch& watch);
+  [[nodiscard]] std::size_t line_bytes(const event_view& event) const;
+  void check_refusals();
+
+  const replay_source& source_;
+  udp_replay_settings settings_;
+  spill_changer changer_;
+  schedule schedule_;
+  pace_keeper pace_;
+  datagram_burst burst_;
+  random_source random_{1};
+  event_view view_;
+  replay_report report_;
+  std::vector<std::uint32_t> sent_by_crate_; // events of this spill, by place in the readout
+  bool dropped_from_event_ = false;
+};
+
+} // namespace l3
