@@ -21,7 +21,7 @@ constexpr std::chrono::nanoseconds longest_wait = std::chrono::milliseconds(50);
 tcp_replay::tcp_replay(const replay_source& source, const tcp_replay_settings& settings)
     : source_(source), settings_(settings), address_(resolve(settings.to)),
       changer_(source.crates()), schedule_(settings.rate, {}),
-      connection_(std::make_unique<tcp_connection>(settings.to, address_, connect_time_limit)),
+      connection_(std::make_unique<record_connection>(settings.to, address_, connect_time_limit)),
       next_(step{}) {
   report_.run = source.run();
   report_.to = settings.to.text();
@@ -198,7 +198,7 @@ void tcp_replay::reconnect(const replay_watch& watch) {
     const auto time_limit = static_cast<std::uint64_t>(settings_.time_limit.count());
     if (watch.stop() || pace_.elapsed() - broken > time_limit) return;
     try {
-      connection_ = std::make_unique<tcp_connection>(settings_.to, address_, connect_time_limit);
+      connection_ = std::make_unique<record_connection>(settings_.to, address_, connect_time_limit);
       break;
     } catch (const std::system_error& e) {
       report_.trouble = e.what();

@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 
+#include "tools/replay/record_connection.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
-#include "tools/replay/tcp_connection.hpp"
 #include "tools/replay/watch.hpp"
 
 namespace l3 {
@@ -72,7 +72,7 @@ private:
   spill_changer changer_;
   schedule schedule_;
   pace_keeper pace_;
-  std::unique_ptr<tcp_connection> connection_;
+  std::unique_ptr<record_connection> connection_;
   std::uint64_t bytes_before_ = 0; // on earlier connections
 
   std::optional<step> next_;

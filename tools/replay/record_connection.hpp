@@ -16,11 +16,11 @@
 
 namespace l3 {
 
-class tcp_connection {
+class record_connection {
 public:
   /// Connects. Throws std::system_error if that fails within the time.
-  tcp_connection(const destination& to, const socket_address& address,
-                 std::chrono::milliseconds time_limit);
+  record_connection(const destination& to, const socket_address& address,
+                    std::chrono::milliseconds time_limit);
 
   /// Begins a record; the one before must be done. The body must live until then.
   void begin(const record_header& header, std::span<const std::byte> body);

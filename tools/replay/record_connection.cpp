@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/replay/tcp_connection.hpp"
+#include "tools/replay/record_connection.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,8 +21,8 @@ constexpr std::size_t longest_answer = 4096; // an acknowledgement, or a refusal
 
 } // namespace
 
-tcp_connection::tcp_connection(const destination& to, const socket_address& address,
-                               std::chrono::milliseconds time_limit)
+record_connection::record_connection(const destination& to, const socket_address& address,
+                                     std::chrono::milliseconds time_limit)
     : received_(sizeof(record_header) + longest_answer) {
   const auto fail = [&](int error) {
     throw std::system_error(error, std::generic_category(), "cannot connect to " + to.text());
@@ -43,15 +43,15 @@ tcp_connection::tcp_connection(const destination& to, const socket_address& addr
   }
 }
 
-void tcp_connection::begin(const record_header& header, std::span<const std::byte> body) {
+void record_connection::begin(const record_header& header, std::span<const std::byte> body) {
   header_ = header;
   header_left_ = std::as_bytes(std::span(&header_, 1));
   body_left_ = body;
 }
 
-bool tcp_connection::move_on() { return read() && write(); }
+bool record_connection::move_on() { return read() && write(); }
 
-void tcp_connection::wait(std::chrono::nanoseconds time) const {
+void record_connection::wait(std::chrono::nanoseconds time) const {
   pollfd ready{socket_.get(), POLLIN, 0};
   if (!done()) ready.events |= POLLOUT;
   const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);
@@ -59,7 +59,7 @@ void tcp_connection::wait(std::chrono::nanoseconds time) const {
   ::ppoll(&ready, 1, &limit, nullptr);
 }
 
-bool tcp_connection::write() {
+bool record_connection::write() {
   while (!done()) {
     // The interface has no const: nothing is written through these.
     std::array<iovec, 2> parts{{{const_cast<std::byte*>(header_left_.data()), header_left_.size()},
@@ -81,7 +81,7 @@ bool tcp_connection::write() {
   return true;
 }
 
-bool tcp_connection::read() {
+bool record_connection::read() {
   for (;;) {
     const auto n = ::recv(socket_.get(), received_.data() + received_bytes_,
                           received_.size() - received_bytes_, MSG_DONTWAIT);
@@ -95,7 +95,7 @@ bool tcp_connection::read() {
   }
 }
 
-bool tcp_connection::take_records() {
+bool record_connection::take_records() {
   std::size_t at = 0;
   while (received_bytes_ - at >= sizeof(record_header)) {
     const auto header = load<record_header>(received_.data() + at);
