@@ -196,6 +196,9 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{"l3.toml:1:15: udp.threads = 9 is more than udp.ports = 8"});
   EXPECT_EQ(errors_of("tcp.bind = \"0.0.0.0:9420\""),
             texts{"l3.toml:1:12: monitor.bind and tcp.bind are the same address, 127.0.0.1:9420"});
+  EXPECT_EQ(errors_of("tcp.bind = \"127.0.0.1:9420\"").size(), 1U);
+  EXPECT_EQ(errors_of("tcp.bind = \"127.0.0.2:9420\"").size(), 0U);
+  EXPECT_EQ(errors_of("monitor.bind = \"\"\ntcp.bind = \"0.0.0.0:9420\"").size(), 0U);
   EXPECT_EQ(
       errors_of("forward.to = \"tcp://127.0.0.1:42100\""),
       texts{"l3.toml:1:14: forward.to = tcp://127.0.0.1:42100 is this daemon's own tcp.bind"});
