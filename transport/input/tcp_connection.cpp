@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/tcp_connection.hpp"
+
+#include <sys/socket.h>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include "transport/accounting/crc32c.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+namespace asio = boost::asio;
+using asio::use_awaitable;
+using boost::system::error_code;
+
+constexpr auto acknowledge_period = std::chrono::milliseconds(1);
+constexpr auto frame_wait = std::chrono::milliseconds(1);
+constexpr auto hello_time_limit = std::chrono::seconds(5);
+constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
+
+std::string text_of(const readout& r) {
+  return std::to_string(r.size()) + " crates with " + std::to_string(r.boards()) + " boards";
+}
+
+} // namespace
+
+tcp_connection::tcp_connection(asio::ip::tcp::socket socket, event_builder& builder,
+                               link_counters& link, const safe_batches& safe)
+    : socket_(std::move(socket)), builder_(builder), link_(link), safe_(safe) {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+}
+
+void tcp_connection::start(std::function<void()> ended) {
+  const auto self = shared_from_this();
+  auto done = [self, ended = std::move(ended)](const std::exception_ptr&) {
+    if (self->landing_) self->builder_.detach(*self->landing_);
+    self->landing_.reset();
+    self->reading_ = false;
+    ended();
+  };
+  asio::co_spawn(socket_.get_executor(), read_records(),
+                 asio::bind_cancellation_slot(cancel_reading_.slot(), std::move(done)));
+  asio::co_spawn(socket_.get_executor(), write_records(),
+                 [self](const std::exception_ptr&) { self->close(); });
+
+  // Who does not introduce himself is not kept.
+  auto limit = std::make_shared<asio::steady_timer>(socket_.get_executor(), hello_time_limit);
+  limit->async_wait([weak = weak_from_this(), limit](const error_code&) {
+    if (const auto connection = weak.lock(); connection && connection->sequence_ == 0)
+      connection->close();
+  });
+}
+
+void tcp_connection::refuse(std::string why) {
+  refusal_ = std::move(why);
+  const auto self = shared_from_this();
+  asio::co_spawn(socket_.get_executor(), write_records(),
+                 [self](const std::exception_ptr&) { self->close(); });
+}
+
+void tcp_connection::stop_reading() { cancel_reading_.emit(asio::cancellation_type::terminal); }
+
+void tcp_connection::finish() { finishing_ = true; }
+
+void tcp_connection::close() {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+asio::awaitable<void> tcp_connection::read_records() {
+  problem wrong;
+  while (!wrong && !ended_by_peer_) {
+    wrong = co_await read_record();
+    co_await asio::post(socket_.get_executor(), use_awaitable); // the other connections' turn
+  }
+  if (!wrong) co_return;
+  link_.refused.add(wrong->reason);
+  refusal_ = std::move(wrong->text);
+}
+
+asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
+  record_header header;
+  auto wrong = co_await read_bytes(reinterpret_cast<std::byte*>(&header), sizeof header, true);
+  if (wrong || ended_by_peer_) co_return wrong;
+  if (const auto reason = check_header(header))
+    co_return stream_error{*reason, "a record header is damaged"};
+  if (header.sequence <= sequence_)
+    co_return stream_error{refused::stream_sequence, "sequence numbers must rise"};
+  const bool is_hello = header.type == record_type::hello;
+  if (is_hello != (sequence_ == 0))
+    co_return stream_error{refused::stream_content, "a stream begins with one hello"};
+
+  if (header.type == record_type::event) {
+    wrong = co_await read_event(header);
+  } else if (header.type > record_type::hello) {
+    wrong = stream_error{refused::stream_content, "records of this type are for the sender"};
+  } else {
+    std::vector<std::byte> body(header.body_bytes); // at most a kilobyte: check_header() has looked
+    wrong = co_await read_bytes(body.data(), body.size(), false);
+    if (!wrong && check_body(header, body))
+      wrong = stream_error{refused::stream_checksum, "a record is damaged"};
+    if (!wrong) wrong = is_hello ? take_hello(body) : take_other(header, body);
+  }
+  if (!wrong) {
+    sequence_ = header.sequence;
+    link_.datagrams.add();
+  }
+  co_return wrong;
+}
+
+tcp_connection::problem tcp_connection::take_hello(std::span<const std::byte> body) {
+  hello h;
+  if (const auto reason = parse_hello(body, h))
+    return stream_error{*reason, "the hello contradicts itself"};
+  const auto& configured = builder_.settings().crates;
+  if (h.crates != configured) {
+    return stream_error{refused::stream_content, "the stream's readout (" + text_of(h.crates) +
+                                                     ") is not the configured one (" +
+                                                     text_of(configured) + ")"};
+  }
+  landing_ = std::make_unique<stream_landing>(max_event_body(configured));
+  builder_.attach(*landing_);
+  return std::nullopt;
+}
+
+tcp_connection::problem tcp_connection::take_other(const record_header& header,
+                                                   std::span<const std::byte> body) {
+  const auto now = steady_now();
+  const auto taken = header.type == record_type::begin_of_spill
+                         ? builder_.begin_of_spill(*landing_, header.spill, now)
+                         : builder_.end_of_spill(*landing_, header.spill, header.sequence,
+                                                 load<end_of_spill_body>(body.data()).events, now);
+  waiting_.add(header.sequence, taken.batch_serial);
+  return std::nullopt;
+}
+
+asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record_header& header) {
+  if (header.body_bytes > max_event_body(builder_.settings().crates))
+    co_return stream_error{refused::stream_length,
+                           "an event is longer than the readout can make it"};
+  while (!builder_.reserve(*landing_, header.body_bytes, steady_now())) co_await pause(frame_wait);
+
+  std::uint32_t crc = 0;
+  for (std::size_t filled = 0; filled < header.body_bytes;) {
+    std::byte* body = builder_.enter(*landing_);
+    const auto n = receive(body + filled, header.body_bytes - filled);
+    if (n > 0) {
+      crc = crc32c({body + filled, static_cast<std::size_t>(n)}, crc);
+      filled += static_cast<std::size_t>(n);
+    }
+    builder_.leave(*landing_, filled);
+    if (n == 0) co_return stream_error{refused::stream_length, "the stream ends within a record"};
+    if (n < 0) co_await readable();
+  }
+  if (crc != header.body_crc)
+    co_return stream_error{refused::stream_checksum, "a record is damaged"};
+  co_return co_await store_event(header);
+}
+
+asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const record_header& header) {
+  using outcome = event_builder::stream_outcome;
+  auto taken = builder_.take_event(*landing_, header.spill, steady_now());
+  while (taken.outcome == outcome::wait) {
+    co_await pause(frame_wait);
+    taken = builder_.take_event(*landing_, header.spill, steady_now());
+  }
+  if (taken.outcome == outcome::refused)
+    co_return stream_error{taken.reason, "an event contradicts itself or the readout"};
+  waiting_.add(header.sequence, taken.batch_serial);
+  co_return std::nullopt;
+}
+
+asio::awaitable<tcp_connection::problem>
+tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
+  for (std::size_t filled = 0; filled < bytes;) {
+    const auto n = receive(to + filled, bytes - filled);
+    if (n > 0) filled += static_cast<std::size_t>(n);
+    if (n < 0) co_await readable();
+    if (n != 0) continue;
+    ended_by_peer_ = true;
+    if (may_end && filled == 0) break;
+    co_return stream_error{refused::stream_length, "the stream ends within a record"};
+  }
+  co_return std::nullopt;
+}
+
+/// How many bytes were there; 0: the peer has ended the stream or is gone; below 0: nothing yet.
+std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
+  const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
+  if (n > 0) link_.bytes.add(static_cast<std::uint64_t>(n));
+  if (n >= 0) return n;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
+}
+
+asio::awaitable<void> tcp_connection::readable() {
+  co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, use_awaitable);
+}
+
+asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {
+  asio::steady_timer timer(socket_.get_executor(), time);
+  co_await timer.async_wait(use_awaitable);
+}
+
+/// Until the connection is closed, or nothing is left to acknowledge and nothing more will come.
+asio::awaitable<void> tcp_connection::write_records() {
+  std::uint64_t sent = 0;
+  while (socket_.is_open()) {
+    co_await pause(acknowledge_period);
+    const bool last = finishing_ || (ended_by_peer_ && !reading_ && waiting_.empty());
+    const auto safe = waiting_.safe_up_to(safe_());
+    if (safe > sent) co_await send_acknowledgement(safe);
+    sent = safe;
+    if (refusal_) co_await send_refusal();
+    if (refusal_ || last) co_return;
+  }
+}
+
+asio::awaitable<void> tcp_connection::send_acknowledgement(std::uint64_t sequence) {
+  const acknowledgement_body body{sequence, 0};
+  const auto crc = crc32c(std::as_bytes(std::span(&body, 1)));
+  const auto header = sealed_header(record_type::acknowledgement, 0, 0, sizeof body, crc);
+  const std::array<asio::const_buffer, 2> parts{asio::buffer(&header, sizeof header),
+                                                asio::buffer(&body, sizeof body)};
+  co_await asio::async_write(socket_, parts, use_awaitable);
+}
+
+/// The text, then a moment for the peer to read it: closing with unread data would reset the
+/// connection and lose it.
+asio::awaitable<void> tcp_connection::send_refusal() {
+  const auto body = std::as_bytes(std::span(*refusal_));
+  const auto header = sealed_header(record_type::refusal, 0, 0,
+                                    static_cast<std::uint32_t>(body.size()), crc32c(body));
+  const std::array<asio::const_buffer, 2> parts{asio::buffer(&header, sizeof header),
+                                                asio::buffer(*refusal_)};
+  asio::steady_timer limit(socket_.get_executor(), goodbye_time_limit);
+  limit.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+    if (const auto self = weak.lock(); self && !cancelled) self->close();
+  });
+  co_await asio::async_write(socket_, parts, use_awaitable);
+  error_code failed;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, failed);
+  std::array<std::byte, 4096> unwanted;
+  while (!failed)
+    co_await socket_.async_read_some(asio::buffer(unwanted),
+                                     asio::redirect_error(use_awaitable, failed));
+}
+
+} // namespace l3

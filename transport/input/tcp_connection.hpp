@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection of a record stream: two coroutines on the receiver's thread, one that reads
+// records, one that writes acknowledgements and, at the end, a refusal. No read is pending into the
+// memory of a batch: the coroutine waits until there is something to read, and only then asks where
+// it goes.
+#pragma once
+
+#include <array>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "transport/input/acknowledgements.hpp"
+#include "transport/input/event_builder.hpp"
+
+namespace l3 {
+
+class tcp_connection : public std::enable_shared_from_this<tcp_connection> {
+public:
+  using safe_batches = std::function<std::uint64_t()>;
+
+  tcp_connection(boost::asio::ip::tcp::socket socket, event_builder& builder, link_counters& link,
+                 const safe_batches& safe);
+
+  /// Starts both coroutines; they keep the connection alive. `ended` is called when nothing more
+  /// will be read.
+  void start(std::function<void()> ended);
+  /// The peer is told why it is not wanted (anymore), and the connection closed.
+  void refuse(std::string why);
+  void stop_reading();
+  /// Sends what is due, then closes.
+  void finish();
+
+  [[nodiscard]] bool closed() const { return !socket_.is_open(); }
+
+private:
+  /// Why a stream cannot go on.
+  struct stream_error {
+    refused reason;
+    std::string text;
+  };
+  using problem = std::optional<stream_error>;
+  template <class T>
+  using task = boost::asio::awaitable<T>;
+
+  task<void> read_records();
+  task<problem> read_record();
+  task<problem> read_event(const record_header& header);
+  task<problem> read_bytes(std::byte* to, std::size_t bytes, bool may_end);
+  task<problem> store_event(const record_header& header);
+  problem take_hello(std::span<const std::byte> body);
+  problem take_other(const record_header& header, std::span<const std::byte> body);
+  task<void> write_records();
+  task<void> send_acknowledgement(std::uint64_t sequence);
+  task<void> send_refusal();
+  task<void> pause(std::chrono::nanoseconds time);
+  task<void> readable();
+  [[nodiscard]] std::ptrdiff_t receive(std::byte* to, std::size_t bytes);
+  void close();
+
+  boost::asio::ip::tcp::socket socket_;
+  event_builder& builder_;
+  link_counters& link_;
+  const safe_batches& safe_;
+  std::unique_ptr<stream_landing> landing_; // once the hello is good
+  acknowledgements waiting_;
+  std::uint64_t sequence_ = 0; // of the last record read
+  bool reading_ = true;
+  bool ended_by_peer_ = false;
+  bool finishing_ = false;
+  std::optional<std::string> refusal_;
+  boost::asio::cancellation_signal cancel_reading_;
+};
+
+} // namespace l3

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/tcp_receiver.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "transport/input/tcp_connection.hpp"
+
+namespace l3 {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto tick_period = std::chrono::milliseconds(2);
+constexpr auto finish_time_limit = std::chrono::seconds(1);
+
+/// Connections beyond the limit that are being told so; more are closed without a word.
+constexpr std::size_t max_refusals = 64;
+
+} // namespace
+
+class tcp_server {
+public:
+  tcp_server(const tcp_settings& settings, event_builder& builder, tcp_receiver::safe_batches safe)
+      : builder_(builder), safe_(std::move(safe)), max_connections_(settings.max_connections),
+        acceptor_(context_), tick_(context_) {
+    listen(settings.bind, settings.port);
+    accept();
+    tick();
+    thread_ = std::thread([this] { context_.run(); });
+  }
+
+  ~tcp_server() {
+    stop_reading();
+    std::promise<void> finished;
+    asio::post(context_, [this, &finished] {
+      for (const auto& c : connections_) c->finish();
+      wait_closed(finished, std::chrono::steady_clock::now() + finish_time_limit);
+    });
+    finished.get_future().wait();
+    context_.stop();
+    thread_.join();
+  }
+
+  void stop_reading() {
+    std::promise<void> stopped;
+    asio::post(context_, [this, &stopped] {
+      error_code ignored;
+      stopping_ = true;
+      acceptor_.close(ignored);
+      tick_.cancel();
+      for (const auto& c : connections_) c->stop_reading();
+      wait_unread(stopped);
+    });
+    stopped.get_future().wait();
+  }
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] const link_counters& link() const { return link_; }
+  [[nodiscard]] std::uint32_t connections() const { return readers_; }
+
+private:
+  void listen(const std::string& address, std::uint16_t port) {
+    error_code failed;
+    const auto where = tcp::endpoint(asio::ip::make_address(address, failed), port);
+    if (!failed) acceptor_.open(where.protocol(), failed);
+    if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
+    if (!failed) acceptor_.bind(where, failed);
+    if (!failed) acceptor_.listen(tcp::acceptor::max_listen_connections, failed);
+    if (failed) {
+      throw std::runtime_error("cannot receive TCP on " + address + ":" + std::to_string(port) +
+                               ": " + failed.message());
+    }
+    port_ = acceptor_.local_endpoint().port();
+  }
+
+  void accept() {
+    acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
+      if (stopping_ || !acceptor_.is_open()) return;
+      if (!failed) take(std::move(socket));
+      accept_again_ = failed.failed(); // no descriptor is free: not before the next tick
+      if (!accept_again_) accept();
+    });
+  }
+
+  void take(tcp::socket socket) {
+    forget_closed();
+    const bool wanted = readers_ < max_connections_;
+    if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
+    connections_.push_back(
+        std::make_shared<tcp_connection>(std::move(socket), builder_, link_, safe_));
+    if (!wanted)
+      return connections_.back()->refuse("there are as many connections as the daemon takes");
+    ++readers_;
+    connections_.back()->start([this] { --readers_; });
+  }
+
+  void forget_closed() {
+    std::erase_if(connections_, [](const auto& c) { return c->closed(); });
+  }
+
+  void tick() {
+    tick_.expires_after(tick_period);
+    tick_.async_wait([this](const error_code&) {
+      if (stopping_) return;
+      builder_.tick(steady_now());
+      forget_closed();
+      if (std::exchange(accept_again_, false)) accept();
+      tick();
+    });
+  }
+
+  // Both look again a little later until what they wait for has happened. They run in context_.
+
+  void wait_unread(std::promise<void>& stopped) {
+    if (readers_ == 0) return stopped.set_value();
+    asio::post(context_, [this, &stopped] { wait_unread(stopped); });
+  }
+
+  void wait_closed(std::promise<void>& finished, std::chrono::steady_clock::time_point limit) {
+    forget_closed();
+    if (connections_.empty() || std::chrono::steady_clock::now() > limit)
+      return finished.set_value();
+    tick_.expires_after(tick_period);
+    tick_.async_wait([this, &finished, limit](const error_code&) { wait_closed(finished, limit); });
+  }
+
+  event_builder& builder_;
+  tcp_receiver::safe_batches safe_;
+  std::size_t max_connections_;
+  asio::io_context context_{1};
+  tcp::acceptor acceptor_;
+  asio::steady_timer tick_;
+  std::vector<std::shared_ptr<tcp_connection>> connections_;
+  link_counters link_;
+  std::uint16_t port_ = 0;
+  std::atomic<std::uint32_t> readers_ = 0;
+  bool stopping_ = false;
+  bool accept_again_ = false;
+  std::thread thread_;
+};
+
+tcp_receiver::tcp_receiver(const tcp_settings& settings, event_builder& builder, safe_batches safe)
+    : server_(std::make_unique<tcp_server>(settings, builder, std::move(safe))) {}
+
+tcp_receiver::~tcp_receiver() = default;
+
+void tcp_receiver::stop_reading() { server_->stop_reading(); }
+std::uint16_t tcp_receiver::port() const { return server_->port(); }
+const link_counters& tcp_receiver::link() const { return server_->link(); }
+std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
+
+} // namespace l3

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receives the record stream over TCP (docs/formats.md, section 4): a listener and its connections
+// on one thread. Bodies of event records are read straight into the batch; every record is
+// acknowledged once it is safe. Without a free frame nothing is read, which slows the sender down.
+// A connection that breaks the rules is told why and closed; the others go on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/input/event_builder.hpp"
+#include "transport/input/settings.hpp"
+
+namespace l3 {
+
+class tcp_server;
+
+class tcp_receiver {
+public:
+  /// The highest batch serial number such that every event of it and of all before it is safe;
+  /// called from the receiver's thread.
+  using safe_batches = std::function<std::uint64_t()>;
+
+  /// Listens and starts the thread. Throws std::runtime_error that names address and port if it
+  /// cannot.
+  tcp_receiver(const tcp_settings& settings, event_builder& builder, safe_batches safe);
+  /// Stops reading, sends the acknowledgements that are due, closes the connections.
+  ~tcp_receiver();
+  tcp_receiver(const tcp_receiver&) = delete;
+  tcp_receiver& operator=(const tcp_receiver&) = delete;
+
+  /// Accepts and reads no more, and the builder is not called any more; acknowledgements are still
+  /// sent.
+  void stop_reading();
+
+  [[nodiscard]] std::uint16_t port() const;
+  [[nodiscard]] const link_counters& link() const;
+  [[nodiscard]] std::uint32_t connections() const; ///< open now
+
+private:
+  std::unique_ptr<tcp_server> server_;
+};
+
+} // namespace l3

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/udp_receiver.hpp"
+
+#include <algorithm>
+
+#include "transport/input/udp_thread.hpp"
+
+namespace l3 {
+
+udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder) {
+  std::vector<udp_socket> sockets;
+  for (std::uint16_t p = 0; p < settings.ports; ++p) {
+    const auto port = static_cast<std::uint16_t>(settings.port == 0 ? 0 : settings.port + p);
+    sockets.emplace_back(settings.bind, port, settings.socket_buffer);
+    ports_.push_back(sockets.back().port());
+  }
+  const auto smallest =
+      std::min_element(sockets.begin(), sockets.end(),
+                       [](const auto& a, const auto& b) { return a.buffer() < b.buffer(); });
+  if (smallest != sockets.end()) socket_buffer_ = smallest->buffer();
+  if (socket_buffer_ < settings.socket_buffer) {
+    advice_ = "each UDP socket got a receive buffer of " + std::to_string(socket_buffer_.bytes) +
+              " of the " + std::to_string(settings.socket_buffer.bytes) +
+              " bytes asked for: sysctl -w net.core.rmem_max=" +
+              std::to_string(settings.socket_buffer.bytes);
+  }
+
+  const std::size_t threads =
+      std::clamp<std::size_t>(settings.threads, 1, std::max<std::size_t>(sockets.size(), 1));
+  std::vector<std::vector<udp_socket>> dealt(threads);
+  for (std::size_t p = 0; p < sockets.size(); ++p)
+    dealt[p % threads].push_back(std::move(sockets[p]));
+  for (auto& share : dealt)
+    threads_.push_back(std::make_unique<udp_thread>(std::move(share), builder));
+}
+
+udp_receiver::~udp_receiver() { stop(); }
+
+void udp_receiver::stop() {
+  for (auto& t : threads_) t->request_stop();
+  for (auto& t : threads_) t->join();
+}
+
+const link_counters& udp_receiver::link(std::size_t thread) const {
+  return threads_[thread]->link();
+}
+
+} // namespace l3

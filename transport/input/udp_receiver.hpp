@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receives level-2 datagrams (docs/formats.md, section 3). Each thread serves its share of the
+// ports with recvmmsg: headers go aside, payloads straight into the landing slots that the event
+// builder deals out. The sender cannot be slowed down, so a thread never waits for anything but
+// datagrams: without a free frame it goes on reading, and the builder counts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/input/event_builder.hpp"
+#include "transport/input/settings.hpp"
+
+namespace l3 {
+
+class udp_thread;
+
+class udp_receiver {
+public:
+  /// Binds every port and starts the threads. Throws std::runtime_error that names address and port
+  /// if one cannot be bound. With port 0 the system chooses each port.
+  udp_receiver(const udp_settings& settings, event_builder& builder);
+  /// As stop().
+  ~udp_receiver();
+  udp_receiver(const udp_receiver&) = delete;
+  udp_receiver& operator=(const udp_receiver&) = delete;
+
+  /// Takes what the sockets hold at this moment, then ends the threads: the builder is not called
+  /// any more.
+  void stop();
+
+  [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
+  /// The smallest receive buffer that the system granted to a socket.
+  [[nodiscard]] byte_size socket_buffer() const { return socket_buffer_; }
+  /// What to set on this host so that the sockets get what was asked for; empty if they did.
+  [[nodiscard]] const std::string& advice() const { return advice_; }
+
+  /// One for each thread.
+  [[nodiscard]] std::size_t links() const { return threads_.size(); }
+  [[nodiscard]] const link_counters& link(std::size_t thread) const;
+
+private:
+  std::vector<std::unique_ptr<udp_thread>> threads_;
+  std::vector<std::uint16_t> ports_;
+  byte_size socket_buffer_;
+  std::string advice_;
+};
+
+} // namespace l3

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/udp_socket.hpp"
+
+#include <arpa/inet.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace l3 {
+namespace {
+
+/// The largest buffer up to `wanted` that the system gives: beyond net.core.rmem_max if the process
+/// may.
+std::uint64_t grow_buffer(int descriptor, std::uint64_t wanted) {
+  const int size =
+      static_cast<int>(std::min<std::uint64_t>(wanted, std::numeric_limits<int>::max() / 2));
+  if (::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) != 0)
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+  int granted = 0;
+  socklen_t length = sizeof granted;
+  ::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &granted, &length);
+  return static_cast<std::uint64_t>(granted) / 2; // the kernel doubles it for its bookkeeping
+}
+
+} // namespace
+
+udp_socket::udp_socket(const std::string& address, std::uint16_t port, byte_size buffer)
+    : port_(port) {
+  const auto fail = [&](int error) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw std::runtime_error("cannot receive UDP on " + address + ":" + std::to_string(port) +
+                             ": " + std::generic_category().message(error));
+  };
+  sockaddr_storage where{};
+  socklen_t length = 0;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&where);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&where);
+  if (::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    length = sizeof(sockaddr_in);
+  } else if (::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    length = sizeof(sockaddr_in6);
+  } else {
+    throw std::runtime_error("cannot receive UDP on " + address + ": not an IP address");
+  }
+  auto* generic = reinterpret_cast<sockaddr*>(&where);
+  descriptor_ = ::socket(where.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor_ < 0) fail(errno);
+  buffer_ = {grow_buffer(descriptor_, buffer.bytes)};
+  if (::bind(descriptor_, generic, length) != 0) fail(errno);
+  if (::getsockname(descriptor_, generic, &length) != 0) fail(errno);
+  port_ = ntohs(where.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+}
+
+udp_socket::~udp_socket() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+udp_socket::udp_socket(udp_socket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), port_(other.port_),
+      buffer_(other.buffer_) {}
+
+udp_socket& udp_socket::operator=(udp_socket&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(port_, other.port_);
+  std::swap(buffer_, other.buffer_);
+  return *this;
+}
+
+int udp_socket::release() { return std::exchange(descriptor_, -1); }
+
+std::uint32_t dropped_datagrams(int descriptor) {
+  std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_MEMINFO, info.data(), &length) != 0) return 0;
+  return info[SK_MEMINFO_DROPS];
+}
+
+} // namespace l3
