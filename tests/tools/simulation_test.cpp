@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <sstream>
+
+#include "tests/tools/temporary_folder.hpp"
+#include "tools/simulation/simulation.hpp"
+
+namespace {
+
+using namespace l3;
+
+const detector& koto() {
+  static const detector d = default_detector();
+  return d;
+}
+
+type_counts simulate(const std::filesystem::path& file, const simulation_settings& settings) {
+  l2raw_writer data(file, 7, koto().crates());
+  truth_file truth(file.string() + ".truth.jsonl");
+  simulation s(koto(), settings);
+  const auto counts = s.run(data, truth, [](std::uint64_t) {});
+  data.close();
+  truth.close();
+  return counts;
+}
+
+/// Calls f(event, spill number, view of its record).
+template <class F>
+void for_each_event(const std::filesystem::path& file, const F& f) {
+  l2raw_reader reader(file);
+  event_view view;
+  std::size_t i = 0;
+  for (auto r = reader.next(); r; r = reader.next()) {
+    if (r->header.type != record_type::event) continue;
+    ASSERT_FALSE(parse_event(r->body, reader.crates(), view));
+    f(i++, r->header.spill, view);
+  }
+  ASSERT_FALSE(reader.damage());
+}
+
+std::uint16_t word(std::span<const std::byte> bytes, std::size_t index) {
+  return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[2 * index]) << 8 |
+                                    std::to_integer<unsigned>(bytes[2 * index + 1]));
+}
+
+/// Sample s of a channel of a full board in a fragment.
+std::uint16_t sample(const crate_fragment& f, std::size_t board, std::size_t channel,
+                     std::size_t s) {
+  const std::size_t channels = f.crate < 15 ? 16 : 4;
+  return word(f.bytes, 2 + board * 1036 + 6 + s * channels + channel) & 0x3fff;
+}
+
+TEST(simulation, same_seed_same_bytes_whatever_the_threads) {
+  const temporary_folder folder;
+  simulate(folder / "a", {6, 2, 5, 1, nullptr});
+  simulate(folder / "b", {6, 2, 5, 3, nullptr});
+  simulate(folder / "c", {6, 2, 6, 1, nullptr});
+  EXPECT_TRUE(contents(folder / "a") == contents(folder / "b"));
+  EXPECT_EQ(contents(folder / "a.truth.jsonl"), contents(folder / "b.truth.jsonl"));
+  EXPECT_FALSE(contents(folder / "a") == contents(folder / "c"));
+}
+
+// docs/formats.md, sections 1 and 2, word by word.
+TEST(simulation, every_fragment_is_what_the_format_says) {
+  const temporary_folder folder;
+  simulate(folder / "a", {10, 2, 1, 2, nullptr});
+  std::size_t events = 0;
+  for_each_event(folder / "a", [&](std::size_t i, std::uint32_t spill, const event_view& e) {
+    ++events;
+    EXPECT_EQ(spill, i / 5 + 1);
+    EXPECT_EQ(e.number, i % 5 + 1);
+    ASSERT_EQ(e.fragments.size(), 18U);
+    const auto stamp = e.since_spill / 8 & 0xfffffff;
+    for (std::size_t crate = 0; crate < 18; ++crate) {
+      const auto& f = e.fragments[crate];
+      EXPECT_EQ(f.crate, crate);
+      const std::size_t boards = crate == 11 ? 12 : 16;
+      ASSERT_EQ(f.bytes.size(), boards * 2072 + 8);
+      EXPECT_EQ(word(f.bytes, 0), 0x3c00);
+      EXPECT_EQ(word(f.bytes, 1), e.number);
+      for (std::size_t b = 0; b < boards; ++b) {
+        const std::size_t at = 2 + b * 1036;
+        const auto w = [&](std::size_t k) { return word(f.bytes, at + k); };
+        if (crate == 14 && b + 3 == 15) {
+          EXPECT_EQ(w(0) >> 14, 3);
+          EXPECT_NE(w(0) & 0xfff, 0);
+        } else {
+          EXPECT_EQ(w(0), 0xc000);
+        }
+        EXPECT_EQ(w(1), 0xc000);
+        EXPECT_EQ(w(2), 0xc000 | stamp >> 14);
+        EXPECT_EQ(w(3), 0xc000 | (stamp & 0x3fff));
+        EXPECT_EQ(w(4), 0xc000 | spill << 6 | (b + 3));
+        EXPECT_EQ(w(5), 0xc000 | e.number);
+        for (std::size_t k = 6; k < 6 + 1024; ++k) ASSERT_EQ(w(k) >> 14, 2);
+        for (std::size_t k = 1030; k < 1036; ++k) EXPECT_EQ(w(k), 0x6000);
+      }
+      EXPECT_EQ(word(f.bytes, 2 + boards * 1036), 0x2400);
+      EXPECT_EQ(word(f.bytes, 3 + boards * 1036), 0);
+    }
+  });
+  EXPECT_EQ(events, 10U);
+}
+
+TEST(simulation, truth_has_a_line_for_every_event) {
+  const temporary_folder folder;
+  simulate(folder / "a", {7, 3, 1, 2, nullptr});
+  std::istringstream lines(contents(folder / "a.truth.jsonl"));
+  std::string line;
+  std::vector<std::string> begins;
+  while (std::getline(lines, line)) {
+    begins.push_back(line.substr(0, line.find(",\"since")));
+    EXPECT_EQ(line.back(), '}');
+  }
+  const std::vector<std::string> expected{"{\"spill\":1,\"event\":1", "{\"spill\":1,\"event\":2",
+                                          "{\"spill\":1,\"event\":3", "{\"spill\":2,\"event\":1",
+                                          "{\"spill\":2,\"event\":2", "{\"spill\":3,\"event\":1",
+                                          "{\"spill\":3,\"event\":2"};
+  EXPECT_EQ(begins, expected);
+}
+
+TEST(simulation, packs_as_koto_reports) {
+  const temporary_folder folder;
+  simulate(folder / "a", {40, 1, 1, 2, nullptr});
+  std::uint64_t packed = 0;
+  std::uint64_t records = 0;
+  for_each_event(folder / "a", [&](std::size_t, std::uint32_t, const event_view& e) {
+    for (const auto& f : e.fragments) {
+      const std::size_t channels = f.crate < 15 ? 16 : 4;
+      for (std::size_t b = 0; b < f.bytes.size() / 2072; ++b)
+        for (std::size_t r = 0; r < 16; ++r) {
+          unsigned low = 0xffff;
+          unsigned high = 0;
+          for (std::size_t s = 0; s < 64; ++s) {
+            const unsigned v = sample(f, b, r % channels, r / channels * 64 + s);
+            low = std::min(low, v);
+            high = std::max(high, v);
+          }
+          packed += 3 + 8 * static_cast<unsigned>(std::bit_width(high - low));
+          ++records;
+        }
+    }
+  });
+  const double ratio = 128.0 * static_cast<double>(records) / static_cast<double>(packed);
+  EXPECT_GE(ratio, 3.0);
+  EXPECT_LE(ratio, 3.3);
+}
+
+TEST(simulation, a_photons_energy_is_in_the_crystals_around_it) {
+  const front_end electronics(koto(), 1);
+  shower_maker showers(koto());
+  std::vector<std::byte> bytes(electronics.event_bytes());
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    random_source random(seed);
+    const double energy = random.uniform(300, 1000);
+    const double x = random.uniform(150, 450);
+    const double y = random.uniform(-450, 450);
+    true_event e;
+    showers.into_calorimeter(energy, x, y, 0, random, e.signals);
+    EXPECT_GE(e.signals.size(), 6U);
+    EXPECT_LE(e.signals.size(), 25U);
+    electronics.digitize(e, {{1, 1}, {}}, random, bytes);
+    const auto fragments = electronics.fragments_of(bytes);
+
+    double sum = 0;
+    double sum_x = 0;
+    for (const auto& hit : e.signals) {
+      const auto number = hit.input;
+      const auto& c = koto().crystals()[koto().at(number).index];
+      EXPECT_LT(std::hypot(c.x - x, c.y - y), 120);
+      const double pedestal = electronics.constants_of(number).pedestal;
+      double counts = 0;
+      for (std::size_t s = 0; s < 64; ++s)
+        counts += sample(fragments[c.at.crate], c.at.slot - 3U, c.at.channel, s) - pedestal + 0.5;
+      const double in_crystal = counts / electronics.slow_pulse().sum() / c.counts_per_mev;
+      sum += in_crystal;
+      sum_x += in_crystal * c.x;
+    }
+    EXPECT_NEAR(sum / energy, 1, 0.08) << "photon of " << energy << " MeV at " << x << ", " << y;
+    EXPECT_NEAR(sum_x / sum, x, 10);
+  }
+}
+
+TEST(simulation, pulses_peak_where_they_should) {
+  const front_end electronics(koto(), 1);
+  std::vector<std::byte> bytes(electronics.event_bytes());
+  random_source random(1);
+  const auto& c = koto().crystals()[100];
+  const auto number = koto().number_of(c.at);
+  true_event e;
+  e.signals.push_back({number, 2000, 0});
+  electronics.digitize(e, {{1, 1}, {}}, random, bytes);
+  const auto fragments = electronics.fragments_of(bytes);
+  std::size_t peak = 0;
+  const auto at = [&](std::size_t s) {
+    return sample(fragments[c.at.crate], c.at.slot - 3U, c.at.channel, s);
+  };
+  for (std::size_t s = 0; s < 64; ++s)
+    if (at(s) > at(peak)) peak = s;
+  const auto& constants = electronics.constants_of(number);
+  EXPECT_NEAR(static_cast<double>(peak) * 8, 204 + constants.time_offset, 8);
+  EXPECT_NEAR(at(peak) - constants.pedestal, 2000, 60);
+  // Half height is 66 ns wide, 8 samples.
+  long above = 0;
+  for (std::size_t s = 0; s < 64; ++s) above += at(s) - constants.pedestal > 1000 ? 1 : 0;
+  EXPECT_NEAR(static_cast<double>(above), 8, 1);
+}
+
+TEST(simulation, pulses_stop_at_the_end_of_the_range) {
+  const front_end electronics(koto(), 1);
+  std::vector<std::byte> bytes(electronics.event_bytes());
+  random_source random(1);
+  const auto slow = koto().crystals()[0].at;
+  const auto fast = koto().vetoes().back().inputs[0];
+  true_event e;
+  e.signals.push_back({koto().number_of(slow), 1e6, 0});
+  e.signals.push_back({koto().number_of(fast), 1e6, 0});
+  electronics.digitize(e, {{1, 1}, {}}, random, bytes);
+  const auto fragments = electronics.fragments_of(bytes);
+  std::uint16_t slow_top = 0;
+  std::uint16_t fast_top = 0;
+  for (std::size_t s = 0; s < 64; ++s)
+    slow_top = std::max(slow_top, sample(fragments[slow.crate], slow.slot - 3U, slow.channel, s));
+  for (std::size_t s = 0; s < 256; ++s)
+    fast_top = std::max(fast_top, sample(fragments[fast.crate], fast.slot - 3U, fast.channel, s));
+  EXPECT_EQ(slow_top, 0x3fff);
+  EXPECT_EQ(fast_top, 0x0fff);
+}
+
+TEST(simulation, events_hold_what_their_type_says) {
+  event_maker maker(koto());
+  true_event e;
+  random_source random(3);
+  const auto in_calorimeter = [&] {
+    return std::count_if(e.photons.begin(), e.photons.end(), [](const true_photon& p) {
+      return p.hit == true_photon::target::calorimeter;
+    });
+  };
+  const auto expect = [&](event_type t, long photons) {
+    for (int i = 0; i < 20; ++i) {
+      maker.make(t, true, random, e);
+      EXPECT_EQ(in_calorimeter(), photons) << name_of(t);
+      EXPECT_EQ(e.trigger_bits & trigger_on_spill, trigger_on_spill);
+      EXPECT_NE(e.trigger_bits & ~trigger_on_spill, 0) << name_of(t);
+    }
+  };
+  expect(event_type::six_cluster, 6);
+  expect(event_type::five_cluster, 5);
+  expect(event_type::four_cluster, 4);
+  expect(event_type::two_gamma, 2);
+  expect(event_type::two_pi0_lost, 2);
+  expect(event_type::halo_neutron, 2);
+  expect(event_type::pi0nunu, 2);
+  expect(event_type::accidental, 0);
+  expect(event_type::clock, 0);
+
+  maker.make(event_type::clock, false, random, e);
+  EXPECT_TRUE(e.signals.empty()) << "no beam, no accidental pulses";
+  maker.make(event_type::led, false, random, e);
+  EXPECT_EQ(e.signals.size(), 2716U);
+}
+
+TEST(simulation, the_signals_photons_make_a_pion) {
+  event_maker maker(koto());
+  true_event e;
+  random_source random(4);
+  for (int i = 0; i < 50; ++i) {
+    maker.make(event_type::pi0nunu, true, random, e);
+    ASSERT_EQ(e.photons.size(), 2U);
+    const auto& a = e.photons[0];
+    const auto& b = e.photons[1];
+    const double z = koto().front() - e.vertex_z;
+    const double ax = a.x - e.vertex_x;
+    const double ay = a.y - e.vertex_y;
+    const double bx = b.x - e.vertex_x;
+    const double by = b.y - e.vertex_y;
+    const double cosine = (ax * bx + ay * by + z * z) /
+                          std::sqrt((ax * ax + ay * ay + z * z) * (bx * bx + by * by + z * z));
+    EXPECT_NEAR(std::sqrt(2 * a.energy * b.energy * (1 - cosine)), pion_mass, 0.01);
+  }
+}
+
+RC_GTEST_PROP(simulation, decays_keep_energy_and_momentum, (std::uint64_t seed)) {
+  random_source random(seed);
+  const double p = random.uniform(0, 5000);
+  const auto d = random_direction(random);
+  const four_momentum kaon{std::sqrt(p * p + kaon_mass * kaon_mass), p * d.x, p * d.y, p * d.z};
+  four_momentum sum{};
+  for (const auto& q : decay(kaon, kaon_mass, {pion_mass, pion_mass, pion_mass}, random)) {
+    sum.energy += q.energy;
+    sum.x += q.x;
+    sum.y += q.y;
+    sum.z += q.z;
+    const double mass2 = q.energy * q.energy - q.x * q.x - q.y * q.y - q.z * q.z;
+    RC_ASSERT(std::abs(mass2 - pion_mass * pion_mass) < 1);
+  }
+  RC_ASSERT(std::abs(sum.energy - kaon.energy) < 1e-6);
+  RC_ASSERT(std::abs(sum.x - kaon.x) + std::abs(sum.y - kaon.y) + std::abs(sum.z - kaon.z) < 1e-6);
+}
+
+TEST(simulation, arithmetic_is_right) {
+  for (double x = 0; x < 50; x += 0.0137)
+    EXPECT_NEAR(exp_of_minus(x) / std::exp(-x), 1, 1e-12) << x;
+  for (double x = 1e-9; x < 1e9; x *= 1.37) EXPECT_NEAR(natural_log(x), std::log(x), 1e-12) << x;
+  for (double a = 0.01; a < 6.28; a += 0.0173)
+    EXPECT_NEAR(turn_of(std::cos(a), std::sin(a)), a / (2 * std::acos(-1.0)), 1e-9) << a;
+}
+
+TEST(simulation, spills_have_their_structure) {
+  constexpr std::uint32_t events = 20000;
+  const auto plan = plan_spill(events, random_source(1));
+  ASSERT_EQ(plan.size(), events);
+  EXPECT_TRUE(std::is_sorted(plan.begin(), plan.end(), [](const auto& a, const auto& b) {
+    return a.since_spill < b.since_spill;
+  }));
+  std::vector<double> per_millisecond(2000);
+  type_counts counts{};
+  long off_spill = 0;
+  for (const auto& e : plan) {
+    ++counts[static_cast<std::size_t>(e.type)];
+    EXPECT_EQ(e.on_spill, e.since_spill < spill_beam_on);
+    EXPECT_LT(e.since_spill, spill_cycle);
+    if (e.on_spill) {
+      per_millisecond[static_cast<std::size_t>(e.since_spill.count() / 1'000'000)] += 1;
+    } else {
+      ++off_spill;
+      EXPECT_GE(e.type, event_type::led);
+    }
+  }
+  const auto share = [&](event_type t) {
+    return static_cast<double>(counts[static_cast<std::size_t>(t)]) / events;
+  };
+  EXPECT_NEAR(share(event_type::six_cluster), 0.35, 0.02);
+  EXPECT_NEAR(share(event_type::accidental), 0.20, 0.02);
+  EXPECT_NEAR(share(event_type::four_cluster) + share(event_type::five_cluster), 0.15, 0.02);
+  EXPECT_NEAR(static_cast<double>(off_spill) / events, 0.02, 0.01);
+  // A Poisson process alone has a variance as large as its mean.
+  double mean = 0;
+  double square = 0;
+  for (const double n : per_millisecond) {
+    mean += n / 2000;
+    square += n * n / 2000;
+  }
+  EXPECT_GT((square - mean * mean) / mean, 3);
+}
+
+/// Recorded waveforms in the order in which the inputs take them.
+void expect_recordings_in_place(const std::filesystem::path& file, std::uint32_t samples) {
+  const temporary_folder folder;
+  const recordings r(file, samples);
+  simulate(folder / "a", {3, 2, 1, 2, &r});
+  const auto bytes = contents(file);
+  std::vector<std::uint16_t> values(bytes.size() / 2);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  std::size_t next = 0;
+  for_each_event(folder / "a", [&](std::size_t, std::uint32_t, const event_view& e) {
+    for (const auto& f : e.fragments) {
+      const std::size_t channels = f.crate < 15 ? 16 : 4;
+      for (std::size_t b = 0; b < f.bytes.size() / 2072; ++b)
+        for (std::size_t c = 0; c < channels; ++c)
+          for (std::size_t s = 0; s < 1024 / channels; ++s) {
+            ASSERT_EQ(sample(f, b, c, s), values[next]) << f.crate << ' ' << b << ' ' << c;
+            next = (next + 1) % values.size();
+          }
+    }
+  });
+}
+
+TEST(simulation, recordings_take_the_inputs_in_turn) {
+  const temporary_folder folder;
+  for (const std::uint32_t samples : {64U, 256U}) {
+    std::vector<std::uint16_t> values(std::size_t{samples} * 37);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::uint16_t>(i * 7 % 16384);
+    write_file(folder / "r.u16", values);
+    expect_recordings_in_place(folder / "r.u16", samples);
+  }
+}
+
+TEST(simulation, real_recordings_take_the_inputs_in_turn) {
+  const auto files = recorded_waveforms();
+  if (files.empty()) GTEST_SKIP() << "KOTO_L3_WAVEFORMS is not set";
+  for (const auto& file : files) {
+    std::string name = file.stem().string();
+    if (name.find("muenster") == std::string::npos) continue; // one of each length is enough
+    expect_recordings_in_place(file, samples_of(file));
+  }
+}
+
+TEST(simulation, recordings_that_do_not_fit_are_refused) {
+  const temporary_folder folder;
+  const auto refusal = [&](const std::vector<std::uint16_t>& values) -> std::string {
+    write_file(folder / "r.u16", values);
+    try {
+      const recordings r(folder / "r.u16", 64);
+    } catch (const std::runtime_error& e) {
+      const std::string text = e.what();
+      return text.substr(text.find(".u16") + 4);
+    }
+    return "";
+  };
+  std::vector<std::uint16_t> values(128, 16383);
+  EXPECT_EQ(refusal(values), "");
+  values[65] = 16384;
+  EXPECT_EQ(refusal(values),
+            ": waveform 1, sample 1 is 16384: a board packet has 14 bits, up to 16383");
+  values.resize(100);
+  EXPECT_EQ(refusal(values), ": 200 bytes are not a whole number of waveforms of 64 samples");
+  EXPECT_EQ(refusal({}), ": 0 bytes are not a whole number of waveforms of 64 samples");
+}
+
+} // namespace

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `verify` and `extract` say of a store that holds what was sent, or almost.
+#include "tools/store/comparison.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/transport/output/packed_events.hpp"
+#include "tools/store/extraction.hpp"
+#include "transport/file/l2raw.hpp"
+#include "transport/output/block.hpp"
+#include "transport/output/store_writer.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using test::packed_and_original;
+
+/// A file of events that were sent, and a store that the test fills as it likes.
+struct trial {
+  test::scratch_folder folder;
+  std::mt19937 random{1};
+  std::vector<packed_and_original> events;
+  std::uint64_t next_sequence = 1;
+
+  explicit trial(std::uint32_t count, std::uint32_t seed = 1) : random(seed) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      test::event_recipe recipe;
+      recipe.key = {1 + i / 4, 1 + i % 4};
+      events.push_back(test::make_event(recipe, random));
+    }
+  }
+
+  [[nodiscard]] std::string sent() const { return folder.path() + "/sent.l2raw"; }
+
+  void send() const {
+    readout crates;
+    crates.crates = {{0, 2}, {1, 2}, {2, 2}};
+    l2raw_writer file(sent(), 1, crates);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      if (i % 4 == 0) file.begin_of_spill(static_cast<std::uint32_t>(1 + i / 4), 2s);
+      std::vector<crate_fragment> fragments;
+      for (std::uint16_t f = 0; f < events[i].fragments.size(); ++f) {
+        fragments.push_back({f, events[i].fragments[f]});
+      }
+      file.event(static_cast<std::uint32_t>(1 + i % 4), 1ms, fragments);
+      if (i % 4 == 3 || i + 1 == events.size()) file.end_of_spill(4s);
+    }
+    file.close();
+  }
+
+  void store(const std::vector<test::bytes>& packed, std::uint64_t session = 1,
+             std::uint64_t sequence = 0) {
+    store_writer writer({folder.path()});
+    const auto block =
+        test::make_block(packed, session, sequence == 0 ? next_sequence++ : sequence);
+    block_header header;
+    ASSERT_EQ(check_block(block, header), block_fault::none);
+    ASSERT_FALSE(writer.append(block, header));
+  }
+  [[nodiscard]] std::vector<test::bytes> all() const {
+    std::vector<test::bytes> packed;
+    for (const auto& e : events) packed.push_back(e.packed);
+    return packed;
+  }
+
+  [[nodiscard]] comparison verdict() const {
+    return compare(sent(), folder.path(), event_index(folder.path()), nullptr);
+  }
+};
+
+TEST(comparison, holds_if_everything_is_stored_in_any_order) {
+  trial t(6);
+  t.send();
+  auto packed = t.all();
+  std::swap(packed[0], packed[5]);
+  t.store(packed);
+  const auto c = t.verdict();
+  EXPECT_TRUE(c.holds());
+  EXPECT_EQ(c.sent, 6U);
+  EXPECT_EQ(c.equal, 6U);
+  EXPECT_EQ(c.stored, 6U);
+}
+
+TEST(comparison, finds_a_missing_event) {
+  trial t(6);
+  t.send();
+  auto packed = t.all();
+  packed.erase(packed.begin() + 3);
+  t.store(packed);
+  const auto c = t.verdict();
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.missing, 1U);
+  EXPECT_EQ(c.equal, 5U);
+  ASSERT_EQ(c.examples.size(), 1U);
+  EXPECT_EQ(c.examples[0], "spill 1 event 4: missing");
+}
+
+TEST(comparison, finds_an_extra_event) {
+  trial t(6);
+  const auto packed = t.all();
+  t.events.pop_back();
+  t.send();
+  t.store(packed);
+  const auto c = t.verdict();
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.extra, 1U);
+  EXPECT_EQ(c.equal, 5U);
+}
+
+TEST(comparison, finds_one_byte_that_differs) {
+  trial t(6);
+  t.store(t.all());
+  auto& fragment = t.events[2].fragments[1];
+  fragment[fragment.size() / 2] ^= std::byte{1};
+  t.send();
+  const auto c = t.verdict();
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.different, 1U);
+  EXPECT_EQ(c.equal, 5U);
+}
+
+TEST(comparison, finds_a_missing_fragment) {
+  trial t(2);
+  t.store(t.all());
+  t.events[1].fragments.push_back(t.events[1].fragments[0]);
+  t.events[1].fragments.erase(t.events[1].fragments.begin(), t.events[1].fragments.begin() + 2);
+  t.send();
+  EXPECT_EQ(t.verdict().different, 1U);
+}
+
+TEST(comparison, tells_duplicates_from_repeats) {
+  trial t(4);
+  t.send();
+  t.store(t.all());
+  t.store({t.events[0].packed}, 2, 1); // another start of the daemon got it once more
+  auto c = t.verdict();
+  EXPECT_TRUE(c.holds());
+  EXPECT_EQ(c.repeated, 1U);
+  EXPECT_EQ(c.stored, 5U);
+  t.store({t.events[1].packed}); // the same daemon forwarded it twice
+  c = t.verdict();
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.duplicated, 1U);
+  EXPECT_EQ(c.equal, 4U);
+}
+
+TEST(comparison, finds_damage_in_the_store_and_in_the_file) {
+  trial t(4);
+  t.send();
+  auto packed = t.all();
+  packed[1][20] ^= std::byte{0xFF}; // still an event: another reference time
+  packed[2][16] = std::byte{0xFF};  // none any more
+  t.store(packed);
+  auto c = t.verdict();
+  EXPECT_EQ(c.damaged, 1U);
+  EXPECT_EQ(c.missing, 1U);
+  EXPECT_FALSE(c.holds());
+
+  std::filesystem::resize_file(t.sent(), std::filesystem::file_size(t.sent()) - 5);
+  c = t.verdict();
+  EXPECT_FALSE(c.sent_damage.empty());
+}
+
+RC_GTEST_PROP(extraction, gives_what_was_stored, (std::uint32_t seed)) {
+  const auto count = *rc::gen::inRange(1U, 12U);
+  trial t(count, seed);
+  test::bytes expected;
+  for (const auto& e : t.events) {
+    for (const auto& f : e.fragments) expected.insert(expected.end(), f.begin(), f.end());
+  }
+  auto packed = t.all();
+  std::shuffle(packed.begin(), packed.end(), t.random);
+  const auto cut =
+      static_cast<std::ptrdiff_t>(*rc::gen::inRange<std::size_t>(0, packed.size() + 1));
+  if (cut > 0) t.store({packed.begin(), packed.begin() + cut});
+  t.store({packed.begin() + cut, packed.end()}, 7);
+  t.store({packed[0]}, 8); // a repeat in the same run
+  const std::string out = t.folder.path() + "/out.bin";
+  const auto done = extract(t.folder.path(), event_index(t.folder.path()), out, nullptr);
+  RC_ASSERT(done.events == count);
+  RC_ASSERT(done.repeats == 1U);
+  RC_ASSERT(done.bytes == expected.size());
+  std::ifstream in(out, std::ios::binary);
+  const std::string got{std::istreambuf_iterator<char>(in), {}};
+  const auto wanted = reinterpret_cast<const char*>(expected.data());
+  RC_ASSERT(got == std::string(wanted, wanted + expected.size()));
+}
+
+TEST(extraction, says_that_it_cannot_write) {
+  trial t(1);
+  t.store(t.all());
+  const event_index stored(t.folder.path());
+  EXPECT_THROW((void)extract(t.folder.path(), stored, t.folder.path() + "/none/out.bin", nullptr),
+               std::runtime_error);
+  EXPECT_THROW((void)extract(t.folder.path(), stored, "/dev/full", nullptr), std::runtime_error);
+}
+
+} // namespace
+} // namespace l3
