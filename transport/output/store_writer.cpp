@@ -106,7 +106,7 @@ void store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
 void store_writer::account(const block_header& header) {
   auto& s = sessions_[header.session];
   s.last = std::max(s.last, header.sequence);
-  s.run = header.run;
+  s.run = last_run_ = header.run;
   s.node = header.node;
   ++s.blocks;
   s.events += header.events;

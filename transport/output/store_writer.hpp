@@ -53,6 +53,7 @@ public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_;
   }
+  [[nodiscard]] std::uint32_t last_run() const { return last_run_; } ///< of the block stored last
   [[nodiscard]] std::uint64_t torn_tails() const { return torn_tails_; } ///< set aside at the start
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
 
@@ -73,6 +74,7 @@ private:
   std::map<std::uint64_t, stored_session> sessions_;
   std::map<std::uint64_t, stored_session>
       uncommitted_; ///< the sessions of new blocks, as they were before these
+  std::uint32_t last_run_ = 0;
   std::uint64_t torn_tails_ = 0;
   std::uint64_t damaged_ = 0;
 };

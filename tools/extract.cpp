@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 extract`: the original fragments out of a store.
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include <boost/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "tools/store/extraction.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string folder;
+  std::string out;
+  bool json = false;
+};
+
+int extract_store(const options& o) {
+  if (!std::filesystem::is_directory(o.folder)) {
+    throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
+  }
+  const event_index stored(o.folder);
+  progress line("extract", stored.entries().size(), "events");
+  const auto done = extract(o.folder, stored, o.out, [&](std::uint64_t n) { line.update(n); });
+  line.clear();
+  if (o.json) {
+    const boost::json::object all{{"events", done.events},   {"fragments", done.fragments},
+                                  {"bytes", done.bytes},     {"repeats", done.repeats},
+                                  {"damaged", done.damaged}, {"file", o.out}};
+    std::printf("%s\n", boost::json::serialize(all).c_str());
+  } else {
+    std::printf("%s: %" PRIu64 " events, %" PRIu64 " fragments, %.1f MB\n", o.out.c_str(),
+                done.events, done.fragments, static_cast<double>(done.bytes) / 1e6);
+  }
+  if (done.repeats > 0) {
+    std::fprintf(stderr, "%" PRIu64 " events were stored more than once and are written once\n",
+                 done.repeats);
+  }
+  if (done.damaged > 0) {
+    throw command_error(std::to_string(done.damaged) +
+                        " places of the store are damaged; what was there is missing");
+  }
+  return 0;
+}
+
+} // namespace
+
+void add_extract(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("extract", "write the original fragments of all stored events");
+  c->footer("Fragments stand one after the other in rising (spill, event number, crate) order.");
+  c->add_option("folder", o->folder, "the store that `receive` wrote")->required();
+  c->add_option("out", o->out, "the file to write")->required();
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return extract_store(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 receive`: the far end of the output line. Stores blocks and acknowledges them.
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <boost/json.hpp>
+#include <sys/stat.h>
+
+#include "tools/command.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/progress.hpp"
+#include "transport/accounting/ledger.hpp"
+#include "transport/format/units.hpp"
+#include "transport/output/block_receiver.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct options {
+  receive_settings receiver;
+  store_settings store;
+  std::string ledger;
+  bool exit_after_goodbye = false;
+  bool json = false;
+};
+
+constexpr auto longest_step = 100ms;
+constexpr std::uint64_t idle_time = std::uint64_t{1'000'000'000}; // then the ledger is written
+constexpr mode_t folder_mode = 0755;
+
+void say(std::string_view text) {
+  std::fprintf(stderr, "koto-l3 receive: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+ledger account(const store_writer& store, const receive_counters& c, bool clean) {
+  ledger l;
+  l.program = "receive";
+  l.run = store.last_run();
+  l.clean = clean;
+  for (const auto& [session, s] : store.sessions()) {
+    l.sessions.push_back(session);
+    l.events.admitted += s.events;
+    l.bytes.out += s.bytes;
+  }
+  l.events.forwarded = l.events.admitted;
+  l.bytes.in = c.bytes;
+  auto& d = l.datagrams;
+  d.received = c.messages;
+  d.data = c.blocks;
+  d.duplicate = c.duplicates;
+  d.malformed = counts_of(c.damaged);
+  d.malformed.erase(std::string(name_of(block_fault::none)));
+  d.malformed["garbage"] = c.garbage;
+  d.malformed["gap"] = c.gaps;
+  d.malformed["stranger"] = c.strangers;
+  return l;
+}
+
+/// Whether it could be written; says so once if not.
+class ledger_file {
+public:
+  explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
+
+  bool write(const ledger& l) {
+    try {
+      write_ledger(path_, l);
+      failed_ = false;
+    } catch (const std::exception& e) {
+      if (!std::exchange(failed_, true)) say(e.what());
+    }
+    return !failed_;
+  }
+
+private:
+  std::filesystem::path path_;
+  bool failed_ = false;
+};
+
+void summarize(const options& o, const ledger& l, const receive_counters& c) {
+  if (o.json) {
+    const boost::json::object all{{"folder", o.store.folder.string()},
+                                  {"events", l.events.forwarded},
+                                  {"bytes", l.bytes.out},
+                                  {"sessions", l.sessions.size()},
+                                  {"blocks_received", c.blocks.get()},
+                                  {"blocks_stored", c.stored_blocks.get()},
+                                  {"duplicates", c.duplicates.get()},
+                                  {"garbage", c.garbage.get()},
+                                  {"store_errors", c.store_errors.get()}};
+    std::printf("%s\n", boost::json::serialize(all).c_str());
+  } else {
+    std::printf("%s: %" PRIu64 " events, %.1f MB of %zu daemon starts; now %" PRIu64
+                " blocks stored, %" PRIu64 " dropped as repeats\n",
+                o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
+                l.sessions.size(), c.stored_blocks.get(), c.duplicates.get());
+  }
+}
+
+/// The last part of the path may be new; what stands above it must exist, or it is a slip of the
+/// pen.
+void make_folder(const std::filesystem::path& folder) {
+  if (::mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) {
+    throw command_error("cannot make the folder " + folder.string() + ": " + std::strerror(errno),
+                        exit_missing_resource);
+  }
+}
+
+int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
+                       interrupt& signals) {
+  say("listening on " + receiver.endpoint() + ", storing in " + o.store.folder.string());
+  ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
+                                    : std::filesystem::path(o.ledger));
+  progress line("receive", 0, "events stored");
+  std::uint64_t heard_at = steady_now();
+  bool account_is_due = true;
+  while (!signals.came()) {
+    const bool heard = receiver.step(longest_step);
+    const std::uint64_t now = steady_now();
+    const auto& c = receiver.counters();
+    if (heard) {
+      heard_at = now;
+      account_is_due = true;
+    } else if (account_is_due && now > heard_at + idle_time) {
+      file.write(account(store, c, false));
+      account_is_due = false;
+    }
+    line.update(c.stored_events);
+    if (o.exit_after_goodbye && receiver.goodbyes() > 0 && receiver.open_sessions(now) == 0) break;
+  }
+  line.clear();
+  const ledger l = account(store, receiver.counters(), true);
+  summarize(o, l, receiver.counters());
+  return file.write(l) ? 0 : exit_failure;
+}
+
+int receive(const options& o) {
+  interrupt signals;
+  make_folder(o.store.folder);
+  try {
+    store_writer store(o.store);
+    if (store.torn_tails() > 0) say("a torn tail was set aside as .torn");
+    if (store.damaged() > 0) {
+      say(std::to_string(store.damaged()) + " places of the store are damaged");
+    }
+    block_receiver receiver(o.receiver, store, say);
+    return receive_until_told(o, store, receiver, signals);
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_missing_resource);
+  }
+}
+
+} // namespace
+
+void add_receive(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c =
+      program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
+  c->footer("Runs until SIGINT or SIGTERM. A folder belongs to one receiver at a time.");
+  c->add_option("--bind", o->receiver.bind, "address to listen on, as tcp://host:port")
+      ->capture_default_str();
+  c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
+      ->required();
+  c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store");
+  c->add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
+  c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
+              "end when every daemon has said goodbye");
+  c->add_flag("--json", o->json, "report as JSON at the end");
+  c->callback([o, &run] { run = [o] { return receive(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/store/agreement.hpp"
+
+#include <algorithm>
+
+namespace l3 {
+
+namespace {
+
+constexpr const char* replay_program = "replay";
+constexpr const char* daemon_program = "koto-l3d";
+constexpr const char* receive_program = "receive";
+
+/// Sum of a figure over the ledgers of a program.
+template <class Figure>
+std::uint64_t total(std::span<const ledger> ledgers, const char* program, Figure figure) {
+  std::uint64_t sum = 0;
+  for (const auto& l : ledgers) {
+    if (l.program == program) sum += figure(l);
+  }
+  return sum;
+}
+
+bool has(std::span<const ledger> ledgers, const char* program) {
+  return std::any_of(ledgers.begin(), ledgers.end(),
+                     [&](const ledger& l) { return l.program == program; });
+}
+
+std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
+  std::uint64_t events = 0;
+  for (const auto& s : stored) {
+    if (std::count(l.sessions.begin(), l.sessions.end(), s.number) != 0) events += s.events;
+  }
+  return events;
+}
+
+} // namespace
+
+std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
+                                     std::span<const event_index::session> stored) {
+  std::vector<agreement> all;
+  for (const auto& l : ledgers) {
+    const auto& e = l.events;
+    const auto& f = l.fragments;
+    all.push_back({l.program + ": events admitted, and what became of them", e.admitted,
+                   e.forwarded + e.rejected + sum_of(e.shed) + e.in_flight});
+    all.push_back({l.program + ": fragments seen, and what became of them", f.seen,
+                   f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate});
+    if (l.program == daemon_program || l.program == receive_program) {
+      all.push_back(
+          {l.program + ": events forwarded, and stored", e.forwarded, stored_of(stored, l)});
+    }
+  }
+  if (has(ledgers, replay_program) && has(ledgers, daemon_program)) {
+    // What came twice, because the sender was not sure, was sent once.
+    all.push_back({"fragments sent, and seen by the daemon",
+                   total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; }),
+                   total(ledgers, daemon_program, [](const ledger& l) {
+                     return l.fragments.seen - l.fragments.duplicate;
+                   })});
+    all.push_back(
+        {"events sent, and admitted by the daemon",
+         total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; }),
+         total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; })});
+  }
+  return all;
+}
+
+} // namespace l3

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/store/comparison.hpp"
+
+#include <algorithm>
+
+#include "transport/file/l2raw.hpp"
+
+namespace l3 {
+
+namespace {
+
+constexpr std::size_t most_examples = 5;
+
+std::string name_of(event_key key) {
+  return "spill " + std::to_string(key.spill) + " event " + std::to_string(key.number);
+}
+
+/// Empty if the stored event has the fragments that were sent, else what is wrong with the first
+/// that has not.
+std::string difference(const event_view& sent, const packed_event_view& stored,
+                       std::vector<std::byte>& rebuilt) {
+  if (stored.fragments() != sent.fragments.size()) {
+    return std::to_string(sent.fragments.size()) + " fragments sent, " +
+           std::to_string(stored.fragments()) + " stored";
+  }
+  for (std::uint32_t i = 0; i < stored.fragments(); ++i) {
+    const auto crate = stored.fragment(i).crate;
+    const auto of_crate = std::find_if(sent.fragments.begin(), sent.fragments.end(),
+                                       [&](const crate_fragment& f) { return f.crate == crate; });
+    if (of_crate == sent.fragments.end()) {
+      return "crate place " + std::to_string(crate) + " was not sent";
+    }
+    rebuild_fragment(stored, i, rebuilt);
+    if (rebuilt.size() != of_crate->bytes.size()) {
+      return "crate place " + std::to_string(crate) + ": " +
+             std::to_string(of_crate->bytes.size()) + " B sent, " + std::to_string(rebuilt.size()) +
+             " B stored";
+    }
+    const auto [at, end] = std::mismatch(rebuilt.begin(), rebuilt.end(), of_crate->bytes.begin());
+    if (at != rebuilt.end()) {
+      return "crate place " + std::to_string(crate) + " from byte " +
+             std::to_string(at - rebuilt.begin());
+    }
+  }
+  return {};
+}
+
+class comparing {
+public:
+  comparing(const std::filesystem::path& folder, const event_index& stored)
+      : index_(stored), reader_(folder), seen_(stored.entries().size()) {
+    result_.stored = stored.entries().size();
+    result_.damaged = stored.damaged();
+  }
+
+  void take(event_key key, const event_view& sent) {
+    ++result_.sent;
+    const auto entries = index_.find(key);
+    if (entries.empty()) {
+      ++result_.missing;
+      return example(key, "missing");
+    }
+    for (const auto& e : entries) {
+      seen_[static_cast<std::size_t>(&e - index_.entries().data())] = true;
+      const auto stored = reader_.read(e);
+      const std::string what =
+          stored ? difference(sent, *stored, rebuilt_) : "cannot be read again";
+      if (!what.empty()) {
+        ++result_.different;
+        return example(key, what);
+      }
+    }
+    ++result_.equal;
+    count_repeats(key, entries);
+  }
+
+  comparison finish() {
+    for (std::size_t i = 0; i < seen_.size(); ++i) {
+      if (seen_[i]) continue;
+      ++result_.extra;
+      example(index_.entries()[i].key, "extra");
+    }
+    return std::move(result_);
+  }
+
+  comparison& result() { return result_; }
+
+private:
+  void count_repeats(event_key key, std::span<const event_index::entry> entries) {
+    for (auto e = entries.begin() + 1; e < entries.end(); ++e) {
+      const bool same_daemon = std::any_of(
+          entries.begin(), e, [&](const auto& before) { return before.session == e->session; });
+      ++(same_daemon ? result_.duplicated : result_.repeated);
+      if (same_daemon) example(key, "duplicated");
+    }
+  }
+
+  void example(event_key key, const std::string& what) {
+    if (result_.examples.size() < most_examples) {
+      result_.examples.push_back(name_of(key) + ": " + what);
+    }
+  }
+
+  const event_index& index_;
+  event_reader reader_;
+  std::vector<bool> seen_;
+  std::vector<std::byte> rebuilt_;
+  comparison result_;
+};
+
+} // namespace
+
+comparison compare(const std::filesystem::path& sent_file,
+                   const std::filesystem::path& store_folder, const event_index& stored,
+                   const std::function<void(std::uint64_t)>& progress) {
+  l2raw_reader sent(sent_file);
+  comparing c(store_folder, stored);
+  event_view event;
+  while (const auto record = sent.next()) {
+    if (record->header.type != record_type::event) continue;
+    if (const auto wrong = parse_event(record->body, sent.crates(), event)) {
+      c.result().sent_damage =
+          "an event record contradicts itself: " + std::string(name_of(*wrong));
+      break;
+    }
+    c.take({record->header.spill, event.number}, event);
+    if (progress) progress(c.result().sent);
+  }
+  if (sent.damage()) c.result().sent_damage = sent.damage()->text();
+  return c.finish();
+}
+
+} // namespace l3

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares what was sent, an .l2raw file, with what was stored, fragment by fragment and byte for
+// byte. Events are looked up in an index of the store and read one at a time, so that memory does
+// not grow with their size.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "transport/output/event_index.hpp"
+
+namespace l3 {
+
+struct comparison {
+  std::uint64_t sent = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t equal = 0;
+  std::uint64_t missing = 0;    ///< sent, not stored
+  std::uint64_t extra = 0;      ///< stored, not sent
+  std::uint64_t different = 0;  ///< stored, but not with the bytes that were sent
+  std::uint64_t duplicated = 0; ///< stored once more by the same daemon
+  std::uint64_t repeated =
+      0; ///< stored once more by another start of a daemon, to which it was sent again
+  std::uint64_t damaged = 0;         ///< places in the store that cannot be read
+  std::string sent_damage;           ///< why the .l2raw file could not be read to its end
+  std::vector<std::string> examples; ///< the first few differences
+
+  /// Every event that was sent is stored, once a daemon, with its bytes, and nothing else is.
+  [[nodiscard]] bool holds() const {
+    return equal == sent && missing == 0 && extra == 0 && different == 0 && duplicated == 0 &&
+           damaged == 0 && sent_damage.empty();
+  }
+};
+
+/// `progress` is told how many events have been compared. Throws std::runtime_error if a file
+/// cannot be opened.
+[[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
+                                 const std::filesystem::path& store_folder,
+                                 const event_index& stored,
+                                 const std::function<void(std::uint64_t)>& progress);
+
+} // namespace l3

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the original fragments of all stored events, one after the other and nothing else, in
+// rising (spill, event number, crate place) order (docs/formats.md, section 9).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "transport/output/event_index.hpp"
+
+namespace l3 {
+
+struct extraction {
+  std::uint64_t events = 0;
+  std::uint64_t fragments = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t repeats =
+      0; ///< events left out because the same event of the same run was written already
+  std::uint64_t damaged = 0; ///< places in the store that could not be read
+};
+
+/// Throws std::runtime_error if the file cannot be written.
+[[nodiscard]] extraction extract(const std::filesystem::path& store_folder,
+                                 const event_index& stored, const std::filesystem::path& out,
+                                 const std::function<void(std::uint64_t)>& progress);
+
+} // namespace l3

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 verify`: compares what was sent with what was stored, and the ledgers with both.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include <boost/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "tools/store/agreement.hpp"
+#include "tools/store/comparison.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string sent;
+  std::string folder;
+  std::vector<std::string> ledgers;
+  bool json = false;
+};
+
+struct table_row {
+  const char* name;
+  std::uint64_t count;
+};
+
+std::vector<table_row> rows_of(const comparison& c) {
+  return {{"sent", c.sent},
+          {"stored", c.stored},
+          {"equal", c.equal},
+          {"missing", c.missing},
+          {"extra", c.extra},
+          {"different", c.different},
+          {"duplicated", c.duplicated},
+          {"repeated", c.repeated},
+          {"damaged", c.damaged}};
+}
+
+void print_table(const comparison& c, const std::vector<agreement>& agreements) {
+  std::printf("events\n");
+  for (const auto& r : rows_of(c)) std::printf("  %-12s %12" PRIu64 "\n", r.name, r.count);
+  for (const auto& e : c.examples) std::printf("  %s\n", e.c_str());
+  if (!c.sent_damage.empty())
+    std::printf("  the .l2raw file is damaged: %s\n", c.sent_damage.c_str());
+  if (!agreements.empty()) std::printf("ledgers\n");
+  for (const auto& a : agreements) {
+    std::printf("  %-52s %12" PRIu64 " %12" PRIu64 "  %s\n", a.what.c_str(), a.one, a.other,
+                a.holds() ? "agree" : "DIFFER");
+  }
+}
+
+void print_json(const comparison& c, const std::vector<agreement>& agreements, bool holds) {
+  namespace json = boost::json;
+  json::object events;
+  for (const auto& r : rows_of(c)) events[r.name] = r.count;
+  json::array examples(c.examples.begin(), c.examples.end());
+  json::array ledgers;
+  for (const auto& a : agreements) {
+    ledgers.push_back(
+        json::object{{"what", a.what}, {"one", a.one}, {"other", a.other}, {"agree", a.holds()}});
+  }
+  const json::object all{{"holds", holds},
+                         {"events", events},
+                         {"examples", examples},
+                         {"sent_damage", c.sent_damage},
+                         {"ledgers", ledgers}};
+  std::printf("%s\n", json::serialize(all).c_str());
+}
+
+int verify(const options& o) {
+  if (!std::filesystem::is_regular_file(o.sent)) {
+    throw command_error("there is no file " + o.sent, exit_missing_resource);
+  }
+  if (!std::filesystem::is_directory(o.folder)) {
+    throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
+  }
+  auto paths = o.ledgers;
+  const auto of_receiver = std::filesystem::path(o.folder) / "ledger.json";
+  if (std::filesystem::exists(of_receiver)) paths.push_back(of_receiver.string());
+  std::vector<ledger> ledgers;
+  for (const auto& p : paths) ledgers.push_back(read_ledger(p));
+
+  const event_index stored(o.folder);
+  progress line("verify", 0, "events");
+  const auto c = compare(o.sent, o.folder, stored, [&](std::uint64_t n) { line.update(n); });
+  line.clear();
+  const auto agreements = check_ledgers(ledgers, stored.sessions());
+  const bool holds = c.holds() && std::all_of(agreements.begin(), agreements.end(),
+                                              [](const agreement& a) { return a.holds(); });
+  if (o.json) {
+    print_json(c, agreements, holds);
+  } else {
+    print_table(c, agreements);
+    std::printf("%s\n", holds ? "every event that was sent is stored, byte for byte"
+                              : "what was stored is NOT what was sent");
+  }
+  return holds ? 0 : exit_failure;
+}
+
+} // namespace
+
+void add_verify(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("verify", "compare what was sent with what was stored");
+  c->footer("Fails on any difference. An event that another start of a daemon stored once more, "
+            "because it was "
+            "sent again, is counted as repeated and is none.");
+  c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
+  c->add_option("folder", o->folder, "the store that `receive` wrote")->required();
+  c->add_option("--ledger", o->ledgers,
+                "ledgers of replay client and daemon; the receiver's is found in the store");
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return verify(*o); }; });
+}
+
+} // namespace l3
