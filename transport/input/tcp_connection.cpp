@@ -57,7 +57,7 @@ void tcp_connection::start(std::function<void()> ended) {
   // Who does not introduce himself is not kept.
   auto limit = std::make_shared<asio::steady_timer>(socket_.get_executor(), hello_time_limit);
   limit->async_wait([weak = weak_from_this(), limit](const error_code&) {
-    if (const auto connection = weak.lock(); connection && connection->sequence_ == 0)
+    if (const auto connection = weak.lock(); connection && !connection->greeted_)
       connection->close();
   });
 }
@@ -95,11 +95,11 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   if (wrong || ended_by_peer_) co_return wrong;
   if (const auto reason = check_header(header))
     co_return stream_error{*reason, "a record header is damaged"};
+  const bool is_hello = header.type == record_type::hello;
+  if (is_hello == greeted_)
+    co_return stream_error{refused::stream_content, "a stream begins with one hello"};
   if (header.sequence <= sequence_)
     co_return stream_error{refused::stream_sequence, "sequence numbers must rise"};
-  const bool is_hello = header.type == record_type::hello;
-  if (is_hello != (sequence_ == 0))
-    co_return stream_error{refused::stream_content, "a stream begins with one hello"};
 
   if (header.type == record_type::event) {
     wrong = co_await read_event(header);
@@ -113,7 +113,9 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     if (!wrong) wrong = is_hello ? take_hello(body) : take_other(header, body);
   }
   if (!wrong) {
-    sequence_ = header.sequence;
+    // The hello of a new connection has a new number, the records sent again have their old ones.
+    if (!is_hello) sequence_ = header.sequence;
+    greeted_ = true;
     link_.datagrams.add();
   }
   co_return wrong;

@@ -69,7 +69,8 @@ private:
   const safe_batches& safe_;
   std::unique_ptr<stream_landing> landing_; // once the hello is good
   acknowledgements waiting_;
-  std::uint64_t sequence_ = 0; // of the last record read
+  std::uint64_t sequence_ = 0; // of the last record read, the hello aside
+  bool greeted_ = false;       // the hello was read
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;
