@@ -52,22 +52,24 @@ public:
   reader(const std::string& file, loaded_config& into) : file_(file), into_(into) {}
 
   void read(const toml::table& root) {
-    for (const auto& [name, node] : root) {
-      const bool known = std::any_of(sections().begin(), sections().end(),
-                                     [&](const section& s) { return s.name == name.str(); });
-      if (!known) {
-        unknown_section(name, node);
-      } else if (const toml::table* table = node.as_table()) {
-        for (const auto& [key_name, value] : *table) read_key(name.str(), key_name, value);
-      } else {
-        error(node.source().begin, std::string(name.str()) + " is a table: write [" +
-                                       std::string(name.str()) + "] with its keys below it");
-      }
-    }
+    for (const auto& [name, node] : root) read_section(name, node);
     check_together();
   }
 
 private:
+  void read_section(const toml::key& name, const toml::node& node) {
+    const bool known = std::any_of(sections().begin(), sections().end(),
+                                   [&](const section& s) { return s.name == name.str(); });
+    if (!known) {
+      unknown_section(name, node);
+    } else if (const toml::table* table = node.as_table()) {
+      for (const auto& [key_name, value] : *table) read_key(name.str(), key_name, value);
+    } else {
+      error(node.source().begin, std::string(name.str()) + " is a table: write [" +
+                                     std::string(name.str()) + "] with its keys below it");
+    }
+  }
+
   void read_key(std::string_view table, const toml::key& name, const toml::node& node) {
     const std::string path = std::string(table) + "." + std::string(name.str());
     const auto k =

@@ -175,7 +175,7 @@ http_pages monitor_pages(std::function<metrics_snapshot()> latest,
   pages["/status"] = [current] {
     return http_response{200, "application/json", render_status(current())};
   };
-  pages["/readyz"] = [state] {
+  pages["/readyz"] = [state = std::move(state)] {
     const state_report r = state();
     return plain_text(r.ready() ? 200 : 503, r.text());
   };
