@@ -140,16 +140,24 @@ void udp_replay::check_refusals() {
                              std::to_string(burst_.refused_port()));
 }
 
-void udp_replay::send_ends_of_spill(std::uint32_t number) {
+std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32_t spill,
+                                               std::uint32_t crate) {
   constexpr auto most = l2::max_end_of_spill_count;
+  std::vector<l2::datagram_header> all((events + most - 1) / most);
+  const auto parts = static_cast<std::uint32_t>(all.size());
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const l2::trailer end{std::min(events, most), spill, crate};
+    events -= end.count;
+    all[part] = {part, parts, end.pack()};
+  }
+  return all;
+}
+
+void udp_replay::send_ends_of_spill(std::uint32_t number) {
   for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
-    auto left = sent_by_crate_[c];
-    const auto parts = (left + most - 1) / most;
-    for (std::uint32_t part = 0; part < parts; ++part) {
-      const auto count = std::min(left, most);
-      left -= count;
-      const l2::trailer end{count, number, source_.crates().crates[c].number};
-      if (put({part, parts, end.pack()}, {})) ++report_.ends_of_spill;
+    const auto crate = source_.crates().crates[c].number;
+    for (const auto& header : ends_of_spill(sent_by_crate_[c], number, crate)) {
+      if (put(header, {})) ++report_.ends_of_spill;
       if (burst_.full()) burst_.send();
     }
   }

@@ -26,6 +26,11 @@ struct udp_replay_settings {
   std::chrono::nanoseconds end_delay = std::chrono::milliseconds(200);
 };
 
+/// What a crate sends at the end of a spill: how many events, in parts that 15 bits can hold.
+/// Nothing for no events.
+[[nodiscard]] std::vector<l2::datagram_header>
+ends_of_spill(std::uint32_t events, std::uint32_t spill, std::uint32_t crate);
+
 class udp_replay {
 public:
   udp_replay(const replay_source& source, const udp_replay_settings& settings);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a replay is told to do, and when it does it.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/tools/replay_files.hpp"
+#include "tools/replay/pace.hpp"
+#include "tools/replay/report.hpp"
+
+namespace {
+
+using namespace l3;
+using namespace std::chrono_literals;
+
+TEST(destination, reads_urls) {
+  const auto d = parse_destination("udp://127.0.0.1:42000+8");
+  EXPECT_EQ(d.how, destination::protocol::udp);
+  EXPECT_EQ(d.host, "127.0.0.1");
+  EXPECT_EQ(d.port, 42000);
+  EXPECT_EQ(d.ports, 8);
+  EXPECT_EQ(d.text(), "udp://127.0.0.1:42000+8");
+  EXPECT_EQ(parse_destination("udp://node:1").ports, 1);
+  EXPECT_EQ(parse_destination("tcp://[::1]:42100").host, "::1");
+  EXPECT_EQ(parse_destination("tcp://[::1]:42100").text(), "tcp://[::1]:42100");
+  for (const char* bad :
+       {"", "127.0.0.1:42000", "http://a:1", "udp://a", "udp://:1", "udp://a:0", "udp://a:65536",
+        "udp://a:65535+2", "udp://a:1+", "udp://a:1+0", "tcp://a:1+8", "udp://a:1x", "udp://"})
+    EXPECT_THROW((void)parse_destination(bad), std::invalid_argument) << bad;
+}
+
+TEST(destination, reads_rates_and_probabilities) {
+  EXPECT_EQ(parse_rate("10000ev/s").how, replay_rate::kind::events);
+  EXPECT_EQ(parse_rate("10000ev/s").value, 10000);
+  EXPECT_EQ(parse_rate("40Gb/s").how, replay_rate::kind::bits);
+  EXPECT_EQ(parse_rate("40Gb/s").value, 40e9);
+  EXPECT_EQ(parse_rate("1.5 Mb/s").value, 1.5e6);
+  EXPECT_EQ(parse_rate("max").how, replay_rate::kind::unlimited);
+  for (const char* bad : {"", "10", "ev/s", "-1ev/s", "0ev/s", "10GB/s", "nan ev/s", "maximum"})
+    EXPECT_THROW((void)parse_rate(bad), std::invalid_argument) << bad;
+  EXPECT_DOUBLE_EQ(parse_probability("1%"), 0.01);
+  EXPECT_DOUBLE_EQ(parse_probability("0.25"), 0.25);
+  for (const char* bad : {"", "101%", "-1", "x", "1 %x"})
+    EXPECT_THROW((void)parse_probability(bad), std::invalid_argument) << bad;
+}
+
+replay_spill spill_of(std::initializer_list<std::chrono::nanoseconds> times) {
+  replay_spill s;
+  s.cycle = 4s;
+  for (const auto t : times) s.events.push_back({{}, 0, 1, t});
+  return s;
+}
+
+TEST(schedule, keeps_the_times_of_the_file) {
+  const auto spill = spill_of({1ms, 1ms + 10us, 3s});
+  schedule s({}, 0ns);
+  for (std::uint64_t loop = 0; loop < 2; ++loop) {
+    const std::uint64_t begin = loop * 4'000'000'000;
+    s.begin_spill();
+    EXPECT_EQ(s.next_event(spill, 0, 1).due, begin + 1'000'000);
+    const auto second = s.next_event(spill, 1, 1);
+    EXPECT_EQ(second.due, begin + 1'010'000);
+    EXPECT_EQ(second.length, 1'000'000U) << "spread over a millisecond at most";
+    EXPECT_EQ(s.next_event(spill, 2, 1).due, begin + 3'000'000'000);
+    EXPECT_EQ(s.end_spill(spill, 0), begin + 4'000'000'000);
+  }
+}
+
+TEST(schedule, makes_rates) {
+  const auto spill = spill_of({0ns, 0ns, 0ns});
+  schedule events({replay_rate::kind::events, 1000}, 5ms);
+  events.begin_spill();
+  EXPECT_EQ(events.next_event(spill, 0, 1).due, 0U);
+  EXPECT_EQ(events.next_event(spill, 1, 1).due, 1'000'000U);
+  EXPECT_EQ(events.next_event(spill, 2, 1).length, 1'000'000U);
+  EXPECT_EQ(events.end_spill(spill, 0), 8'000'000U);
+  events.begin_spill();
+  EXPECT_EQ(events.next_event(spill, 0, 1).due, 8'000'000U);
+
+  schedule bits({replay_rate::kind::bits, 8e9}, 0ms);
+  bits.begin_spill();
+  EXPECT_EQ(bits.next_event(spill, 0, 500).due, 0U);
+  EXPECT_EQ(bits.next_event(spill, 1, 100).due, 500U);
+  EXPECT_EQ(bits.next_event(spill, 2, 100).due, 600U);
+}
+
+TEST(replay_source, reads_spills) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 3, 2);
+  const replay_source source(folder / "a");
+  EXPECT_EQ(source.run(), 9U);
+  EXPECT_EQ(source.events(), 6U);
+  ASSERT_EQ(source.spills().size(), 2U);
+  EXPECT_EQ(source.spills()[1].number, 2U);
+  EXPECT_EQ(source.spills()[1].cycle, small_cycle);
+  EXPECT_EQ(source.spills()[1].events[2].number, 3U);
+  EXPECT_EQ(source.spill_number(source.spills()[1], 0), 2U);
+  EXPECT_EQ(source.spill_number(source.spills()[1], 3), 8U);
+  EXPECT_EQ(source.spill_number(source.spills()[1], 255), 0U) << "9 bits";
+}
+
+TEST(replay_source, refuses_broken_files_with_their_place) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 3, 1);
+  const auto good = contents(folder / "a");
+  const auto refusal = [&](std::string bytes) -> std::string {
+    write_file(folder / "b", std::vector<char>(bytes.begin(), bytes.end()));
+    try {
+      const replay_source source(folder / "b");
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(good), "");
+  EXPECT_NE(refusal(good.substr(0, good.size() - 1)).find("is broken at offset"),
+            std::string::npos);
+  EXPECT_NE(refusal(good.substr(0, good.size() - 48)).find("the end of the last spill is missing"),
+            std::string::npos);
+  auto flipped = good;
+  flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 4);
+  EXPECT_NE(refusal(flipped).find("stream_checksum"), std::string::npos);
+  EXPECT_NE(refusal("").find("is broken at offset 0"), std::string::npos);
+  EXPECT_THROW(replay_source(folder / "none"), std::runtime_error);
+}
+
+TEST(spill_changer, changes_the_spill_and_nothing_else) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 1, 1);
+  const replay_source source(folder / "a");
+  spill_changer changer(source.crates());
+  const auto body = source.spills()[0].events[0].body;
+  const auto changed = changer.change(body, 1, 0x1a5);
+  ASSERT_EQ(changed.size(), body.size());
+  event_view view;
+  ASSERT_FALSE(parse_event(changed, source.crates(), view));
+  std::size_t boards = 0;
+  std::vector<std::byte> back(changed.begin(), changed.end());
+  for (const auto& f : view.fragments)
+    for (std::size_t at = 4; at + l2::board_bytes < f.bytes.size(); at += l2::board_bytes) {
+      const auto w4 = load_big<std::uint16_t>(f.bytes.data() + at + 8);
+      EXPECT_EQ(l2::spill_of(w4), 0x1a5U);
+      EXPECT_EQ(l2::slot_of(w4), 3 + boards % 2);
+      store_big(back.data() + (f.bytes.data() + at + 8 - changed.data()),
+                l2::spill_slot_word(1, l2::slot_of(w4)));
+      ++boards;
+    }
+  EXPECT_EQ(boards, 4U);
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), body.begin()));
+}
+
+TEST(replay_report, makes_a_ledger_that_balances) {
+  replay_report r;
+  r.run = 9;
+  r.events = 10;
+  r.fragments = 180;
+  r.acknowledged = 7;
+  const auto tcp = ledger_of(r, true);
+  EXPECT_EQ(tcp.program, "replay");
+  EXPECT_EQ(tcp.events.forwarded, 7U);
+  EXPECT_EQ(tcp.events.in_flight, 3U);
+  EXPECT_FALSE(tcp.clean);
+  EXPECT_TRUE(tcp.balanced());
+  EXPECT_TRUE(ledger_of(r, false).balanced());
+  EXPECT_EQ(ledger_of(r, false).events.in_flight, 10U);
+}
+
+} // namespace

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replay over loopback into plain sockets; what arrives is compared with docs/formats.md, section
+// 3, datagram by datagram.
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <atomic>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "tests/tools/replay_files.hpp"
+#include "tools/replay/udp_replay.hpp"
+
+namespace {
+
+using namespace l3;
+using datagram = std::vector<std::byte>;
+
+datagram made(std::uint32_t id, std::uint32_t chunk, std::uint32_t discriminator,
+              std::span<const std::byte> payload = {}) {
+  datagram d(12 + payload.size());
+  store_big(d.data(), id);
+  store_big(d.data() + 4, chunk);
+  store_big(d.data() + 8, discriminator);
+  std::copy(payload.begin(), payload.end(), d.begin() + 12);
+  return d;
+}
+
+/// What a small file must become on the line.
+std::vector<datagram> expected(std::uint32_t events, std::uint32_t spills, std::uint32_t loops,
+                               std::size_t chunk_bytes) {
+  std::vector<datagram> line;
+  for (std::uint32_t spill = 1; spill <= spills * loops; ++spill) {
+    for (std::uint32_t n = 1; n <= events; ++n)
+      for (std::uint32_t c = 0; c < 2; ++c) {
+        const auto f = small_fragment(spill, n);
+        const std::uint32_t id = 2 * (n - 1) + c + 1;
+        std::uint32_t chunk = 0;
+        for (std::size_t at = 0; at < f.size(); at += chunk_bytes, ++chunk)
+          line.push_back(
+              made(id, chunk, 0, std::span(f).subspan(at, std::min(chunk_bytes, f.size() - at))));
+        line.push_back(made(id, chunk, spill << 8 | (c == 0 ? 5 : 9)));
+      }
+    for (const std::uint32_t crate : {5U, 9U})
+      line.push_back(made(0, 1, events << 17 | spill << 8 | crate));
+  }
+  return line;
+}
+
+/// Sockets on consecutive ports of the loopback interface, read until `wanted` datagrams came.
+class listener {
+public:
+  explicit listener(std::uint16_t ports) {
+    std::random_device random;
+    while (sockets_.size() < ports) {
+      sockets_.clear();
+      base_ = static_cast<std::uint16_t>(20000 + random() % 30000);
+      for (std::uint16_t p = 0; p < ports; ++p) {
+        file_descriptor s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        socket_address at = resolve({destination::protocol::udp, "127.0.0.1", 1, 1});
+        at.set_port(static_cast<std::uint16_t>(base_ + p));
+        if (::bind(s.get(), at.get(), at.bytes) != 0) break;
+        sockets_.push_back(std::move(s));
+      }
+    }
+  }
+  ~listener() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+
+  [[nodiscard]] destination where() const {
+    return {destination::protocol::udp, "127.0.0.1", base_,
+            static_cast<std::uint16_t>(sockets_.size())};
+  }
+
+  void listen(std::size_t wanted) {
+    received_.resize(sockets_.size());
+    thread_ = std::thread([this, wanted] {
+      std::vector<pollfd> ready;
+      for (const auto& s : sockets_) ready.push_back({s.get(), POLLIN, 0});
+      for (std::size_t n = 0; n < wanted && !stop_;) {
+        ::poll(ready.data(), ready.size(), 20);
+        for (std::size_t p = 0; p < ready.size(); ++p) {
+          datagram d(65536);
+          const auto bytes = ::recv(ready[p].fd, d.data(), d.size(), MSG_DONTWAIT);
+          if (bytes < 0) continue;
+          d.resize(static_cast<std::size_t>(bytes));
+          received_[p].push_back(std::move(d));
+          ++n;
+        }
+      }
+    });
+  }
+  /// What came on each port; waits for all that is wanted.
+  const std::vector<std::vector<datagram>>& received() {
+    thread_.join();
+    return received_;
+  }
+
+private:
+  std::uint16_t base_ = 0;
+  std::vector<file_descriptor> sockets_;
+  std::vector<std::vector<datagram>> received_;
+  std::thread thread_;
+  std::atomic<bool> stop_ = false;
+};
+
+udp_replay_settings settings_for(const destination& to) {
+  udp_replay_settings s;
+  s.to = to;
+  // Slow enough for the default buffers of any socket.
+  s.rate = {replay_rate::kind::events, 2000};
+  s.chunk_bytes = 1400;
+  s.end_delay = std::chrono::milliseconds(1);
+  return s;
+}
+
+TEST(udp_replay, sends_what_the_format_says) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 12, 2);
+  const replay_source source(folder / "a");
+  listener far_end(1);
+  auto settings = settings_for(far_end.where());
+  settings.loops = 2;
+  const auto line = expected(12, 2, 2, 1400);
+  far_end.listen(line.size());
+  const auto report = udp_replay(source, settings).run({});
+
+  EXPECT_TRUE(report.finished);
+  EXPECT_EQ(report.events, 48U);
+  EXPECT_EQ(report.fragments, 96U);
+  EXPECT_EQ(report.trailers, 96U);
+  EXPECT_EQ(report.data_datagrams, 96U * 3);
+  EXPECT_EQ(report.ends_of_spill, 8U);
+  std::uint64_t bytes = 0;
+  for (const auto& d : line) bytes += d.size();
+  EXPECT_EQ(report.bytes, bytes);
+  ASSERT_EQ(report.spills.size(), 4U);
+  EXPECT_EQ(report.spills[3], (spill_account{4, 12, 0, 12}));
+  const auto& received = far_end.received();
+  ASSERT_EQ(received[0].size(), line.size());
+  for (std::size_t i = 0; i < line.size(); ++i) ASSERT_EQ(received[0][i], line[i]) << i;
+}
+
+TEST(udp_replay, advances_the_port_by_one_per_datagram) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 7, 1);
+  const replay_source source(folder / "a");
+  listener far_end(3);
+  const auto line = expected(7, 1, 1, 1400);
+  far_end.listen(line.size());
+  (void)udp_replay(source, settings_for(far_end.where())).run({});
+  const auto& received = far_end.received();
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    ASSERT_GT(received[i % 3].size(), i / 3);
+    ASSERT_EQ(received[i % 3][i / 3], line[i]) << i;
+  }
+}
+
+TEST(udp_replay, keeps_the_spill_structure_of_the_file) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 3, 2);
+  const replay_source source(folder / "a");
+  listener far_end(1);
+  auto settings = settings_for(far_end.where());
+  settings.rate = {};
+  const auto line = expected(3, 2, 1, 1400);
+  far_end.listen(line.size());
+  const auto report = udp_replay(source, settings).run({});
+  EXPECT_GE(report.seconds, 2 * 0.020) << "two cycles";
+  EXPECT_EQ(far_end.received()[0], line);
+}
+
+TEST(udp_replay, tells_long_spills_in_parts) {
+  EXPECT_TRUE(ends_of_spill(0, 1, 2).empty());
+  EXPECT_EQ(ends_of_spill(32767, 1, 2).size(), 1U);
+  const auto parts = ends_of_spill(70000, 0x1ff, 17);
+  ASSERT_EQ(parts.size(), 3U);
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(parts[i].fragment_id, i);
+    EXPECT_EQ(parts[i].chunk, 3U);
+    EXPECT_EQ(parts[i].discriminator & 0x1ffff, 0x1ff11U);
+    EXPECT_NE(parts[i].discriminator >> 17, 0U);
+    sum += parts[i].discriminator >> 17;
+  }
+  EXPECT_EQ(sum, 70000U);
+}
+
+TEST(udp_replay, leaves_out_on_purpose) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 20, 1);
+  const replay_source source(folder / "a");
+  listener far_end(1);
+  auto settings = settings_for(far_end.where());
+  settings.drop = 0.1;
+  udp_replay replay(source, settings);
+  const auto report = replay.run({});
+  EXPECT_GT(report.dropped, 0U);
+  EXPECT_GT(report.events_dropped_from, 0U);
+  EXPECT_LT(report.events_dropped_from, 20U);
+  EXPECT_EQ(report.data_datagrams + report.trailers + report.ends_of_spill + report.dropped,
+            expected(20, 1, 1, 1400).size());
+}
+
+TEST(udp_replay, duplicates_on_purpose) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 4, 1);
+  const replay_source source(folder / "a");
+  listener far_end(1);
+  auto settings = settings_for(far_end.where());
+  settings.duplicate = 0.3;
+  const auto line = expected(4, 1, 1, 1400);
+  udp_replay replay(source, settings);
+  far_end.listen(line.size());
+  const auto report = replay.run({});
+  EXPECT_GT(report.duplicated, 0U);
+  EXPECT_EQ(report.data_datagrams + report.trailers + report.ends_of_spill, line.size());
+}
+
+TEST(udp_replay, ends_when_it_is_told_to) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 10, 1);
+  const replay_source source(folder / "a");
+  listener far_end(1);
+  replay_watch watch;
+  std::uint64_t sent = 0;
+  watch.tell = [&](std::uint64_t n) { sent = n; };
+  watch.stop = [&] { return sent == 4; };
+  const auto report = udp_replay(source, settings_for(far_end.where())).run(watch);
+  EXPECT_TRUE(report.interrupted);
+  EXPECT_FALSE(report.finished);
+  EXPECT_EQ(report.events, 4U);
+  EXPECT_EQ(report.ends_of_spill, 0U);
+}
+
+TEST(udp_replay, says_when_nobody_listens) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 10, 1);
+  const replay_source source(folder / "a");
+  destination closed;
+  {
+    const listener gone(1);
+    closed = gone.where();
+  }
+  try {
+    (void)udp_replay(source, settings_for(closed)).run({});
+    FAIL() << "it did not notice";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("nobody listens on port " + std::to_string(closed.port)),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+} // namespace
