@@ -131,7 +131,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
       account_is_due = false;
     }
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && receiver.goodbyes() > 0 && receiver.open_sessions(now) == 0) break;
+    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(now) == 0) break;
   }
   line.clear();
   const ledger l = account(store, receiver.counters(), true);

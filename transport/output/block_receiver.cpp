@@ -127,7 +127,7 @@ bool block_receiver::take_message(std::uint64_t now) {
   case line_message::block: take_block(from, *header, body, now); break;
   case line_message::heartbeat: from.acknowledge = true; break;
   case line_message::goodbye:
-    if (!std::exchange(from.gone, true)) ++goodbyes_;
+    if (!std::exchange(from.gone, true)) counters_.goodbyes.add();
     break;
   default: counters_.garbage.add();
   }

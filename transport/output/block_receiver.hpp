@@ -39,6 +39,7 @@ struct receive_counters {
   counter strangers;  ///< blocks of a session that has not said hello
   counter garbage;    ///< messages that are none of ours
   counter store_errors;
+  counter goodbyes; ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< blocks that were none
 };
 
@@ -58,9 +59,9 @@ public:
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
-  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()).
+  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()). For the
+  /// thread that calls step().
   [[nodiscard]] std::size_t open_sessions(std::uint64_t now) const;
-  [[nodiscard]] std::uint64_t goodbyes() const { return goodbyes_; }
 
 private:
   struct line;
@@ -92,7 +93,6 @@ private:
   std::map<std::uint64_t, peer> peers_; ///< by session
   std::error_code store_error_;         ///< set: the store could not be written
   std::uint64_t retry_at_ = 0;
-  std::uint64_t goodbyes_ = 0;
   receive_counters counters_;
   std::string last_report_;
 };

@@ -64,7 +64,11 @@ public:
 
   [[nodiscard]] const std::string& endpoint() const { return settings_.bind; }
   [[nodiscard]] const receive_counters& counters() const { return receiver_->counters(); }
-  [[nodiscard]] block_receiver& receiver() { return *receiver_; }
+  /// What only the receiver's own thread may ask, when that has ended.
+  [[nodiscard]] const block_receiver& still_receiver() {
+    thread_ = {};
+    return *receiver_;
+  }
 
 private:
   std::string folder_;
@@ -97,13 +101,16 @@ struct sending_end {
   forwarder line;
   std::jthread thread;
 
-  explicit sending_end(const forward_settings& settings)
-      : line(settings, box,
-             [this](std::string_view text) {
-               const std::lock_guard guard(lock);
-               reports.emplace(text);
-             }),
-        thread([this](const std::stop_token& stop) { line.run(stop, patience); }) {}
+  /// Its first blocks are sealed before it says hello.
+  explicit sending_end(const forward_settings& settings, std::uint32_t events = 0)
+      : line(settings, box, [this](std::string_view text) {
+          const std::lock_guard guard(lock);
+          reports.emplace(text);
+        }) {
+    append(1, events);
+    box.seal();
+    thread = std::jthread([this](const std::stop_token& stop) { line.run(stop, patience); });
+  }
 
   void append(std::uint32_t number) {
     std::mt19937 random(number);
@@ -156,10 +163,9 @@ TEST(line, stores_everything_and_says_goodbye) {
     EXPECT_EQ(near.line.counters().acknowledged.get(), near.box.last_sealed());
     EXPECT_EQ(near.line.counters().resent.get(), 0U);
     EXPECT_EQ(near.box.latency().count(), 500U);
-    EXPECT_EQ(far.receiver().open_sessions(steady_now()), 1U);
   }
-  EXPECT_TRUE(eventually([&] { return far.receiver().goodbyes() == 1; }));
-  EXPECT_EQ(far.receiver().open_sessions(steady_now()), 0U);
+  EXPECT_TRUE(eventually([&] { return far.counters().goodbyes == 1; }));
+  EXPECT_EQ(far.still_receiver().open_sessions(steady_now()), 0U);
   expect_stored(folder.path(), 500);
 }
 
@@ -316,9 +322,7 @@ private:
 
 TEST(forwarder, says_hello_and_keeps_to_the_credit) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h));
-  near.append(1, 400);
-  near.box.seal();
+  sending_end near(line_to(far.endpoint(), 1h), 200);
   ASSERT_GT(near.box.last_sealed(), 6U);
   const auto hello = far.take();
   EXPECT_EQ(hello.header.type, line_message::hello);
@@ -341,9 +345,7 @@ TEST(forwarder, says_hello_and_keeps_to_the_credit) {
 
 TEST(forwarder, starts_behind_what_the_receiver_already_has) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h));
-  near.append(1, 200);
-  near.box.seal();
+  sending_end near(line_to(far.endpoint(), 1h), 200);
   (void)far.take();
   far.answer(line_message::welcome, 2, 1);
   far.expect_block(3);
@@ -354,9 +356,7 @@ TEST(forwarder, starts_behind_what_the_receiver_already_has) {
 
 TEST(forwarder, sends_again_what_is_not_acknowledged) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 50ms));
-  near.append(1, 200);
-  near.box.seal();
+  sending_end near(line_to(far.endpoint(), 50ms), 200);
   (void)far.take();
   far.answer(line_message::welcome, 0, 2);
   far.expect_block(1);
@@ -369,9 +369,7 @@ TEST(forwarder, sends_again_what_is_not_acknowledged) {
 
 TEST(forwarder, says_hello_again_to_a_receiver_that_forgot_it) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h));
-  near.append(1, 200);
-  near.box.seal();
+  sending_end near(line_to(far.endpoint(), 1h), 200);
   (void)far.take();
   far.answer(line_message::welcome, 0, 1);
   far.expect_block(1);
@@ -389,9 +387,7 @@ TEST(forwarder, says_hello_again_to_a_receiver_that_forgot_it) {
 
 TEST(forwarder, is_not_misled_by_nonsense) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h));
-  near.append(1, 200);
-  near.box.seal();
+  sending_end near(line_to(far.endpoint(), 1h), 200);
   (void)far.take();
   far.answer(line_message::welcome, 0, 1);
   far.expect_block(1);
