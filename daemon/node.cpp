@@ -50,8 +50,8 @@ struct node::parts {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
     if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
-    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, builder, [this] { return out.safe_batches(); }, s.run.number);
-    for (const auto& line_of_text : udp ? udp->remarks() : std::vector<std::string>{}) spdlog::warn("{}", line_of_text);
+    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, builder, [this] { return out.safe_batches(); });
+    if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
     state.enter(phase::receiving);
   }
 
@@ -117,8 +117,8 @@ bool node::drain() {
   parts& p = *parts_;
   p.state.enter(phase::draining);
   const auto deadline = std::chrono::steady_clock::now() + p.settings.run.drain_time_limit;
-  p.udp.reset();
-  p.tcp.reset();
+  if (p.udp) p.udp->stop();
+  if (p.tcp) p.tcp->stop_reading();
   p.builder.drain(steady_now());
   p.work.finish(deadline);
   p.forward_thread.request_stop();
@@ -171,9 +171,7 @@ ledger node::account() const {
   a.events.forwarded = p.out.events_stored();
   a.events.in_flight = p.frames.events_under_way() + p.out.events_waiting();
   set_building(a, p.building);
-  if (p.udp) {
-    for (const link_counters& l : p.udp->links()) add_link(a, l);
-  }
+  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
   if (p.tcp) add_link(a, p.tcp->link());
   a.spills = p.spills;
   a.clean = p.state.report().now == phase::stopped && a.events.in_flight == 0;
@@ -191,11 +189,9 @@ metrics_snapshot node::snapshot() const {
   s.state = p.state.report();
   s.account = account();
   s.node = p.settings.run.node;
-  if (p.udp) {
-    std::size_t i = 0;
-    for (const link_counters& l : p.udp->links()) {
-      s.links.push_back({"udp" + std::to_string(i++), l.datagrams, l.bytes, l.kernel_drops});
-    }
+  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) {
+    const link_counters& l = p.udp->link(i);
+    s.links.push_back({"udp" + std::to_string(i), l.datagrams, l.bytes, l.kernel_drops});
   }
   if (p.tcp) s.links.push_back({"tcp", p.tcp->link().datagrams, p.tcp->link().bytes, 0});
   s.fragments_in_flight = p.builder.open_fragments();
@@ -233,7 +229,7 @@ std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute->memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
   all.push_back({"outbox", parts_->out.capacity()});
-  all.push_back({"event building", parts_->builder.memory_bytes()});
+  all.push_back({"parked events", parts_->builder.parking_bytes()});
   return all;
 }
 

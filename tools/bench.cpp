@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench WHAT`: the measurements of docs/performance.md, each beside a limit that is measured in the same run.
+// `koto-l3 bench WHAT`: the measurements of docs/performance.md, each beside a limit that is
+// measured in the same run.
 #include "tools/bench/bench.hpp"
 #include "tools/command.hpp"
 
@@ -11,4 +12,4 @@ void add_bench(CLI::App& program, command_body& run) {
   add_bench_pipeline(*c, run);
 }
 
-}  // namespace l3
+} // namespace l3

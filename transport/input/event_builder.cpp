@@ -248,6 +248,7 @@ void event_builder::count_after_end(spill_table& spill, l2::fragment_place place
 void event_builder::see(fragment_assembly& f) {
   if (f.seen) return;
   f.seen = true;
+  ++open_fragments_;
   counters_.fragments_seen.add();
 }
 

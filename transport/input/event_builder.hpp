@@ -20,6 +20,7 @@
 // chunk only counts: as a duplicate if the event was complete, as late if it was not.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -102,6 +103,10 @@ public:
   void drain(std::uint64_t now);
 
   [[nodiscard]] std::uint32_t open_events() const;
+  /// Fragments seen whose event has not ended yet. Any thread, without the lock.
+  [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
+  /// Of the parking area: the largest memory here.
+  [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
 
 private:
   // Datagrams (event_builder.cpp).
@@ -178,6 +183,7 @@ private:
   std::uint32_t in_batch_ = 0; // open events whose chunks lie in the current batch
   std::uint32_t waiting_ = 0;  // parked events that are complete, but found no frame
   std::uint32_t open_ = 0;
+  std::atomic<std::uint64_t> open_fragments_ = 0;
   std::vector<arrived_fragment> arrived_;    // of the event that is being settled
   std::vector<piece_offset> arrived_pieces_; // of its fragments that are moved as a whole
   event_view stream_event_;

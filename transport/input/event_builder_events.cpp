@@ -57,7 +57,7 @@ void event_builder::admit_waiting() {
 void event_builder::settle(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   const bool all_ended = e.ended == e.fragments.size();
-  if (all_ended && e.verified && e.spill->number) spills_.confirm(*e.spill);
+  if (all_ended && e.verified && e.spill->number) spills_.confirm_by(*e.spill, e.number);
   if (!e.verified || !e.spill->number || !spills_.confirmed(*e.spill))
     return settle_unconfirmed(handle);
 
@@ -165,6 +165,8 @@ void event_builder::release(std::uint32_t handle, bool stored) {
     }
   }
   --open_;
+  open_fragments_ -= static_cast<std::uint64_t>(
+      std::ranges::count_if(e.fragments, &fragment_assembly::seen));
   events_.give_back(handle);
 }
 

@@ -29,6 +29,7 @@ public:
     return slot;
   }
   void give_back(std::uint32_t slot) { free_.push_back(slot); }
+  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
 
   [[nodiscard]] std::byte* fragment(std::uint32_t slot, std::uint32_t crate) {
     return memory_.data() + slot * event_bytes_ + crate * fragment_bytes_;
