@@ -31,6 +31,7 @@ void spill_table::reset(std::optional<std::uint32_t> spill, std::uint64_t now) {
   in_use = true;
   closed = false;
   statement = 0;
+  statements = 0;
   last_activity = now;
   streams = 0;
   highest_ = begun_ = 0;

@@ -34,7 +34,8 @@ public:
   std::optional<std::uint32_t> number;
   bool in_use = false;
   bool closed = false;         ///< what comes next, if it does not say its spill, is of another one
-  std::uint64_t statement = 0; ///< the datagram that first named this spill
+  std::uint64_t statement = 0; ///< the datagram that last named this spill
+  std::uint32_t statements = 0; ///< how many did, one after the other different
   std::uint64_t last_activity = 0;
   std::uint32_t streams = 0; ///< connections that have begun this spill and not ended it
 

@@ -13,6 +13,12 @@ namespace {
 /// apart.
 constexpr std::uint32_t reordered_events = 32;
 
+/// So many different datagrams must agree before a spill that they name is taken for the current
+/// one. A spill that was over comes again when a sender begins anew; a few late datagrams of it
+/// must not look like that.
+constexpr std::uint32_t statements_of_newer = 2;
+constexpr std::uint32_t statements_of_older = 64;
+
 constexpr std::uint32_t word_bits = 64;
 
 bool is_open(const spill_table& t, std::uint32_t event_number) {
@@ -39,21 +45,38 @@ spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
     return current_.get();
   }
   if (previous_->in_use && previous_->number == spill) return previous_.get();
-  if (next_->in_use && next_->number == spill) {
+  if (next_->in_use &&
+      (!next_->number || next_->number == spill)) { // or begun by chunks that name none
     spill_table& t = *next_;
-    if (t.statement != statement) confirm(t);
+    t.number = spill;
     t.last_activity = now;
+    state(t, statement);
     return &t;
-  }
-  if (next_->in_use && !next_->number) { // begun by chunks that did not say their spill
-    next_->number = spill;
-    next_->statement = statement;
-    return next_.get();
   }
   const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
   if (older && !current_->closed) return nullptr;
-  begin_next(spill, statement, now);
+  begin_next(spill, now);
+  state(*next_, statement);
   return next_.get();
+}
+
+/// A datagram has named the next spill.
+void spill_tracker::state(spill_table& next, std::uint64_t statement) {
+  if (next.statement == statement) return;
+  next.statement = statement;
+  ++next.statements;
+  if (next.statements >= (is_older(*next.number) ? statements_of_older : statements_of_newer))
+    confirm(next);
+}
+
+bool spill_tracker::is_older(std::uint32_t spill) const {
+  return newest_ && spill_distance(*newest_, spill) <= 0;
+}
+
+void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
+  if (&table != next_.get()) return;
+  if (is_older(*table.number) && was_finished({*table.number, event_number})) return;
+  confirm(table);
 }
 
 spill_table& spill_tracker::unstated(std::uint32_t event_number, std::uint64_t now) {
@@ -66,7 +89,7 @@ spill_table& spill_tracker::unstated(std::uint32_t event_number, std::uint64_t n
     current_->last_activity = now;
     return *current_;
   }
-  if (!next_->in_use) begin_next(std::nullopt, 0, now);
+  if (!next_->in_use) begin_next(std::nullopt, now);
   return *next_;
 }
 
@@ -79,7 +102,7 @@ spill_table* spill_tracker::recorded(std::uint32_t spill, std::uint64_t now) {
   }
   const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
   if (older && !current_->closed) return nullptr;
-  if (!next_->in_use || next_->number != spill) begin_next(spill, 0, now);
+  if (!next_->in_use || next_->number != spill) begin_next(spill, now);
   confirm(*next_);
   return current_.get();
 }
@@ -92,8 +115,7 @@ spill_table* spill_tracker::find(std::uint32_t spill) {
 }
 
 void spill_tracker::confirm(spill_table& table) {
-  if (&table != next_.get()) return;
-  assert(next_->number);
+  assert(&table == next_.get() && next_->number);
   forget_bitmaps(*next_->number);
   current_->closed = true;
   if (previous_->in_use) retire_(*previous_);
@@ -104,11 +126,9 @@ void spill_tracker::confirm(spill_table& table) {
   ++begun_;
 }
 
-void spill_tracker::begin_next(std::optional<std::uint32_t> spill, std::uint64_t statement,
-                               std::uint64_t now) {
+void spill_tracker::begin_next(std::optional<std::uint32_t> spill, std::uint64_t now) {
   abandon_next();
   next_->reset(spill, now);
-  next_->statement = statement;
 }
 
 void spill_tracker::abandon_next() {

@@ -50,8 +50,8 @@ public:
   /// One of the three spills; nullptr: it is none of them.
   [[nodiscard]] spill_table* find(std::uint32_t spill);
 
-  /// Makes the next spill current; no change if `table` is not the next one.
-  void confirm(spill_table& table);
+  /// An event of the spill has arrived whole: if it is the next spill, that makes it current.
+  void confirm_by(spill_table& table, std::uint32_t event_number);
   [[nodiscard]] bool confirmed(const spill_table& table) const { return &table != next_.get(); }
 
   /// Closes the current spill when it has been silent for long enough.
@@ -67,7 +67,11 @@ public:
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
 
 private:
-  void begin_next(std::optional<std::uint32_t> spill, std::uint64_t statement, std::uint64_t now);
+  void begin_next(std::optional<std::uint32_t> spill, std::uint64_t now);
+  void state(spill_table& next, std::uint64_t statement);
+  void confirm(spill_table& next);
+  /// No newer than a spill that was already taken.
+  [[nodiscard]] bool is_older(std::uint32_t spill) const;
   void abandon_next();
   /// Spill numbers that come around again after 512 spills: nothing of them is finished any more.
   void forget_bitmaps(std::uint32_t upto);

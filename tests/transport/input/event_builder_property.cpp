@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random faults at a random stream: whatever is lost, repeated, reordered, late or damaged, both
+// conservation sums hold, no event comes out twice, and without damage every event that comes out
+// has the bytes that were sent.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <random>
+
+#include "tests/transport/input/rig.hpp"
+
+namespace l3::test {
+namespace {
+
+struct scenario {
+  rig_options options;
+  std::uint32_t seed = 0;
+  std::uint32_t first_spill = 0;
+  std::uint32_t spills = 1;
+  std::uint32_t events = 1; // in a spill
+  unsigned lost = 0;        // per cent of the datagrams, as the following
+  unsigned repeated = 0;
+  unsigned late = 0; // arrive much later, up to a spill
+  unsigned damaged = 0;
+  unsigned window = 1; // datagrams change places within it
+  unsigned pauses = 0;
+  unsigned busy = 0;  // no frame is free for a while
+  bool apart = false; // spills follow each other as those of the accelerator do
+};
+
+scenario any_scenario() {
+  using rc::gen::inRange;
+  scenario s;
+  s.options.chunk_bytes = *rc::gen::element(540U, 1400U, 2072U, 4152U, 8000U);
+  s.options.batch_events = *inRange(1U, 6U);
+  s.options.batches = *inRange<std::size_t>(1, 4);
+  s.options.parked = *inRange(0U, 6U);
+  s.options.max_events = 64;
+  s.options.strip = *inRange(1U, 20U);
+  s.options.incomplete = *rc::gen::element(incomplete_events::drop, incomplete_events::forward);
+  s.seed = *rc::gen::arbitrary<std::uint32_t>();
+  s.first_spill = *rc::gen::element(0U, 7U, 510U, 511U);
+  s.spills = *inRange(1U, 4U);
+  s.events = *inRange(1U, 30U);
+  s.lost = *rc::gen::element(0U, 0U, 1U, 10U);
+  s.repeated = *rc::gen::element(0U, 1U, 20U);
+  s.late = *rc::gen::element(0U, 0U, 2U);
+  s.damaged = *rc::gen::element(0U, 0U, 3U);
+  s.window = *rc::gen::element(1U, 3U, 30U, 200U);
+  s.pauses = *rc::gen::element(0U, 2U, 20U);
+  s.busy = *rc::gen::element(0U, 0U, 10U);
+  return s;
+}
+
+class storm {
+public:
+  explicit storm(const scenario& s)
+      : scenario_(s), random_(s.seed), r_(s.options),
+        second_(s.options.strip, s.options.chunk_bytes) {}
+
+  rig& run() {
+    for (std::uint32_t s = 0; s < scenario_.spills; ++s) {
+      send_spill((scenario_.first_spill + s) % 512);
+      r_.pass(std::chrono::milliseconds(scenario_.apart || chance(50) ? 2500 : 3));
+    }
+    send_all(late_);
+    r_.pool.stop(false);
+    r_.drain();
+    return r_;
+  }
+
+private:
+  bool chance(unsigned per_cent) { return random_() % 100 < per_cent; }
+
+  void send_spill(std::uint32_t spill) {
+    std::vector<wire_datagram> all;
+    for (std::uint32_t n = 1; n <= scenario_.events; ++n) {
+      for (const auto& d : r_.event({spill, n})) add(all, d);
+    }
+    for (const auto& d : r_.ends_of_spill(spill, scenario_.events)) add(all, d);
+    for (std::size_t at = 0; at < all.size(); at += scenario_.window) {
+      const auto end = std::min(at + scenario_.window, all.size());
+      std::shuffle(all.begin() + static_cast<std::ptrdiff_t>(at),
+                   all.begin() + static_cast<std::ptrdiff_t>(end), random_);
+    }
+    send_all(all);
+  }
+
+  void add(std::vector<wire_datagram>& to, const wire_datagram& d) {
+    if (chance(scenario_.lost)) return;
+    auto sent = d;
+    if (chance(scenario_.damaged)) damage(sent);
+    if (chance(scenario_.late)) return late_.push_back(sent);
+    to.push_back(sent);
+    if (chance(scenario_.repeated)) to.push_back(sent);
+  }
+
+  void damage(wire_datagram& d) {
+    const std::uint32_t flip = 1U << random_() % 32;
+    switch (random_() % 5) {
+    case 0: d.fragment_id ^= flip; break;
+    case 1: d.chunk ^= flip; break;
+    case 2: d.discriminator ^= flip; break;
+    case 3: d.payload.resize(random_() % (scenario_.options.chunk_bytes + 1)); break;
+    default:
+      if (!d.payload.empty()) d.payload[random_() % d.payload.size()] ^= std::byte{0x10};
+    }
+  }
+
+  void send_all(const std::vector<wire_datagram>& all) {
+    for (std::size_t at = 0; at < all.size();) {
+      const std::size_t n = std::min<std::size_t>(1 + random_() % 40, all.size() - at);
+      const std::vector<wire_datagram> some(all.begin() + static_cast<std::ptrdiff_t>(at),
+                                            all.begin() + static_cast<std::ptrdiff_t>(at + n));
+      r_.send(some, chance(30) ? second_ : r_.strip);
+      at += n;
+      if (chance(scenario_.busy)) r_.pool.stop(chance(50));
+      if (chance(scenario_.pauses)) r_.pass(std::chrono::milliseconds(random_() % 8));
+    }
+  }
+
+  scenario scenario_;
+  std::mt19937 random_;
+  rig r_;
+  landing_strip second_;
+  std::vector<wire_datagram> late_;
+};
+
+void expect_conserved(const rig& r) {
+  RC_ASSERT(r.counters.fragments_seen.get() ==
+            r.counters.fragments_admitted + r.counters.fragments_incomplete +
+                r.counters.fragments_malformed.sum() + r.counters.fragments_late +
+                r.counters.fragments_duplicate);
+  RC_ASSERT(r.counters.events_admitted.get() ==
+            r.pool.received.size() + r.outcomes.events_shed.sum());
+  RC_ASSERT(r.pool.twice == 0U);
+  RC_ASSERT(r.builder.open_events() == 0U);
+}
+
+RC_GTEST_PROP(storms, lose_nothing_uncounted, ()) {
+  storm s(any_scenario());
+  expect_conserved(s.run());
+}
+
+RC_GTEST_PROP(storms, without_damage_events_come_out_as_sent, ()) {
+  auto what = any_scenario();
+  what.damaged = 0;
+  // A lost chunk that does not name its spill can be told from the same chunk of the next spill by
+  // time alone.
+  what.apart = true;
+  storm s(what);
+  const rig& r = s.run();
+  expect_conserved(r);
+  for (const auto& [key, event] : r.pool.received) {
+    for (const auto& [place, f] : event.fragments) {
+      const bool as_sent = f.content == make_fragment(key, place, r.options.crates.crates[place]);
+      RC_ASSERT(as_sent);
+    }
+  }
+}
+
+RC_GTEST_PROP(storms, of_order_alone_lose_no_event, ()) {
+  auto what = any_scenario();
+  what.damaged = what.lost = what.late = what.busy = 0;
+  what.window = std::min(what.window, 30U);
+  what.options.batches = 24; // a strip may see as many batches of one event come and go
+  what.options.parked = 40;
+  storm s(what);
+  const rig& r = s.run();
+  expect_conserved(r);
+  RC_ASSERT(r.pool.received.size() == std::size_t{what.spills} * what.events);
+}
+
+} // namespace
+} // namespace l3::test
