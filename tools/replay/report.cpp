@@ -54,6 +54,8 @@ std::string to_table(const replay_report& r) {
       line(out, "  dropped on purpose   %12" PRIu64 "  from %" PRIu64 " events", r.dropped,
            r.events_dropped_from);
     if (r.duplicated != 0) line(out, "  sent twice on purpose %11" PRIu64, r.duplicated);
+    if (r.refused_ends != 0)
+      line(out, "  the receiver left before it took %" PRIu64 " ends of spill", r.refused_ends);
     if (r.refused != 0) line(out, "  nobody listened for  %12" PRIu64 "  datagrams", r.refused);
   } else {
     line(out, "  events acknowledged  %12" PRIu64, r.acknowledged);
@@ -82,7 +84,8 @@ std::string to_json(const replay_report& r) {
         {"end_of_spill", r.ends_of_spill},
         {"dropped", r.dropped},
         {"duplicated", r.duplicated},
-        {"refused", r.refused}}},
+        {"refused", r.refused},
+        {"refused_ends", r.refused_ends}}},
       {"events_dropped_from", r.events_dropped_from},
       {"acknowledged", r.acknowledged},
       {"resent", r.resent},

@@ -30,7 +30,9 @@ struct replay_report {
   std::uint64_t dropped = 0;    ///< datagrams left out on purpose
   std::uint64_t duplicated = 0; ///< sent twice on purpose
   std::uint64_t events_dropped_from = 0;
-  std::uint64_t refused = 0; ///< datagrams to ports where nobody listened
+  std::uint64_t refused = 0; ///< datagrams to ports where nobody listened …
+  std::uint64_t refused_ends =
+      0; ///< … among the ends of the last spill: some receivers leave at the first
 
   // TCP.
   std::uint64_t acknowledged = 0; ///< events

@@ -24,7 +24,8 @@ replay_report udp_replay::run(const replay_watch& watch) {
     }
   burst_.take_errors();
   report_.interrupted = !whole;
-  report_.refused = burst_.refused();
+  report_.refused = whole ? refused_before_end_ : burst_.refused();
+  report_.refused_ends = burst_.refused() - report_.refused;
   if (report_.refused != 0)
     report_.trouble = "nobody listened on port " + std::to_string(burst_.refused_port());
   report_.finished = whole && report_.refused == 0;
@@ -154,6 +155,8 @@ std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32
 }
 
 void udp_replay::send_ends_of_spill(std::uint32_t number) {
+  burst_.take_errors();
+  refused_before_end_ = burst_.refused();
   for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
     const auto crate = source_.crates().crates[c].number;
     for (const auto& header : ends_of_spill(sent_by_crate_[c], number, crate)) {

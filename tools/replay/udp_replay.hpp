@@ -61,6 +61,7 @@ private:
   replay_report report_;
   std::vector<std::uint32_t> sent_by_crate_; // events of this spill, by place in the readout
   bool dropped_from_event_ = false;
+  std::uint64_t refused_before_end_ = 0; // of the spill sent last
 };
 
 } // namespace l3
