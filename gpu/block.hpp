@@ -11,6 +11,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 #include "transport/format/function.hpp"
@@ -44,6 +45,13 @@ L3_FN void for_each(const B& b, std::uint32_t n, std::uint32_t m, F&& f) {
   } else {
     for_each(b, n * m, [&](std::uint32_t k) { f(k / m, k % m); });
   }
+}
+
+/// A hint that the next block will probably read these n bytes; they need not exist. One CPU core
+/// has nothing else to do while it waits for memory; a device has other blocks, and ignores it.
+template <block B>
+L3_FN void prefetch(const B& b, const std::byte* p, std::uint32_t n) {
+  if constexpr (requires { b.prefetch(p, n); }) b.prefetch(p, n);
 }
 
 } // namespace l3

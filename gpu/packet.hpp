@@ -106,6 +106,7 @@ public:
                    for_each(b, n / 2, [&](std::uint32_t i) {
                      to[i] = load_big<std::uint16_t>(words + std::size_t{2} * i);
                    });
+                   prefetch(b, p + n, n); // packets mostly lie one after the other
                  });
     if (board.kind == board_kind::sampling_125_mhz) return;
     b.sync();

@@ -27,7 +27,7 @@ struct pack_boards {
     staged_packet packet;
     alignas(64) std::uint64_t low[koto::octets][packet_lanes];
     alignas(64) std::uint64_t high[koto::octets][packet_lanes];
-    alignas(64) std::uint64_t bits[packet_lanes];
+    alignas(64) std::uint32_t bits[packet_lanes];
     alignas(64) std::uint16_t minimum[packet_lanes]; // with a sample's tag
     std::uint32_t at[packet_lanes];                  // of the lane's record in image
     alignas(64) std::byte image[max_data_bytes];
@@ -53,7 +53,7 @@ struct pack_boards {
     write_heads(b, s, form);
     b.sync();
     for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
-      const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
+      const std::uint32_t bits = s.bits[lane];
       koto::store_octet(s.image + s.at[lane] + koto::record_head_bytes + k * bits,
                         {s.low[k][lane], s.high[k][lane]}, bits);
     });
@@ -86,13 +86,15 @@ private:
     for_each(b, koto::octets, packet_lanes, [&](std::uint32_t k, std::uint32_t lane) {
       const std::uint16_t* const column = words + k * 8 * packet_lanes + lane;
       const std::uint16_t minimum = s.minimum[lane];
-      const auto bits = static_cast<std::uint32_t>(s.bits[lane]);
-      const auto difference = [&](std::uint32_t row) -> std::uint64_t {
+      const std::uint32_t bits = s.bits[lane];
+      const auto difference = [&](std::uint32_t row) -> std::uint32_t {
         return static_cast<std::uint16_t>(column[row * packet_lanes] - minimum);
       };
+      const auto pair = [&](std::uint32_t row) -> std::uint64_t {
+        return difference(row) | (difference(row + 1) << bits);
+      };
       const auto quad = [&](std::uint32_t row) {
-        return difference(row) | (difference(row + 1) << bits) |
-               (difference(row + 2) << (2 * bits)) | (difference(row + 3) << (3 * bits));
+        return pair(row) | (pair(row + 2) << (2 * bits));
       };
       const koto::octet o = koto::merge_quads(quad(0), quad(4), bits);
       s.low[k][lane] = o.low;
@@ -104,8 +106,7 @@ private:
   template <block B>
   L3_FN static void write_heads(const B& b, shared& s, std::uint32_t form) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
-      koto::store_head(s.image + s.at[lane], static_cast<std::uint32_t>(s.bits[lane]),
-                       s.minimum[lane] & l2::payload_mask);
+      koto::store_head(s.image + s.at[lane], s.bits[lane], s.minimum[lane] & l2::payload_mask);
     });
     std::uint32_t at = 0;
     if ((form & board_header_stored) != 0) {

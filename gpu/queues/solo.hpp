@@ -9,6 +9,7 @@
 // ordinary function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gpu/block.hpp"
@@ -33,6 +34,11 @@ public:
     for (std::uint32_t i = 0; i < n; ++i) {
       for (std::uint32_t j = 0; j < m; ++j) f(i, j);
     }
+  }
+
+  void prefetch(const std::byte* p, std::uint32_t n) const {
+    constexpr std::uint32_t cache_line = 64;
+    for (std::uint32_t i = 0; i < n; i += cache_line) __builtin_prefetch(p + i);
   }
 
 private:
