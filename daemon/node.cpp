@@ -2,6 +2,7 @@
 #include "daemon/node.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -89,6 +90,7 @@ struct node::parts {
   const std::uint64_t started_at = steady_now();
   const double started = seconds_since_epoch();
   daemon_state state;
+  std::atomic<bool> given_up = false;  // what the outbox still holds was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
 
@@ -125,6 +127,7 @@ bool node::drain() {
   p.out.wake();
   p.forward_thread.join();
   p.outcomes.events_shed.add(shed::drain, p.out.events_waiting());
+  p.given_up = true;
   look_around();
   p.state.enter(phase::stopped);
   return p.outcomes.events_shed[shed::drain] == 0;
@@ -169,7 +172,7 @@ ledger node::account() const {
   // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
-  a.events.in_flight = p.frames.events_under_way() + p.out.events_waiting();
+  a.events.in_flight = p.frames.events_under_way() + (p.given_up ? 0 : p.out.events_waiting());
   set_building(a, p.building);
   for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
   if (p.tcp) add_link(a, p.tcp->link());

@@ -91,7 +91,7 @@ void print_table(const std::vector<column>& columns) {
   row("every event verified, bit for bit", columns, "%s",
       [](result r) { return r.verified ? "yes" : "NO"; });
   constexpr double megabyte = 1e6;
-  row("events/s, sent to stored", columns, "%.0f",
+  row("events/s", columns, "%.0f",
       [](result r) { return static_cast<double>(r.daemon.events.forwarded) / r.seconds; });
   row("input MB/s", columns, "%.0f",
       [](result r) { return static_cast<double>(r.daemon.bytes.in) / r.seconds / megabyte; });

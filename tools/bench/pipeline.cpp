@@ -123,7 +123,7 @@ private:
     const auto r = rehearsed(way_in::udp, rate, "unlimited");
     char what[64];
     std::snprintf(what, sizeof what, "UDP sent at %.2f GB/s", gigabytes);
-    const double reached = static_cast<double>(r.replay.bytes.out) / r.send_seconds;
+    const double reached = static_cast<double>(r.replay.bytes.out) / r.seconds;
     add({what, reached, 0, summary(r)});
   }
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,9 +19,12 @@ namespace l3 {
 
 class child_process {
 public:
-  /// Starts `arguments[0]` with the rest as its arguments; stdout and stderr go to `output`, or stay ours if it is empty.
-  /// Throws std::system_error if it cannot be started.
-  explicit child_process(std::vector<std::string> arguments, const std::filesystem::path& output = {});
+  enum class errors : std::uint8_t { to_output, to_ours };
+
+  /// Starts `arguments[0]` with the rest as its arguments; stdout goes to the end of the file `output`, and so does
+  /// stderr unless it is to stay ours. Without a file both stay ours. Throws std::system_error if it cannot be started.
+  explicit child_process(std::vector<std::string> arguments, const std::filesystem::path& output = {},
+                         errors where = errors::to_output);
   /// Kills it if it still runs.
   ~child_process();
   child_process(child_process&& other) noexcept;

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -61,6 +62,12 @@ std::optional<json::value> status_of(std::uint16_t port) {
   return error ? std::nullopt : std::optional(std::move(v));
 }
 
+std::string text_of(const std::filesystem::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
 /// A line of /proc/PID/status, in bytes.
 std::uint64_t memory_of(pid_t pid, const std::string& what) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
@@ -76,10 +83,8 @@ public:
       : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
 
   rehearsal_result run() {
-    const auto begun = std::chrono::steady_clock::now();
     replay();
     wait_until_stored();
-    result_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
     end(daemon_, "the daemon");
     end(receiver_, "the receiver");
@@ -130,33 +135,43 @@ private:
             : "tcp://127.0.0.1:" + std::to_string(at_.tcp),
         "--loop", std::to_string(plan_.loops), "--ledger", (plan_.folder / "replay-ledger.json").string()};
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
-    const auto begun = std::chrono::steady_clock::now();
+    arguments.emplace_back("--json");
+    const auto report = plan_.folder / "replay.json";
     // On a terminal the replay client shows its progress itself.
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
-    child_process client(arguments, show ? std::filesystem::path{} : log("replay"));
+    child_process client(arguments, report, show ? child_process::errors::to_ours : child_process::errors::to_output);
     const auto code = client.wait(plan_.time_limit);
-    result_.send_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-    if (!code) problem("the replay client did not end in time");
-    if (code && *code != 0) problem("the replay client ended with " + std::to_string(*code));
+    if (!code) return problem("the replay client did not end in time");
+    if (*code != 0) problem("the replay client ended with " + std::to_string(*code) + "; see " + report.string());
+    json::error_code error;
+    const json::value said = json::parse(text_of(report), error);
+    if (error) return problem("the replay client did not report; see " + report.string());
+    result_.seconds = said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
 
-  /// Until the daemon has nothing under way: what was sent is in the store, or counted.
+  /// Until the daemon has nothing under way: what was sent is in the store, or counted. Its figures are a fold that is made twice a
+  /// second, so two that were made after the replay must agree.
   void wait_until_stored() {
     std::int64_t last_seen = -1;
+    double last_fold = -1;
+    int folds = 0;
     const bool quiet = eventually(plan_.time_limit, [&] {
       if (!daemon_.running()) return true;
       const auto status = status_of(at_.monitor);
       if (!status) return false;
       const auto number = [&](const char* pointer) { return status->at_pointer(pointer).to_number<std::int64_t>(); };
-      const std::int64_t seen = number("/fragments/seen");
-      const bool unchanged = seen == last_seen;
-      last_seen = seen;
-      result_.backend = status->at_pointer("/backend").as_string();
+      const double fold = status->at_pointer("/uptime").to_number<double>();
+      if (fold == last_fold) return false;
+      last_fold = fold;
+      const bool unchanged = number("/fragments/seen") == last_seen;
+      last_seen = number("/fragments/seen");
+      result_.backend = status->at_pointer("/device").as_string();
       const auto packed = number("/bytes/packed");
       if (packed > 0) result_.ratio = static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
       result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
       result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
-      return unchanged && number("/events/in_flight") == 0 && number("/fragments/in_flight") == 0;
+      constexpr int stale = 1;  // the first may have been made before the end of the replay
+      return ++folds > stale && unchanged && number("/events/in_flight") == 0 && number("/fragments/in_flight") == 0;
     });
     if (!quiet) problem("events were still under way at the end");
   }

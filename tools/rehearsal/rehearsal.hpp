@@ -33,8 +33,7 @@ struct rehearsal_result {
   ledger replay;
   ledger daemon;
   ledger receiver;
-  double seconds = 0;         ///< from the start of the replay until every event was stored
-  double send_seconds = 0;    ///< of the replay alone
+  double seconds = 0;         ///< of sending; over TCP until every event was acknowledged, and so stored
   double ratio = 0;           ///< of the fragments' bytes to the packed events'
   double latency_median = 0;  ///< s, from an event's last fragment to its acknowledged block
   double latency_p99 = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -139,6 +140,8 @@ private:
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
   asio::io_context context_{1};
+  // It runs until the destructor stops it, also when nothing is left to read.
+  asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   tcp::acceptor acceptor_;
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
