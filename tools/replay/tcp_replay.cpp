@@ -116,6 +116,7 @@ void tcp_replay::note_sent(const step& s) {
   case record_type::begin_of_spill:
     report_.spills.push_back({source_.spill_number(spill, s.loop), 0, 0, spill.events.size()});
     spill_begun_ = pace_.elapsed();
+    earlier_seconds_ = report_.sending_seconds;
     break;
   case record_type::event: {
     event_view view;
@@ -124,8 +125,8 @@ void tcp_replay::note_sent(const step& s) {
     ++report_.events;
     ++report_.spills.back().admitted;
     if (!schedule_.unlimited()) pace_.note(next_slot_.due);
-    if (s.event + 1 == spill.events.size())
-      report_.sending_seconds += static_cast<double>(pace_.elapsed() - spill_begun_) / second;
+    report_.sending_seconds =
+        earlier_seconds_ + static_cast<double>(pace_.elapsed() - spill_begun_) / second;
     break;
   }
   default: break;

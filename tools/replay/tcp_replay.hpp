@@ -86,6 +86,7 @@ private:
   std::vector<std::byte> small_body_; // of a record that is no event
   std::uint64_t last_progress_ = 0;
   std::uint64_t spill_begun_ = 0;
+  double earlier_seconds_ = 0; // of sending, in the spills before
   replay_report report_;
 };
 
