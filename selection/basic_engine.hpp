@@ -5,7 +5,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,12 +56,12 @@ class basic_engine final : public engine {
 public:
   /// Calls make_queue() for each frame. `parts` is whatever the queues need to outlive them.
   template <class MakeQueue>
-  basic_engine(std::string name, const engine_limits& limits, MakeQueue&& make_queue,
+  basic_engine(std::string_view name, const engine_limits& limits, MakeQueue&& make_queue,
                std::shared_ptr<void> parts = nullptr)
       : parts_(std::move(parts)),
         output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
                                                : largest_output(limits.batch)) {
-    name_ = std::move(name);
+    name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
       owned_.push_back(std::make_unique<own_frame>(limits.batch, output_bytes_, make_queue()));
       owned_.back()->index = i;
