@@ -19,6 +19,10 @@ public:
     }
   }
 
+  void add_as_safe_as_the_last(std::uint64_t sequence) {
+    (waiting_.empty() ? safe_ : waiting_.back().sequence) = sequence;
+  }
+
   /// All batches up to this one are safe. Returns the last sequence number that is.
   std::uint64_t safe_up_to(std::uint64_t batch_serial) {
     while (!waiting_.empty() && waiting_.front().batch_serial <= batch_serial) {

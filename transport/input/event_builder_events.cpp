@@ -165,8 +165,8 @@ void event_builder::release(std::uint32_t handle, bool stored) {
     }
   }
   --open_;
-  open_fragments_ -= static_cast<std::uint64_t>(
-      std::ranges::count_if(e.fragments, &fragment_assembly::seen));
+  open_fragments_ -=
+      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen));
   events_.give_back(handle);
 }
 

@@ -57,7 +57,7 @@ void tcp_connection::start(std::function<void()> ended) {
   // Who does not introduce himself is not kept.
   auto limit = std::make_shared<asio::steady_timer>(socket_.get_executor(), hello_time_limit);
   limit->async_wait([weak = weak_from_this(), limit](const error_code&) {
-    if (const auto connection = weak.lock(); connection && !connection->greeted_)
+    if (const auto connection = weak.lock(); connection && connection->hello_ == 0)
       connection->close();
   });
 }
@@ -96,9 +96,9 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   if (const auto reason = check_header(header))
     co_return stream_error{*reason, "a record header is damaged"};
   const bool is_hello = header.type == record_type::hello;
-  if (is_hello == greeted_)
+  if (is_hello != (hello_ == 0))
     co_return stream_error{refused::stream_content, "a stream begins with one hello"};
-  if (header.sequence <= sequence_)
+  if (header.sequence <= sequence_ || header.sequence == hello_)
     co_return stream_error{refused::stream_sequence, "sequence numbers must rise"};
 
   if (header.type == record_type::event) {
@@ -113,9 +113,10 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     if (!wrong) wrong = is_hello ? take_hello(body) : take_other(header, body);
   }
   if (!wrong) {
-    // The hello of a new connection has a new number, the records sent again have their old ones.
-    if (!is_hello) sequence_ = header.sequence;
-    greeted_ = true;
+    (is_hello ? hello_ : sequence_) = header.sequence;
+    // The hello has a new number, the records sent again have their old ones: it is not
+    // acknowledged before they are.
+    if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     link_.datagrams.add();
   }
   co_return wrong;

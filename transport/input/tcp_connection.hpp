@@ -70,7 +70,7 @@ private:
   std::unique_ptr<stream_landing> landing_; // once the hello is good
   acknowledgements waiting_;
   std::uint64_t sequence_ = 0; // of the last record read, the hello aside
-  bool greeted_ = false;       // the hello was read
+  std::uint64_t hello_ = 0;    // of the hello; 0: it was not read yet
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;

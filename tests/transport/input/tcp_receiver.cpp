@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Record streams over loopback: acknowledged when safe, resumed after a break, refused with a
+// reason, and no peer, however it behaves, holds up the others.
+#include "transport/input/tcp_receiver.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "tests/transport/input/records.hpp"
+#include "tests/transport/input/rig.hpp"
+#include "transport/file/record_parser.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A plain blocking client.
+class client {
+public:
+  explicit client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(port);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    timeval limit{20, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  }
+  ~client() { hang_up(); }
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  void send(std::span<const std::byte> b) {
+    while (!b.empty()) {
+      const auto n = ::send(socket_, b.data(), b.size(), MSG_NOSIGNAL);
+      if (n <= 0) return; // the daemon closed: the answer says why
+      b = b.subspan(static_cast<std::size_t>(n));
+    }
+  }
+  void hello(const readout& crates) {
+    send(record(record_type::hello, 0, ++sequence, hello_bytes(1, crates)));
+  }
+  void event(event_key key, const readout& crates) {
+    send(record(record_type::event, key.spill, ++sequence, event_record_body(key, crates)));
+  }
+
+  /// The next record; nothing at the end of the stream.
+  std::optional<std::pair<record_header, bytes>> receive() {
+    record_header h;
+    if (!read(reinterpret_cast<std::byte*>(&h), sizeof h)) return std::nullopt;
+    EXPECT_EQ(check_header(h), std::nullopt);
+    bytes body(h.body_bytes);
+    if (!read(body.data(), body.size())) return std::nullopt;
+    EXPECT_EQ(check_body(h, body), std::nullopt);
+    return std::pair{h, body};
+  }
+  /// Reads until this sequence number is acknowledged; the last number if the stream ends before.
+  std::uint64_t wait_acknowledged(std::uint64_t wanted) {
+    while (acknowledged < wanted) {
+      const auto r = receive();
+      if (!r || r->first.type != record_type::acknowledgement) break;
+      const auto next = load<acknowledgement_body>(r->second.data()).sequence;
+      EXPECT_GT(next, acknowledged) << "acknowledgements rise";
+      acknowledged = next;
+    }
+    return acknowledged;
+  }
+  /// The refusal's text; empty if the stream ends without.
+  std::string refusal() {
+    while (const auto r = receive()) {
+      if (r->first.type != record_type::refusal) continue;
+      EXPECT_FALSE(receive()) << "the connection is closed after it";
+      return {reinterpret_cast<const char*>(r->second.data()), r->second.size()};
+    }
+    return {};
+  }
+  void half_close() { ::shutdown(socket_, SHUT_WR); }
+  void hang_up() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+  /// As a killed process whose data was not read.
+  void reset() {
+    const linger now{1, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    hang_up();
+  }
+
+  std::uint64_t sequence = 0;
+  std::uint64_t acknowledged = 0;
+
+private:
+  bool read(std::byte* to, std::size_t n) {
+    for (std::size_t got = 0; got < n;) {
+      const auto more = ::recv(socket_, to + got, n - got, 0);
+      if (more <= 0) return false;
+      got += static_cast<std::size_t>(more);
+    }
+    return true;
+  }
+  int socket_;
+};
+
+tcp_settings loopback() {
+  tcp_settings s;
+  s.port = 0;
+  s.max_connections = 4;
+  return s;
+}
+
+rig_options small() {
+  rig_options o;
+  o.max_events = 2000;
+  return o;
+}
+
+class tcp : public testing::Test {
+protected:
+  tcp() : r(small()), crates(r.options.crates) {
+    receiver.emplace(loopback(), r.builder, [this] { return safe.load(); });
+  }
+
+  void wait_for(const std::function<bool()>& what) {
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (!what() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    ASSERT_TRUE(what());
+  }
+  void stop() {
+    receiver.reset();
+    r.builder.drain(steady_now());
+    r.expect_balance();
+    r.expect_bytes();
+  }
+  std::uint64_t refusals(refused reason) { return receiver->link().refused[reason]; }
+
+  static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  rig r;
+  readout crates;
+  std::atomic<std::uint64_t> safe = everything;
+  std::optional<tcp_receiver> receiver;
+};
+
+TEST_F(tcp, a_whole_spill_arrives_and_is_acknowledged) {
+  client c(receiver->port());
+  c.hello(crates);
+  bytes body(16);
+  c.send(record(record_type::begin_of_spill, 3, ++c.sequence, body));
+  for (std::uint32_t n = 1; n <= 100; ++n) c.event({3, n}, crates);
+  store(body.data(), end_of_spill_body{100, 0, 0});
+  c.send(record(record_type::end_of_spill, 3, ++c.sequence, body));
+  EXPECT_EQ(c.wait_acknowledged(c.sequence), c.sequence);
+  EXPECT_EQ(receiver->link().datagrams, 103U);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 100U);
+  ASSERT_EQ(r.summaries.size(), 1U);
+  EXPECT_EQ(r.summaries[0], (spill_summary{3, 100, 0, 100}));
+}
+
+TEST_F(tcp, nothing_is_acknowledged_before_its_batch_is_safe) {
+  safe = 0;
+  client c(receiver->port());
+  c.hello(crates);
+  for (std::uint32_t n = 1; n <= 8; ++n) c.event({3, n}, crates); // two batches of four
+  wait_for([&] { return r.pool.events() == 8; });
+  safe = 1;
+  EXPECT_EQ(c.wait_acknowledged(5), 5U) << "the hello and four events";
+  safe = 2;
+  EXPECT_EQ(c.wait_acknowledged(9), 9U);
+  stop();
+}
+
+TEST_F(tcp, after_a_break_what_is_sent_again_counts_once) {
+  client first(receiver->port());
+  first.hello(crates);
+  for (std::uint32_t n = 1; n <= 10; ++n) first.event({3, n}, crates);
+  wait_for([&] { return r.counters.events_admitted == 10; });
+  const auto half =
+      record(record_type::event, 3, ++first.sequence, event_record_body({3, 11}, crates));
+  first.send(std::span(half).first(half.size() / 2));
+  first.reset();
+  wait_for([&] { return receiver->connections() == 0; });
+
+  client second(receiver->port());
+  second.sequence = 12;
+  second.hello(crates); // 13: the next unused number
+  second.sequence = 5;
+  for (std::uint32_t n = 5; n <= 11; ++n) second.event({3, n}, crates); // 6 to 12: the old ones
+  EXPECT_EQ(second.wait_acknowledged(13), 13U) << "the hello with the last record before it";
+  second.sequence = 13;
+  for (std::uint32_t n = 12; n <= 20; ++n) second.event({3, n}, crates);
+  EXPECT_EQ(second.wait_acknowledged(second.sequence), second.sequence);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 20U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 3 * 6U);
+}
+
+TEST_F(tcp, a_peer_that_ends_its_stream_still_gets_its_acknowledgements) {
+  safe = 0;
+  client c(receiver->port());
+  c.hello(crates);
+  c.event({3, 1}, crates);
+  c.half_close();
+  wait_for([&] { return receiver->connections() == 0; });
+  safe = everything;
+  EXPECT_EQ(c.wait_acknowledged(2), 2U);
+  EXPECT_FALSE(c.receive());
+  EXPECT_EQ(receiver->link().refused.sum(), 0U);
+  stop();
+}
+
+TEST_F(tcp, acknowledgements_come_even_after_reading_has_stopped) {
+  safe = 0;
+  client c(receiver->port());
+  c.hello(crates);
+  c.event({3, 1}, crates);
+  wait_for([&] { return r.counters.events_admitted == 1; });
+  receiver->stop_reading();
+  r.builder.drain(steady_now());
+  safe = everything;
+  EXPECT_EQ(c.wait_acknowledged(2), 2U);
+  receiver.reset();
+  EXPECT_FALSE(c.receive());
+}
+
+TEST_F(tcp, without_a_frame_the_sender_waits_and_goes_on) {
+  r.pool.hold(true);
+  client c(receiver->port());
+  std::thread sending([&] {
+    c.hello(crates);
+    for (std::uint32_t n = 1; n <= 500; ++n) c.event({3, n}, crates);
+  });
+  wait_for([&] { return r.pool.submitted() == r.options.batches; });
+  EXPECT_LE(r.counters.events_admitted, 3U * 4U);
+  r.pool.hold(false);
+  sending.join();
+  EXPECT_EQ(c.wait_acknowledged(c.sequence), c.sequence);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 500U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+}
+
+TEST_F(tcp, a_stalled_peer_holds_neither_a_frame_nor_the_others) {
+  client stalled(receiver->port());
+  stalled.hello(crates);
+  const auto one = record(record_type::event, 3, 2, event_record_body({3, 500}, crates));
+  stalled.send(std::span(one).first(3000));
+  client busy(receiver->port());
+  busy.hello(crates);
+  for (std::uint32_t n = 1; n <= 50; ++n) busy.event({3, n}, crates);
+  EXPECT_EQ(busy.wait_acknowledged(busy.sequence), busy.sequence);
+  wait_for([&] { return r.pool.submitted() >= 10; });
+  stalled.send(std::span(one).subspan(3000));
+  EXPECT_EQ(stalled.wait_acknowledged(2), 2U);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 51U);
+}
+
+TEST_F(tcp, a_peer_killed_within_a_record_leaves_nothing_behind) {
+  for (int i = 0; i < 20; ++i) {
+    client c(receiver->port());
+    c.hello(crates);
+    const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
+    c.send(std::span(one).first(static_cast<std::size_t>(20 + 600 * i)));
+    c.reset();
+    wait_for([&] { return receiver->connections() == 0; });
+  }
+  client c(receiver->port());
+  c.hello(crates);
+  c.event({3, 1}, crates);
+  EXPECT_EQ(c.wait_acknowledged(2), 2U);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 1U);
+}
+
+TEST_F(tcp, whoever_breaks_the_rules_is_told_and_counted) {
+  const auto hello = record(record_type::hello, 0, 1, hello_bytes(1, crates));
+  const auto event = [&](std::uint64_t sequence) {
+    return record(record_type::event, 3, sequence, event_record_body({3, 1}, crates));
+  };
+  const auto told = [&](refused reason, const std::vector<bytes>& records) {
+    const auto before = refusals(reason);
+    client c(receiver->port());
+    for (const auto& b : records) c.send(b);
+    EXPECT_NE(c.refusal(), "");
+    EXPECT_EQ(refusals(reason), before + 1) << name_of(reason);
+  };
+  const auto flipped = [](bytes b, std::size_t at) {
+    b[at] ^= std::byte{1};
+    return b;
+  };
+  told(refused::stream_magic, {bytes(100, std::byte{'G'})});
+  told(refused::stream_version, {flipped(hello, 4)});
+  told(refused::stream_checksum, {flipped(hello, 20)});
+  told(refused::stream_checksum, {flipped(hello, 33)});
+  told(refused::stream_content, {event(1)});
+  told(refused::stream_content, {hello, record(record_type::hello, 0, 2, hello_bytes(1, crates))});
+  told(refused::stream_content, {hello, record(record_type::acknowledgement, 0, 2, bytes(16))});
+  told(refused::stream_sequence, {hello, event(1)});
+  told(refused::stream_checksum, {hello, flipped(event(2), 5000)});
+  told(refused::stream_length,
+       {hello, record(record_type::event, 3, 2, bytes(max_event_body(crates) + 4))});
+  told(refused::stream_content,
+       {hello, record(record_type::event, 3, 2, event_record_body(0, {}))});
+  EXPECT_EQ(r.counters.fragments_seen, 0U);
+
+  client c(receiver->port());
+  c.send(record(record_type::hello, 0, 1, hello_bytes(1, readout::koto())));
+  EXPECT_EQ(c.refusal(), "the stream's readout (18 crates with 284 boards) is not the configured "
+                         "one (3 crates with 6 boards)");
+
+  client good(receiver->port());
+  good.hello(crates);
+  good.event({3, 1}, crates);
+  EXPECT_EQ(good.wait_acknowledged(2), 2U);
+  stop();
+}
+
+TEST_F(tcp, more_connections_than_allowed_are_refused) {
+  std::vector<std::unique_ptr<client>> open;
+  for (int i = 0; i < 4; ++i) {
+    open.push_back(std::make_unique<client>(receiver->port()));
+    open.back()->hello(crates);
+    EXPECT_EQ(open.back()->wait_acknowledged(0), 0U);
+  }
+  wait_for([&] { return receiver->connections() == 4; });
+  client fifth(receiver->port());
+  EXPECT_EQ(fifth.refusal(), "there are as many connections as the daemon takes");
+  open.pop_back();
+  wait_for([&] { return receiver->connections() == 3; });
+  client again(receiver->port());
+  again.hello(crates);
+  again.event({3, 1}, crates);
+  EXPECT_EQ(again.wait_acknowledged(2), 2U);
+  stop();
+}
+
+TEST_F(tcp, a_port_in_use_is_one_clear_message) {
+  auto settings = loopback();
+  settings.port = receiver->port();
+  try {
+    const tcp_receiver second(settings, r.builder, [] { return std::uint64_t{0}; });
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "cannot receive TCP on 127.0.0.1:" + std::to_string(settings.port) +
+                  ": Address already in use");
+  }
+}
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datagrams over loopback: all ports, several threads, garbage among them, a port in use, a flood
+// on one port.
+#include "transport/input/udp_receiver.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/transport/input/rig.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Sends to the ports in turn, as the electronics do.
+class sender {
+public:
+  explicit sender(std::vector<std::uint16_t> ports)
+      : ports_(std::move(ports)), socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {}
+  ~sender() { ::close(socket_); }
+
+  void send(const bytes& datagram) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(ports_[next_++ % ports_.size()]);
+    const auto n = ::sendto(socket_, datagram.data(), datagram.size(), 0,
+                            reinterpret_cast<sockaddr*>(&to), sizeof to);
+    EXPECT_EQ(n, static_cast<ssize_t>(datagram.size()));
+    ++sent;
+  }
+  void send(const std::vector<wire_datagram>& all) {
+    for (const auto& d : all) send(d.on_the_wire());
+  }
+
+  std::uint64_t sent = 0;
+
+private:
+  std::vector<std::uint16_t> ports_;
+  std::size_t next_ = 0;
+  int socket_;
+};
+
+std::uint64_t received(const udp_receiver& r) {
+  std::uint64_t n = 0;
+  for (std::size_t t = 0; t < r.links(); ++t) n += r.link(t).datagrams + r.link(t).kernel_drops;
+  return n;
+}
+
+/// Waits until so many datagrams were read; a datagram over loopback is in the socket when send()
+/// returns.
+void wait_for(const udp_receiver& r, std::uint64_t datagrams) {
+  const auto limit = std::chrono::steady_clock::now() + 20s;
+  while (received(r) < datagrams && std::chrono::steady_clock::now() < limit)
+    std::this_thread::yield();
+  ASSERT_GE(received(r), datagrams);
+}
+
+udp_settings loopback(std::uint16_t ports, std::uint16_t threads) {
+  udp_settings s;
+  s.port = 0;
+  s.ports = ports;
+  s.threads = threads;
+  s.socket_buffer = mebibytes(1);
+  return s;
+}
+
+rig_options roomy() {
+  rig_options o;
+  o.batch_events = 16;
+  o.batches = 6;
+  o.parked = 64;
+  return o;
+}
+
+class udp : public testing::TestWithParam<std::uint16_t> {};
+
+TEST_P(udp, everything_arrives) {
+  rig r(roomy());
+  udp_receiver receiver(loopback(8, GetParam()), r.builder);
+  ASSERT_EQ(receiver.ports().size(), 8U);
+  EXPECT_EQ(receiver.links(), GetParam());
+  sender out(receiver.ports());
+  for (const std::uint32_t spill : {511U, 0U}) {
+    for (std::uint32_t n = 1; n <= 200; ++n) {
+      out.send(r.event({spill, n}));
+      if (n % 8 == 0) wait_for(receiver, out.sent);
+    }
+    out.send(r.ends_of_spill(spill, 200));
+    wait_for(receiver, out.sent);
+  }
+  receiver.stop();
+  r.builder.drain(steady_now());
+  EXPECT_EQ(r.pool.received.size(), 400U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  r.expect_balance();
+  r.expect_bytes();
+  ASSERT_EQ(r.summaries.size(), 2U);
+  EXPECT_EQ(r.summaries[0], (spill_summary{511, 200, 0, 200}));
+}
+
+INSTANTIATE_TEST_SUITE_P(threads, udp, testing::Values(1, 2, 4));
+
+TEST(udp_receiver, garbage_is_counted_by_reason_and_survived) {
+  rig r(roomy());
+  udp_receiver receiver(loopback(3, 1), r.builder);
+  sender out(receiver.ports());
+  const auto& refusals = receiver.link(0).refused;
+  for (int i = 0; i < 20; ++i) {
+    out.send(bytes{});
+    out.send(bytes(11));
+    out.send(bytes(12 + 1401));
+    out.send(bytes(60000, std::byte{0xff}));
+    out.send(bytes(1024, std::byte{0x3c})); // fragment id far beyond
+  }
+  out.send(r.event({1, 1}));
+  wait_for(receiver, out.sent);
+  receiver.stop();
+  r.builder.drain(steady_now());
+  EXPECT_EQ(refusals[refused::too_short], 40U);
+  EXPECT_EQ(refusals[refused::too_long], 40U);
+  EXPECT_EQ(refusals.sum(), 100U);
+  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.expect_balance();
+}
+
+TEST(udp_receiver, a_flooded_port_does_not_starve_the_others) {
+  rig r(roomy());
+  udp_receiver receiver(loopback(2, 1), r.builder);
+  std::atomic<bool> over = false;
+  std::thread flood([&] {
+    sender out({receiver.ports()[0]});
+    while (!over) out.send(bytes(100, std::byte{0xff}));
+  });
+  sender out({receiver.ports()[1]});
+  for (std::uint32_t n = 1; n <= 50; ++n) {
+    out.send(r.event({1, n}));
+    const auto limit = std::chrono::steady_clock::now() + 20s;
+    while (r.counters.events_admitted < n && std::chrono::steady_clock::now() < limit)
+      std::this_thread::yield();
+    ASSERT_EQ(r.counters.events_admitted, n);
+  }
+  over = true;
+  flood.join();
+}
+
+TEST(udp_receiver, what_the_socket_had_no_room_for_is_counted) {
+  rig r(roomy());
+  auto settings = loopback(1, 1);
+  settings.socket_buffer = kibibytes(4);
+  std::uint64_t sent = 0;
+  std::uint64_t accounted = 0;
+  {
+    udp_receiver receiver(settings, r.builder);
+    EXPECT_GE(receiver.socket_buffer(), kibibytes(1));
+    sender out(receiver.ports());
+    const auto d = r.fragment({1, 1}, 0)[0].on_the_wire();
+    for (int i = 0; i < 20000; ++i) out.send(d);
+    receiver.stop();
+    sent = out.sent;
+    accounted = received(receiver);
+    EXPECT_GT(receiver.link(0).kernel_drops, 0U);
+  }
+  EXPECT_EQ(accounted, sent);
+}
+
+TEST(udp_receiver, asks_for_the_setting_that_is_missing) {
+  rig r;
+  auto settings = loopback(1, 1);
+  settings.socket_buffer = {std::uint64_t{1} << 40}; // more than any system gives
+  const udp_receiver receiver(settings, r.builder);
+  EXPECT_NE(receiver.advice().find("net.core.rmem_max"), std::string::npos);
+  settings.socket_buffer = kibibytes(16);
+  EXPECT_EQ(udp_receiver(settings, r.builder).advice(), "");
+}
+
+TEST(udp_receiver, a_port_in_use_is_one_clear_message) {
+  rig r;
+  const udp_receiver first(loopback(1, 1), r.builder);
+  auto settings = loopback(1, 1);
+  settings.port = first.ports()[0];
+  try {
+    const udp_receiver second(settings, r.builder);
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "cannot receive UDP on 127.0.0.1:" + std::to_string(settings.port) +
+                  ": Address already in use");
+  }
+  settings.bind = "localhost";
+  EXPECT_THROW(udp_receiver(settings, r.builder), std::runtime_error);
+}
+
+} // namespace
+} // namespace l3::test
