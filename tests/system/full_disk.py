@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A store on a disk that is full: nothing is acknowledged that is not stored, and data flows again once there is room. The disk is a
+small tmpfs in a mount namespace of this process, so it is gone with it; without the right to mount, the test is skipped."""
+import ctypes
+import os
+import unittest
+
+import harness
+import level2
+
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+SIZE = 4 << 20
+
+
+def mount_small_disk(folder):
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(function, *arguments):
+        if function(*arguments) != 0:
+            raise unittest.SkipTest(f"no right to mount a small file system: {os.strerror(ctypes.get_errno())}")
+
+    call(libc.unshare, CLONE_NEWNS)
+    call(libc.mount, b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    call(libc.mount, b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={SIZE}".encode())
+
+
+class FullDisk(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.mkdir()
+        mount_small_disk(self.disk)
+        self.store = self.disk / "store"
+
+    def fill(self, leave):
+        free = os.statvfs(self.disk).f_bavail * os.statvfs(self.disk).f_frsize
+        (self.disk / "other").write_bytes(bytes(free - leave))
+
+    def test_data_flows_again_when_there_is_room(self):
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
+        maker, sent = level2.EventMaker(self.crates, 71), {}
+        sender = self.stream_sender(run=7).connect()
+        sender.begin(1)
+        for round in range(3):
+            self.fill(leave=100_000)
+            for number in range(60 * round + 1, 60 * round + 61):
+                sent[1, number] = maker.fragments(1, number)
+                last = sender.event(1, number, sent[1, number])
+            daemon.wait_for(lambda s: s["events"]["admitted"] == len(sent) and s["receiver"]["blocks_resent"] > 0, "a full disk")
+            status = daemon.status()
+            self.assertTrue(receiver.running(), receiver.said())
+            self.assertGreater(status["events"]["in_flight"], 0)
+            self.assertLess(sender.acknowledged, last)
+            self.assertIn("No space left", receiver.said())
+            self.assertGreaterEqual(len(self.stored()), status["events"]["forwarded"])
+            (self.disk / "other").unlink()
+            sender.wait_for_acknowledgement(last)
+        sender.wait_for_acknowledgement(sender.end(1, len(sent)))
+        self.assertLessEqual(len(receiver.said().splitlines()), 40, receiver.said())
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+        self.assert_extracted(sent)
+
+    def test_a_receiver_killed_on_a_full_disk(self):
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
+        maker, sent = level2.EventMaker(self.crates, 72), {}
+        sender = self.udp_sender(daemon)
+        self.fill(leave=100_000)
+        for number in range(1, 101):
+            sent[1, number] = maker.fragments(1, number)
+            sender.event(1, number, sent[1, number])
+        daemon.wait_for(lambda s: s["receiver"]["blocks_resent"] > 0, "a full disk")
+        receiver.kill()
+        (self.disk / "other").unlink()
+        receiver = self.start_receiver()
+        sender.end(1, 100)
+        daemon.wait_for_stored(100)
+        self.stop_daemon(daemon)
+        receiver.stop()
+        self.assert_stored(sent)
+
+
+if __name__ == "__main__":
+    harness.main()

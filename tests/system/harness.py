@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real programs for a test: a configuration in a folder of its own, free ports on 127.0.0.1, and bounded waits for
+conditions instead of sleeps. Whatever a test starts is gone when it ends, also when the test itself is killed.
+
+A test program is a file of unittest cases that derive from `SystemTest` and end with `harness.main()`. CTest names the folder
+of the programs in KOTO_L3_BIN; by hand: KOTO_L3_BIN=build/bin tests/system/udp.py [-v] [SystemTest.case]. KOTO_L3_KEEP=1
+keeps the folders. Exit code 77 means that every case was skipped, with the reasons above."""
+import ctypes
+import http.client
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "peers"))
+
+import level2  # noqa: E402
+import store_reader  # noqa: E402
+from level2_sender import UdpSender  # noqa: E402
+from stream_sender import StreamSender  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("KOTO_L3_BIN", HERE.parents[1] / "build" / "bin")).resolve()
+SANITIZED = bool(os.environ.get("KOTO_L3_SANITIZED"))
+SKIPPED = 77
+HOST = "127.0.0.1"
+UDP_PORTS = 8
+PATIENCE = 60 if SANITIZED else 20  # seconds that anything may take before a test calls it hung
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def _die_with_parent():
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def wait_until(condition, what, seconds=PATIENCE):
+    """The first true value of a condition; a failure that says what was waited for if it does not come."""
+    until = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > until:
+            raise AssertionError(f"waited {seconds} s in vain for {what() if callable(what) else what}")
+        time.sleep(0.01)
+
+
+# Ports
+
+def _is_free(kind, port):
+    with socket.socket(socket.AF_INET, kind) as s:
+        try:
+            s.bind((HOST, port))
+            return True
+        except OSError:
+            return False
+
+
+class Ports:
+    """A run of ports below the range from which the kernel takes those of outgoing connections; which run depends on the
+    process, so that tests side by side do not meet."""
+    _runs = None
+    RUN = 16
+
+    def __init__(self):
+        if Ports._runs is None:
+            first = os.getpid() * 7 % 1200
+            Ports._runs = iter([10000 + (first + i) % 1200 * self.RUN for i in range(1200)])
+        for base in Ports._runs:
+            if all(_is_free(kind, base + i) for i in range(self.RUN) for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM)):
+                break
+        self.udp = base
+        self.tcp, self.monitor, self.receiver = base + 8, base + 9, base + 10
+
+
+# Programs
+
+class Program:
+    def __init__(self, arguments, log, environment=None):
+        self.log = pathlib.Path(log)
+        self.arguments = [str(a) for a in arguments]
+        self._output = open(self.log, "ab")
+        self._mark = self.log.stat().st_size
+        self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=self._output,
+                                        stderr=self._output, preexec_fn=_die_with_parent,
+                                        env={**os.environ, **(environment or {})})
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def running(self):
+        return self.process.poll() is None
+
+    def said(self):
+        """What this run of the program wrote."""
+        with open(self.log, "rb") as f:
+            f.seek(self._mark)
+            return f.read().decode(errors="replace")
+
+    def wait_to_say(self, text, seconds=PATIENCE):
+        wait_until(lambda: text in self.said() or not self.running(), f"'{text}' from {self.name()}", seconds)
+        if text not in self.said():
+            raise AssertionError(f"{self.name()} ended with {self.process.returncode}: {self.said()[-2000:]}")
+
+    def name(self):
+        return pathlib.Path(self.arguments[0]).name + " " + (self.arguments[1] if len(self.arguments) > 1 else "")
+
+    def signal(self, number):
+        if self.running():
+            self.process.send_signal(number)
+
+    def kill(self):
+        """kill -9, and it is gone when this returns."""
+        self.signal(signal.SIGKILL)
+        self.wait()
+
+    def wait(self, seconds=PATIENCE):
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name()} does not end; it said: {self.said()[-2000:]}") from None
+        self._output.close()
+        return code
+
+    def stop(self, seconds=PATIENCE):
+        """SIGTERM; the exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def memory(self):
+        """Resident bytes."""
+        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) * 1024
+
+
+class Daemon(Program):
+    def __init__(self, config, ports, folder):
+        self.ports = ports
+        self.ledger_file = folder / "daemon-ledger.json"
+        self.config = config
+        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log")
+
+    def get(self, path):
+        connection = http.client.HTTPConnection(HOST, self.ports.monitor, timeout=5)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def ready(self):
+        def is_ready():
+            if not self.running():
+                raise AssertionError(f"koto-l3d ended with {self.process.returncode}: {self.said()[-2000:]}")
+            try:
+                return self.get("/readyz")[0] == 200
+            except OSError:
+                return False
+        wait_until(is_ready, "/readyz")
+        return self
+
+    def status(self):
+        return json.loads(self.get("/status")[1])
+
+    def metrics(self):
+        """{name{labels}: value} of /metrics."""
+        values = {}
+        for line in self.get("/metrics")[1].splitlines():
+            if line and not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                values[name] = float(value)
+        return values
+
+    def wait_for(self, condition, what, seconds=PATIENCE):
+        """The first /status for which the condition holds. /status is up to a second old: a condition on what is
+        no longer there (nothing in flight) must also name something that has come."""
+        last = {}
+
+        def holds():
+            last.update(self.status())
+            return dict(last) if condition(last) else None
+        return wait_until(holds, lambda: f"{what}; /status: {json.dumps(last)}", seconds)
+
+    def wait_for_stored(self, events, seconds=PATIENCE):
+        return self.wait_for(lambda s: s["events"]["forwarded"] >= events and not s["events"]["in_flight"] and
+                             not s["fragments"]["in_flight"],
+                             f"{events} events stored", seconds)
+
+    def waiting(self):
+        """Bytes in the sockets of its UDP ports. What the sender shall pace itself by: a shared processor is no loss."""
+        total = 0
+        with open("/proc/net/udp", "rb") as f:
+            for line in f.readlines()[1:]:
+                fields = line.split()
+                if 0 <= int(fields[1].split(b":")[1], 16) - self.ports.udp < UDP_PORTS:
+                    total += int(fields[4].split(b":")[1], 16)
+        return total
+
+    def ledger(self):
+        return json.loads(self.ledger_file.read_text())
+
+
+def toml(value):
+    return json.dumps(value)  # strings, numbers and lists of them look the same in both
+
+
+def nonzero(counts):
+    return {name: n for name, n in counts.items() if n}
+
+
+class SystemTest(unittest.TestCase):
+    maxDiff = 4000
+    crates = level2.readout(level2.SMALL)
+    crate_lines = level2.SMALL
+    chunk_bytes = 2000  # so that small fragments have a few chunks
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="koto-l3-system-"))
+        self.store = self.folder / "store"
+        self.ports = Ports()
+        self.programs = []
+        self.addCleanup(self._clean_up)
+
+    def _clean_up(self):
+        for p in self.programs:
+            if p.running():
+                p.signal(signal.SIGCONT)
+                p.kill()
+        if len(self._result.failures) + len(self._result.errors) > self._failed_before:
+            for p in self.programs:
+                print(f"--- {p.name()} said\n{p.said()[-3000:]}", file=sys.stderr)
+        if os.environ.get("KOTO_L3_KEEP"):
+            print(f"kept {self.folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, result=None):
+        self._result = result
+        self._failed_before = len(result.failures) + len(result.errors)
+        return super().run(result)
+
+    def keep(self, program):
+        self.programs.append(program)
+        return program
+
+    # Programs
+
+    def write_config(self, name="l3.toml", **sections):
+        """A configuration for this test's ports; sections={"key": value} add to it or change it."""
+        all_of_it = {
+            "run": {"number": 7, "node": 3, "ledger": str(self.folder / "daemon-ledger.json")},
+            "readout": {"crates": self.crate_lines},
+            "building": {"chunk_bytes": self.chunk_bytes},
+            "udp": {"bind": f"{HOST}:{self.ports.udp}", "ports": UDP_PORTS},
+            "tcp": {"bind": f"{HOST}:{self.ports.tcp}"},
+            "frames": {}, "compute": {"backend": "pool"}, "outbox": {},
+            "forward": {"to": f"tcp://{HOST}:{self.ports.receiver}"},
+            "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
+        }
+        for section, keys in sections.items():
+            all_of_it[section].update(keys)
+        path = self.folder / name
+        path.write_text("".join(f"[{section}]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in keys.items())
+                                for section, keys in all_of_it.items()))
+        return path
+
+    def start_daemon(self, **sections):
+        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder)).ready()
+
+    def start_receiver(self, *more, store=None, listening=True):
+        p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{HOST}:{self.ports.receiver}", "--out",
+                               store or self.store, *more], self.folder / "receiver.log"))
+        if listening:
+            p.wait_to_say("listening on")
+        return p
+
+    def start_tool(self, *arguments):
+        return self.keep(Program([BIN / "koto-l3", *arguments], self.folder / f"{arguments[0]}.log"))
+
+    def run_tool(self, *arguments, seconds=PATIENCE):
+        """(exit code, what it said)"""
+        p = self.start_tool(*arguments)
+        return p.wait(seconds), p.said()
+
+    def udp_sender(self, daemon, **more):
+        sender = UdpSender(self.crates, HOST, self.ports.udp, UDP_PORTS, self.chunk_bytes, waiting=daemon.waiting, **more)
+        self.addCleanup(sender.close)
+        return sender
+
+    def stream_sender(self, **more):
+        sender = StreamSender(self.crates, HOST, self.ports.tcp, seconds=PATIENCE, **more)
+        self.addCleanup(sender.close)
+        return sender
+
+    # What must hold
+
+    def stop_daemon(self, daemon):
+        """SIGTERM; its ledger, which must balance and be clean."""
+        self.assertEqual(daemon.stop(), 0, daemon.said()[-2000:])
+        ledger = daemon.ledger()
+        self.assert_conserved(ledger)
+        self.assertTrue(ledger["clean"], ledger)
+        return ledger
+
+    def assert_conserved(self, ledger):
+        events, fragments = ledger["events"], ledger["fragments"]
+        self.assertEqual(events["admitted"], events["forwarded"] + events["rejected"] + sum(events["shed"].values()) +
+                         events["in_flight"], events)
+        self.assertEqual(fragments["seen"], fragments["admitted"] + fragments["incomplete"] +
+                         sum(fragments["malformed"].values()) + fragments["late"] + fragments["duplicate"], fragments)
+        self.assertTrue(ledger["balanced"])
+        self.assertEqual(ledger["datagrams"]["kernel_drops"], 0, "the sender ran over the sockets: this test proves nothing")
+
+    def assert_metrics_conserved(self, daemon):
+        m = daemon.metrics()
+        total = sum(v for k, v in m.items() if k.startswith("koto_l3_events_total"))
+        self.assertEqual(m["koto_l3_events_admitted_total"], total + m["koto_l3_events_in_flight"])
+        total = sum(v for k, v in m.items() if k.startswith("koto_l3_fragments_total"))
+        self.assertEqual(m["koto_l3_fragments_seen_total"], total + m["koto_l3_fragments_in_flight"])
+        self.assertEqual((m["koto_l3_events_unaccounted"], m["koto_l3_fragments_unaccounted"]), (0, 0))
+        return m
+
+    def stored(self, store=None):
+        """{(spill, number): event}, each of which must be there once."""
+        found = {}
+        for event in store_reader.events_of(store or self.store):
+            key = (event.spill, event.number)
+            self.assertNotIn(key, found, "stored twice")
+            found[key] = event
+        return found
+
+    def assert_stored(self, expected, store=None):
+        """Exactly these {(spill, number): list or {place: fragment}} are stored, each byte as it was sent; returns them."""
+        found = self.stored(store)
+        missing, extra = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
+        self.assertFalse(missing or extra, f"{len(missing)} missing: {missing[:9]}, {len(extra)} extra: {extra[:9]}")
+        for key, fragments in expected.items():
+            fragments = fragments if isinstance(fragments, dict) else dict(enumerate(fragments))
+            self.assertEqual(found[key].fragments.keys(), fragments.keys(), f"crates of event {key}")
+            for place, fragment in fragments.items():
+                if found[key].fragments[place] != fragment:
+                    self.fail(f"event {key}, crate place {place}: not the bytes that were sent")
+        return found
+
+    def assert_extracted(self, expected, store=None):
+        out = self.folder / "extracted.bin"
+        code, said = self.run_tool("extract", store or self.store, out)
+        self.assertEqual(code, 0, said)
+        parts = []
+        for key in sorted(expected):
+            fragments = expected[key]
+            parts += [fragments[p] for p in sorted(fragments)] if isinstance(fragments, dict) else fragments
+        self.assertTrue(out.read_bytes() == b"".join(parts), "extract does not give the bytes that were sent")
+
+
+def main():
+    for program in ("koto-l3", "koto-l3d"):
+        if not os.access(BIN / program, os.X_OK):
+            print(f"skipped: {BIN / program} is not there", file=sys.stderr)
+            sys.exit(SKIPPED)
+    random.seed(1)
+    result = unittest.main(module="__main__", exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIPPED if result.testsRun and len(result.skipped) == result.testsRun else 0)

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Memory stays flat: after tens of thousands of events the daemon holds what it held at its start, plus 5 %."""
+import struct
+import unittest
+
+import harness
+import level2
+from level2_sender import HEADER, discriminator
+
+
+class Memory(harness.SystemTest):
+    crate_lines = ["0: 1 x 125 MHz"]
+    crates = level2.readout(crate_lines)
+    chunk_bytes = 4000
+
+    def tiny_event(self, pattern, spill, number):
+        """An event of one board; only the numbers differ, so that they are quick to make."""
+        event = bytearray(pattern)
+        struct.pack_into(">I", event, 0, 0x3C000000 | number & 0x3FFF)
+        struct.pack_into(">H", event, 12, 0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | 3)
+        struct.pack_into(">H", event, 14, 0xC000 | number & 0x3FFF)
+        return bytes(event)
+
+    @unittest.skipIf(harness.SANITIZED, "a sanitizer's own memory grows")
+    def test_thirty_thousand_events(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon(outbox={"memory": "64 MiB"})
+        pattern = level2.EventMaker(self.crates, 81).fragments(0, 1)[0]
+        sender, at_start, most = self.udp_sender(daemon), daemon.memory(), 0
+        events, spills = 6000, range(100, 105)
+        for spill in spills:
+            for number in range(1, events + 1):
+                sender.send([HEADER.pack(number, 0, 0) + self.tiny_event(pattern, spill, number),
+                             HEADER.pack(number, 1, discriminator(0, spill, 0))])
+                if number % 500 == 0:
+                    most = max(most, daemon.memory())
+            sender.end(spill, events)
+        daemon.wait_for_stored(events * len(spills))
+        most = max(most, daemon.memory())
+        print(f"{at_start / 1e6:.1f} MB at the start, {most / 1e6:.1f} MB at most", end=" ", flush=True)
+        self.assertLessEqual(most, at_start * 1.05)
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual(ledger["events"]["forwarded"], events * len(spills))
+        receiver.stop()
+
+
+if __name__ == "__main__":
+    harness.main()

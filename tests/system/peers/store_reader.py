@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An independent reader of a store, written from sections 5, 6, 7 and 9 of docs/formats.md: it checks every checksum and every
+length, unpacks the records and rebuilds the fragments byte for byte. By hand, the same bytes as `koto-l3 extract`:
+  store_reader.py FOLDER OUT.bin"""
+import argparse
+import pathlib
+import re
+import struct
+import sys
+from array import array
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+FILE_HEADER = struct.Struct("<4sB3sQ")
+BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQQII")
+EVENT_HEADER = struct.Struct("<IIIHHIIII")
+CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
+LONG, HEADER_STORED, FOOTER_STORED, RAW = 1, 2, 4, 8
+RECORDS_OF_A_BOARD = 16
+
+
+class StoreError(Exception):
+    pass
+
+
+class Block(NamedTuple):
+    session: int
+    sequence: int
+    run: int
+    node: int
+    sealed: int
+    events: list
+
+
+class Event(NamedTuple):
+    spill: int
+    number: int
+    flags: int
+    fragments: dict  # place of the crate -> bytes
+    damaged_boards: int  # boards stored raw
+
+
+def need(condition, text):
+    if not condition:
+        raise StoreError(text)
+
+
+def up_to(n, multiple):
+    return -(-n // multiple) * multiple
+
+
+def unpack_record(data, at):
+    """The 64 samples of the KOTO record at this place, and where the next one stands."""
+    need(at + 3 <= len(data), "a record's head is cut")
+    bits, lowest = struct.unpack_from("<BH", data, at)
+    need(bits <= 16, f"a record of {bits} bits")
+    end = at + 3 + 8 * bits
+    need(end <= len(data), "a record is cut")
+    if bits == 0:
+        return [lowest] * 64, end
+    packed = int.from_bytes(data[at + 3:end], "little")
+    mask = (1 << bits) - 1
+    return [lowest + (packed >> shift & mask) for shift in range(0, 64 * bits, bits)], end
+
+
+def big_endian(words) -> bytes:
+    if sys.byteorder == "little":
+        words.byteswap()
+    return words.tobytes()
+
+
+def rebuild_board(data, form, slot, spill, number, reference):
+    if form & RAW:
+        return bytes(data)
+    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED) == 0, f"board form {form}")
+    at = 0
+    if form & HEADER_STORED:
+        header, at = bytes(data[:12]), 12
+    else:
+        header = big_endian(array("H", [0xC000, 0xC000, 0xC000 | reference >> 14, 0xC000 | reference & 0x3FFF,
+                                        0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | slot,
+                                        0xC000 | number & 0x3FFF]))
+    if form & FOOTER_STORED:
+        footer, at = bytes(data[at:at + 12]), at + 12
+    else:
+        footer = b"\x60\x00" * 6
+    channels = 4 if form & LONG else 16
+    records_of_a_channel = RECORDS_OF_A_BOARD // channels
+    words = array("H", bytes(2048))
+    for channel in range(channels):
+        samples = []
+        for _ in range(records_of_a_channel):
+            record, at = unpack_record(data, at)
+            samples += record
+        words[channel::channels] = array("H", [0x8000 | s for s in samples])
+    need(at == len(data), f"a board of {len(data)} bytes, of which {at} are used")
+    return header + big_endian(words) + footer
+
+
+def read_event(data) -> Event:
+    (length, spill, number, flags, n_fragments, n_boards, reference, summary, _) = EVENT_HEADER.unpack_from(data)
+    need(length == len(data) and length % 8 == 0 and summary % 8 == 0, "an event's length")
+    need(spill <= 511 and number >= 1 and flags < 8 and reference < 1 << 28, "an event's head")
+    boards_at = EVENT_HEADER.size + 8 * n_fragments
+    at = up_to(boards_at + 4 * n_boards, 8) + summary
+    need(at <= length, "an event's tables")
+    fragments, next_board, raw_boards, last_place = {}, 0, 0, -1
+    for i in range(n_fragments):
+        place, form, boards, original = struct.unpack_from("<BBHI", data, EVENT_HEADER.size + 8 * i)
+        need(place > last_place, "fragments in rising crate place")
+        last_place = place
+        if form == 1:
+            need(boards == 0, "a raw fragment with boards")
+            fragments[place] = bytes(data[at:at + original])
+            at += original
+            continue
+        need(form == 0, f"fragment form {form}")
+        parts = [struct.pack(">I", 0x3C000000 | number & 0x3FFF)]
+        for _ in range(boards):
+            need(next_board < n_boards, "more boards than the table has")
+            slot, board_form, size = struct.unpack_from("<BBH", data, boards_at + 4 * next_board)
+            next_board += 1
+            raw_boards += bool(board_form & RAW)
+            need(at + size <= length, "a board is cut")
+            parts.append(rebuild_board(data[at:at + size], board_form, slot, spill, number, reference))
+            at += size
+        parts.append(struct.pack(">I", 0x24000000))
+        fragments[place] = b"".join(parts)
+        need(len(fragments[place]) == original,
+             f"a fragment of {original} bytes was rebuilt to {len(fragments[place])}")
+    need(next_board == n_boards, "fewer boards than the table has")
+    need(up_to(at, 8) == length and not any(data[at:]), "zeros up to a multiple of 8 at the end")
+    return Event(spill, number, flags, fragments, raw_boards)
+
+
+def read_block(header, payload, fields) -> Block:
+    (_, _, codec, _, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
+    need(codec == 1, f"codec {codec}")
+    need(crc32c(payload) == payload_crc, "payload checksum")
+    need(sequence >= 1, "sequence numbers count from 1")
+    at, found = 0, []
+    for _ in range(events):
+        need(at + EVENT_HEADER.size <= len(payload), "a block ends within an event")
+        length = struct.unpack_from("<I", payload, at)[0]
+        need(EVENT_HEADER.size <= length <= len(payload) - at, "an event's length")
+        found.append(read_event(payload[at:at + length]))
+        at += length
+    need(at == len(payload), "bytes after the last event of a block")
+    return Block(session, sequence, run, node, sealed, found)
+
+
+def read_file(path):
+    """Blocks of one file, up to the first that is not whole."""
+    data = path.read_bytes()
+    if len(data) < FILE_HEADER.size:
+        return
+    magic, version, _, number = FILE_HEADER.unpack_from(data)
+    need(magic == b"KL3S" and version == 1, f"{path.name}: not a store file")
+    need(number == int(re.fullmatch(r"blocks-(\d{6})\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
+    at, view = FILE_HEADER.size, memoryview(data)
+    while at + BLOCK_HEADER.size <= len(data):
+        head = view[at:at + BLOCK_HEADER.size]
+        fields = BLOCK_HEADER.unpack(head)
+        need(fields[0] == b"KL3B" and fields[1] == 1, f"{path.name}: no block at {at}")
+        need(crc32c(head[:60]) == fields[-1], f"{path.name}: header checksum at {at}")
+        end = at + BLOCK_HEADER.size + fields[4]
+        if end > len(data):
+            return
+        try:
+            yield read_block(head, view[at + BLOCK_HEADER.size:end], fields)
+        except StoreError as e:
+            raise StoreError(f"{path.name} at {at}: {e}") from None
+        at = end
+
+
+def read_store(folder):
+    """Blocks of all files in order; raises StoreError at anything that docs/formats.md does not allow."""
+    last = {}
+    for path in sorted(pathlib.Path(folder).glob("blocks-*.kl3")):
+        for block in read_file(path):
+            need(block.sequence == last.get(block.session, 0) + 1,
+                 f"session {block.session:016x}: block {block.sequence} after {last.get(block.session, 0)}")
+            last[block.session] = block.sequence
+            yield block
+
+
+def events_of(folder):
+    return [event for block in read_store(folder) for event in block.events]
+
+
+def main():
+    p = argparse.ArgumentParser(description="write the original fragments of a store")
+    p.add_argument("folder")
+    p.add_argument("out")
+    a = p.parse_args()
+    events = sorted(events_of(a.folder), key=lambda e: (e.spill, e.number))
+    with open(a.out, "wb") as out:
+        for event in events:
+            out.write(b"".join(event.fragments.values()))
+    print(f"{len(events)} events", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Starts that cannot succeed say why and with which exit code; stops under load lose nothing."""
+import os
+import socket
+import threading
+import time
+
+import harness
+import level2
+from harness import nonzero
+
+MISSING_RESOURCE, BAD_CONFIGURATION = 69, 78
+
+
+class Start(harness.SystemTest):
+    def start(self, config, code, *texts):
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "daemon.log"))
+        self.assertEqual(p.wait(), code, p.said())
+        for text in texts:
+            self.assertIn(text, p.said())
+        self.assertLessEqual(len(p.said().splitlines()), 12, p.said())
+
+    def test_configurations_that_are_wrong(self):
+        config = self.write_config(forward={"rat": "4 Gb/s"})
+        self.start(config, BAD_CONFIGURATION, f"{config}:", "forward.rat is not a key; did you mean forward.rate?")
+        config = self.write_config(frames={"count": 1})
+        self.start(config, BAD_CONFIGURATION, f"{config}:", "frames.count = 1 is out of range 2..64")
+        config = self.write_config(readout={"crates": ["0-1: 3 x 126 MHz"]})
+        self.start(config, BAD_CONFIGURATION, f"{config}:", "readout.crates")
+        config.write_text("[run\nnumber = 1\n")
+        self.start(config, BAD_CONFIGURATION, f"{config}:1")
+        config.write_bytes(os.urandom(1000))
+        self.start(config, BAD_CONFIGURATION, f"{config}:")
+
+    def test_configurations_that_cannot_be_read(self):
+        self.start(self.folder / "nowhere.toml", BAD_CONFIGURATION, "nowhere.toml")
+        self.start(self.folder, BAD_CONFIGURATION, str(self.folder))
+        if os.geteuid() != 0:
+            config = self.write_config()
+            config.chmod(0)
+            self.start(config, BAD_CONFIGURATION, str(config))
+
+    def test_the_configuration_that_is_printed_is_one(self):
+        config = self.write_config()
+        p = harness.Program([harness.BIN / "koto-l3d", "--config", config, "--print-config"], self.folder / "print.log")
+        self.assertEqual(p.wait(), 0)
+        printed = self.folder / "printed.toml"
+        printed.write_text(p.said())
+        p = harness.Program([harness.BIN / "koto-l3d", "--config", printed, "--check-config"], self.folder / "check.log")
+        self.assertEqual(p.wait(), 0, p.said())
+
+    def test_a_port_that_is_taken(self):
+        for kind, port in ((socket.SOCK_DGRAM, self.ports.udp + 3), (socket.SOCK_STREAM, self.ports.tcp),
+                           (socket.SOCK_STREAM, self.ports.monitor)):
+            with socket.socket(socket.AF_INET, kind) as s:
+                s.bind((harness.HOST, port))
+                if kind == socket.SOCK_STREAM:
+                    s.listen()
+                self.start(self.write_config(), MISSING_RESOURCE, str(port), "in use")
+        # Nothing is left behind that would hinder the next start.
+        self.stop_daemon(self.start_daemon())
+
+    def test_a_second_daemon_on_the_same_ports(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.start(self.write_config("second.toml"), MISSING_RESOURCE, "in use")
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 61)
+        sent = {(1, n): maker.fragments(1, n) for n in range(1, 21)}
+        for (spill, number), fragments in sent.items():
+            sender.event(spill, number, fragments)
+        sender.end(1, 20)
+        daemon.wait_for_stored(20)
+        self.stop_daemon(daemon)
+        receiver.stop()
+        self.assert_stored(sent)
+
+    def test_a_second_receiver(self):
+        first, daemon = self.start_receiver(), self.start_daemon()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 62)
+        other = self.folder / "other"
+        sent = {}
+        for number in range(1, 101):
+            sent[1, number] = maker.fragments(1, number)
+            sender.event(1, number, sent[1, number])
+            if number == 40:  # on the same port
+                second = self.start_receiver(store=other, listening=False)
+                self.assertEqual(second.wait(), MISSING_RESOURCE, second.said())
+                self.assertIn("in use", second.said())
+            if number == 60:  # on the same folder
+                second = self.keep(harness.Program(
+                    [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + 1}",
+                     "--out", self.store], self.folder / "second.log"))
+                self.assertEqual(second.wait(), MISSING_RESOURCE, second.said())
+                self.assertIn(str(self.store), second.said())
+        sender.end(1, 100)
+        daemon.wait_for_stored(100)
+        self.stop_daemon(daemon)
+        self.assertEqual(first.stop(), 0)
+        self.assert_stored(sent)
+
+    def test_a_receiver_that_cannot_start(self):
+        p = self.start_receiver(store=self.folder / "no" / "such" / "place", listening=False)
+        self.assertEqual(p.wait(), MISSING_RESOURCE, p.said())
+        file = self.folder / "file"
+        file.write_text("not a folder")
+        p = self.start_receiver(store=file, listening=False)
+        self.assertEqual(p.wait(), MISSING_RESOURCE, p.said())
+
+    def test_another_receiver_with_an_empty_folder_takes_over(self):
+        """The first receiver's machine is lost: what it acknowledged is its own; the rest goes to the next."""
+        first = self.start_receiver()
+        daemon = self.start_daemon()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 63)
+        sent = {}
+        for number in range(1, 201):
+            sent[1, number] = maker.fragments(1, number)
+            sender.event(1, number, sent[1, number])
+            if number == 100:
+                daemon.wait_for_stored(100)
+                first.kill()
+                self.start_receiver(store=self.folder / "second")
+        sender.end(1, 200)
+        daemon.wait_for_stored(200)
+        self.stop_daemon(daemon)
+        events = [e for name in ("store", "second") for e in self.lenient(self.folder / name)]
+        self.assertEqual(sorted((e.spill, e.number) for e in events), sorted(sent))
+
+    @staticmethod
+    def lenient(folder):
+        return [e for path in sorted(folder.glob("blocks-*.kl3")) for b in harness.store_reader.read_file(path) for e in b.events]
+
+
+class Stop(harness.SystemTest):
+    def load(self, daemon, sender, maker):
+        """A thread that sends without a pause until it is told to stop; the stop and what was sent."""
+        sent, stop = {}, threading.Event()
+
+        def send():
+            number = 0
+            while not stop.is_set():
+                number += 1
+                sent[1, number] = maker.fragments(1, number)
+                try:
+                    sender.event(1, number, sent[1, number])
+                except (OSError, TimeoutError):
+                    return  # the daemon's sockets are gone
+        thread = threading.Thread(target=send)
+        thread.start()
+
+        def end():
+            stop.set()
+            thread.join()
+        self.addCleanup(end)
+        return end, sent
+
+    def stop_under_load(self, with_receiver, time_limit):
+        receiver = self.start_receiver() if with_receiver else None
+        daemon = self.start_daemon(run={"drain_time_limit": time_limit})
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 64)
+        end, sent = self.load(daemon, sender, maker)
+        daemon.wait_for(lambda s: s["events"]["admitted"] > 300, "load")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        end()
+        ledger = daemon.ledger()
+        self.assertTrue(ledger["balanced"], ledger)
+        self.assert_conserved(ledger)
+        self.assertEqual(ledger["events"]["in_flight"], 0)
+        if receiver:
+            receiver.stop()
+        return ledger, sent
+
+    def test_sigterm_at_full_load_loses_nothing_that_was_admitted(self):
+        ledger, sent = self.stop_under_load(True, "10 s")
+        self.assertTrue(ledger["clean"])
+        self.assertEqual(nonzero(ledger["events"]["shed"]), {})
+        found = self.stored()
+        self.assertEqual(len(found), ledger["events"]["admitted"])
+        self.assert_stored({key: sent[key] for key in found})
+
+    def test_sigterm_without_a_receiver_counts_what_is_given_up(self):
+        ledger, _ = self.stop_under_load(False, "1 s")
+        self.assertEqual(ledger["events"]["forwarded"], 0)
+        self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": ledger["events"]["admitted"]})
+
+    def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        maker, sent = level2.EventMaker(self.crates, 65), {}
+        sender = self.stream_sender(run=7).connect()
+        sender.begin(1)
+        for number in range(1, 301):
+            sent[1, number] = maker.fragments(1, number)
+            if number in (100, 200):
+                sender.close()
+                self.stop_daemon(daemon)
+                daemon = self.start_daemon()
+                sender.reconnect()
+            sender.event(1, number, sent[1, number])
+        sender.wait_for_acknowledgement(sender.end(1, 300))
+        self.stop_daemon(daemon)
+        receiver.stop()
+        events = harness.store_reader.events_of(self.store)
+        self.assertEqual({(e.spill, e.number) for e in events}, set(sent))
+        self.assert_extracted(sent)
+
+
+if __name__ == "__main__":
+    harness.main()
