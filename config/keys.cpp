@@ -14,7 +14,7 @@ namespace {
 using namespace key_kinds;
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t max_crates = 255;
+constexpr std::uint32_t max_crates = 64; // event building keeps a bit for each in a word
 constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 
 std::optional<std::uint16_t> read_port(std::string_view text) {
@@ -178,7 +178,7 @@ const std::vector<key>& keys() {
 
       {"readout.crates",
        "Crates in the order of the fragment id: crate numbers, boards in each, sampling rate.",
-       "list", "1..255 crates of 1..16 boards at 125 or 500 MHz", set_readout, show_readout},
+       "list", "1..64 crates of 1..16 boards at 125 or 500 MHz", set_readout, show_readout},
 
       integer(
           "building.chunk_bytes", [](auto& s) -> auto& { return s.building.chunk_bytes; }, 1024,

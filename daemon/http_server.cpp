@@ -8,6 +8,7 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -66,7 +67,12 @@ public:
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
+  /// Waits for a request, for the first or for a further one.
+  [[nodiscard]] bool idle() const { return idle_; }
+  void cut() { stream_.close(); }
+
   void read() {
+    idle_ = true;
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(limits_.header_bytes));
     stream_.expires_after(limits_.patience);
@@ -96,6 +102,7 @@ private:
   }
 
   void write(http_response answer, const http::request<http::empty_body>& request, bool last) {
+    idle_ = false;
     response_ = {};
     response_.version(request.version());
     response_.result(answer.status);
@@ -142,6 +149,7 @@ private:
   std::optional<http::request_parser<http::empty_body>> parser_;
   http::response<http::string_body> response_;
   std::array<char, 1024> unwanted_{};
+  bool idle_ = false;
   std::size_t discarded_ = 0;
 };
 
@@ -193,19 +201,37 @@ private:
   }
 
   void start(tcp::socket socket) {
-    ++connections_;
-    std::make_shared<session>(std::move(socket), pages_, limits_, [this] {
+    make_room();
+    const auto s = std::make_shared<session>(std::move(socket), pages_, limits_, [this] {
       --connections_;
       accept_if_room();
-    })->read();
+    });
+    ++connections_;
+    sessions_.push_back(s);
+    s->read();
   }
 
+  // Whoever holds connections open without asking for anything must not keep others away: beyond the
+  // limit the oldest idle one is cut. It is gone as soon as its reading has been told.
+  void make_room() {
+    std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
+    if (connections_ < limits_.connections) return;
+    for (const auto& weak : sessions_) {
+      const auto s = weak.lock();
+      if (!s || !s->idle()) continue;
+      s->cut();
+      return;
+    }
+  }
+
+  // One more than the limit is taken, in place of the idle one that is cut for it.
   void accept_if_room() {
-    if (!accepting_ && !stopping_ && connections_ < limits_.connections) accept();
+    if (!accepting_ && !stopping_ && connections_ <= limits_.connections) accept();
   }
 
   const http_pages pages_;
   const http_limits limits_;
+  std::vector<std::weak_ptr<session>> sessions_; // oldest first
   std::size_t connections_ = 0;
   bool accepting_ = false;
   bool stopping_ = false;

@@ -25,7 +25,7 @@ struct http_response {
 using http_pages = std::map<std::string, std::function<http_response()>, std::less<>>;
 
 struct http_limits {
-  std::size_t connections = 32; ///< further ones wait to be accepted
+  std::size_t connections = 32; ///< beyond it the oldest idle one is cut
   std::size_t header_bytes = 8192;
   std::chrono::milliseconds patience{5000}; ///< for a whole request, and for taking a whole answer
 };

@@ -139,7 +139,7 @@ TEST(load, a_wrong_readout_is_told_entry_by_entry) {
   EXPECT_EQ(errors_of("readout.crates = [\"0-255: 1 x 125 MHz\"]")
                 .at(0)
                 .find("l3.toml:1:18: readout.crates = [\"0-255: 1 x 125 MHz\"] has 256 crates; at "
-                      "most 255 can be read out"),
+                      "most 64 can be read out"),
             0U);
   EXPECT_EQ(errors_of("readout.crates = []").size(), 1U);
 }
@@ -206,11 +206,11 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
       errors_of("outbox.memory = \"2 MiB\""),
       texts{
           "l3.toml:1:17: outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"});
-  EXPECT_EQ(errors_of("readout.crates = [\"0-254: 1 x 125 MHz\"]\n[building]\nmax_events_per_spill "
+  EXPECT_EQ(errors_of("readout.crates = [\"0-63: 1 x 125 MHz\"]\n[building]\nmax_events_per_spill "
                       "= 16777216\n[frames]\nevents = 1\n")
                 .size(),
             0U);
-  const texts frames = errors_of("frames.events = 4096\nreadout.crates = [\"0-99: 16 x 125 MHz\"]");
+  const texts frames = errors_of("frames.events = 4096\nreadout.crates = [\"0-63: 16 x 125 MHz\"]");
   ASSERT_EQ(frames.size(), 1U);
   EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
 }
