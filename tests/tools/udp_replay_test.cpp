@@ -5,7 +5,9 @@
 
 #include <poll.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -50,6 +52,8 @@ std::vector<datagram> expected(std::uint32_t events, std::uint32_t spills, std::
 }
 
 /// Sockets on consecutive ports of the loopback interface, read until `wanted` datagrams came.
+/// Nothing can get lost: through watch() the sender waits after each event until it was taken from
+/// the sockets.
 class listener {
 public:
   explicit listener(std::uint16_t ports) {
@@ -65,9 +69,9 @@ public:
         sockets_.push_back(std::move(s));
       }
     }
+    received_.resize(ports);
   }
   ~listener() {
-    stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
 
@@ -77,23 +81,31 @@ public:
   }
 
   void listen(std::size_t wanted) {
-    received_.resize(sockets_.size());
     thread_ = std::thread([this, wanted] {
       std::vector<pollfd> ready;
       for (const auto& s : sockets_) ready.push_back({s.get(), POLLIN, 0});
-      for (std::size_t n = 0; n < wanted && !stop_;) {
-        ::poll(ready.data(), ready.size(), 20);
+      std::array<std::byte, 2048> buffer;
+      while (taken_<wanted&& ::poll(ready.data(), ready.size(), patience)> 0)
         for (std::size_t p = 0; p < ready.size(); ++p) {
-          datagram d(65536);
-          const auto bytes = ::recv(ready[p].fd, d.data(), d.size(), MSG_DONTWAIT);
-          if (bytes < 0) continue;
-          d.resize(static_cast<std::size_t>(bytes));
-          received_[p].push_back(std::move(d));
-          ++n;
+          const auto n = ::recv(ready[p].fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+          if (n < 0) continue;
+          received_[p].emplace_back(buffer.begin(), buffer.begin() + n);
+          ++taken_;
         }
-      }
     });
   }
+
+  /// For a replay of which every event is `datagrams_per_event`.
+  [[nodiscard]] replay_watch watch(std::size_t datagrams_per_event) {
+    replay_watch w;
+    w.tell = [this, datagrams_per_event](std::uint64_t events) {
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience);
+      while (taken_ < events * datagrams_per_event && std::chrono::steady_clock::now() < limit)
+        std::this_thread::yield();
+    };
+    return w;
+  }
+
   /// What came on each port; waits for all that is wanted.
   const std::vector<std::vector<datagram>>& received() {
     thread_.join();
@@ -101,18 +113,22 @@ public:
   }
 
 private:
+  static constexpr int patience = 10'000; // ms: then something is broken
+
   std::uint16_t base_ = 0;
   std::vector<file_descriptor> sockets_;
   std::vector<std::vector<datagram>> received_;
+  std::atomic<std::size_t> taken_ = 0;
   std::thread thread_;
-  std::atomic<bool> stop_ = false;
 };
+
+/// Two fragments of 4152 bytes, three chunks and a trailer each.
+constexpr std::size_t datagrams_per_event = 8;
 
 udp_replay_settings settings_for(const destination& to) {
   udp_replay_settings s;
   s.to = to;
-  // Slow enough for the default buffers of any socket.
-  s.rate = {replay_rate::kind::events, 2000};
+  s.rate = {replay_rate::kind::events, 5000};
   s.chunk_bytes = 1400;
   s.end_delay = std::chrono::milliseconds(1);
   return s;
@@ -127,7 +143,7 @@ TEST(udp_replay, sends_what_the_format_says) {
   settings.loops = 2;
   const auto line = expected(12, 2, 2, 1400);
   far_end.listen(line.size());
-  const auto report = udp_replay(source, settings).run({});
+  const auto report = udp_replay(source, settings).run(far_end.watch(datagrams_per_event));
 
   EXPECT_TRUE(report.finished);
   EXPECT_EQ(report.events, 48U);
@@ -152,7 +168,7 @@ TEST(udp_replay, advances_the_port_by_one_per_datagram) {
   listener far_end(3);
   const auto line = expected(7, 1, 1, 1400);
   far_end.listen(line.size());
-  (void)udp_replay(source, settings_for(far_end.where())).run({});
+  (void)udp_replay(source, settings_for(far_end.where())).run(far_end.watch(datagrams_per_event));
   const auto& received = far_end.received();
   for (std::size_t i = 0; i < line.size(); ++i) {
     ASSERT_GT(received[i % 3].size(), i / 3);
@@ -169,7 +185,7 @@ TEST(udp_replay, keeps_the_spill_structure_of_the_file) {
   settings.rate = {};
   const auto line = expected(3, 2, 1, 1400);
   far_end.listen(line.size());
-  const auto report = udp_replay(source, settings).run({});
+  const auto report = udp_replay(source, settings).run(far_end.watch(datagrams_per_event));
   EXPECT_GE(report.seconds, 2 * 0.020) << "two cycles";
   EXPECT_EQ(far_end.received()[0], line);
 }
@@ -214,9 +230,7 @@ TEST(udp_replay, duplicates_on_purpose) {
   auto settings = settings_for(far_end.where());
   settings.duplicate = 0.3;
   const auto line = expected(4, 1, 1, 1400);
-  udp_replay replay(source, settings);
-  far_end.listen(line.size());
-  const auto report = replay.run({});
+  const auto report = udp_replay(source, settings).run({});
   EXPECT_GT(report.duplicated, 0U);
   EXPECT_EQ(report.data_datagrams + report.trailers + report.ends_of_spill, line.size());
 }
