@@ -91,7 +91,7 @@ class Program:
         self.log = pathlib.Path(log)
         self.arguments = [str(a) for a in arguments]
         self._output = open(self.log, "ab")
-        self._mark = self.log.stat().st_size
+        self._said = slice(self.log.stat().st_size, None)
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=self._output,
                                         stderr=self._output, preexec_fn=_die_with_parent,
                                         env={**os.environ, **(environment or {})})
@@ -104,10 +104,8 @@ class Program:
         return self.process.poll() is None
 
     def said(self):
-        """What this run of the program wrote."""
-        with open(self.log, "rb") as f:
-            f.seek(self._mark)
-            return f.read().decode(errors="replace")
+        """What this run of the program wrote; its log may also hold that of others before and after."""
+        return self.log.read_bytes()[self._said].decode(errors="replace")
 
     def wait_to_say(self, text, seconds=PATIENCE):
         wait_until(lambda: text in self.said() or not self.running(), f"'{text}' from {self.name()}", seconds)
@@ -131,7 +129,9 @@ class Program:
             code = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name()} does not end; it said: {self.said()[-2000:]}") from None
-        self._output.close()
+        if not self._output.closed:
+            self._output.close()
+            self._said = slice(self._said.start, self.log.stat().st_size)
         return code
 
     def stop(self, seconds=PATIENCE):

@@ -4,6 +4,7 @@
 import random
 import socket
 import struct
+import threading
 import time
 
 import harness
@@ -52,6 +53,51 @@ class OnTheDaemon(harness.SystemTest):
         self.assertEqual((status["events"]["admitted"], status["fragments"]["admitted"]), (60, 180))
         self.assertLess(daemon.memory(), memory + (100 << 20 if harness.SANITIZED else 16 << 20))
         self.stop_daemon(daemon)
+        receiver.stop()
+        self.assert_stored(sent)
+
+    def test_a_flood_of_garbage_datagrams(self):
+        """As many as can be sent: what has no room is counted by the kernel, the rest by reason, and the stream goes on."""
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        stop, flooded = threading.Event(), [0] * harness.UDP_PORTS
+
+        def flood():
+            rng = random.Random(34)
+            garbage = [rng.randbytes(rng.randint(0, 60)) for _ in range(500)]
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+                while not stop.is_set():
+                    for i, datagram in enumerate(garbage):
+                        s.sendto(datagram, (harness.HOST, self.ports.udp + i % harness.UDP_PORTS))
+                        flooded[i % harness.UDP_PORTS] += 1
+
+        thread = threading.Thread(target=flood)
+        thread.start()
+        try:
+            maker = level2.EventMaker(self.crates, 35)
+            sender = self.stream_sender(run=7).connect()
+            sender.begin(1)
+            sent = {(1, n): maker.fragments(1, n) for n in range(1, 101)}
+            for (spill, number), fragments in sent.items():
+                sender.event(spill, number, fragments)
+            sender.wait_for_acknowledgement(sender.end(1, 100))
+        finally:
+            stop.set()
+            thread.join()
+        udp = self.udp_sender(daemon)
+        udp.hold()
+        udp.send([b""] * harness.UDP_PORTS)  # with the next datagram of each port the kernel says what it dropped
+        udp.hold()
+        total = sum(flooded) + harness.UDP_PORTS
+        status = daemon.wait_for(lambda s: sum(l["datagrams"] + l["kernel_drops"] for l in s["links"] if l["link"] != "tcp") >= total,
+                                 f"{total} datagrams to be counted")
+        self.assertEqual(status["events"]["forwarded"], 100)
+        self.assertEqual(daemon.stop(), 0)
+        d = daemon.ledger()["datagrams"]
+        records, ends = 103, 1  # of the stream
+        self.assertEqual(d["received"] - records + d["kernel_drops"], total)
+        self.assertEqual(sum(d["malformed"].values()) + d["data"] + d["trailers"] + d["end_of_spill"] - ends + d["late"],
+                         d["received"] - records, d)
+        self.assertLess(len(daemon.said().splitlines()), 60)
         receiver.stop()
         self.assert_stored(sent)
 

@@ -98,6 +98,53 @@ class UdpTest(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
+    def test_spill_numbers_that_come_around_again(self):
+        """512 spills later the same numbers are other events, and nobody takes them for repeats."""
+        receiver = self.start_receiver()
+        daemon = self.start_daemon()
+        sender, sent = self.udp_sender(daemon), {}
+        for turn, spill in enumerate((5, 200, 400, 5, 6, 200)):
+            maker = level2.EventMaker(self.crates, 1000 + turn)
+            for number in range(1, 21):
+                fragments = maker.fragments(spill, number)
+                sent.setdefault((spill, number), []).append(fragments)
+                sender.event(spill, number, fragments)
+            sender.end(spill, 20)
+        daemon.wait_for_stored(120)
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual([s["spill"] for s in ledger["spills"]], [5, 200, 400, 5, 6, 200])
+        receiver.stop()
+        stored = {}
+        for event in harness.store_reader.events_of(self.store):
+            stored.setdefault((event.spill, event.number), []).append(list(event.fragments.values()))
+        self.assertEqual(stored, sent)
+        self.assert_extracted({key: sum(all_of_them, []) for key, all_of_them in sent.items()})
+
+    def test_two_daemons_and_one_receiver(self):
+        receiver = self.start_receiver()
+        daemons, senders, sent = [], [], {}
+        for node in (0, 1):
+            self.ports, receiver_port = harness.Ports(), self.ports.receiver
+            self.ports.receiver = receiver_port
+            ledger = str(self.folder / f"ledger-{node}.json")
+            daemons.append(self.start_daemon(run={"number": 7, "node": node, "ledger": ledger}))
+            daemons[-1].ledger_file = self.folder / f"ledger-{node}.json"
+            senders.append(self.udp_sender(daemons[-1]))
+        maker = level2.EventMaker(self.crates, 6)
+        for number in range(1, 101):  # the electronics' round robin is over spills here
+            for node in (0, 1):
+                sent[node, number] = maker.fragments(node, number)
+                senders[node].event(node, number, sent[node, number])
+        for node in (0, 1):
+            senders[node].end(node, 100)
+            daemons[node].wait_for_stored(100)
+            self.assertEqual(self.stop_daemon(daemons[node])["events"]["forwarded"], 100)
+        receiver.stop()
+        self.assert_stored(sent)
+        blocks = list(harness.store_reader.read_store(self.store))
+        self.assertEqual(len({b.session for b in blocks}), 2)
+        self.assertEqual({(b.node, e.spill) for b in blocks for e in b.events}, {(0, 0), (1, 1)})
+
 
 if __name__ == "__main__":
     harness.main()

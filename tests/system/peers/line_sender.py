@@ -24,15 +24,12 @@ def block(session, sequence, payload, events, run=7, node=3, payload_crc=None) -
     return head + struct.pack("<I", crc32c(head)) + payload
 
 
-class LineSender:
-    def __init__(self, host, port, seconds=10):
-        self._socket = socket.create_connection((host, port), timeout=seconds)
+class Peer:
+    """Frames and messages over a socket."""
+
+    def __init__(self, its_socket):
+        self._socket = its_socket
         self._input = b""
-        self._socket.sendall(GREETING)
-        self._take(64)
-        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 0)
-        self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
-        self._frame()  # the other's READY
 
     def close(self):
         self._socket.close()
@@ -47,7 +44,7 @@ class LineSender:
         while len(self._input) < n:
             data = self._socket.recv(1 << 16)
             if not data:
-                raise ConnectionError("the receiver closed the connection")
+                raise ConnectionError("the other end closed the connection")
             self._input += data
         taken, self._input = self._input[:n], self._input[n:]
         return taken
@@ -73,10 +70,13 @@ class LineSender:
         frames, flags = [], MORE
         while flags & MORE:
             flags, frame = self._frame()
-            if not flags & COMMAND:
-                frames.append(frame)
-            else:
+            if flags & COMMAND:
                 flags = MORE
+                if frame.startswith(b"\x04PING"):  # of ZMTP 3.1: two bytes of time, then what the answer repeats
+                    pong = b"\x04PONG" + frame[7:]
+                    self._socket.sendall(bytes([COMMAND, len(pong)]) + pong)
+            else:
+                frames.append(frame)
         head, body = frames
         assert len(head) == 32 and crc32c(head[:28]) == struct.unpack_from("<I", head, 28)[0], "not a header of the line"
         magic, version, kind, _, session, sequence, credit = HEADER.unpack(head[:28])
@@ -95,6 +95,16 @@ class LineSender:
             return True
         finally:
             self._socket.settimeout(old)
+
+
+class LineSender(Peer):
+    def __init__(self, host, port, seconds=10):
+        super().__init__(socket.create_connection((host, port), timeout=seconds))
+        self._socket.sendall(GREETING)
+        self._take(64)
+        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 0)
+        self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
+        self._frame()  # the other's READY
 
 
 def hello(session, first=1, run=7, node=3):

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files that the tools write are what docs/formats.md says: simulated data, and bare KOTO records."""
+import random
+import struct
+from array import array
+
+import harness
+import l2raw
+import level2
+from peers import pack_record
+from stream_sender import BEGIN, END, EVENT, HELLO
+
+
+def pack(samples):
+    return b"".join(pack_record(samples[at:at + 64]) for at in range(0, len(samples), 64))
+
+
+class Simulation(harness.SystemTest):
+    def simulate(self, name, seed=5):
+        file = self.folder / name
+        code, said = self.run_tool("simulate", file, "--events", "40", "--spills", "2", "--seed", str(seed))
+        self.assertEqual(code, 0, said)
+        return file
+
+    def walk(self, crate, spill, number, fragment):
+        """The stamps of a fragment's boards; fails where it is not section 1 and 2."""
+        self.assertEqual(struct.unpack_from(">I", fragment)[0], 0x3C000000 | number & 0x3FFF)
+        self.assertEqual(struct.unpack_from(">I", fragment, len(fragment) - 4)[0], 0x24000000)
+        self.assertEqual(len(fragment), 8 + 2072 * crate.boards)
+        stamps = set()
+        for i in range(crate.boards):
+            board = fragment[4 + 2072 * i:4 + 2072 * (i + 1)]
+            words = array("H", struct.unpack(">1036H", board))
+            slot = words[4] & 31
+            self.assertEqual(slot, 3 + i)
+            self.assertEqual({w >> 14 for w in words[:6]}, {3})
+            if (crate.number, slot) != (14, 15):
+                self.assertEqual(words[0], 0xC000)
+            self.assertEqual(words[1], 0xC000)
+            self.assertEqual(words[4], 0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | slot)
+            self.assertEqual(words[5], 0xC000 | number & 0x3FFF)
+            self.assertEqual({w >> 14 for w in words[6:1030]}, {2})
+            self.assertEqual({w >> 12 for w in words[1030:]}, {6})
+            stamps.add((words[2] & 0x3FFF) << 14 | words[3] & 0x3FFF)
+        return stamps
+
+    def test_a_simulated_file_is_the_page(self):
+        crates = level2.readout(level2.KOTO)
+        records = list(l2raw.read(self.simulate("sim.l2raw")))
+        self.assertEqual([r[2] for r in records], list(range(1, len(records) + 1)))
+        kinds = [r[0] for r in records]
+        self.assertEqual(kinds[0], HELLO)
+        self.assertEqual((kinds.count(HELLO), kinds.count(BEGIN), kinds.count(END)), (1, 2, 2))
+        self.assertEqual(struct.unpack_from("<I", records[0][3], 4)[0], len(crates))
+        self.assertEqual([tuple(records[0][3][8 + 4 * i:11 + 4 * i]) for i in range(len(crates))], [tuple(c) for c in crates])
+        events, spill, last_time = 0, None, 0
+        for kind, its_spill, _, body in records[1:]:
+            if kind == BEGIN:
+                self.assertIsNone(spill)
+                spill, events, last_time = its_spill, 0, 0
+                self.assertEqual(len(body), 16)
+            elif kind == END:
+                count, _, cycle = struct.unpack("<IIQ", body)
+                self.assertEqual((its_spill, count), (spill, events))
+                self.assertGreaterEqual(cycle, last_time)
+                spill = None
+            else:
+                self.assertEqual((kind, its_spill), (EVENT, spill))
+                number, time, fragments = l2raw.read_event(body)
+                events += 1
+                self.assertEqual(number, events)
+                self.assertGreaterEqual(time, last_time)
+                last_time = time
+                self.assertEqual(list(fragments), list(range(len(crates))))
+                stamps = set().union(*(self.walk(c, spill, number, fragments[p]) for p, c in enumerate(crates)))
+                # Stamps count 8 ns since the spill began, in 28 bits; the event's time is the same in ns.
+                self.assertTrue(all(abs(8 * s - time % (8 << 28)) < 1000 for s in stamps), (stamps, time))
+        self.assertIsNone(spill)
+
+    def test_the_same_seed_gives_the_same_bytes(self):
+        one = self.simulate("one.l2raw").read_bytes()
+        self.assertTrue(one == self.simulate("two.l2raw").read_bytes())
+        self.assertFalse(one == self.simulate("three.l2raw", seed=6).read_bytes())
+
+
+class Pack(harness.SystemTest):
+    def waveforms(self, samples, count):
+        rng = random.Random(samples)
+        values = array("H")
+        for _ in range(count):
+            bits = rng.randint(0, 16)
+            lowest = rng.randint(0, (1 << 16) - (1 << bits))
+            values.extend(lowest + rng.getrandbits(bits) if bits else lowest for _ in range(samples))
+        # The edges of every N, one below and at each.
+        for bits in range(17):
+            for top in ((1 << bits) - 1, 1 << bits):
+                if top <= 0xFFFF:
+                    values.extend([0] * (samples - 1) + [top])
+        return values
+
+    def test_pack_gives_the_bytes_of_the_page_and_unpack_the_input(self):
+        for samples in (64, 256):
+            with self.subTest(samples=samples):
+                values = self.waveforms(samples, 300)
+                source, packed, back = (self.folder / f"{samples}{end}" for end in (".u16", ".koto", ".back"))
+                source.write_bytes(struct.pack(f"<{len(values)}H", *values))
+                code, said = self.run_tool("pack", source, packed, "--samples", str(samples))
+                self.assertEqual(code, 0, said)
+                self.assertTrue(packed.read_bytes() == pack(values), "not the records of section 5")
+                code, said = self.run_tool("unpack", packed, back, "--samples", str(samples))
+                self.assertEqual(code, 0, said)
+                self.assertTrue(back.read_bytes() == source.read_bytes())
+
+    def test_what_is_not_records_is_told(self):
+        bad = {"cut": pack(self.waveforms(64, 3))[:-1], "too many bits": b"\x11" + bytes(200), "a head": b"\x00\x00"}
+        for what, data in bad.items():
+            with self.subTest(what):
+                file = self.folder / "bad.koto"
+                file.write_bytes(data)
+                code, said = self.run_tool("unpack", file, self.folder / "out.u16")
+                self.assertNotEqual(code, 0)
+                self.assertIn("bad.koto", said)
+        file = self.folder / "odd.u16"
+        file.write_bytes(bytes(129))
+        code, said = self.run_tool("pack", file, self.folder / "out.koto")
+        self.assertNotEqual(code, 0)
+        self.assertIn("odd.u16", said)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon's end of the output line against an independent receiver: credit, acknowledgements, repeats, hello after every break,
+heartbeats, goodbye."""
+import struct
+import time
+
+import harness
+import level2
+import line_sender
+import store_reader
+from line_receiver import LineReceiver
+from line_sender import ACKNOWLEDGEMENT, BLOCK, GOODBYE, HEARTBEAT, HELLO, REFUSAL, WELCOME
+
+
+class Line(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.receiver = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
+        self.addCleanup(self.receiver.close)
+        self.maker = level2.EventMaker(self.crates, 91)
+        self.sent, self.events, self.stored = {}, {}, 0
+
+    def start(self, **config):
+        self.daemon = self.start_daemon(outbox={"block": "16 KiB", "block_age": "1 s"}, **config)
+        self.sender = self.udp_sender(self.daemon)
+        return self.daemon
+
+    def send(self, events, spill=1):
+        first = sum(s == spill for s, _ in self.sent) + 1
+        for number in range(first, first + events):
+            self.sent[spill, number] = self.maker.fragments(spill, number)
+            self.sender.event(spill, number, self.sent[spill, number])
+        self.sender.hold()
+
+    def hello(self):
+        """The daemon's hello on a new connection, or on this one; its session is remembered."""
+        kind, self.session, first, _, body = self.next()
+        self.assertEqual(kind, HELLO)
+        self.assertEqual(struct.unpack("<II", body), (7, 3))
+        return first
+
+    def next(self, heartbeats=False):
+        while True:
+            message = self.receiver.receive()
+            if message[0] != HEARTBEAT or heartbeats:
+                return message
+
+    def block(self, sequence):
+        """The next message must be this block; its events are noted."""
+        kind, session, its_sequence, _, body = self.next()
+        self.assertEqual((kind, session, its_sequence), (BLOCK, self.session, sequence))
+        head, payload = memoryview(body)[:64], memoryview(body)[64:]
+        fields = store_reader.BLOCK_HEADER.unpack(head)
+        self.assertEqual((fields[0], fields[1], fields[4]), (b"KL3B", 1, len(payload)))
+        self.assertEqual(store_reader.crc32c(head[:60]), fields[-1])
+        block = store_reader.read_block(head, payload, fields)
+        self.assertEqual((block.session, block.sequence, block.run, block.node), (session, sequence, 7, 3))
+        self.assertLess(abs(block.sealed - time.time_ns()), 60e9)
+        for event in block.events:
+            self.events[event.spill, event.number] = (sequence, list(event.fragments.values()))
+
+    def say(self, kind, sequence=0, credit=0, body=b"", session=None):
+        self.receiver.send(line_sender.header(kind, self.session if session is None else session, sequence, credit), body)
+
+    def nothing_but_heartbeats(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.receiver.silent(end - time.monotonic()):
+            self.assertEqual(self.receiver.receive()[0], HEARTBEAT)
+
+    def take_all(self, acknowledged, events):
+        """Acknowledges block by block until so many events have come."""
+        while len(self.events) < events:
+            acknowledged += 1
+            self.block(acknowledged)
+            self.say(ACKNOWLEDGEMENT, acknowledged, 4)
+        return acknowledged
+
+    def finish(self):
+        """SIGTERM; the daemon must say goodbye and be content."""
+        self.daemon.signal(harness.signal.SIGTERM)
+        message = self.next()
+        while message[0] == BLOCK:  # what was still open
+            self.say(ACKNOWLEDGEMENT, message[2], 4)
+            message = self.next()
+        self.assertEqual(message[0], GOODBYE)
+        self.assertEqual(self.daemon.wait(), 0, self.daemon.said())
+        self.assert_conserved(self.daemon.ledger())
+
+    def assert_all_came(self):
+        self.assertEqual({k: f for k, (_, f) in self.events.items()}, self.sent)
+
+    def test_no_more_blocks_than_there_is_credit_for(self):
+        self.start(forward={"acknowledge_time_limit": "30 s"})
+        self.receiver.accept()
+        self.assertEqual(self.hello(), 1)
+        self.say(WELCOME, 0, 3)
+        self.send(100)
+        for sequence in (1, 2, 3):
+            self.block(sequence)
+        self.nothing_but_heartbeats(0.5)
+        self.say(ACKNOWLEDGEMENT, 2, 3)
+        self.block(4)
+        self.block(5)
+        self.nothing_but_heartbeats(0.5)
+        self.say(ACKNOWLEDGEMENT, 5, 1)
+        self.block(6)
+        self.nothing_but_heartbeats(0.5)
+        self.say(ACKNOWLEDGEMENT, 6, 4)
+        self.take_all(6, 100)
+        self.assert_all_came()
+        self.finish()
+
+    def test_what_is_not_acknowledged_is_sent_again(self):
+        self.start(forward={"acknowledge_time_limit": "300 ms"})
+        self.receiver.accept()
+        self.hello()
+        self.say(WELCOME, 0, 3)
+        self.send(60)
+        for _ in range(2):
+            for sequence in (1, 2, 3):
+                self.block(sequence)
+        # Acknowledgements that cannot be: of what was never sent, of another session, and what is no message at all.
+        self.say(ACKNOWLEDGEMENT, 1000, 3)
+        self.say(ACKNOWLEDGEMENT, 3, 3, session=self.session ^ 1)
+        self.receiver.send(b"garbage", b"")
+        self.receiver.send(line_sender.header(ACKNOWLEDGEMENT, self.session, 3, 3, crc=1), b"")
+        self.receiver.send(line_sender.header(77, self.session, 3, 3), b"")
+        for sequence in (1, 2, 3):
+            self.block(sequence)
+        self.assertEqual(self.daemon.status()["events"]["forwarded"], 0)
+        self.say(ACKNOWLEDGEMENT, 2, 3)
+        message = self.next()
+        while message[2] == 3:  # it may have been sent again meanwhile
+            message = self.next()
+        self.assertEqual(message[:3], (BLOCK, self.session, 4))
+        self.daemon.wait_for(lambda s: s["receiver"]["blocks_stored"] == 2 and s["receiver"]["blocks_resent"] >= 6, "two blocks stored")
+
+    def test_hello_after_a_break_and_the_rest_from_where_the_receiver_is(self):
+        self.start()
+        self.receiver.accept()
+        self.assertEqual(self.hello(), 1)
+        self.say(WELCOME, 0, 4)
+        self.send(80)
+        for sequence in (1, 2, 3, 4):
+            self.block(sequence)
+        self.say(ACKNOWLEDGEMENT, 1, 4)
+        self.block(5)
+        session = self.session
+        self.receiver.accept()
+        first = self.hello()
+        self.assertEqual(self.session, session)
+        self.assertIn(first, (1, 2))  # the acknowledgement may have gone down with the line
+        # Three were stored before the line broke.
+        self.say(WELCOME, 3, 4)
+        last = self.take_all(3, 80)
+        self.assert_all_came()
+        # A receiver that forgot the session: it says so at the heartbeat, and hears hello.
+        kind, *_ = self.next(heartbeats=True)
+        while kind != HEARTBEAT:
+            kind, *_ = self.next(heartbeats=True)
+        self.say(REFUSAL)
+        self.assertEqual(self.hello(), last + 1)
+        self.say(WELCOME, last, 4)
+        self.send(20)
+        self.take_all(last, 100)
+        self.assert_all_came()
+        self.finish()
+
+    def test_a_refusal_is_told_and_the_daemon_tries_again(self):
+        self.start()
+        self.receiver.accept()
+        self.hello()
+        self.send(30)
+        self.say(REFUSAL, body="the disk is on fire".encode())
+        self.daemon.wait_to_say("the disk is on fire")
+        self.hello()
+        self.say(WELCOME, 0, 4)
+        self.take_all(0, 30)
+        self.assert_all_came()
+        self.finish()
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An independent receiver's end of the output line, written from section 8 of docs/formats.md: a ROUTER for one daemon in
+plain sockets. It does nothing by itself: a test says when to welcome, acknowledge, refuse or be silent."""
+import socket
+import struct
+
+from line_sender import GREETING, COMMAND, Peer
+
+
+class LineReceiver(Peer):
+    def __init__(self, host, port, seconds=10):
+        self._listener = socket.socket()
+        self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._listener.bind((host, port))
+        self._listener.listen()
+        self._listener.settimeout(seconds)
+        self._seconds = seconds
+        super().__init__(None)
+
+    def accept(self):
+        """The daemon's next connection."""
+        self.hang_up()
+        self._socket, _ = self._listener.accept()
+        self._socket.settimeout(self._seconds)
+        self._input = b""
+        self._socket.sendall(GREETING)
+        self._take(64)
+        self._frame()  # the other's READY
+        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"ROUTER"
+        self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
+        return self
+
+    def hang_up(self):
+        if self._socket:
+            self._socket.close()
+            self._socket = None
+
+    def close(self):
+        self.hang_up()
+        self._listener.close()

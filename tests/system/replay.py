@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `koto-l3 replay` sends, against an independent receiver of datagrams and of the record stream."""
+import select
+import socket
+import struct
+import time
+from collections import Counter
+
+import harness
+import l2raw
+import level2
+import level2_sender
+import stream_sender
+from stream_sender import ACKNOWLEDGEMENT, BEGIN, END, EVENT, HELLO, REFUSAL
+
+SPILLS = {511: 30, 0: 20}
+
+
+class Replay(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        maker = level2.EventMaker(self.crates, 101)
+        self.sent = {(s, n): maker.fragments(s, n) for s, events in SPILLS.items() for n in range(1, events + 1)}
+        self.file = self.folder / "sent.l2raw"
+        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, events + 1)] for s, events in SPILLS.items()})
+
+    def replay(self, to, *more):
+        return self.start_tool("replay", self.file, "--to", to, *more)
+
+
+class Udp(Replay):
+    def receive(self, ports, *more):
+        """All datagrams, port by port."""
+        sockets = []
+        for i in range(ports):
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self.addCleanup(s.close)
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            s.bind((harness.HOST, self.ports.udp + i))
+            sockets.append(s)
+        replay = self.replay(f"udp://{harness.HOST}:{self.ports.udp}+{ports}", "--chunk", self.chunk_bytes, *more)
+        came = [[] for _ in sockets]
+        end = time.monotonic() + harness.PATIENCE
+        while True:
+            ended = not replay.running()
+            readable = select.select(sockets, [], [], 0.1)[0]
+            for s in readable:
+                came[sockets.index(s)].append(s.recv(1 << 16))
+            if ended and not readable:
+                break
+            self.assertLess(time.monotonic(), end)
+        self.assertEqual(replay.wait(), 0, replay.said())
+        return came
+
+    def expected(self, spills):
+        all_of_them = []
+        for spill, events in spills.items():
+            for number in range(1, events + 1):
+                for place, f in enumerate(self.sent[spill, number]):
+                    all_of_them += level2_sender.datagrams(self.crates, spill, number, place, f, self.chunk_bytes)
+            for place in range(len(self.crates)):
+                all_of_them += level2_sender.end_of_spill(self.crates, spill, place, events)
+        return all_of_them
+
+    def test_datagrams_are_those_of_the_page(self):
+        by_port = self.receive(8, "--rate", "500ev/s")
+        # They go round the ports: that gives the order in which they were sent.
+        came = [by_port[i % 8][i // 8] for i in range(sum(map(len, by_port)))]
+        self.assertEqual(Counter(came), Counter(self.expected(SPILLS)))
+        # A fragment's chunks come in order and its trailer last; a spill's end comes after all of it.
+        ends, at = 0, {}
+        for datagram in came:
+            name, chunk, mark = level2_sender.HEADER.unpack_from(datagram)
+            if len(datagram) == 12 and mark >> 17:
+                ends += 1
+                at = {} if ends % len(self.crates) == 0 else at
+                continue
+            self.assertEqual(ends % len(self.crates), 0)
+            self.assertEqual(chunk, at.get(name, 0))
+            at[name] = chunk + 1
+
+    def test_three_ports_and_the_files_own_times(self):
+        self.assertEqual(Counter(sum(self.receive(3), [])), Counter(self.expected(SPILLS)))
+
+    def test_left_out_and_repeated_datagrams(self):
+        expected = Counter(self.expected(SPILLS))
+        came = Counter(sum(self.receive(8, "--rate", "500ev/s", "--drop", "20%", "--duplicate", "20%"), []))
+        self.assertFalse(came.keys() - expected.keys())
+        self.assertTrue(expected.keys() - came.keys())
+        self.assertEqual(set(came.values()), {1, 2})
+
+
+class Tcp(Replay):
+    def setUp(self):
+        super().setUp()
+        self.listener = socket.socket()
+        self.addCleanup(self.listener.close)
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind((harness.HOST, self.ports.tcp))
+        self.listener.listen()
+        self.listener.settimeout(harness.PATIENCE)
+        self.to = f"tcp://{harness.HOST}:{self.ports.tcp}"
+
+    def accept(self):
+        self.connection, _ = self.listener.accept()
+        self.addCleanup(self.connection.close)
+        self.connection.settimeout(harness.PATIENCE)
+        self.input = b""
+
+    def records(self, count):
+        """The next records of this connection."""
+        taken = []
+        while len(taken) < count:
+            try:
+                record, at = l2raw.take(memoryview(self.input))
+                self.input = self.input[at:]
+                taken.append(record)
+            except IndexError:
+                data = self.connection.recv(1 << 16)
+                self.assertTrue(data, f"replay closed after {len(taken)} of {count} records")
+                self.input += data
+        return taken
+
+    def say(self, kind, body):
+        self.connection.sendall(stream_sender.record(kind, 0, 0, body))
+
+    def acknowledge(self, sequence):
+        self.say(ACKNOWLEDGEMENT, struct.pack("<QQ", sequence, 0))
+
+    def assert_are_the_file(self, records):
+        """Without the hello."""
+        expected = [r for r in l2raw.read(self.file) if r[0] != HELLO]
+        self.assertEqual([r[:2] + r[3:] for r in records], [r[:2] + r[3:] for r in expected])
+
+    def test_the_stream_is_the_file_and_replay_ends_when_all_is_acknowledged(self):
+        replay = self.replay(self.to, "--rate", "max")
+        self.accept()
+        records = self.records(1 + sum(SPILLS.values()) + 2 * len(SPILLS))
+        self.assertEqual([r[2] for r in records], list(range(1, len(records) + 1)))
+        self.assertEqual(records[0][0], HELLO)
+        self.assertEqual(records[0][3][4:], stream_sender.hello_body(7, self.crates)[4:])
+        self.assert_are_the_file(records[1:])
+        self.acknowledge(len(records) - 1)
+        with self.assertRaises(TimeoutError):
+            self.connection.settimeout(1)
+            self.connection.recv(1)
+        self.assertTrue(replay.running(), "it ended before the last record was acknowledged")
+        self.acknowledge(len(records))
+        self.assertEqual(replay.wait(), 0, replay.said())
+
+    def test_after_a_break_what_was_not_acknowledged_comes_again(self):
+        replay = self.replay(self.to, "--rate", "max", "--ledger", self.folder / "replay-ledger.json")
+        total = 1 + sum(SPILLS.values()) + 2 * len(SPILLS)
+        self.accept()
+        first = self.records(total)
+        self.acknowledge(12)
+        self.acknowledge(20)
+        time.sleep(0.2)  # it may read them before the line breaks; it need not
+        self.connection.close()
+        self.accept()
+        hello, begin = self.records(2)
+        self.assertEqual((hello[0], hello[2]), (HELLO, total + 1))
+        self.assertEqual(begin, first[1])
+        again = self.records(total - 20)
+        self.assertEqual([r[2] for r in again], list(range(21, total + 1)))
+        self.assertEqual(again, first[20:])
+        self.acknowledge(total + 1)
+        self.assertEqual(replay.wait(), 0, replay.said())
+
+    def test_a_refusal_is_told(self):
+        replay = self.replay(self.to, "--rate", "max")
+        self.accept()
+        self.records(1)
+        self.say(REFUSAL, "not today".encode())
+        self.connection.close()
+        self.assertNotEqual(replay.wait(), 0)
+        self.assertIn("not today", replay.said())
+
+    def test_nobody_there(self):
+        self.listener.close()
+        replay = self.replay(self.to, "--timeout", "1")
+        self.assertEqual(replay.wait(), 1, replay.said())
+        self.assertIn(str(self.ports.tcp), replay.said())
+
+
+class Files(Replay):
+    """Files that are not what they should be."""
+
+    def test_a_file_that_is_damaged_is_told_before_anything_wrong_is_sent(self):
+        whole = self.file.read_bytes()
+        for what, data in (("cut", whole[:-100]), ("flipped", whole[:50_000] + bytes([whole[50_000] ^ 1]) + whole[50_001:]),
+                           ("empty", b""), ("garbage", bytes(10_000))):
+            with self.subTest(what):
+                self.file.write_bytes(data)
+                replay = self.replay(f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "1")
+                self.assertNotEqual(replay.wait(), 0)
+                self.assertIn(self.file.name, replay.said())
+
+    def test_no_file(self):
+        self.file.unlink()
+        replay = self.replay(f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "1")
+        self.assertNotEqual(replay.wait(), 0)
+        self.assertIn(str(self.file), replay.said())
+
+
+if __name__ == "__main__":
+    harness.main()
