@@ -176,14 +176,14 @@ void outbox::seal() {
   sealed_end_ = round_up(open_start_ + bytes, block_alignment);
   {
     const std::lock_guard guard(lock_);
-    slot_of(sequence) = {this,
-                         open_start_ /*start*/,
-                         sealed_end_,
-                         next_time_ - open_events_,
-                         open_last_batch_,
-                         bytes,
-                         open_events_,
-                         0};
+    slot& s = slot_of(sequence);
+    s.start = open_start_;
+    s.end = sealed_end_;
+    s.first_time = next_time_ - open_events_;
+    s.last_batch = open_last_batch_;
+    s.bytes = bytes;
+    s.events = open_events_;
+    s.holds = 0;
     sealed_.store(sequence, std::memory_order_release);
   }
   open_bytes_ = open_events_ = open_crc_ = 0;

@@ -154,6 +154,17 @@ TEST(outbox, refuses_more_tiny_events_than_its_tables_hold) {
   EXPECT_TRUE(o.append(event_of(8, taken), 0));
 }
 
+TEST(outbox, refuses_more_small_blocks_than_its_tables_hold) {
+  outbox o(small_settings(), identity);
+  for (int i = 0; i < 64; ++i) {
+    ASSERT_TRUE(o.append(event_of(32, 1), 0));
+    o.seal();
+  }
+  EXPECT_FALSE(o.append(event_of(32, 1), 0));
+  o.stored_up_to(1, 0);
+  EXPECT_TRUE(o.append(event_of(32, 1), 0));
+}
+
 TEST(outbox, does_not_reuse_what_is_held) {
   outbox o(small_settings(), identity);
   std::uint32_t taken = 0;
@@ -173,6 +184,20 @@ TEST(outbox, does_not_reuse_what_is_held) {
   outbox::release(again->hold);
   EXPECT_FALSE(o.is_held(1));
   EXPECT_TRUE(o.append(event_of(5000, 0), 0));
+}
+
+TEST(outbox, does_not_reuse_what_is_held_behind_what_is_not) {
+  outbox o(small_settings(), identity);
+  while (o.append(event_of(5000, 1), 0)) {
+  }
+  const auto second = o.hold(2);
+  ASSERT_TRUE(second);
+  o.stored_up_to(o.last_sealed(), 0);
+  for (int i = 0; i < 100; ++i) {
+    if (o.append(event_of(5000, 9), 0)) o.seal();
+  }
+  EXPECT_EQ(contents_of(second->bytes, 2), (std::vector<std::uint32_t>{1, 1}));
+  outbox::release(second->hold);
 }
 
 TEST(outbox, wakes_whoever_waits_for_room) {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A receiver against a daemon that the test plays.
+#include "transport/output/block_receiver.hpp"
+
+#include <gtest/gtest.h>
+#include <zmq.hpp>
+
+#include "tests/transport/output/line_ends.hpp"
+#include "transport/output/line.hpp"
+#include "transport/output/store_reader.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+class played_daemon {
+public:
+  explicit played_daemon(const std::string& to) {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::rcvtimeo,
+                static_cast<int>(std::chrono::milliseconds(patience).count()));
+    socket_.connect(to);
+  }
+  void send_raw(const std::vector<bytes>& frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      socket_.send(zmq::buffer(frames[i]),
+                   i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
+  }
+  void send(line_message type, std::uint64_t session, std::uint64_t sequence,
+            const bytes& body = {}) {
+    send_raw({header_bytes(make_line_header(type, session, sequence)), body});
+  }
+  static bytes header_bytes(const line_header& h) {
+    bytes b(sizeof h);
+    store(b.data(), h);
+    return b;
+  }
+  void hello(std::uint64_t session, std::uint64_t sequence) {
+    bytes body(sizeof(line_hello_body));
+    send(line_message::hello, session, sequence, body);
+  }
+  /// The next message must be this one.
+  void expect(line_message type, std::uint64_t sequence) {
+    zmq::message_t head, body;
+    ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
+    const auto header = read_line_header({head.data<std::byte>(), head.size()});
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->type, type);
+    EXPECT_EQ(header->sequence, sequence);
+    EXPECT_GT(header->credit, 0U);
+  }
+
+private:
+  zmq::context_t context_{1};
+  zmq::socket_t socket_{context_, zmq::socket_type::dealer};
+};
+
+bytes block_of(std::uint64_t session, std::uint64_t sequence) {
+  std::mt19937 random(static_cast<std::uint32_t>(sequence));
+  event_recipe recipe;
+  recipe.key = {1, static_cast<std::uint32_t>(sequence)};
+  recipe.fragments = 1;
+  return make_block({make_event(recipe, random).packed}, session, sequence);
+}
+
+TEST(block_receiver, takes_blocks_in_order_only) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  near.hello(9, 1);
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 9, 1, block_of(9, 1));
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 9, 3, block_of(9, 3)); // a gap
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 9, 1, block_of(9, 1)); // a repeat
+  near.expect(line_message::acknowledgement, 1);
+  auto corrupt = block_of(9, 2);
+  corrupt.back() ^= std::byte{1};
+  near.send(line_message::block, 9, 2, corrupt);
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 9, 2, block_of(9, 7)); // not what was announced
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 9, 2, {});
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 9, 2, block_of(9, 2));
+  near.expect(line_message::acknowledgement, 2);
+  near.hello(9, 1);
+  near.expect(line_message::welcome, 2);
+  EXPECT_EQ(far.counters().duplicates.get(), 1U);
+  EXPECT_EQ(far.counters().gaps.get(), 1U);
+  EXPECT_EQ(far.counters().damaged.sum(), 3U);
+  EXPECT_EQ(far.counters().stored_blocks.get(), 2U);
+  far.kill();
+  store_reader reader(folder.path());
+  EXPECT_EQ(reader.next()->header.sequence, 1U);
+  EXPECT_EQ(reader.next()->header.sequence, 2U);
+  EXPECT_FALSE(reader.next());
+}
+
+TEST(block_receiver, counts_what_it_drops) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  near.send(line_message::block, 9, 1, block_of(9, 1)); // no hello yet
+  near.expect(line_message::refusal, 0);
+  near.send(line_message::heartbeat, 9, 0);
+  near.expect(line_message::refusal, 0);
+  near.hello(9, 1);
+  near.expect(line_message::welcome, 0);
+  // Garbage of every kind, none of it answered.
+  near.send_raw({bytes(3)});
+  near.send_raw({bytes(32), bytes(32)});
+  near.send_raw({bytes(32), bytes(1), bytes(1), bytes(1)});
+  auto wrong = make_line_header(line_message::block, 9, 1);
+  wrong.magic[0] = 'k';
+  near.send_raw({played_daemon::header_bytes(wrong), block_of(9, 1)});
+  wrong = make_line_header(line_message::block, 9, 1);
+  wrong.credit = 5; // without its checksum
+  near.send_raw({played_daemon::header_bytes(wrong), block_of(9, 1)});
+  near.send(line_message::welcome, 9, 1); // a receiver's word
+  near.send(line_message::hello, 0, 1, bytes(8));
+  near.send(line_message::hello, 9, 1, bytes(7));
+  near.send(line_message::heartbeat, 9, 0);
+  near.expect(line_message::acknowledgement, 0);
+  auto corrupt = block_of(9, 1);
+  corrupt[0] = std::byte{0};
+  near.send(line_message::block, 9, 1, corrupt);
+  near.expect(line_message::acknowledgement, 0);
+  near.send(line_message::block, 9, 2, block_of(9, 2));
+  near.expect(line_message::acknowledgement, 0);
+  EXPECT_EQ(far.counters().garbage.get(), 8U);
+  EXPECT_EQ(far.counters().strangers.get(), 1U);
+  EXPECT_EQ(far.counters().gaps.get(), 1U);
+  EXPECT_EQ(far.counters().damaged[block_fault::magic], 1U);
+  EXPECT_EQ(far.counters().stored_blocks.get(), 0U);
+}
+
+TEST(block_receiver, serves_several_daemons) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon one(far.endpoint());
+  played_daemon two(far.endpoint());
+  one.hello(1, 1);
+  two.hello(2, 5); // blocks 1 … 4 are stored elsewhere
+  one.expect(line_message::welcome, 0);
+  two.expect(line_message::welcome, 0);
+  two.send(line_message::block, 2, 5, block_of(2, 5));
+  one.send(line_message::block, 1, 1, block_of(1, 1));
+  two.expect(line_message::acknowledgement, 5);
+  one.expect(line_message::acknowledgement, 1);
+}
+
+TEST(block_receiver, says_that_its_address_is_taken) {
+  scratch_folder folder;
+  scratch_folder other;
+  receiving_end far(folder.path());
+  receive_settings settings;
+  settings.bind = far.endpoint();
+  store_writer store({other.path()});
+  try {
+    const block_receiver second(settings, store, nullptr);
+    FAIL() << "bound twice";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("cannot listen on " + settings.bind), std::string::npos);
+  }
+}
+
+} // namespace
+} // namespace l3
