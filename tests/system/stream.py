@@ -234,6 +234,35 @@ class BadRecords(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
+    def test_senders_that_stall_within_a_record_do_not_hold_up_others(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon(frames={"count": 2, "events": 16})
+        sent, stalled = {}, []
+        for number in range(1, 7):
+            sender = self.stream_sender(run=7).connect()
+            sender.begin(5)
+            sent[5, number] = self.maker.fragments(5, number)
+            whole = record(stream_sender.EVENT, 5, sender.next, stream_sender.event_body(number, sent[5, number]))
+            sender.send_raw(whole[:number * 2500])
+            stalled.append((sender, whole[number * 2500:]))
+        steady = self.stream_sender(run=7).connect()
+        steady.begin(5)
+        for number in range(7, 207):
+            sent[5, number] = self.maker.fragments(5, number)
+            last = steady.event(5, number, sent[5, number])
+        steady.wait_for_acknowledgement(last)
+        # Two go away for good, the others go on.
+        for sender, _ in stalled[:2]:
+            sender.close()
+        del sent[5, 1], sent[5, 2]
+        for sender, rest in stalled[2:]:
+            sender.next += 1
+            sender.send_raw(rest)
+            sender.wait_for_acknowledgement(sender.next - 1)
+        steady.wait_for_acknowledgement(steady.end(5, 204))
+        self.stop_daemon(daemon)
+        receiver.stop()
+        self.assert_stored(sent)
+
     def test_more_connections_than_there_may_be(self):
         receiver, daemon = self.start_receiver(), self.start_daemon(tcp={"max_connections": 4})
         sender = self.stream_sender(run=7).connect()
