@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "config/quantity.hpp"
-#include "transport/input/batch.hpp"
+#include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
 namespace {

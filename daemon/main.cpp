@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -61,7 +62,7 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
     if (error) return;
     n.look_around();
     latest.set(n.snapshot());
-    manager.alive();
+    if (n.stuck().empty()) manager.alive();  // else the service manager's watchdog restarts us
     timer.expires_after(interval);
     timer.async_wait(tick);
   };
@@ -80,7 +81,7 @@ int run(const daemon_settings& settings) {
   std::optional<http_server> http;
   if (!settings.monitor.bind.empty()) {
     http.emplace(settings.monitor.bind, settings.monitor.port,
-                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); }, [] { return std::string(); }));
+                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); }, [&] { return n.stuck(); }));
     spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
   }
   spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node, n.backend());

@@ -13,6 +13,7 @@
 #include "daemon/frame_ring.hpp"
 #include "daemon/log.hpp"
 #include "daemon/pipeline.hpp"
+#include "daemon/progress_watch.hpp"
 #include "transport/input/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
@@ -53,6 +54,8 @@ struct node::parts {
     if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
     if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, builder, [this] { return out.safe_batches(); });
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
+    progress.add("compute", [this] { return work.compute_turns(); });
+    progress.add("drain", [this] { return work.drain_turns(); });
     state.enter(phase::receiving);
   }
 
@@ -99,6 +102,9 @@ struct node::parts {
   std::vector<spill_account> spills;      // for the ledger; touched by look_around() and drain() only
   occasional shedding{std::chrono::seconds(5)};
   std::uint64_t shed_told = 0;
+  progress_watch progress{std::chrono::seconds(5)};
+  mutable std::mutex stuck_mutex;
+  std::string stuck;  // as of the last look around
 
   std::unique_ptr<engine> compute;
   frame_ring frames;
@@ -144,6 +150,13 @@ void node::look_around() {
   p.state.set(trouble::receiver_absent, !p.line.connected());
   p.state.set(trouble::outbox_full, p.work.waiting_for_outbox());
   p.state.set(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
+
+  std::string stuck = p.state.report().now == phase::receiving ? p.progress.stuck(std::chrono::steady_clock::now()) : std::string();
+  if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
+  {
+    const std::lock_guard lock(p.stuck_mutex);
+    p.stuck = std::move(stuck);
+  }
 
   const std::uint64_t shed_now = p.outcomes.events_shed.sum();
   if (const auto n = p.shedding.happened(std::chrono::steady_clock::now(), shed_now - std::exchange(p.shed_told, shed_now))) {
@@ -222,6 +235,11 @@ metrics_snapshot node::snapshot() const {
   s.drain_time = snapshot_of(p.work.drain_time());
   s.event_latency = snapshot_of(p.out.latency());
   return s;
+}
+
+std::string node::stuck() const {
+  const std::lock_guard lock(parts_->stuck_mutex);
+  return parts_->stuck;
 }
 
 state_report node::state() const { return parts_->state.report(); }

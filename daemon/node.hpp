@@ -34,6 +34,8 @@ public:
   void look_around();
 
   // Any thread.
+  /// A thread of the data path that makes no progress, by its name; empty if all do.
+  [[nodiscard]] std::string stuck() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
   [[nodiscard]] ledger account() const;
   [[nodiscard]] state_report state() const;

@@ -35,6 +35,7 @@ bool pipeline::out_of_time() const {
 
 void pipeline::compute(const std::stop_token& stop) {
   while (true) {
+    compute_turns_.add();
     frame* f = frames_.wait_submitted(look_around);
     if (f != nullptr) {
       started_at_[f->index] = steady_now();
@@ -48,6 +49,7 @@ void pipeline::compute(const std::stop_token& stop) {
 
 void pipeline::drain(const std::stop_token& stop) {
   while (true) {
+    drain_turns_.add();
     frame* f = frames_.wait_started(look_around);
     if (f != nullptr) {
       drain_frame(*f);
@@ -93,6 +95,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   const auto packed = f.output.subspan(result.offset, result.bytes);
   while (!outbox_.append(packed, f.input.events[event].completed_at)) {
     waiting_for_outbox_ = true;
+    drain_turns_.add();
     outbox_.seal();  // what is waited for may lie in the open block itself
     if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
       outcomes_.events_shed.add(shed::drain);

@@ -37,6 +37,9 @@ public:
 
   // Any thread.
   [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
+  /// Both rise every few milliseconds as long as the threads live: see progress_watch.
+  [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
+  [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
   [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }  ///< start to results, per frame
   [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }      ///< results to free, per frame
@@ -57,6 +60,8 @@ private:
 
   std::atomic<bool> waiting_for_outbox_ = false;
   std::atomic<std::int64_t> deadline_ = 0;  // steady clock, ns; 0: none
+  counter compute_turns_;
+  counter drain_turns_;
   counter failed_frames_;
   latency_histogram compute_time_;
   latency_histogram drain_time_;

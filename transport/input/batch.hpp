@@ -9,16 +9,9 @@
 #include <span>
 
 #include "transport/format/batch.hpp"
+#include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
-
-struct batch_capacity {
-  std::uint32_t events = 0;
-  std::uint32_t fragments = 0;
-  std::uint32_t pieces = 0;
-  std::uint32_t boards = 0;
-  std::size_t bytes = 0;
-};
 
 struct input_batch {
   std::uint64_t serial =
@@ -52,23 +45,5 @@ public:
   /// done.
   virtual void submit(input_batch& batch) = 0;
 };
-
-/// What a daemon's limits ask of each batch.
-[[nodiscard]] inline batch_capacity capacity_of(const readout& crates, std::uint32_t events,
-                                                std::uint32_t chunk_bytes) {
-  const auto pieces_per_fragment =
-      static_cast<std::uint32_t>((l2::max_fragment_bytes + chunk_bytes - 1) / chunk_bytes);
-  batch_capacity c;
-  c.events = events;
-  c.fragments = events * crates.size();
-  c.pieces = c.fragments * pieces_per_fragment;
-  c.boards = events * crates.boards();
-  // Datagrams lie in slots of chunk_bytes rounded up to cache lines; short last chunks are
-  // gathered.
-  c.bytes = round_up(static_cast<std::size_t>(c.fragments) * pieces_per_fragment *
-                         round_up(chunk_bytes, 64),
-                     4096);
-  return c;
-}
 
 } // namespace l3

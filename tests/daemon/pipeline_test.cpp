@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/pipeline.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/daemon/fake_engine.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t event_bytes = 64 << 10;
+
+/// A pipeline between batches submitted by hand and an outbox that nobody empties, unless told.
+struct rig {
+  explicit rig(std::uint32_t frames = 3)
+      : engine(frames, 8, event_bytes), ring(engine.frames()),
+        out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}) {}
+
+  void begin() {
+    work.emplace(engine, ring, out, outcomes, [this](std::string_view text) { reported = text; });
+  }
+
+  void submit(std::uint32_t events) {
+    input_batch* b = nullptr;
+    while ((b = ring.try_take()) == nullptr) std::this_thread::yield();
+    for (std::uint32_t e = 0; e < events; ++e) b->events[e] = {.number = ++admitted};
+    b->used_events = events;
+    ring.submit(*b);
+  }
+
+  [[nodiscard]] std::uint64_t accounted() const {
+    return out.events_waiting() + out.events_stored() + outcomes.events_rejected + outcomes.events_shed.sum();
+  }
+
+  test::fake_engine engine;
+  frame_ring ring;
+  outbox out;
+  outcome_counters outcomes;
+  std::uint32_t admitted = 0;
+  std::string reported;
+  std::optional<pipeline> work;
+};
+
+TEST(pipeline, hands_every_kept_event_to_the_outbox) {
+  rig r;
+  r.engine.keeps = [](const event_entry& e) { return e.number % 2 == 0; };
+  r.begin();
+  r.submit(8);
+  r.submit(0);
+  r.submit(3);
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.out.events_waiting(), 5U);
+  EXPECT_EQ(r.outcomes.events_rejected.get(), 6U);
+  EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
+  EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
+  EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
+  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  EXPECT_EQ(r.out.safe_batches(), 3U);
+}
+
+TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
+  rig r;
+  r.engine.fails = [](const frame& f) { return f.input.serial == 2; };
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(4);
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.outcomes.events_shed[shed::engine], 4U);
+  EXPECT_EQ(r.out.events_waiting(), 8U);
+  EXPECT_EQ(r.work->failed_frames(), 1U);
+  EXPECT_EQ(r.reported, "the device fell off the bus");
+}
+
+TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
+  rig r;
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(8);  // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
+  while (!r.work->waiting_for_outbox()) std::this_thread::yield();
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
+  r.work->finish(clock::now());
+  EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
+  EXPECT_EQ(r.accounted(), 24U);
+}
+
+TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
+  rig r;
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(8);
+  while (!r.work->waiting_for_outbox()) std::this_thread::yield();
+  while (r.out.events_stored() < 24) {
+    r.out.stored_up_to(r.out.last_sealed(), steady_now());
+    std::this_thread::yield();
+  }
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.out.safe_batches(), 3U);
+}
+
+RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
+  rig r(2);
+  const auto batches = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(0U, 9U));
+  const auto bad = *rc::gen::inRange(1U, 8U);
+  r.engine.fails = [=](const frame& f) { return f.input.serial % 8 == bad; };
+  r.engine.keeps = [=](const event_entry& e) { return e.number % bad != 0; };
+  r.begin();
+  for (const std::uint32_t events : batches) {
+    r.submit(events);
+    r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  }
+  r.work->finish(clock::now());
+  RC_ASSERT(r.accounted() == r.admitted);
+}
+
+}  // namespace
+}  // namespace l3
