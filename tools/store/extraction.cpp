@@ -11,14 +11,32 @@ namespace l3 {
 
 namespace {
 
-/// The same event of the same run stands before this entry: a daemon's start that got it again
-/// stored it again.
-bool is_repeat(const event_index& stored, const event_index::entry& e) {
-  const auto run_of = [&](const auto& entry) { return stored.sessions()[entry.session].run; };
-  const auto same = stored.find(e.key);
-  return std::any_of(same.data(), &e,
-                     [&](const auto& before) { return run_of(before) == run_of(e); });
-}
+/// Finds events that a daemon's start got and stored again: the same key and the same bytes in another session of the same
+/// run. An equal key in the same session is another event: spill numbers wrap after 512 spills.
+class repeat_finder {
+public:
+  repeat_finder(const std::filesystem::path& folder, const event_index& stored)
+      : stored_(stored), reader_(folder) {}
+
+  /// Does the like of this entry, whose event is at hand, stand before it?
+  [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
+    const auto same = stored_.find(e.key);
+    return std::any_of(same.data(), &e, [&](const event_index::entry& before) {
+      const bool another_start = before.session != e.session && run_of(before) == run_of(e);
+      if (!another_start || before.bytes != e.bytes) return false;
+      const auto event = reader_.read(before);
+      return event && std::ranges::equal(event->bytes(), bytes);
+    });
+  }
+
+private:
+  [[nodiscard]] std::uint32_t run_of(const event_index::entry& e) const {
+    return stored_.sessions()[e.session].run;
+  }
+
+  const event_index& stored_;
+  event_reader reader_;
+};
 
 } // namespace
 
@@ -34,15 +52,16 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
   };
   check();
   event_reader reader(store_folder);
+  repeat_finder repeats(store_folder, stored);
   std::vector<std::byte> fragment;
   for (const auto& e : stored.entries()) {
-    if (is_repeat(stored, e)) {
-      ++result.repeats;
-      continue;
-    }
     const auto event = reader.read(e);
     if (!event) {
       ++result.damaged;
+      continue;
+    }
+    if (repeats.is_repeat(e, event->bytes())) {
+      ++result.repeats;
       continue;
     }
     for (std::uint32_t i = 0; i < event->fragments(); ++i) {

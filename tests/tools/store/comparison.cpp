@@ -166,6 +166,28 @@ TEST(comparison, finds_damage_in_the_store_and_in_the_file) {
   EXPECT_FALSE(c.sent_damage.empty());
 }
 
+TEST(extraction, keeps_events_whose_spill_number_came_round_again) {
+  trial t(3);
+  t.store(t.all());
+  t.store({t.events[0].packed}); // after 512 spills, by the same daemon
+  const std::string out = t.folder.path() + "/out.bin";
+  const auto done = extract(t.folder.path(), event_index(t.folder.path()), out, nullptr);
+  EXPECT_EQ(done.events, 4U);
+  EXPECT_EQ(done.repeats, 0U);
+}
+
+TEST(extraction, keeps_an_event_of_the_same_name_with_other_bytes) {
+  trial t(3);
+  t.store(t.all());
+  auto other = t.events[0].packed;
+  other[20] ^= std::byte{0xFF}; // another reference time
+  t.store({other}, 8);
+  const std::string out = t.folder.path() + "/out.bin";
+  const auto done = extract(t.folder.path(), event_index(t.folder.path()), out, nullptr);
+  EXPECT_EQ(done.events, 4U);
+  EXPECT_EQ(done.repeats, 0U);
+}
+
 RC_GTEST_PROP(extraction, gives_what_was_stored, (std::uint32_t seed)) {
   const auto count = *rc::gen::inRange(1U, 12U);
   trial t(count, seed);
