@@ -35,6 +35,8 @@ void spill_table::reset(std::optional<std::uint32_t> spill, std::uint64_t now) {
   last_activity = now;
   streams = 0;
   highest_ = begun_ = 0;
+  complete_ends_ = 0;
+  most_sent_ = 0;
   admitted_ = incomplete_ = stream_record_ = stream_count_ = stream_sum_ = 0;
   unreported_ = false;
 }
@@ -117,6 +119,9 @@ void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uin
   end.have |= bit(part);
   end.count += count;
   unreported_ = true;
+  if (!end.complete()) return;
+  ++complete_ends_;
+  most_sent_ = std::max(most_sent_, end.count);
 }
 
 void spill_table::end_of_stream(std::uint64_t record, std::uint64_t count) {
@@ -127,18 +132,12 @@ void spill_table::end_of_stream(std::uint64_t record, std::uint64_t count) {
 }
 
 std::optional<std::uint64_t> spill_table::expected() const {
-  std::optional<std::uint64_t> most;
-  if (stream_record_ != 0) most = stream_sum_ + stream_count_;
-  for (const auto& end : ends_) {
-    if (end.complete()) most = std::max(most.value_or(0), end.count);
-  }
-  return most;
+  if (complete_ends_ == 0 && stream_record_ == 0) return std::nullopt;
+  return std::max(most_sent_, stream_sum_ + stream_count_);
 }
 
 bool spill_table::all_arrived() const {
-  const bool all_said =
-      std::all_of(ends_.begin(), ends_.end(), [](const crate_end& e) { return e.complete(); });
-  return all_said && begun_ >= expected().value_or(0);
+  return complete_ends_ == ends_.size() && begun_ >= most_sent_;
 }
 
 std::optional<spill_summary> spill_table::take_summary() {

@@ -84,6 +84,8 @@ private:
   std::vector<std::uint64_t> seen_;     // of finished events: a bit per crate
   std::vector<std::uint64_t> repeated_; // the same
   std::vector<crate_end> ends_;
+  std::size_t complete_ends_ = 0;
+  std::uint64_t most_sent_ = 0; // of the crates whose end of spill is complete
   std::uint32_t highest_ = 0;
   std::uint32_t begun_ = 0; // events that are not untouched
   std::uint32_t open_ = 0;

@@ -85,6 +85,7 @@ spill_table& spill_tracker::unstated(std::uint32_t event_number, std::uint64_t n
   if (is_open(*previous_, event_number) &&
       event_number > current_->highest_event() + reordered_events)
     return *previous_;
+  if (current_->all_arrived()) current_->closed = true;
   if (!current_->closed) {
     current_->last_activity = now;
     return *current_;

@@ -153,8 +153,8 @@ TEST_F(faults, malformed_fragments_of_every_kind) {
       {malformed::wrong_slot, with(4 + 2072 + 9, 0x07)},
       {malformed::header_tag, with(4 + 2072, 0x40)},
       {malformed::crate_trailer, with(4 + 2 * 2072, 0x24)},
-      {malformed::truncated, [](bytes& f) { f.resize(f.size() - 500); }},
-      {malformed::trailing_bytes, [](bytes& f) { f.resize(f.size() + 8); }},
+      {malformed::truncated, [](bytes& f) { f.erase(f.end() - 500, f.end()); }},
+      {malformed::trailing_bytes, [](bytes& f) { f.insert(f.end(), 8, std::byte{}); }},
   };
   rig_options o;
   o.chunk_bytes =

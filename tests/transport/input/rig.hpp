@@ -24,6 +24,7 @@ struct rig_options {
   std::uint32_t max_events = 20000;
   std::uint32_t strip = 16;
   incomplete_events incomplete = incomplete_events::drop;
+  std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
 };
 
 class rig {
@@ -31,9 +32,8 @@ public:
   explicit rig(rig_options o = {})
       : options(o), settings(settings_of(o)),
         pool(capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batches),
-        builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes),
-                std::chrono::milliseconds(5), pool, counters, outcomes,
-                [this](const spill_summary& s) { summaries.push_back(s); }),
+        builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batch_age, pool,
+                counters, outcomes, [this](const spill_summary& s) { summaries.push_back(s); }),
         strip(o.strip, o.chunk_bytes) {}
 
   void send(const std::vector<wire_datagram>& datagrams) { send(datagrams, strip); }
@@ -82,6 +82,22 @@ public:
     builder.tick(now);
   }
   void drain() { builder.drain(now); }
+
+  /// What was counted, for the message of a failed test.
+  [[nodiscard]] std::string counted() const {
+    std::string text =
+        "events admitted " + std::to_string(counters.events_admitted) + ", incomplete " +
+        std::to_string(counters.events_incomplete) + ", parked " + std::to_string(counters.parked) +
+        "; fragments late " + std::to_string(counters.fragments_late) + ", duplicate " +
+        std::to_string(counters.fragments_duplicate) + ", incomplete " +
+        std::to_string(counters.fragments_incomplete) + ", malformed " +
+        std::to_string(counters.fragments_malformed.sum()) + "; chunks late " +
+        std::to_string(counters.late_chunks) + ", duplicate " +
+        std::to_string(counters.duplicate_chunks) + "; spills " + std::to_string(counters.spills);
+    for (const auto& s : summaries)
+      text += "; spill " + std::to_string(s.spill) + ": " + std::to_string(s.admitted);
+    return text;
+  }
 
   /// The first conservation sum is the output's; this is the second, and what of the first is known
   /// here.

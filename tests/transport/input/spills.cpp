@@ -110,6 +110,20 @@ TEST(spills, last_chunks_behind_the_end_of_spill_still_belong_to_it) {
   r.expect_balance();
 }
 
+TEST(spills, the_first_chunk_after_the_end_belongs_to_the_next_spill) {
+  rig r;
+  auto all = r.event({4, 1});
+  const auto last_chunk = all[2]; // does not name its spill, and comes first
+  all.erase(all.begin() + 2);
+  r.send(r.event({3, 1}) + r.ends_of_spill(3, 1));
+  r.send(last_chunk);
+  r.send(all);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
+  r.expect_balance();
+  r.expect_bytes();
+}
+
 TEST(spills, a_spill_may_begin_before_the_previous_is_read_to_its_end) {
   rig r;
   for (std::uint32_t n = 1; n <= 99; ++n) r.send(r.event({3, n}));

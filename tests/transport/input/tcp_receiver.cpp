@@ -119,6 +119,7 @@ tcp_settings loopback() {
 rig_options small() {
   rig_options o;
   o.max_events = 2000;
+  o.batch_age = 1h; // the real clock is at work here: batches close when they are full
   return o;
 }
 

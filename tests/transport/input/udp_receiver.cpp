@@ -95,7 +95,7 @@ TEST_P(udp, everything_arrives) {
   }
   receiver.stop();
   r.builder.drain(steady_now());
-  EXPECT_EQ(r.pool.received.size(), 400U);
+  EXPECT_EQ(r.pool.received.size(), 400U) << r.counted();
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   r.expect_balance();
   r.expect_bytes();
