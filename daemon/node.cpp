@@ -36,6 +36,23 @@ double seconds_since_epoch() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// Warns that a count has risen: the first time at once, then now and then.
+class rising_count {
+public:
+  explicit rising_count(const char* what) : what_(what) {}
+
+  void tell(std::uint64_t count) {
+    const std::uint64_t more = count - std::exchange(last_, count);
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now)) spdlog::warn("{} {}", *n, what_);
+  }
+
+private:
+  const char* what_;
+  std::uint64_t last_ = 0;
+  occasional speaking_{std::chrono::seconds(5)};
+};
+
 }  // namespace
 
 // Built from the output to the input, so that each part finds what it hands to; ended the other way round.
@@ -100,8 +117,11 @@ struct node::parts {
   std::mutex spills_mutex;
   std::vector<spill_summary> new_spills;  // not yet logged
   std::vector<spill_account> spills;      // for the ledger; touched by look_around() and drain() only
-  occasional shedding{std::chrono::seconds(5)};
-  std::uint64_t shed_told = 0;
+  rising_count shedding{"events shed, by reason in koto_l3_events_shed_total"};
+  rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
+  rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
+  rising_count missing{"events incomplete"};
+  rising_count dropping{"datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
   progress_watch progress{std::chrono::seconds(5)};
   mutable std::mutex stuck_mutex;
   std::string stuck;  // as of the last look around
@@ -158,12 +178,12 @@ void node::look_around() {
     p.stuck = std::move(stuck);
   }
 
-  const std::uint64_t shed_now = p.outcomes.events_shed.sum();
-  if (const auto n = p.shedding.happened(std::chrono::steady_clock::now(), shed_now - std::exchange(p.shed_told, shed_now))) {
-    spdlog::warn("shed {} events: see koto_l3_events_shed_total by reason", *n);
-  }
-
   const ledger a = account();
+  p.shedding.tell(sum_of(a.events.shed));
+  p.refusing.tell(sum_of(a.datagrams.malformed));
+  p.malforming.tell(sum_of(a.fragments.malformed));
+  p.missing.tell(p.building.events_incomplete);
+  p.dropping.tell(a.datagrams.kernel_drops);
   for (const spill_summary& s : ended) {
     p.note_spill(s);
     spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent; so far: events {} = {} forwarded + {} rejected + {} shed + {} "
