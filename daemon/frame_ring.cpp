@@ -13,8 +13,9 @@ frame_ring::frame_ring(std::span<frame* const> frames) {
 }
 
 frame_ring::slot& frame_ring::slot_of(const input_batch& batch) {
-  const auto at = std::ranges::find_if(slots_, [&](const slot& s) { return &s.what->input == &batch; });
-  if (at == slots_.end()) std::abort();  // a batch that is not ours: a programming error
+  const auto at =
+      std::ranges::find_if(slots_, [&](const slot& s) { return &s.what->input == &batch; });
+  if (at == slots_.end()) std::abort(); // a batch that is not ours: a programming error
   return *at;
 }
 
@@ -82,9 +83,10 @@ std::uint64_t frame_ring::events_under_way() const {
   const std::lock_guard lock(mutex_);
   std::uint64_t n = 0;
   for (const slot& s : slots_) {
-    if (s.state == frame_state::running || s.state == frame_state::draining) n += s.what->input.used_events;
+    if (s.state == frame_state::running || s.state == frame_state::draining)
+      n += s.what->input.used_events;
   }
   return n;
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames in circulation: free → filling → running → draining → free. Receivers see it as a batch_pool, the compute
-// thread takes what was submitted, the drain thread what was started, in the order of the batches' serial numbers. How many
-// frames there are bounds memory, latency and back-pressure at once. One lock, taken a few times per frame, never per event.
+// The frames in circulation: free → filling → running → draining → free. Receivers see it as a
+// batch_pool, the compute thread takes what was submitted, the drain thread what was started, in
+// the order of the batches' serial numbers. How many frames there are bounds memory, latency and
+// back-pressure at once. One lock, taken a few times per frame, never per event.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ public:
   input_batch* try_take() override;
   void submit(input_batch& batch) override;
 
-  // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed and empty.
+  // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed
+  // and empty.
   [[nodiscard]] frame* wait_submitted(std::chrono::nanoseconds time_limit);
   /// Its kernels are under way: over to the drain thread.
   void started(frame& f);
@@ -51,7 +53,8 @@ private:
     frame_state state = frame_state::free;
   };
   slot& slot_of(const input_batch& batch);
-  frame* wait_for(std::deque<slot*>& queue, std::condition_variable& arrived, std::chrono::nanoseconds time_limit);
+  frame* wait_for(std::deque<slot*>& queue, std::condition_variable& arrived,
+                  std::chrono::nanoseconds time_limit);
 
   mutable std::mutex mutex_;
   std::condition_variable submitted_arrived_;
@@ -62,4 +65,4 @@ private:
   std::uint64_t next_serial_ = 1;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -211,8 +211,8 @@ private:
     s->read();
   }
 
-  // Whoever holds connections open without asking for anything must not keep others away: beyond the
-  // limit the oldest idle one is cut. It is gone as soon as its reading has been told.
+  // Whoever holds connections open without asking for anything must not keep others away: beyond
+  // the limit the oldest idle one is cut. It is gone as soon as its reading has been told.
   void make_room() {
     std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
     if (connections_ < limits_.connections) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a signal.
+// koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a
+// signal.
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -58,14 +59,15 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
     io.stop();
   });
   boost::asio::steady_timer timer(io);
-  std::function<void(const boost::system::error_code&)> tick = [&](const boost::system::error_code& error) {
-    if (error) return;
-    n.look_around();
-    latest.set(n.snapshot());
-    if (n.stuck().empty()) manager.alive();  // else the service manager's watchdog restarts us
-    timer.expires_after(interval);
-    timer.async_wait(tick);
-  };
+  std::function<void(const boost::system::error_code&)> tick =
+      [&](const boost::system::error_code& error) {
+        if (error) return;
+        n.look_around();
+        latest.set(n.snapshot());
+        if (n.stuck().empty()) manager.alive(); // else the service manager's watchdog restarts us
+        timer.expires_after(interval);
+        timer.async_wait(tick);
+      };
   tick({});
   io.run();
 }
@@ -75,16 +77,19 @@ int run(const daemon_settings& settings) {
   start_logging(settings.log.level);
 
   node n(settings);
-  for (const memory_use& use : n.memory_plan()) spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(use.bytes) / 1e6, use.what);
+  for (const memory_use& use : n.memory_plan())
+    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(use.bytes) / 1e6, use.what);
   latest_snapshot latest;
   latest.set(n.snapshot());
   std::optional<http_server> http;
   if (!settings.monitor.bind.empty()) {
     http.emplace(settings.monitor.bind, settings.monitor.port,
-                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); }, [&] { return n.stuck(); }));
+                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); },
+                               [&] { return n.stuck(); }));
     spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
   }
-  spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node, n.backend());
+  spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node,
+               n.backend());
   manager.ready();
 
   watch(n, latest, manager);
@@ -105,7 +110,7 @@ int run(const daemon_settings& settings) {
   return EXIT_SUCCESS;
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char** argv) {
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
@@ -114,7 +119,8 @@ int main(int argc, char** argv) {
   bool print = false;
   program.add_option("--config", file, "Configuration, TOML; without it every key has its default");
   program.add_flag("--check-config", check, "Check the configuration and end");
-  program.add_flag("--print-config", print, "Print the effective configuration and where each value comes from, and end");
+  program.add_flag("--print-config", print,
+                   "Print the effective configuration and where each value comes from, and end");
   program.set_version_flag("--version", "koto-l3d " L3_VERSION);
   try {
     program.parse(argc, argv);

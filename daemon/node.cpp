@@ -23,13 +23,14 @@ namespace l3 {
 namespace {
 
 engine_limits limits_of(const daemon_settings& s) {
-  return {capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes), s.frames.count, 0};
+  return {capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes), s.frames.count,
+          0};
 }
 
 /// The largest packed event: every board raw, every table there.
 std::size_t largest_packed_event(const readout& crates) {
-  return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) + crates.boards() * sizeof(packed_board) +
-         2 * sizeof(packed_event);
+  return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
+         crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event);
 }
 
 double seconds_since_epoch() {
@@ -44,7 +45,8 @@ public:
   void tell(std::uint64_t count) {
     const std::uint64_t more = count - std::exchange(last_, count);
     const auto now = std::chrono::steady_clock::now();
-    if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now)) spdlog::warn("{} {}", *n, what_);
+    if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now))
+      spdlog::warn("{} {}", *n, what_);
   }
 
 private:
@@ -53,18 +55,22 @@ private:
   occasional speaking_{std::chrono::seconds(5)};
 };
 
-}  // namespace
+} // namespace
 
-// Built from the output to the input, so that each part finds what it hands to; ended the other way round.
+// Built from the output to the input, so that each part finds what it hands to; ended the other way
+// round.
 struct node::parts {
   explicit parts(const daemon_settings& s)
       : settings(s), compute(make_engine(s.compute, limits_of(s))), frames(compute->frames()),
         out(s.outbox, {random_session(), s.run.number, s.run.node}),
         line(s.forward, out, [](std::string_view text) { spdlog::warn("output line: {}", text); }),
-        work(*compute, frames, out, outcomes, [this](std::string_view text) { engine_failed(text); }),
+        work(*compute, frames, out, outcomes,
+             [this](std::string_view text) { engine_failed(text); }),
         builder(s.building, limits_of(s).batch, s.frames.age, frames, building, outcomes,
                 [this](const spill_summary& summary) { end_of_spill(summary); }),
-        forward_thread([this](std::stop_token stop) { line.run(std::move(stop), settings.run.drain_time_limit); }) {
+        forward_thread([this](std::stop_token stop) {
+          line.run(std::move(stop), settings.run.drain_time_limit);
+        }) {
     if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
@@ -86,7 +92,8 @@ struct node::parts {
   void note_spill(const spill_summary& s) {
     constexpr std::size_t recent = 2;
     const auto from = spills.end() - static_cast<std::ptrdiff_t>(std::min(recent, spills.size()));
-    const auto again = std::find_if(from, spills.end(), [&](const spill_account& a) { return a.spill == s.spill; });
+    const auto again = std::find_if(from, spills.end(),
+                                    [&](const spill_account& a) { return a.spill == s.spill; });
     const spill_account account{s.spill, s.admitted, s.incomplete, s.expected};
     if (again == spills.end()) {
       spills.push_back(account);
@@ -110,21 +117,22 @@ struct node::parts {
   const std::uint64_t started_at = steady_now();
   const double started = seconds_since_epoch();
   daemon_state state;
-  std::atomic<bool> given_up = false;  // what the outbox still holds was counted as shed(drain)
+  std::atomic<bool> given_up = false; // what the outbox still holds was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
 
   std::mutex spills_mutex;
-  std::vector<spill_summary> new_spills;  // not yet logged
-  std::vector<spill_account> spills;      // for the ledger; touched by look_around() and drain() only
+  std::vector<spill_summary> new_spills; // not yet logged
+  std::vector<spill_account> spills; // for the ledger; touched by look_around() and drain() only
   rising_count shedding{"events shed, by reason in koto_l3_events_shed_total"};
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
   rising_count missing{"events incomplete"};
-  rising_count dropping{"datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
+  rising_count dropping{
+      "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
   progress_watch progress{std::chrono::seconds(5)};
   mutable std::mutex stuck_mutex;
-  std::string stuck;  // as of the last look around
+  std::string stuck; // as of the last look around
 
   std::unique_ptr<engine> compute;
   frame_ring frames;
@@ -171,7 +179,9 @@ void node::look_around() {
   p.state.set(trouble::outbox_full, p.work.waiting_for_outbox());
   p.state.set(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
 
-  std::string stuck = p.state.report().now == phase::receiving ? p.progress.stuck(std::chrono::steady_clock::now()) : std::string();
+  std::string stuck = p.state.report().now == phase::receiving
+                          ? p.progress.stuck(std::chrono::steady_clock::now())
+                          : std::string();
   if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
   {
     const std::lock_guard lock(p.stuck_mutex);
@@ -186,15 +196,16 @@ void node::look_around() {
   p.dropping.tell(a.datagrams.kernel_drops);
   for (const spill_summary& s : ended) {
     p.note_spill(s);
-    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent; so far: events {} = {} forwarded + {} rejected + {} shed + {} "
-                 "in flight; fragments {} = {} admitted + {} incomplete + {} malformed + {} late + {} duplicate",
-                 s.spill, s.admitted, s.incomplete, s.expected ? std::to_string(*s.expected) : "?", a.events.admitted,
-                 a.events.forwarded, a.events.rejected, sum_of(a.events.shed), a.events.in_flight, a.fragments.seen,
-                 a.fragments.admitted, a.fragments.incomplete, sum_of(a.fragments.malformed), a.fragments.late,
-                 a.fragments.duplicate);
+    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent; so far: events {} = {} "
+                 "forwarded + {} rejected + {} shed + {} "
+                 "in flight; fragments {} = {} admitted + {} incomplete + {} malformed + {} late + "
+                 "{} duplicate",
+                 s.spill, s.admitted, s.incomplete, s.expected ? std::to_string(*s.expected) : "?",
+                 a.events.admitted, a.events.forwarded, a.events.rejected, sum_of(a.events.shed),
+                 a.events.in_flight, a.fragments.seen, a.fragments.admitted, a.fragments.incomplete,
+                 sum_of(a.fragments.malformed), a.fragments.late, a.fragments.duplicate);
   }
 }
-
 
 ledger node::account() const {
   const parts& p = *parts_;
@@ -274,4 +285,4 @@ std::vector<memory_use> node::memory_plan() const {
   return all;
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A level-3 node at work: receivers, event builder, frames, engine, outbox, forwarder, and their threads. A constructed
-// node receives; drain() stops the receivers and lets everything that was admitted run out. What it did can be asked at any
-// time from any thread, and is only read from counters: asking never waits for the data path.
+// A level-3 node at work: receivers, event builder, frames, engine, outbox, forwarder, and their
+// threads. A constructed node receives; drain() stops the receivers and lets everything that was
+// admitted run out. What it did can be asked at any time from any thread, and is only read from
+// counters: asking never waits for the data path.
 #pragma once
 
 #include <chrono>
@@ -19,18 +20,19 @@ namespace l3 {
 
 class node {
 public:
-  /// Reserves and touches all memory, binds the sockets, starts the threads. Throws std::runtime_error, with a text for the
-  /// operator, if something that it needs is not to be had.
+  /// Reserves and touches all memory, binds the sockets, starts the threads. Throws
+  /// std::runtime_error, with a text for the operator, if something that it needs is not to be had.
   explicit node(const daemon_settings& settings);
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
-  /// Stops receiving; forwards what was admitted until the receiver has stored it or the drain time limit is over, and counts the
-  /// rest as shed(drain). Returns true if nothing was left.
+  /// Stops receiving; forwards what was admitted until the receiver has stored it or the drain time
+  /// limit is over, and counts the rest as shed(drain). Returns true if nothing was left.
   bool drain();
 
-  /// Once a second, by one thread: looks at what the threads count, sets the troubles, logs what there is to say.
+  /// Once a second, by one thread: looks at what the threads count, sets the troubles, logs what
+  /// there is to say.
   void look_around();
 
   // Any thread.
@@ -47,4 +49,4 @@ private:
   std::unique_ptr<parts> parts_;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -11,17 +11,20 @@ namespace {
 // How long a thread waits before it looks whether it has been told to stop, or a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
 
-}  // namespace
+} // namespace
 
-pipeline::pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes, report failed)
-    : engine_(compute), frames_(frames), outbox_(out), outcomes_(outcomes), failed_(std::move(failed)), started_at_(compute.frames().size()),
+pipeline::pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes,
+                   report failed)
+    : engine_(compute), frames_(frames), outbox_(out), outcomes_(outcomes),
+      failed_(std::move(failed)), started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
       drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
 
 pipeline::~pipeline() = default;
 
 void pipeline::finish(std::chrono::steady_clock::time_point deadline) {
-  deadline_ = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
+  deadline_ =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
   compute_thread_.request_stop();
   compute_thread_.join();
   drain_thread_.request_stop();
@@ -42,7 +45,7 @@ void pipeline::compute(const std::stop_token& stop) {
       if (f->input.used_events != 0) engine_.start(*f);
       frames_.started(*f);
     } else if (stop.stop_requested()) {
-      return;  // nothing is submitted after that, and nothing was left
+      return; // nothing is submitted after that, and nothing was left
     }
   }
 }
@@ -96,7 +99,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   while (!outbox_.append(packed, f.input.events[event].completed_at)) {
     waiting_for_outbox_ = true;
     drain_turns_.add();
-    outbox_.seal();  // what is waited for may lie in the open block itself
+    outbox_.seal(); // what is waited for may lie in the open block itself
     if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
       outcomes_.events_shed.add(shed::drain);
       waiting_for_outbox_ = false;
@@ -108,4 +111,4 @@ void pipeline::append(const frame& f, std::size_t event) {
   outcomes_.packed_bytes.add(packed.size());
 }
 
-}  // namespace l3
+} // namespace l3

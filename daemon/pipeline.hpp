@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two threads between the receivers and the outbox. The compute thread starts each submitted frame on the engine; the
-// drain thread waits for its results, copies the packed events into the outbox, and frees the frame at once: a slow receiver
-// fills the outbox, never pinned memory, until the outbox is full; then the drain thread waits, and frames with it.
+// The two threads between the receivers and the outbox. The compute thread starts each submitted
+// frame on the engine; the drain thread waits for its results, copies the packed events into the
+// outbox, and frees the frame at once: a slow receiver fills the outbox, never pinned memory, until
+// the outbox is full; then the drain thread waits, and frames with it.
 #pragma once
 
 #include <atomic>
@@ -22,17 +23,19 @@ namespace l3 {
 
 class pipeline {
 public:
-  /// Says what went wrong with the engine; called from the pipeline's threads, once per failed frame.
+  /// Says what went wrong with the engine; called from the pipeline's threads, once per failed
+  /// frame.
   using report = std::function<void(std::string_view)>;
 
-  pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes, report failed);
+  pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes,
+           report failed);
   /// Both threads are ended; frames still under way are not drained: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
 
-  /// Call when nothing will be submitted any more: computes and drains what was, then ends both threads. What the outbox has
-  /// not taken at the deadline is counted as shed(drain).
+  /// Call when nothing will be submitted any more: computes and drains what was, then ends both
+  /// threads. What the outbox has not taken at the deadline is counted as shed(drain).
   void finish(std::chrono::steady_clock::time_point deadline);
 
   // Any thread.
@@ -41,8 +44,12 @@ public:
   [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
   [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
-  [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }  ///< start to results, per frame
-  [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }      ///< results to free, per frame
+  [[nodiscard]] const latency_histogram& compute_time() const {
+    return compute_time_;
+  } ///< start to results, per frame
+  [[nodiscard]] const latency_histogram& drain_time() const {
+    return drain_time_;
+  } ///< results to free, per frame
 
 private:
   void compute(const std::stop_token& stop);
@@ -56,10 +63,11 @@ private:
   outbox& outbox_;
   outcome_counters& outcomes_;
   report failed_;
-  std::vector<std::uint64_t> started_at_;  // by frame: written by the compute thread before it hands the frame over
+  std::vector<std::uint64_t>
+      started_at_; // by frame: written by the compute thread before it hands the frame over
 
   std::atomic<bool> waiting_for_outbox_ = false;
-  std::atomic<std::int64_t> deadline_ = 0;  // steady clock, ns; 0: none
+  std::atomic<std::int64_t> deadline_ = 0; // steady clock, ns; 0: none
   counter compute_turns_;
   counter drain_turns_;
   counter failed_frames_;
@@ -70,4 +78,4 @@ private:
   std::jthread drain_thread_;
 };
 
-}  // namespace l3
+} // namespace l3

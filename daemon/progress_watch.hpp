@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices threads that are stuck. Each watched thread counts its turns, and takes one every few milliseconds whether there is
-// work or not; a count that has not moved for some seconds names a thread that hangs: in a device that does not answer, or on
-// a lock. Written and read by one thread, clock handed in.
+// Notices threads that are stuck. Each watched thread counts its turns, and takes one every few
+// milliseconds whether there is work or not; a count that has not moved for some seconds names a
+// thread that hangs: in a device that does not answer, or on a lock. Written and read by one
+// thread, clock handed in.
 #pragma once
 
 #include <chrono>
@@ -50,4 +51,4 @@ private:
   std::vector<watched> watched_;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -15,17 +15,17 @@ namespace l3 {
 struct run_settings {
   std::uint32_t number = 1;
   std::uint32_t node = 0;
-  std::string ledger = "koto-l3d-ledger.json";  ///< written at the end; empty: none
+  std::string ledger = "koto-l3d-ledger.json"; ///< written at the end; empty: none
   std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(10);
 };
 
 struct monitor_settings {
-  std::string bind = "127.0.0.1";  ///< address; empty: no HTTP
+  std::string bind = "127.0.0.1"; ///< address; empty: no HTTP
   std::uint16_t port = 9420;
 };
 
 struct log_settings {
-  std::string level = "info";  ///< trace, debug, info, warn, error
+  std::string level = "info"; ///< trace, debug, info, warn, error
 };
 
 struct daemon_settings {
@@ -41,4 +41,4 @@ struct daemon_settings {
   log_settings log;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine for tests: its frames are plain memory, and what each event becomes is a function handed in. It can be told to fail.
+// An engine for tests: its frames are plain memory, and what each event becomes is a function
+// handed in. It can be told to fail.
 #pragma once
 
 #include <functional>
@@ -61,4 +62,4 @@ private:
   std::vector<std::unique_ptr<own_frame>> owned_;
 };
 
-}  // namespace l3::test
+} // namespace l3::test

@@ -64,5 +64,5 @@ TEST(frame_ring, a_batch_taken_again_is_empty) {
   }
 }
 
-}  // namespace
-}  // namespace l3
+} // namespace
+} // namespace l3

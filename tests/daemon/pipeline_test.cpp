@@ -33,7 +33,8 @@ struct rig {
   }
 
   [[nodiscard]] std::uint64_t accounted() const {
-    return out.events_waiting() + out.events_stored() + outcomes.events_rejected + outcomes.events_shed.sum();
+    return out.events_waiting() + out.events_stored() + outcomes.events_rejected +
+           outcomes.events_shed.sum();
   }
 
   test::fake_engine engine;
@@ -77,7 +78,8 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   rig r;
   r.begin();
-  for (int b = 0; b < 3; ++b) r.submit(8);  // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
+  for (int b = 0; b < 3; ++b)
+    r.submit(8); // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
   while (!r.work->waiting_for_outbox()) std::this_thread::yield();
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
@@ -115,5 +117,5 @@ RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
   RC_ASSERT(r.accounted() == r.admitted);
 }
 
-}  // namespace
-}  // namespace l3
+} // namespace
+} // namespace l3

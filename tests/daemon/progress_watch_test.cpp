@@ -27,5 +27,5 @@ TEST(progress_watch, names_the_thread_that_does_not_move) {
   EXPECT_EQ(watch.stuck(now += 6s), "fast");
 }
 
-}  // namespace
-}  // namespace l3
+} // namespace
+} // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benches, one source each. A figure means something only beside the limit that was measured in the same run on the
-// same machine, so every bench measures both and prints their ratio.
+// The benches, one source each. A figure means something only beside the limit that was measured in
+// the same run on the same machine, so every bench measures both and prints their ratio.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,4 +11,4 @@ namespace l3 {
 
 void add_bench_pipeline(CLI::App& bench, command_body& run);
 
-}  // namespace l3
+} // namespace l3

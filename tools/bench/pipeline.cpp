@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench pipeline`: replay → daemon → receiver as separate programs on this machine: what TCP moves end to end beside what
-// iperf3 moves over loopback in the same minute, and at which UDP rates not one event is lost.
+// `koto-l3 bench pipeline`: replay → daemon → receiver as separate programs on this machine: what
+// TCP moves end to end beside what iperf3 moves over loopback in the same minute, and at which UDP
+// rates not one event is lost.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -40,27 +41,32 @@ std::optional<double> iperf3(const std::filesystem::path& folder) {
   const char* program = "/usr/bin/iperf3";
   if (!std::filesystem::exists(program)) return std::nullopt;
   const std::string port = std::to_string(free_ports(1));
-  child_process server({program, "-s", "-1", "-B", "127.0.0.1", "-p", port}, folder / "iperf3-server.log");
+  child_process server({program, "-s", "-1", "-B", "127.0.0.1", "-p", port},
+                       folder / "iperf3-server.log");
   std::this_thread::sleep_for(300ms);
   const auto output = folder / "iperf3.json";
   child_process client({program, "-c", "127.0.0.1", "-p", port, "-t", "5", "-J"}, output);
   if (client.wait(20s) != 0) return std::nullopt;
   std::stringstream text;
   text << std::ifstream(output).rdbuf();
-  return json::parse(text.str()).at_pointer("/end/sum_received/bits_per_second").to_number<double>() / 8;
+  return json::parse(text.str())
+             .at_pointer("/end/sum_received/bits_per_second")
+             .to_number<double>() /
+         8;
 }
 
 struct measured {
   std::string what;
-  double rate = 0;   ///< input bytes per second
-  double limit = 0;  ///< 0: none
+  double rate = 0;  ///< input bytes per second
+  double limit = 0; ///< 0: none
   std::string note;
 };
 
 class pipeline_bench {
 public:
   explicit pipeline_bench(pipeline_options o) : options_(std::move(o)) {
-    folder_ = std::filesystem::temp_directory_path() / ("koto-l3-bench-" + std::to_string(getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / ("koto-l3-bench-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
   ~pipeline_bench() {
@@ -87,9 +93,10 @@ public:
 private:
   void simulate() {
     data_ = folder_ / "spill.l2raw";
-    std::vector<std::string> arguments{(program_folder() / "koto-l3").string(), "simulate", data_.string(), "--events",
-                                       std::to_string(options_.events)};
-    if (!options_.waveforms.empty()) arguments.insert(arguments.end(), {"--waveforms", options_.waveforms});
+    std::vector<std::string> arguments{(program_folder() / "koto-l3").string(), "simulate",
+                                       data_.string(), "--events", std::to_string(options_.events)};
+    if (!options_.waveforms.empty())
+      arguments.insert(arguments.end(), {"--waveforms", options_.waveforms});
     child_process p(arguments, folder_ / "simulate.log");
     if (p.wait(10min) != 0) throw command_error("the simulation failed");
   }
@@ -103,7 +110,7 @@ private:
     plan.loops = options_.loops;
     plan.line_rate = line_rate;
     plan.backend = options_.backend;
-    plan.verify = false;  // the demo and the tests do that; here the ledgers must agree
+    plan.verify = false; // the demo and the tests do that; here the ledgers must agree
     plan.quiet = true;
     rehearsal_result r = rehearse(plan);
     std::error_code ignored;
@@ -113,7 +120,8 @@ private:
 
   void tcp(std::optional<double> limit) {
     const auto r = rehearsed(way_in::tcp, "max", "unlimited");
-    add({"TCP end to end, output unpaced", static_cast<double>(r.daemon.bytes.in) / r.seconds, limit.value_or(0), summary(r)});
+    add({"TCP end to end, output unpaced", static_cast<double>(r.daemon.bytes.in) / r.seconds,
+         limit.value_or(0), summary(r)});
     ok_ = ok_ && r.ok();
   }
 
@@ -130,10 +138,13 @@ private:
   static std::string summary(const rehearsal_result& r) {
     char text[256];
     const auto lost = r.replay.events.admitted - r.receiver.events.forwarded;
-    std::snprintf(text, sizeof text, "%llu events, %llu not stored; 99 %% latency %.1f ms; memory %.0f MB + %.1f %%",
-                  static_cast<unsigned long long>(r.replay.events.admitted), static_cast<unsigned long long>(lost),
-                  r.latency_p99 * 1e3, static_cast<double>(r.memory_ready) / 1e6,
-                  100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_ready) - 1));
+    std::snprintf(
+        text, sizeof text,
+        "%llu events, %llu not stored; 99 %% latency %.1f ms; memory %.0f MB + %.1f %%",
+        static_cast<unsigned long long>(r.replay.events.admitted),
+        static_cast<unsigned long long>(lost), r.latency_p99 * 1e3,
+        static_cast<double>(r.memory_ready) / 1e6,
+        100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_ready) - 1));
     return text;
   }
 
@@ -153,7 +164,8 @@ private:
   void print_json() const {
     json::array rows;
     for (const measured& m : results_) {
-      rows.push_back(json::object{{"what", m.what}, {"bytes_per_second", m.rate}, {"limit", m.limit}, {"note", m.note}});
+      rows.push_back(json::object{
+          {"what", m.what}, {"bytes_per_second", m.rate}, {"limit", m.limit}, {"note", m.note}});
     }
     std::printf("%s\n", json::serialize(rows).c_str());
   }
@@ -165,18 +177,26 @@ private:
   bool ok_ = true;
 };
 
-}  // namespace
+} // namespace
 
 void add_bench_pipeline(CLI::App& bench, command_body& run) {
   auto o = std::make_shared<pipeline_options>();
-  auto* c = bench.add_subcommand("pipeline", "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
-  c->add_option("--events", o->events, "Events to simulate")->capture_default_str()->check(CLI::Range(10U, 1'000'000U));
-  c->add_option("--loops", o->loops, "How often they are sent")->capture_default_str()->check(CLI::Range(1U, 500U));
+  auto* c = bench.add_subcommand(
+      "pipeline",
+      "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
+  c->add_option("--events", o->events, "Events to simulate")
+      ->capture_default_str()
+      ->check(CLI::Range(10U, 1'000'000U));
+  c->add_option("--loops", o->loops, "How often they are sent")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 500U));
   c->add_option("--waveforms", o->waveforms, "Recorded waveforms in place of simulated ones");
-  c->add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")->capture_default_str()->delimiter(',');
+  c->add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")
+      ->capture_default_str()
+      ->delimiter(',');
   c->add_option("--backend", o->backend, "Where the daemon's kernels run")->capture_default_str();
   c->add_flag("--json", o->as_json, "For machines");
   c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
 }
 
-}  // namespace l3
+} // namespace l3

@@ -12,9 +12,12 @@
 
 namespace l3 {
 
-std::filesystem::path program_folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
+std::filesystem::path program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
 
-child_process::child_process(std::vector<std::string> arguments, const std::filesystem::path& output, errors where) {
+child_process::child_process(std::vector<std::string> arguments,
+                             const std::filesystem::path& output, errors where) {
   std::vector<char*> argv;
   for (auto& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
@@ -23,8 +26,10 @@ child_process::child_process(std::vector<std::string> arguments, const std::file
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   if (!output.empty()) {
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    if (where == errors::to_output) posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
+                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
+    if (where == errors::to_output)
+      posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
   }
   const int error = posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -63,4 +68,4 @@ void child_process::signal(int number) {
   if (!exit_code_) kill(pid_, number);
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our own programs, run as a child: started with its output in a file, waited for with a time limit, and never left behind.
+// One of our own programs, run as a child: started with its output in a file, waited for with a
+// time limit, and never left behind.
 #pragma once
 
 #include <chrono>
@@ -21,16 +22,19 @@ class child_process {
 public:
   enum class errors : std::uint8_t { to_output, to_ours };
 
-  /// Starts `arguments[0]` with the rest as its arguments; stdout goes to the end of the file `output`, and so does
-  /// stderr unless it is to stay ours. Without a file both stay ours. Throws std::system_error if it cannot be started.
-  explicit child_process(std::vector<std::string> arguments, const std::filesystem::path& output = {},
+  /// Starts `arguments[0]` with the rest as its arguments; stdout goes to the end of the file
+  /// `output`, and so does stderr unless it is to stay ours. Without a file both stay ours. Throws
+  /// std::system_error if it cannot be started.
+  explicit child_process(std::vector<std::string> arguments,
+                         const std::filesystem::path& output = {},
                          errors where = errors::to_output);
   /// Kills it if it still runs.
   ~child_process();
   child_process(child_process&& other) noexcept;
   child_process& operator=(child_process&&) = delete;
 
-  /// Its exit code (128 + the signal if one ended it), or nothing if it still runs after the time limit.
+  /// Its exit code (128 + the signal if one ended it), or nothing if it still runs after the time
+  /// limit.
   [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time_limit);
   [[nodiscard]] bool running() { return !wait(std::chrono::milliseconds(0)).has_value(); }
   void signal(int number = SIGTERM);
@@ -41,4 +45,4 @@ private:
   std::optional<int> exit_code_;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -25,7 +25,7 @@ bool is_free(std::uint16_t port) {
          binds(asio::ip::tcp::socket(io), asio::ip::tcp::endpoint(address, port));
 }
 
-}  // namespace
+} // namespace
 
 std::uint16_t free_ports(std::uint16_t count) {
   // Below the range from which the kernel takes ports for outgoing connections.
@@ -42,4 +42,4 @@ std::uint16_t free_ports(std::uint16_t count) {
   throw std::runtime_error("no free ports on 127.0.0.1");
 }
 
-}  // namespace l3
+} // namespace l3

@@ -6,7 +6,8 @@
 
 namespace l3 {
 
-/// The first of `count` neighbouring ports that are free for UDP and TCP on 127.0.0.1. Throws std::runtime_error if there are none.
+/// The first of `count` neighbouring ports that are free for UDP and TCP on 127.0.0.1. Throws
+/// std::runtime_error if there are none.
 [[nodiscard]] std::uint16_t free_ports(std::uint16_t count);
 
-}  // namespace l3
+} // namespace l3

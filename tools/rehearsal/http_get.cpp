@@ -26,16 +26,18 @@ std::optional<http_answer> http_get(std::uint16_t port, const std::string& targe
   // One deadline for the whole exchange: the stream's time limit covers each asynchronous step.
   bool done = false;
   stream.expires_after(std::chrono::seconds(1));
-  stream.async_connect({asio::ip::make_address("127.0.0.1"), port}, [&](beast::error_code connect_error) {
-    if (connect_error) return;
-    http::async_write(stream, request, [&](beast::error_code write_error, std::size_t) {
-      if (write_error) return;
-      http::async_read(stream, buffer, parser, [&](beast::error_code read_error, std::size_t) { done = !read_error; });
-    });
-  });
+  stream.async_connect(
+      {asio::ip::make_address("127.0.0.1"), port}, [&](beast::error_code connect_error) {
+        if (connect_error) return;
+        http::async_write(stream, request, [&](beast::error_code write_error, std::size_t) {
+          if (write_error) return;
+          http::async_read(stream, buffer, parser,
+                           [&](beast::error_code read_error, std::size_t) { done = !read_error; });
+        });
+      });
   io.run();
   if (!done) return std::nullopt;
   return http_answer{parser.get().result_int(), std::move(parser.get().body())};
 }
 
-}  // namespace l3
+} // namespace l3

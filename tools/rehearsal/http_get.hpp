@@ -16,4 +16,4 @@ struct http_answer {
 /// GET http://127.0.0.1:port/target; nothing if nobody answers within a second.
 [[nodiscard]] std::optional<http_answer> http_get(std::uint16_t port, const std::string& target);
 
-}  // namespace l3
+} // namespace l3

@@ -33,13 +33,16 @@ struct addresses {
 
 std::string program(const char* name) { return (program_folder() / name).string(); }
 
-void write_configuration(const rehearsal_plan& plan, const addresses& at, const std::filesystem::path& file) {
+void write_configuration(const rehearsal_plan& plan, const addresses& at,
+                         const std::filesystem::path& file) {
   std::ofstream out(file);
-  out << "[run]\nledger = \"" << (plan.folder / "daemon-ledger.json").string() << "\"\ndrain_time_limit = \"60 s\"\n"
+  out << "[run]\nledger = \"" << (plan.folder / "daemon-ledger.json").string()
+      << "\"\ndrain_time_limit = \"60 s\"\n"
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend << "\"\n"
-      << "[forward]\nto = \"tcp://127.0.0.1:" << at.line << "\"\nrate = \"" << plan.line_rate << "\"\n"
+      << "[forward]\nto = \"tcp://127.0.0.1:" << at.line << "\"\nrate = \"" << plan.line_rate
+      << "\"\n"
       << "[monitor]\nbind = \"127.0.0.1:" << at.monitor << "\"\n";
   if (!out.flush()) throw command_error("cannot write " + file.string());
 }
@@ -97,14 +100,18 @@ public:
 private:
   static addresses find_ports() {
     const auto p = free_ports(udp_ports + 3);
-    return {p, static_cast<std::uint16_t>(p + udp_ports), static_cast<std::uint16_t>(p + udp_ports + 1),
+    return {p, static_cast<std::uint16_t>(p + udp_ports),
+            static_cast<std::uint16_t>(p + udp_ports + 1),
             static_cast<std::uint16_t>(p + udp_ports + 2)};
   }
 
-  [[nodiscard]] std::filesystem::path log(const char* name) const { return plan_.folder / (std::string(name) + ".log"); }
+  [[nodiscard]] std::filesystem::path log(const char* name) const {
+    return plan_.folder / (std::string(name) + ".log");
+  }
 
   child_process start_receiver() {
-    return child_process({program("koto-l3"), "receive", "--bind", "tcp://127.0.0.1:" + std::to_string(at_.line), "--out",
+    return child_process({program("koto-l3"), "receive", "--bind",
+                          "tcp://127.0.0.1:" + std::to_string(at_.line), "--out",
                           (plan_.folder / "store").string()},
                          log("receive"));
   }
@@ -116,12 +123,13 @@ private:
     bool connected = false;
     (void)eventually(30s, [&] {
       const auto status = status_of(at_.monitor);
-      connected = status && status->at_pointer("/state/ready").as_bool() && status->at_pointer("/receiver/connected").as_bool();
+      connected = status && status->at_pointer("/state/ready").as_bool() &&
+                  status->at_pointer("/receiver/connected").as_bool();
       return connected || !d.running() || !receiver_.running();
     });
     if (!connected) {
-      throw command_error("the daemon or the receiver did not become ready; see " + log("daemon").string() + " and " +
-                          log("receive").string());
+      throw command_error("the daemon or the receiver did not become ready; see " +
+                          log("daemon").string() + " and " + log("receive").string());
     }
     result_.memory_ready = memory_of(d.pid(), "VmRSS");
     return d;
@@ -129,28 +137,37 @@ private:
 
   void replay() {
     const bool udp = plan_.way == way_in::udp;
-    std::vector<std::string> arguments{
-        program("koto-l3"), "replay", plan_.data.string(), "--to",
-        udp ? "udp://127.0.0.1:" + std::to_string(at_.udp) + "+" + std::to_string(udp_ports)
-            : "tcp://127.0.0.1:" + std::to_string(at_.tcp),
-        "--loop", std::to_string(plan_.loops), "--ledger", (plan_.folder / "replay-ledger.json").string()};
+    std::vector<std::string> arguments{program("koto-l3"),
+                                       "replay",
+                                       plan_.data.string(),
+                                       "--to",
+                                       udp ? "udp://127.0.0.1:" + std::to_string(at_.udp) + "+" +
+                                                 std::to_string(udp_ports)
+                                           : "tcp://127.0.0.1:" + std::to_string(at_.tcp),
+                                       "--loop",
+                                       std::to_string(plan_.loops),
+                                       "--ledger",
+                                       (plan_.folder / "replay-ledger.json").string()};
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
     arguments.emplace_back("--json");
     const auto report = plan_.folder / "replay.json";
     // On a terminal the replay client shows its progress itself.
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
-    child_process client(arguments, report, show ? child_process::errors::to_ours : child_process::errors::to_output);
+    child_process client(arguments, report,
+                         show ? child_process::errors::to_ours : child_process::errors::to_output);
     const auto code = client.wait(plan_.time_limit);
     if (!code) return problem("the replay client did not end in time");
-    if (*code != 0) problem("the replay client ended with " + std::to_string(*code) + "; see " + report.string());
+    if (*code != 0)
+      problem("the replay client ended with " + std::to_string(*code) + "; see " + report.string());
     json::error_code error;
     const json::value said = json::parse(text_of(report), error);
     if (error) return problem("the replay client did not report; see " + report.string());
-    result_.seconds = said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
+    result_.seconds =
+        said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
 
-  /// Until the daemon has nothing under way: what was sent is in the store, or counted. Its figures are a fold that is made twice a
-  /// second, so two that were made after the replay must agree.
+  /// Until the daemon has nothing under way: what was sent is in the store, or counted. Its figures
+  /// are a fold that is made twice a second, so two that were made after the replay must agree.
   void wait_until_stored() {
     std::int64_t last_seen = -1;
     double last_fold = -1;
@@ -159,7 +176,9 @@ private:
       if (!daemon_.running()) return true;
       const auto status = status_of(at_.monitor);
       if (!status) return false;
-      const auto number = [&](const char* pointer) { return status->at_pointer(pointer).to_number<std::int64_t>(); };
+      const auto number = [&](const char* pointer) {
+        return status->at_pointer(pointer).to_number<std::int64_t>();
+      };
       const double fold = status->at_pointer("/uptime").to_number<double>();
       if (fold == last_fold) return false;
       last_fold = fold;
@@ -167,11 +186,14 @@ private:
       last_seen = number("/fragments/seen");
       result_.backend = status->at_pointer("/device").as_string();
       const auto packed = number("/bytes/packed");
-      if (packed > 0) result_.ratio = static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
+      if (packed > 0)
+        result_.ratio =
+            static_cast<double>(number("/bytes/waveforms")) / static_cast<double>(packed);
       result_.latency_median = status->at_pointer("/event_latency/median").to_number<double>();
       result_.latency_p99 = status->at_pointer("/event_latency/p99").to_number<double>();
-      constexpr int stale = 1;  // the first may have been made before the end of the replay
-      return ++folds > stale && unchanged && number("/events/in_flight") == 0 && number("/fragments/in_flight") == 0;
+      constexpr int stale = 1; // the first may have been made before the end of the replay
+      return ++folds > stale && unchanged && number("/events/in_flight") == 0 &&
+             number("/fragments/in_flight") == 0;
     });
     if (!quiet) problem("events were still under way at the end");
   }
@@ -200,7 +222,8 @@ private:
     const auto& d = result_.daemon;
     if (!d.balanced()) problem("the daemon's sums do not balance");
     const auto same = [&](const char* what, std::uint64_t a, std::uint64_t b) {
-      if (a != b) problem(std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b));
+      if (a != b)
+        problem(std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b));
     };
     same("events sent and admitted", result_.replay.events.admitted, d.events.admitted);
     same("events admitted and forwarded", d.events.admitted, d.events.forwarded);
@@ -208,8 +231,10 @@ private:
   }
 
   void verify() {
-    child_process v({program("koto-l3"), "verify", plan_.data.string(), (plan_.folder / "store").string(), "--ledger",
-                     (plan_.folder / "replay-ledger.json").string(), "--ledger", (plan_.folder / "daemon-ledger.json").string()},
+    child_process v({program("koto-l3"), "verify", plan_.data.string(),
+                     (plan_.folder / "store").string(), "--ledger",
+                     (plan_.folder / "replay-ledger.json").string(), "--ledger",
+                     (plan_.folder / "daemon-ledger.json").string()},
                     log("verify"));
     const auto code = v.wait(plan_.time_limit);
     result_.verified = code == 0;
@@ -225,14 +250,15 @@ private:
   child_process daemon_;
 };
 
-}  // namespace
+} // namespace
 
 rehearsal_result rehearse(const rehearsal_plan& plan) {
   std::filesystem::create_directories(plan.folder);
   if (std::filesystem::exists(plan.folder / "store")) {
-    throw command_error(plan.folder.string() + " holds an earlier run: give another folder, or remove it");
+    throw command_error(plan.folder.string() +
+                        " holds an earlier run: give another folder, or remove it");
   }
   return chain(plan).run();
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rehearsal runs the whole chain on this machine: receiver, daemon and replay client as separate programs over loopback,
-// then `verify`. The demo and `koto-l3 bench pipeline` are rehearsals. Everything is written into one folder: configuration, logs,
-// store and ledgers, so that what went wrong can be read there.
+// A rehearsal runs the whole chain on this machine: receiver, daemon and replay client as separate
+// programs over loopback, then `verify`. The demo and `koto-l3 bench pipeline` are rehearsals.
+// Everything is written into one folder: configuration, logs, store and ledgers, so that what went
+// wrong can be read there.
 #pragma once
 
 #include <chrono>
@@ -17,15 +18,15 @@ namespace l3 {
 enum class way_in : std::uint8_t { udp, tcp };
 
 struct rehearsal_plan {
-  std::filesystem::path data;    ///< .l2raw
-  std::filesystem::path folder;  ///< made if missing; must not hold an earlier rehearsal
+  std::filesystem::path data;   ///< .l2raw
+  std::filesystem::path folder; ///< made if missing; must not hold an earlier rehearsal
   way_in way = way_in::udp;
-  std::string rate;              ///< as `koto-l3 replay --rate`; empty: the file's own spill structure
+  std::string rate; ///< as `koto-l3 replay --rate`; empty: the file's own spill structure
   std::uint32_t loops = 1;
   std::string line_rate = "4 Gb/s";
   std::string backend = "auto";
-  bool verify = true;            ///< false: only the ledgers are compared
-  bool quiet = false;            ///< the programs' progress goes to their logs
+  bool verify = true; ///< false: only the ledgers are compared
+  bool quiet = false; ///< the programs' progress goes to their logs
   std::chrono::seconds time_limit{600};
 };
 
@@ -33,21 +34,21 @@ struct rehearsal_result {
   ledger replay;
   ledger daemon;
   ledger receiver;
-  double seconds = 0;         ///< of sending; over TCP until every event was acknowledged, and so stored
-  double ratio = 0;           ///< of the fragments' bytes to the packed events'
-  double latency_median = 0;  ///< s, from an event's last fragment to its acknowledged block
+  double seconds = 0; ///< of sending; over TCP until every event was acknowledged, and so stored
+  double ratio = 0;   ///< of the fragments' bytes to the packed events'
+  double latency_median = 0; ///< s, from an event's last fragment to its acknowledged block
   double latency_p99 = 0;
-  std::uint64_t memory_ready = 0;  ///< resident bytes of the daemon when it was ready
-  std::uint64_t memory_peak = 0;   ///< and at most
+  std::uint64_t memory_ready = 0; ///< resident bytes of the daemon when it was ready
+  std::uint64_t memory_peak = 0;  ///< and at most
   std::string backend;
   bool verified = false;
-  std::vector<std::string> problems;  ///< empty: everything is as it must be
+  std::vector<std::string> problems; ///< empty: everything is as it must be
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
 };
 
-/// Runs it. Throws command_error if a program cannot be started or does not become ready; whatever is wrong with the data is
-/// among the problems.
+/// Runs it. Throws command_error if a program cannot be started or does not become ready; whatever
+/// is wrong with the data is among the problems.
 [[nodiscard]] rehearsal_result rehearse(const rehearsal_plan& plan);
 
-}  // namespace l3
+} // namespace l3

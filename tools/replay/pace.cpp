@@ -13,10 +13,10 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint64_t longest_sleep = 50'000'000; // ns: then somebody looks whether to stop
+constexpr std::uint64_t longest_sleep = 50'000'000;  // ns: then somebody looks whether to stop
 constexpr std::uint64_t longest_spread = 10'000'000; // ns, of an event with the file's own times
-constexpr std::uint64_t spin_time = 50'000;         // ns, if there are processors to spare
-constexpr double second = 1e9;                      // ns
+constexpr std::uint64_t spin_time = 50'000;          // ns, if there are processors to spare
+constexpr double second = 1e9;                       // ns
 
 } // namespace
 

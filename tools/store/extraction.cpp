@@ -11,8 +11,9 @@ namespace l3 {
 
 namespace {
 
-/// Finds events that a daemon's start got and stored again: the same key and the same bytes in another session of the same
-/// run. An equal key in the same session is another event: spill numbers wrap after 512 spills.
+/// Finds events that a daemon's start got and stored again: the same key and the same bytes in
+/// another session of the same run. An equal key in the same session is another event: spill
+/// numbers wrap after 512 spills.
 class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
