@@ -77,7 +77,7 @@ class KillReceiver(harness.SystemTest):
 
     def test_a_receiver_that_is_stopped_for_a_while(self):
         """Nothing is shed as long as the outbox holds it, nothing twice when it goes on."""
-        receiver = self.start_receiver()
+        receiver = self.start_receiver("--sync")
         daemon = self.start_daemon(outbox={"block": "16 KiB"}, forward={"acknowledge_time_limit": "200 ms"})
         sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 43)
         sent = {}
