@@ -60,6 +60,7 @@ class BadDatagrams(harness.SystemTest):
             "discriminator": [d(known, 0, 1) + data, d(known, 0, level2_sender.discriminator(0, spill, 0)) + data,
                               d(known, 4, level2_sender.discriminator(0, spill, 99)), d(known, 1, 0xFFFFFFFF) + data],
             "fragment_id": [d(0, 0, 0) + data, d(n * 1000 + 1, 0, 0) + data, d(0xFFFFFFFF, 0, 0) + data],
+            "chunk_length": [d(known, 0, 0) + data[:99], d(known, 3, 0) + b"x"],
             "chunk_index": [d(known, 1000, 0) + data, d(known, 0xFFFFFFFF, 0) + data,
                             d(known, 1000, level2_sender.discriminator(0, spill, 0))],
         }

@@ -4,12 +4,13 @@
 small tmpfs in a mount namespace of this process, so it is gone with it; without the right to mount, the test is skipped."""
 import ctypes
 import os
+import pathlib
 import unittest
 
 import harness
 import level2
 
-CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 0x40000
+CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 0x40000
 SIZE = 4 << 20
 
 
@@ -20,7 +21,11 @@ def mount_small_disk(folder):
         if function(*arguments) != 0:
             raise unittest.SkipTest(f"no right to mount a small file system: {os.strerror(ctypes.get_errno())}")
 
-    call(libc.unshare, CLONE_NEWNS)
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(CLONE_NEWNS) != 0:  # not root: as root of a user namespace of its own
+        call(libc.unshare, CLONE_NEWUSER | CLONE_NEWNS)
+        for file, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+            pathlib.Path("/proc/self", file).write_text(text)
     call(libc.mount, b"none", b"/", None, MS_REC | MS_PRIVATE, None)
     call(libc.mount, b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={SIZE}".encode())
 

@@ -291,7 +291,7 @@ class BadRecords(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
-    def test_another_run_or_readout_is_refused_with_a_text(self):
+    def test_another_readout_is_refused_with_a_text(self):
         self.start_daemon()
         self.crates = level2.readout(["0-2: 3 x 125 MHz"])
         sender = self.stream_sender(run=7).connect()
