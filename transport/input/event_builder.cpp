@@ -57,7 +57,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
       batch_age_(static_cast<std::uint64_t>(batch_age.count())),
       max_chunks_(chunks_of(l2::max_fragment_bytes, settings.chunk_bytes)), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)),
-      spills_(settings_, [this](spill_table& t) { retire(t); }),
+      spills_(settings_, [this](spill_table& t) { retire(t); }), unstated_(settings.chunk_bytes),
       events_(capacity.events + settings.parked_events + std::max(min_open_events, capacity.events),
               settings.crates.size(), max_chunks_),
       line_(pool, settings.chunk_bytes),
@@ -96,41 +96,46 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, link_count
   if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
     return link.refused.add(refused::chunk_length);
 
-  const std::byte* bytes = strip.slots_[d.slot].memory;
-  const auto named = spill_in_chunk({bytes, d.bytes}, offset, place.event_number);
-  spill_table* spill = named ? spills_.stated(*named, statement_of(h, false), now_)
-                             : &spills_.unstated(place.event_number, now_);
-  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
-
-  counters_.data_chunks.add();
-  using state = spill_table::event_state;
-  const auto event = spill->state(place.event_number);
-  if (event == state::whole || event == state::given_up)
-    return count_after_end(*spill, place, true);
-  // A chunk that has to be copied needs room in the batch, and making room may move open events:
-  // before they are looked up.
-  if (line_.current() != nullptr && strip.at_ != line_.current() &&
-      !line_.current()->landing.has_slot())
-    close_batch(true);
-  const bool known = spill->state(place.event_number) == state::open;
-  const auto handle =
-      known ? spill->handle(place.event_number) : open_event(*spill, place.event_number);
-  if (named) events_[handle].verified = true;
-  add_chunk(handle, place.crate, d, strip);
+  const arrived_chunk c{h, place, {strip.slots_[d.slot].memory, d.bytes}, &strip, d.slot};
+  const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
+  if (!named) return take_unstated(c);
+  if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
+    take_chunk(*spill, c, true);
+  } else {
+    link.refused.add(refused::wrong_spill);
+  }
+  on_sibling(h.fragment_id, *named, link);
 }
 
-void event_builder::add_chunk(std::uint32_t handle, std::uint32_t crate, const datagram& d,
-                              landing_strip& strip) {
+void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool stated) {
+  counters_.data_chunks.add();
+  using state = spill_table::event_state;
+  const std::uint32_t number = c.place.event_number;
+  const auto event = spill.state(number);
+  if (event == state::whole || event == state::given_up)
+    return count_after_end(spill, c.place, true);
+  // A chunk that has to be copied needs room in the batch, and making room may move open events:
+  // before they are looked up.
+  const bool stays = c.strip != nullptr && c.strip->at_ == line_.current();
+  if (line_.current() != nullptr && !stays && !line_.current()->landing.has_slot())
+    close_batch(true);
+  const bool known = spill.state(number) == state::open;
+  const auto handle = known ? spill.handle(number) : open_event(spill, number);
+  if (stated) events_[handle].verified = true;
+  add_chunk(handle, c);
+}
+
+void event_builder::add_chunk(std::uint32_t handle, const arrived_chunk& c) {
   event_assembly& e = events_[handle];
-  fragment_assembly& f = e.fragments[crate];
+  fragment_assembly& f = e.fragments[c.place.crate];
   const bool ended_before = f.ended();
-  const std::uint32_t chunk = d.header.chunk;
+  const std::uint32_t chunk = c.header.chunk;
   const std::uint64_t bit = std::uint64_t{1} << chunk;
   see(f);
   if (f.problem == malformed::chunk_count) return;
-  if ((f.have & bit) != 0) return compare_chunk(e, crate, d, strip.slots_[d.slot].memory);
+  if ((f.have & bit) != 0) return compare_chunk(e, c);
 
-  const bool last = d.bytes < settings_.chunk_bytes;
+  const bool last = c.bytes.size() < settings_.chunk_bytes;
   const bool beyond = f.chunks != 0 && chunk >= f.chunks;
   const bool too_early =
       last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~below(chunk + 1)) != 0);
@@ -139,21 +144,21 @@ void event_builder::add_chunk(std::uint32_t handle, std::uint32_t crate, const d
   } else {
     if (last) {
       f.chunks = static_cast<std::uint8_t>(chunk + 1);
-      f.last_bytes = d.bytes;
+      f.last_bytes = static_cast<std::uint32_t>(c.bytes.size());
     }
-    place_chunk(e, crate, d, strip);
+    place_chunk(e, c);
     f.have |= bit;
   }
   end_if_ended(handle, ended_before, f);
 }
 
-void event_builder::compare_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
-                                  const std::byte* bytes) {
-  fragment_assembly& f = e.fragments[crate];
+void event_builder::compare_chunk(event_assembly& e, const arrived_chunk& c) {
+  fragment_assembly& f = e.fragments[c.place.crate];
+  const std::uint32_t chunk = c.header.chunk;
   const bool kept = e.place != event_place::nowhere;
-  const bool same =
-      d.bytes == length_of(f, d.header.chunk) &&
-      (!kept || std::memcmp(memory_of(e, crate, d.header.chunk), bytes, d.bytes) == 0);
+  const bool same = c.bytes.size() == length_of(f, chunk) &&
+                    (!kept || std::memcmp(memory_of(e, c.place.crate, chunk), c.bytes.data(),
+                                          c.bytes.size()) == 0);
   if (!same) {
     f.problem = malformed::conflicting_chunks;
     return;
@@ -165,28 +170,27 @@ void event_builder::compare_chunk(event_assembly& e, std::uint32_t crate, const 
   counters_.fragments_duplicate.add();
 }
 
-void event_builder::place_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
-                                landing_strip& strip) {
-  const std::byte* bytes = strip.slots_[d.slot].memory;
+void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
   if (e.place == event_place::nowhere) return;
   if (e.place == event_place::parking)
-    return parking_.put(e.parking_slot, crate, d.header.chunk, {bytes, d.bytes});
+    return parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
 
   batch_in_use& batch = *line_.current();
-  piece_offset& piece = e.pieces[crate * max_chunks_ + d.header.chunk];
+  const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
+  piece_offset& piece = e.pieces[c.place.crate * max_chunks_ + c.header.chunk];
   std::optional<piece_offset> copy;
-  if (batch.landing.is_short(d.bytes)) {
-    copy = batch.landing.gather(d.bytes);
-    e.fragments[crate].gathered = copy.has_value();
+  if (batch.landing.is_short(bytes)) {
+    copy = batch.landing.gather(bytes);
+    e.fragments[c.place.crate].gathered = copy.has_value();
   }
-  if (!copy && strip.at_ == &batch) { // the usual way: it stays where it landed
-    piece = strip.slots_[d.slot].offset;
-    strip.kept_[d.slot] = true;
+  if (!copy && c.strip != nullptr && c.strip->at_ == &batch) { // the usual way: it stays
+    piece = c.strip->slots_[c.slot].offset;
+    c.strip->kept_[c.slot] = true;
     return;
   }
   if (!copy) copy = batch.landing.slot();
-  piece = copy.value(); // on_chunk() made sure that there is room
-  std::memcpy(batch.batch->bytes.data() + piece, bytes, d.bytes);
+  piece = copy.value(); // take_chunk() made sure that there is room
+  std::memcpy(batch.batch->bytes.data() + piece, c.bytes.data(), bytes);
 }
 
 void event_builder::on_trailer(const l2::datagram_header& h, link_counters& link) {
@@ -197,16 +201,23 @@ void event_builder::on_trailer(const l2::datagram_header& h, link_counters& link
   if (h.chunk == 0 || h.chunk > max_chunks_) return link.refused.add(refused::chunk_index);
   if (t.crate != settings_.crates.crates[place.crate].number)
     return link.refused.add(refused::discriminator);
-  spill_table* spill = spills_.stated(t.spill, statement_of(h, true), now_);
-  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
+  if (auto* spill = spills_.stated(t.spill, statement_of(h, true), now_); spill != nullptr) {
+    take_trailer(*spill, h);
+  } else {
+    link.refused.add(refused::wrong_spill);
+  }
+  on_sibling(h.fragment_id, t.spill, link);
+}
 
+void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
   counters_.trailers.add();
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
   using state = spill_table::event_state;
-  const auto event = spill->state(place.event_number);
+  const auto event = spill.state(place.event_number);
   if (event == state::whole || event == state::given_up)
-    return count_after_end(*spill, place, false);
-  const auto handle = event == state::open ? spill->handle(place.event_number)
-                                           : open_event(*spill, place.event_number);
+    return count_after_end(spill, place, false);
+  const auto handle = event == state::open ? spill.handle(place.event_number)
+                                           : open_event(spill, place.event_number);
   event_assembly& e = events_[handle];
   e.verified = true;
   fragment_assembly& f = e.fragments[place.crate];

@@ -5,18 +5,20 @@
 // and event is counted.
 //
 // Locking: one mutex, taken once per batch of datagrams (or per record of a stream), and for the
-// short calls around it. The parts it is made of (spill_tracker, assembly_pool, batch_line,
-// parking, admission) are guarded by it. The hook is called without the lock, from whichever thread
-// noticed the end of the spill. Receivers write into the memory of a batch without the lock,
-// between enter() and leave(): a batch is submitted when it is closed and the last receiver has
-// left it.
+// short calls around it. The parts it is made of (spill_tracker, unstated_chunks, assembly_pool,
+// batch_line, parking, admission) are guarded by it. The hook is called without the lock, from
+// whichever thread noticed the end of the spill. Receivers write into the memory of a batch without
+// the lock, between enter() and leave(): a batch is submitted when it is closed and the last
+// receiver has left it.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
-// its fragment. If it is new, the slot becomes a piece (a short chunk is copied beside other short
-// ones, and the slot is free again). If the event is parked, or the slot belongs to a batch that
-// was closed meanwhile, it is copied. If it was seen before, it is compared. When the last chunk of
-// the last fragment is there, the fragments are looked into and the event is admitted. Otherwise,
-// at the time limit, the event is given up, or forwarded with a flag. After the end of its event a
+// its fragment. A chunk that does not name its spill belongs where the latest sibling in its
+// fragment belonged, if it is missing there; otherwise it waits, copied, for the next sibling. If
+// it is new, the slot becomes a piece (a short chunk is copied beside other short ones, and the
+// slot is free again). If it waited, the event is parked, or the slot belongs to a batch that was
+// closed meanwhile, it is copied. If it was seen before, it is compared. When the last chunk of the
+// last fragment is there, the fragments are looked into and the event is admitted. Otherwise, at
+// the time limit, the event is given up, or forwarded with a flag. After the end of its event a
 // chunk only counts: as a duplicate if the event was complete, as late if it was not.
 #pragma once
 
@@ -36,6 +38,7 @@
 #include "transport/input/parking.hpp"
 #include "transport/input/spill_tracker.hpp"
 #include "transport/input/stream_landing.hpp"
+#include "transport/input/unstated_chunks.hpp"
 
 namespace l3 {
 
@@ -109,19 +112,35 @@ public:
   [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
 
 private:
+  /// A chunk to be taken.
+  struct arrived_chunk {
+    l2::datagram_header header;
+    l2::fragment_place place;
+    std::span<const std::byte> bytes;
+    landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
+    std::uint32_t slot = 0;         ///< of the strip
+  };
+
   // Datagrams (event_builder.cpp).
   void on_datagram(landing_strip& strip, const datagram& d, link_counters& link);
   void on_chunk(landing_strip& strip, const datagram& d, link_counters& link);
   void on_trailer(const l2::datagram_header& h, link_counters& link);
   void on_end_of_spill(const l2::datagram_header& h, link_counters& link);
-  void add_chunk(std::uint32_t handle, std::uint32_t crate, const datagram& d,
-                 landing_strip& strip);
-  void compare_chunk(event_assembly& e, std::uint32_t crate, const datagram& d,
-                     const std::byte* bytes);
-  void place_chunk(event_assembly& e, std::uint32_t crate, const datagram& d, landing_strip& strip);
+  void take_chunk(spill_table& spill, const arrived_chunk& c, bool stated);
+  void take_trailer(spill_table& spill, const l2::datagram_header& h);
+  void add_chunk(std::uint32_t handle, const arrived_chunk& c);
+  void compare_chunk(event_assembly& e, const arrived_chunk& c);
+  void place_chunk(event_assembly& e, const arrived_chunk& c);
   void count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk);
   void see(fragment_assembly& f);
   void end_if_ended(std::uint32_t handle, bool ended_before, const fragment_assembly& f);
+
+  // Chunks that do not name their spill (event_builder_unstated.cpp).
+  void take_unstated(const arrived_chunk& c);
+  [[nodiscard]] bool is_missing(const arrived_chunk& c, std::uint32_t spill);
+  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, link_counters& link);
+  [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
+  void wait_no_more(const unstated_chunks::waiting_chunk& w);
 
   // Events (event_builder_events.cpp).
   std::uint32_t open_event(spill_table& spill, std::uint32_t number);
@@ -176,6 +195,7 @@ private:
   mutable std::mutex mutex_;
   std::uint64_t now_ = 0; // the latest time that any thread has told
   spill_tracker spills_;
+  unstated_chunks unstated_;
   assembly_pool events_;
   batch_line line_;
   parking parking_;

@@ -33,6 +33,7 @@ void event_builder::leave(landing_strip& strip) {
 void event_builder::tick(std::uint64_t now) {
   std::unique_lock lock(mutex_);
   advance(now);
+  while (const auto chunk = unstated_.take_expired(now_)) wait_no_more(*chunk);
   expire();
   spills_.tick(now_);
   close_if_full();
@@ -44,6 +45,7 @@ void event_builder::tick(std::uint64_t now) {
 void event_builder::drain(std::uint64_t now) {
   std::unique_lock lock(mutex_);
   advance(now);
+  while (const auto chunk = unstated_.take_oldest()) wait_no_more(*chunk);
   while (events_.oldest() != event_assembly::none) settle(events_.oldest());
   spills_.close_all();
   for (auto* stream : streams_) {

@@ -57,9 +57,8 @@ void event_builder::admit_waiting() {
 void event_builder::settle(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   const bool all_ended = e.ended == e.fragments.size();
-  if (all_ended && e.verified && e.spill->number) spills_.confirm_by(*e.spill, e.number);
-  if (!e.verified || !e.spill->number || !spills_.confirmed(*e.spill))
-    return settle_unconfirmed(handle);
+  if (all_ended && e.verified) spills_.confirm_by(*e.spill, e.number);
+  if (!e.verified || !spills_.confirmed(*e.spill)) return settle_unconfirmed(handle);
 
   const event_key key{*e.spill->number, e.number};
   collect(e);

@@ -21,7 +21,7 @@ constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
 spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
     : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {}
 
-void spill_table::reset(std::optional<std::uint32_t> spill, std::uint64_t now) {
+void spill_table::reset(std::uint32_t spill, std::uint64_t now) {
   assert(open_ == 0);
   std::fill_n(events_.begin(), highest_ + 1, untouched);
   std::fill_n(seen_.begin(), highest_ + 1, 0);

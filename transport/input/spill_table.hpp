@@ -27,13 +27,13 @@ class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// For another spill; its number may not be known yet. No event may be open.
-  void reset(std::optional<std::uint32_t> number, std::uint64_t now);
+  /// For another spill. No event may be open.
+  void reset(std::uint32_t number, std::uint64_t now);
 
   // The spill.
-  std::optional<std::uint32_t> number;
+  std::optional<std::uint32_t> number; ///< nothing: it was never used
   bool in_use = false;
-  bool closed = false;         ///< what comes next, if it does not say its spill, is of another one
+  bool closed = false;         ///< it has ended: an older spill may follow, if a sender begins anew
   std::uint64_t statement = 0; ///< the datagram that last named this spill
   std::uint32_t statements = 0; ///< how many did, one after the other different
   std::uint64_t last_activity = 0;

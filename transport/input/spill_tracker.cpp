@@ -8,11 +8,6 @@
 namespace l3 {
 namespace {
 
-/// When a spill begins before the last chunks of the previous one are read, such a chunk still
-/// finds its event there if its number is further ahead than the ports of one receiver can be
-/// apart.
-constexpr std::uint32_t reordered_events = 32;
-
 /// So many different datagrams must agree before a spill that they name is taken for the current
 /// one. A spill that was over comes again when a sender begins anew; a few late datagrams of it
 /// must not look like that.
@@ -45,28 +40,23 @@ spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
     return current_.get();
   }
   if (previous_->in_use && previous_->number == spill) return previous_.get();
-  if (next_->in_use &&
-      (!next_->number || next_->number == spill)) { // or begun by chunks that name none
-    spill_table& t = *next_;
-    t.number = spill;
-    t.last_activity = now;
-    state(t, statement);
-    return &t;
+  if (!next_->in_use || next_->number != spill) {
+    const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
+    if (older && !current_->closed) return nullptr;
+    begin_next(spill, now);
   }
-  const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
-  if (older && !current_->closed) return nullptr;
-  begin_next(spill, now);
-  state(*next_, statement);
-  return next_.get();
+  spill_table* next = next_.get();
+  next->last_activity = now;
+  state_next(statement);
+  return next;
 }
 
-/// A datagram has named the next spill.
-void spill_tracker::state(spill_table& next, std::uint64_t statement) {
-  if (next.statement == statement) return;
-  next.statement = statement;
-  ++next.statements;
-  if (next.statements >= (is_older(*next.number) ? statements_of_older : statements_of_newer))
-    confirm(next);
+void spill_tracker::state_next(std::uint64_t statement) {
+  if (next_->statement == statement) return;
+  next_->statement = statement;
+  ++next_->statements;
+  if (next_->statements >= (is_older(*next_->number) ? statements_of_older : statements_of_newer))
+    confirm_next();
 }
 
 bool spill_tracker::is_older(std::uint32_t spill) const {
@@ -76,22 +66,14 @@ bool spill_tracker::is_older(std::uint32_t spill) const {
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
   if (&table != next_.get()) return;
   if (is_older(*table.number) && was_finished({*table.number, event_number})) return;
-  confirm(table);
+  confirm_next();
 }
 
-spill_table& spill_tracker::unstated(std::uint32_t event_number, std::uint64_t now) {
-  if (is_open(*current_, event_number)) return *current_;
-  if (is_open(*next_, event_number)) return *next_;
-  if (is_open(*previous_, event_number) &&
-      event_number > current_->highest_event() + reordered_events)
-    return *previous_;
-  if (current_->all_arrived()) current_->closed = true;
-  if (!current_->closed) {
-    current_->last_activity = now;
-    return *current_;
+spill_table* spill_tracker::unstated(std::uint32_t event_number) {
+  for (auto* t : {current_.get(), next_.get(), previous_.get()}) {
+    if (is_open(*t, event_number)) return t;
   }
-  if (!next_->in_use) begin_next(std::nullopt, now);
-  return *next_;
+  return current_->in_use ? current_.get() : nullptr;
 }
 
 spill_table* spill_tracker::recorded(std::uint32_t spill, std::uint64_t now) {
@@ -104,7 +86,7 @@ spill_table* spill_tracker::recorded(std::uint32_t spill, std::uint64_t now) {
   const bool older = current_->number && spill_distance(*current_->number, spill) < 0;
   if (older && !current_->closed) return nullptr;
   if (!next_->in_use || next_->number != spill) begin_next(spill, now);
-  confirm(*next_);
+  confirm_next();
   return current_.get();
 }
 
@@ -115,8 +97,8 @@ spill_table* spill_tracker::find(std::uint32_t spill) {
   return nullptr;
 }
 
-void spill_tracker::confirm(spill_table& table) {
-  assert(&table == next_.get() && next_->number);
+void spill_tracker::confirm_next() {
+  assert(next_->in_use && next_->number);
   forget_bitmaps(*next_->number);
   current_->closed = true;
   if (previous_->in_use) retire_(*previous_);
@@ -127,7 +109,7 @@ void spill_tracker::confirm(spill_table& table) {
   ++begun_;
 }
 
-void spill_tracker::begin_next(std::optional<std::uint32_t> spill, std::uint64_t now) {
+void spill_tracker::begin_next(std::uint32_t spill, std::uint64_t now) {
   abandon_next();
   next_->reset(spill, now);
 }

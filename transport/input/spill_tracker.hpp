@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which spill a datagram belongs to. Trailers and board headers name their spill, most last chunks
-// do not; numbers have 9 bits and wrap; nothing protects them from flipped bits. So three spills
-// are kept: the current one, the previous one, whose last events may still be completed, and the
-// next one, which the first datagram that names it begins and a second one confirms: then it
-// becomes current. A next spill that is never confirmed is abandoned without harm to the current
-// one.
+// Which spill a datagram belongs to. Trailers and board headers name their spill; numbers have 9
+// bits and wrap; nothing protects them from flipped bits. So three spills are kept: the current
+// one, the previous one, whose last events may still be completed, and the next one, which the
+// first datagram that names it begins and a second one confirms: then it becomes current. A next
+// spill that is never confirmed is abandoned without harm to the current one.
 //
 // The finished events of all 512 spill numbers are remembered too, in a bitmap each, for senders
 // that send again what was not acknowledged. Guarded by the event builder's lock.
@@ -41,8 +40,9 @@ public:
   /// `statement` tells datagrams apart: the same one twice confirms nothing.
   [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement,
                                     std::uint64_t now);
-  /// The spill of a chunk that does not name it.
-  [[nodiscard]] spill_table& unstated(std::uint32_t event_number, std::uint64_t now);
+  /// Where a chunk most likely belongs that does not name its spill, and of which no sibling says
+  /// it; nullptr: there was no spill yet.
+  [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
   /// The spill of a record, whose number is beyond doubt. nullptr: an older spill than
   /// the one being taken, of which only the bitmap is left.
   [[nodiscard]] spill_table* recorded(std::uint32_t spill, std::uint64_t now);
@@ -67,9 +67,10 @@ public:
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
 
 private:
-  void begin_next(std::optional<std::uint32_t> spill, std::uint64_t now);
-  void state(spill_table& next, std::uint64_t statement);
-  void confirm(spill_table& next);
+  void begin_next(std::uint32_t spill, std::uint64_t now);
+  /// A datagram has named the next spill.
+  void state_next(std::uint64_t statement);
+  void confirm_next();
   /// No newer than a spill that was already taken.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
   void abandon_next();

@@ -19,7 +19,7 @@ using datagrams = std::vector<wire_datagram>;
 constexpr std::size_t unstated_chunk = 2;
 constexpr std::size_t trailer = 3;
 /// More than may wait at a time.
-constexpr std::uint32_t too_many = 300;
+constexpr std::uint32_t too_many = 1100;
 
 datagrams operator+(datagrams a, const datagrams& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -47,6 +47,7 @@ protected:
 TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
   rig r;
   r.send(spill(r, 511, 1, 3));
+  r.pass(100ms);
   auto next = r.event({0, 1});
   const auto early = next[unstated_chunk];
   next.erase(next.begin() + unstated_chunk);
@@ -59,10 +60,26 @@ TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
   EXPECT_EQ(r.pool.received.size(), 6U);
 }
 
+TEST_F(unstated, chunks_of_a_spill_too_short_to_tell_it_from_the_next_wait_longer) {
+  rig r;
+  const auto all = r.event({3, 1});
+  r.send(all + datagrams{all[unstated_chunk]}); // a repeat
+  auto next = r.event({4, 1});
+  const auto early = next[4 + unstated_chunk];
+  next.erase(next.begin() + 4 + unstated_chunk);
+  r.send(datagrams{early} + next);
+  EXPECT_EQ(r.counters.events_admitted, 1U);
+  r.pass(100ms);
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
+  end(r);
+}
+
 TEST_F(unstated, chunks_of_the_next_spill_may_meet_the_same_event_still_open) {
   rig r;
   const auto old = r.event({3, 1});
   r.send(datagrams(old.begin(), old.begin() + 8)); // crate 2 is late
+  r.pass(100ms);
   auto next = r.event({4, 1});
   const auto early = next[unstated_chunk];
   next.erase(next.begin() + unstated_chunk);
@@ -157,7 +174,7 @@ TEST_F(unstated, one_statement_is_enough) {
 TEST_F(unstated, boards_that_compressed_hide_their_headers) {
   rig r;
   const event_key key{5, 1};
-  const auto f = make_fragment(key, std::vector<board_recipe>{{3, 9, 2333, 7}, {9, 9, 1901, 32}});
+  const auto f = make_fragment(key, std::vector<board_recipe>{{3, 9, 1001, 7}, {9, 9, 702, 32}});
   auto opaque = datagrams_of(f, key, 0, r.options.crates, r.options.chunk_bytes);
   std::ranges::reverse(opaque);
   r.send(opaque + r.fragment(key, 1) + r.fragment(key, 2));
@@ -231,9 +248,9 @@ TEST_F(unstated, a_repeated_chunk_is_a_duplicate_when_no_sibling_follows) {
 
 TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong) {
   rig_options o;
-  o.batch_events = 400;
+  o.batch_events = 1200;
   rig r(o);
-  r.send(r.event({3, 1000}));
+  r.send(r.event({3, 2000}));
   datagrams early;
   datagrams rest;
   for (std::uint32_t n = 1; n <= too_many; ++n) {
@@ -253,8 +270,8 @@ TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong)
 TEST_F(unstated, the_end_forgets_no_waiting_chunk) {
   rig r;
   const auto whole = r.event({3, 1});
-  r.send(whole + datagrams{whole[unstated_chunk]} +                     // a duplicate
-         datagrams{r.event({3, 2})[unstated_chunk]} +                   // siblings are lost
+  r.send(whole + datagrams{whole[unstated_chunk]} +                           // a duplicate
+         datagrams{r.event({3, 2})[unstated_chunk]} +                         // siblings are lost
          r.fragment({3, 3}, 1) + datagrams{r.event({3, 3})[unstated_chunk]}); // the same
   end(r);
   EXPECT_EQ(r.counters.data_chunks, 9U + 1 + 1 + 3 + 1);
@@ -310,6 +327,7 @@ RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
   o.strip = *rc::gen::inRange(1U, 20U);
   const auto window = *rc::gen::inRange<std::size_t>(1, 60);
   const std::uint32_t events = 12; // the same event of the next spill is further away than that
+  constexpr std::size_t burst = 12;
   std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
   rig r(o);
   datagrams all;
@@ -323,9 +341,14 @@ RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
     std::shuffle(from, all.begin() + static_cast<std::ptrdiff_t>(std::min(at + window, all.size())),
                  random);
   }
-  r.send(all);
+  for (std::size_t at = 0; at < all.size(); at += burst) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+    r.send({from, all.begin() + static_cast<std::ptrdiff_t>(std::min(at + burst, all.size()))});
+    r.pass(10ms); // a spill lasts 100 ms at least
+  }
   r.drain();
   r.expect_balance();
+  RC_LOG() << r.counted();
   RC_ASSERT(r.pool.received.size() == std::size_t{3} * events);
   RC_ASSERT(r.counters.data_chunks == static_cast<std::uint64_t>(sent));
   RC_ASSERT(r.counters.fragments_seen == 3U * events * o.crates.size());

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder's chunks that do not name their spill: their siblings do, before or after them.
+#include "transport/input/event_builder.hpp"
+
+namespace l3 {
+
+/// It goes at once where a sibling went, but only if it is missing there: if it is not, it may be a
+/// duplicate, or the first of the next spill's fragment with this id. The next sibling tells.
+void event_builder::take_unstated(const arrived_chunk& c) {
+  const auto spill = unstated_.spill_of(c.header.fragment_id, now_);
+  if (spill && is_missing(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
+  if (unstated_.full()) wait_no_more(*unstated_.take_oldest());
+  unstated_.hold(c.header, c.bytes, now_);
+}
+
+/// Its event is being assembled and does not have it.
+bool event_builder::is_missing(const arrived_chunk& c, std::uint32_t spill) {
+  const auto* table = spills_.find(spill);
+  const std::uint32_t number = c.place.event_number;
+  if (table == nullptr || table->state(number) != spill_table::event_state::open) return false;
+  const auto& f = events_[table->handle(number)].fragments[c.place.crate];
+  return (f.have >> c.header.chunk & 1) == 0;
+}
+
+/// A datagram has named the spill of its fragment: chunks that wait for that arrive now.
+void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
+                               link_counters& link) {
+  unstated_.note(fragment_id, spill, now_);
+  while (const auto waiting = unstated_.take(fragment_id, spill)) {
+    if (auto* table = spills_.find(spill); table != nullptr) {
+      take_chunk(*table, arrived(*waiting), false);
+    } else {
+      link.refused.add(refused::wrong_spill);
+    }
+  }
+}
+
+event_builder::arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) const {
+  return {w.header,
+          l2::place_of(w.header.fragment_id, settings_.crates.size()),
+          {unstated_.memory_of(w), w.bytes}};
+}
+
+/// No sibling has told. If some came before it, it is a duplicate of theirs, unless it is missing
+/// where some have come since. If there were none at all, they are lost, and without any spill to
+/// belong to it is late.
+void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
+  const auto c = arrived(w);
+  auto named = unstated_.spill_of(w.header.fragment_id, w.since);
+  if (w.named_before && !(named && is_missing(c, *named))) named = w.named_before;
+  auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
+  if (spill != nullptr) return take_chunk(*spill, c, false);
+  counters_.data_chunks.add();
+  counters_.late_chunks.add();
+}
+
+} // namespace l3
