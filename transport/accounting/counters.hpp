@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of everything that can happen to a datagram, a fragment, an event. One thread writes a counter, any thread
-// reads it; no counter is ever reset. The two conservation sums of docs/architecture.md are functions of these structs.
+// The counters of everything that can happen to a datagram, a fragment, an event. One thread writes
+// a counter, any thread reads it; no counter is ever reset. The two conservation sums of
+// docs/architecture.md are functions of these structs.
 #pragma once
 
 #include <array>
@@ -12,12 +13,15 @@
 
 namespace l3 {
 
-/// Counts up. add() is for one writer at a time (a thread, or whoever holds the lock that guards it): no bus lock.
+/// Counts up. add() is for one writer at a time (a thread, or whoever holds the lock that guards
+/// it): no bus lock.
 class counter {
 public:
-  void add(std::uint64_t n = 1) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void add(std::uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-  operator std::uint64_t() const { return get(); }  // NOLINT: reads like the number it is
+  operator std::uint64_t() const { return get(); } // NOLINT: reads like the number it is
 
 private:
   std::atomic<std::uint64_t> value_{0};
@@ -25,43 +29,43 @@ private:
 
 /// Why a datagram or a record was refused.
 enum class refused : std::uint8_t {
-  too_short,         ///< no room for its header
-  too_long,          ///< longer than a header and a chunk
-  fragment_id,       ///< 0, or its event number is outside 1 … max_events_per_spill
-  chunk_index,       ///< beyond the longest fragment
-  chunk_length,      ///< a data chunk in the middle that is not chunk_bytes long, or not even
-  discriminator,     ///< data with a discriminator, or a trailer that names a crate not in the readout
-  wrong_spill,       ///< far from the spill being taken
-  stream_magic,      ///< a record that does not start with the magic number
+  too_short,     ///< no room for its header
+  too_long,      ///< longer than a header and a chunk
+  fragment_id,   ///< 0, or its event number is outside 1 … max_events_per_spill
+  chunk_index,   ///< beyond the longest fragment
+  chunk_length,  ///< a data chunk in the middle that is not chunk_bytes long, or not even
+  discriminator, ///< data with a discriminator, or a trailer that names a crate not in the readout
+  wrong_spill,   ///< far from the spill being taken
+  stream_magic,  ///< a record that does not start with the magic number
   stream_version,
   stream_checksum,
   stream_length,
   stream_sequence,
-  stream_content,    ///< a record whose body contradicts itself or the readout
-  count_             // number of reasons
+  stream_content, ///< a record whose body contradicts itself or the readout
+  count_          // number of reasons
 };
 
 /// Why a fragment whose bytes had all arrived was not taken.
 enum class malformed : std::uint8_t {
-  crate_header,        ///< its first word is not a crate header
-  crate_trailer,       ///< its last word is not a crate trailer
-  wrong_l1a,           ///< the event number inside is not that of its id
+  crate_header,  ///< its first word is not a crate header
+  crate_trailer, ///< its last word is not a crate trailer
+  wrong_l1a,     ///< the event number inside is not that of its id
   wrong_spill,
-  wrong_slot,          ///< slots outside 3 … 18 or not rising
-  header_tag,          ///< a board header whose tags are wrong
-  truncated,           ///< it ends within a board
-  trailing_bytes,      ///< more bytes than its boards need
-  conflicting_chunks,  ///< two different chunks came for one place
-  chunk_count,         ///< trailer and chunks disagree
+  wrong_slot,         ///< slots outside 3 … 18 or not rising
+  header_tag,         ///< a board header whose tags are wrong
+  truncated,          ///< it ends within a board
+  trailing_bytes,     ///< more bytes than its boards need
+  conflicting_chunks, ///< two different chunks came for one place
+  chunk_count,        ///< trailer and chunks disagree
   count_
 };
 
 /// Why an admitted event was given up.
 enum class shed : std::uint8_t {
-  no_frame,  ///< every frame was busy
-  engine,    ///< the kernels of its frame failed
+  no_frame, ///< every frame was busy
+  engine,   ///< the kernels of its frame failed
   outbox_full,
-  drain,     ///< the daemon had to stop before the receiver took it
+  drain, ///< the daemon had to stop before the receiver took it
   count_
 };
 
@@ -76,7 +80,9 @@ template <class Reason>
 class reason_counters {
 public:
   void add(Reason r, std::uint64_t n = 1) { counters_[static_cast<std::size_t>(r)].add(n); }
-  [[nodiscard]] std::uint64_t operator[](Reason r) const { return counters_[static_cast<std::size_t>(r)]; }
+  [[nodiscard]] std::uint64_t operator[](Reason r) const {
+    return counters_[static_cast<std::size_t>(r)];
+  }
   [[nodiscard]] std::uint64_t sum() const {
     return std::accumulate(counters_.begin(), counters_.end(), std::uint64_t{0},
                            [](std::uint64_t s, const counter& c) { return s + c.get(); });
@@ -88,9 +94,9 @@ private:
 
 /// What a receive thread counts by itself.
 struct link_counters {
-  counter datagrams;  ///< or, over TCP, records
+  counter datagrams; ///< or, over TCP, records
   counter bytes;
-  counter kernel_drops;  ///< datagrams that the socket had no room for
+  counter kernel_drops; ///< datagrams that the socket had no room for
   reason_counters<l3::refused> refused;
 };
 
@@ -110,20 +116,20 @@ struct building_counters {
   counter fragments_duplicate;
 
   counter events_admitted;
-  counter events_incomplete;  ///< given up, or admitted with the flag, for lack of fragments
+  counter events_incomplete; ///< given up, or admitted with the flag, for lack of fragments
   counter spills;
-  counter parked;             ///< events that finished outside the frame in which they began
+  counter parked; ///< events that finished outside the frame in which they began
 };
 
 /// What happens to admitted events, counted by the compute and output side.
 struct outcome_counters {
-  counter events_forwarded;  ///< stored by the receiver
+  counter events_forwarded; ///< stored by the receiver
   counter events_rejected;
   reason_counters<l3::shed> events_shed;
   counter boards_damaged;
   counter boards_opaque;
-  counter waveform_bytes;  ///< of packed events, before compression: their fragments
-  counter packed_bytes;    ///< after
+  counter waveform_bytes; ///< of packed events, before compression: their fragments
+  counter packed_bytes;   ///< after
 };
 
-}  // namespace l3
+} // namespace l3

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much a batch must be able to hold, as the configured limits ask: the size of a frame's input and of its tables.
+// How much a batch must be able to hold, as the configured limits ask: the size of a frame's input
+// and of its tables.
 #pragma once
 
 #include <cstddef>
@@ -35,4 +36,4 @@ struct batch_capacity {
   return c;
 }
 
-}  // namespace l3
+} // namespace l3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves level 3: output blocks, packed events, the messages of the output line, the head of a store file
-// (docs/formats.md, sections 6 to 9). Structs as they lie in the stream; usable in device code.
+// What leaves level 3: output blocks, packed events, the messages of the output line, the head of a
+// store file (docs/formats.md, sections 6 to 9). Structs as they lie in the stream; usable in
+// device code.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 namespace l3 {
 
 enum class codec_id : std::uint8_t {
-  koto = 1,  ///< docs/formats.md, section 5
+  koto = 1, ///< docs/formats.md, section 5
 };
 
 struct block_header {
@@ -23,22 +24,22 @@ struct block_header {
   std::uint64_t sequence = 0;
   std::uint32_t run = 0;
   std::uint32_t node = 0;
-  std::uint64_t sealed_at = 0;  ///< ns since 1970-01-01 UTC
+  std::uint64_t sealed_at = 0; ///< ns since 1970-01-01 UTC
   std::uint64_t reserved1 = 0;
   std::uint32_t payload_crc = 0;
-  std::uint32_t header_crc = 0;  ///< of the 60 bytes before it
+  std::uint32_t header_crc = 0; ///< of the 60 bytes before it
 };
 static_assert(sizeof(block_header) == 64);
 inline constexpr std::uint32_t max_block_payload = 1U << 30;
 
 enum event_flag : std::uint16_t {
-  event_incomplete = 1,  ///< a crate of the readout is missing
-  event_damaged = 2,     ///< a fragment or a board is stored raw because it could not be decoded
-  event_opaque = 4,      ///< a board compressed its samples itself
+  event_incomplete = 1, ///< a crate of the readout is missing
+  event_damaged = 2,    ///< a fragment or a board is stored raw because it could not be decoded
+  event_opaque = 4,     ///< a board compressed its samples itself
 };
 
-struct packed_event {  // followed by the fragment table, the board table, the summary, the data
-  std::uint32_t bytes = 0;  ///< header and padding included
+struct packed_event {      // followed by the fragment table, the board table, the summary, the data
+  std::uint32_t bytes = 0; ///< header and padding included
   std::uint32_t spill = 0;
   std::uint32_t number = 0;
   std::uint16_t flags = 0;
@@ -53,10 +54,10 @@ static_assert(sizeof(packed_event) == 32);
 enum class fragment_form : std::uint8_t { boards = 0, raw = 1 };
 
 struct packed_fragment {
-  std::uint8_t crate = 0;  ///< place in the readout list
+  std::uint8_t crate = 0; ///< place in the readout list
   fragment_form form = fragment_form::boards;
   std::uint16_t boards = 0;
-  std::uint32_t bytes = 0;  ///< of the original
+  std::uint32_t bytes = 0; ///< of the original
 };
 static_assert(sizeof(packed_fragment) == 8);
 
@@ -70,7 +71,7 @@ enum board_form : std::uint8_t {
 struct packed_board {
   std::uint8_t slot = 0;
   std::uint8_t form = 0;
-  std::uint16_t bytes = 0;  ///< of its data
+  std::uint16_t bytes = 0; ///< of its data
 };
 static_assert(sizeof(packed_board) == 4);
 
@@ -92,7 +93,7 @@ struct line_header {
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;
   std::uint32_t credit = 0;
-  std::uint32_t header_crc = 0;  ///< of the 28 bytes before it
+  std::uint32_t header_crc = 0; ///< of the 28 bytes before it
 };
 static_assert(sizeof(line_header) == 32);
 
@@ -110,4 +111,4 @@ struct store_file_header {
 };
 static_assert(sizeof(store_file_header) == 16);
 
-}  // namespace l3
+} // namespace l3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing integers of a given byte order at any address. Level-2 data is big-endian, koto-l3's own formats are
-// little-endian; the hosts and devices it runs on are little-endian. Usable in device code.
+// Reading and writing integers of a given byte order at any address. Level-2 data is big-endian,
+// koto-l3's own formats are little-endian; the hosts and devices it runs on are little-endian.
+// Usable in device code.
 #pragma once
 
 #include <bit>
@@ -53,4 +54,4 @@ L3_FN void store_big(std::byte* p, T v) {
   return (n + multiple - 1) / multiple * multiple;
 }
 
-}  // namespace l3
+} // namespace l3

@@ -15,4 +15,4 @@ struct event_key {
   friend auto operator<=>(const event_key&, const event_key&) = default;
 };
 
-}  // namespace l3
+} // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words that the level-2 electronics send: board packets, fragments, datagrams (docs/formats.md, sections 1 to 3).
-// Constants and bit arithmetic only; usable in device code.
+// The words that the level-2 electronics send: board packets, fragments, datagrams
+// (docs/formats.md, sections 1 to 3). Constants and bit arithmetic only; usable in device code.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr int header_words = 6;
 inline constexpr int sample_words = 1024;
 inline constexpr int footer_words = 6;
 inline constexpr int board_words = header_words + sample_words + footer_words;
-inline constexpr int board_bytes = 2 * board_words;  // 2072
+inline constexpr int board_bytes = 2 * board_words; // 2072
 inline constexpr int max_compression_words = 32;
 inline constexpr int first_slot = 3;
 inline constexpr int last_slot = 18;
@@ -24,35 +24,39 @@ inline constexpr int max_boards = last_slot - first_slot + 1;
 inline constexpr int waveform_samples = 64;    ///< samples of one KOTO record
 inline constexpr int waveforms_per_board = 16; ///< 16 channels × 1, or 4 channels × 4 records
 
-inline constexpr std::uint16_t header_tag = 0xc000;  ///< top bits 11
-inline constexpr std::uint16_t sample_tag = 0x8000;  ///< top bits 10
-inline constexpr std::uint16_t footer_tag = 0x6000;  ///< top bits 0110
+inline constexpr std::uint16_t header_tag = 0xc000; ///< top bits 11
+inline constexpr std::uint16_t sample_tag = 0x8000; ///< top bits 10
+inline constexpr std::uint16_t footer_tag = 0x6000; ///< top bits 0110
 inline constexpr std::uint16_t wide_tag_mask = 0xc000;
 inline constexpr std::uint16_t footer_tag_mask = 0xf000;
 inline constexpr std::uint16_t payload_mask = 0x3fff;
-inline constexpr std::uint16_t compressed_bit = 0x2000;  ///< of header word 1
+inline constexpr std::uint16_t compressed_bit = 0x2000; ///< of header word 1
 
 inline constexpr std::uint32_t spill_mask = 0x1ff;
 
 /// Header word 4: spill number (9 bits) and board slot.
-[[nodiscard]] L3_FN constexpr std::uint16_t spill_slot_word(std::uint32_t spill, std::uint32_t slot) {
-  return static_cast<std::uint16_t>(header_tag | ((spill & 0xffU) << 6) | (((spill >> 8) & 1U) << 5) |
-                                    (slot & 0x1fU));
+[[nodiscard]] L3_FN constexpr std::uint16_t spill_slot_word(std::uint32_t spill,
+                                                            std::uint32_t slot) {
+  return static_cast<std::uint16_t>(header_tag | ((spill & 0xffU) << 6) |
+                                    (((spill >> 8) & 1U) << 5) | (slot & 0x1fU));
 }
 [[nodiscard]] L3_FN constexpr std::uint32_t spill_of(std::uint16_t word4) {
   return ((word4 >> 6) & 0xffU) | ((static_cast<std::uint32_t>(word4 >> 5) & 1U) << 8);
 }
 [[nodiscard]] L3_FN constexpr std::uint32_t slot_of(std::uint16_t word4) { return word4 & 0x1fU; }
 
-/// Header word w (0 … 5) of an uncompressed board without trigger bits; `time` is the 28-bit time stamp in 8 ns clocks.
-[[nodiscard]] L3_FN constexpr std::uint16_t expected_header_word(int w, std::uint32_t spill, std::uint32_t number,
-                                                                 std::uint32_t slot, std::uint32_t time) {
+/// Header word w (0 … 5) of an uncompressed board without trigger bits; `time` is the 28-bit time
+/// stamp in 8 ns clocks.
+[[nodiscard]] L3_FN constexpr std::uint16_t expected_header_word(int w, std::uint32_t spill,
+                                                                 std::uint32_t number,
+                                                                 std::uint32_t slot,
+                                                                 std::uint32_t time) {
   switch (w) {
-    case 2: return static_cast<std::uint16_t>(header_tag | ((time >> 14) & payload_mask));
-    case 3: return static_cast<std::uint16_t>(header_tag | (time & payload_mask));
-    case 4: return spill_slot_word(spill, slot);
-    case 5: return static_cast<std::uint16_t>(header_tag | (number & payload_mask));
-    default: return header_tag;
+  case 2: return static_cast<std::uint16_t>(header_tag | ((time >> 14) & payload_mask));
+  case 3: return static_cast<std::uint16_t>(header_tag | (time & payload_mask));
+  case 4: return spill_slot_word(spill, slot);
+  case 5: return static_cast<std::uint16_t>(header_tag | (number & payload_mask));
+  default: return header_tag;
   }
 }
 
@@ -64,7 +68,8 @@ inline constexpr std::uint32_t fragment_trailer = 0x24000000;
   return 0x3c000000U | (event_number & payload_mask);
 }
 [[nodiscard]] constexpr std::size_t fragment_bytes(int boards) {
-  return fragment_header_bytes + static_cast<std::size_t>(boards) * board_bytes + fragment_trailer_bytes;
+  return fragment_header_bytes + static_cast<std::size_t>(boards) * board_bytes +
+         fragment_trailer_bytes;
 }
 
 /// The longest fragment that is accepted: 16 boards, each with all its compression words and a pad.
@@ -81,7 +86,8 @@ struct datagram_header {
 };
 
 [[nodiscard]] inline datagram_header read_datagram_header(const std::byte* p) {
-  return {load_big<std::uint32_t>(p), load_big<std::uint32_t>(p + 4), load_big<std::uint32_t>(p + 8)};
+  return {load_big<std::uint32_t>(p), load_big<std::uint32_t>(p + 4),
+          load_big<std::uint32_t>(p + 8)};
 }
 inline void write_datagram_header(std::byte* p, const datagram_header& h) {
   store_big(p, h.fragment_id);
@@ -91,12 +97,16 @@ inline void write_datagram_header(std::byte* p, const datagram_header& h) {
 
 /// The discriminator of a trailer or of an end of spill.
 struct trailer {
-  std::uint32_t count = 0;  ///< 0 in the trailer of a fragment; events sent in the spill, 15 bits
+  std::uint32_t count = 0; ///< 0 in the trailer of a fragment; events sent in the spill, 15 bits
   std::uint32_t spill = 0;
   std::uint32_t crate = 0;
 
-  [[nodiscard]] static constexpr trailer unpack(std::uint32_t d) { return {d >> 17, (d >> 8) & spill_mask, d & 0xffU}; }
-  [[nodiscard]] constexpr std::uint32_t pack() const { return (count << 17) | ((spill & spill_mask) << 8) | (crate & 0xffU); }
+  [[nodiscard]] static constexpr trailer unpack(std::uint32_t d) {
+    return {d >> 17, (d >> 8) & spill_mask, d & 0xffU};
+  }
+  [[nodiscard]] constexpr std::uint32_t pack() const {
+    return (count << 17) | ((spill & spill_mask) << 8) | (crate & 0xffU);
+  }
 };
 inline constexpr std::uint32_t max_end_of_spill_count = 0x7fff;
 
@@ -112,4 +122,4 @@ struct fragment_place {
   return crates * (at.event_number - 1) + at.crate + 1;
 }
 
-}  // namespace l3::l2
+} // namespace l3::l2

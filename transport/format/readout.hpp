@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which crates are read out, in the order of the electronics' list, and what kind of boards they hold.
+// Which crates are read out, in the order of the electronics' list, and what kind of boards they
+// hold.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +11,12 @@
 namespace l3 {
 
 enum class board_kind : std::uint8_t {
-  sampling_125_mhz = 0,  ///< 16 channels × 64 samples
-  sampling_500_mhz = 1,  ///< 4 channels × 256 samples
+  sampling_125_mhz = 0, ///< 16 channels × 64 samples
+  sampling_500_mhz = 1, ///< 4 channels × 256 samples
 };
 
 struct crate_readout {
-  std::uint8_t number = 0;  ///< as the electronics name the crate
+  std::uint8_t number = 0; ///< as the electronics name the crate
   std::uint8_t boards = l2::max_boards;
   board_kind kind = board_kind::sampling_125_mhz;
 
@@ -56,4 +57,4 @@ inline readout readout::koto() {
   return r;
 }
 
-}  // namespace l3
+} // namespace l3

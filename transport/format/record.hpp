@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record stream: level-2 data over TCP and in .l2raw files (docs/formats.md, section 4). Packed structs as they lie in
-// the stream; reading and checking them is in transport/file and transport/input.
+// The record stream: level-2 data over TCP and in .l2raw files (docs/formats.md, section 4). Packed
+// structs as they lie in the stream; reading and checking them is in transport/file and
+// transport/input.
 #pragma once
 
 #include <array>
@@ -30,11 +31,11 @@ struct record_header {
   std::uint32_t spill = 0;
   std::uint64_t sequence = 0;
   std::uint32_t body_crc = 0;
-  std::uint32_t header_crc = 0;  ///< of the 28 bytes before it
+  std::uint32_t header_crc = 0; ///< of the 28 bytes before it
 };
 static_assert(sizeof(record_header) == 32);
 
-struct hello_body {  // followed by one hello_crate per crate
+struct hello_body { // followed by one hello_crate per crate
   std::uint32_t run = 0;
   std::uint32_t crates = 0;
 };
@@ -49,20 +50,20 @@ struct hello_crate {
 static_assert(sizeof(hello_crate) == 4);
 
 struct begin_of_spill_body {
-  std::uint64_t beam_on = 0;  ///< ns
+  std::uint64_t beam_on = 0; ///< ns
   std::uint64_t reserved = 0;
 };
 static_assert(sizeof(begin_of_spill_body) == 16);
 
-struct event_body {  // followed by one event_fragment per fragment, then the fragments
+struct event_body { // followed by one event_fragment per fragment, then the fragments
   std::uint32_t number = 0;
   std::uint32_t fragments = 0;
-  std::uint64_t since_spill = 0;  ///< ns
+  std::uint64_t since_spill = 0; ///< ns
 };
 static_assert(sizeof(event_body) == 16);
 
 struct event_fragment {
-  std::uint16_t crate = 0;  ///< place in the hello's list
+  std::uint16_t crate = 0; ///< place in the hello's list
   std::uint16_t reserved = 0;
   std::uint32_t bytes = 0;
 };
@@ -71,7 +72,7 @@ static_assert(sizeof(event_fragment) == 8);
 struct end_of_spill_body {
   std::uint32_t events = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t cycle = 0;  ///< ns, from one begin of spill to the next
+  std::uint64_t cycle = 0; ///< ns, from one begin of spill to the next
 };
 static_assert(sizeof(end_of_spill_body) == 16);
 
@@ -81,4 +82,4 @@ struct acknowledgement_body {
 };
 static_assert(sizeof(acknowledgement_body) == 16);
 
-}  // namespace l3
+} // namespace l3

@@ -28,4 +28,4 @@ struct bit_rate {
                                         .count());
 }
 
-}  // namespace l3
+} // namespace l3

@@ -41,13 +41,13 @@ event_builder::arrived_chunk event_builder::arrived(const unstated_chunks::waiti
           {unstated_.memory_of(w), w.bytes}};
 }
 
-/// No sibling has told. If some came before it, it is a duplicate of theirs, unless it is missing
-/// where some have come since. If there were none at all, they are lost, and without any spill to
-/// belong to it is late.
+/// Siblings before it have named a spill: it is a duplicate of theirs, unless it is missing where
+/// the siblings after it went. Or there were no siblings at all: they are lost. Without any spill
+/// to belong to it is late.
 void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
   const auto c = arrived(w);
-  auto named = unstated_.spill_of(w.header.fragment_id, w.since);
-  if (w.named_before && !(named && is_missing(c, *named))) named = w.named_before;
+  const bool of_later = w.named_after && is_missing(c, *w.named_after);
+  const auto named = of_later ? w.named_after : w.named_before;
   auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
   if (spill != nullptr) return take_chunk(*spill, c, false);
   counters_.data_chunks.add();

@@ -51,18 +51,20 @@ void unstated_chunks::hold(const l2::datagram_header& header, std::span<const st
   const std::uint32_t slot = free_.back();
   free_.pop_back();
   std::memcpy(memory_.data() + slot * chunk_bytes_, bytes.data(), bytes.size());
-  waiting_.push_back({header, static_cast<std::uint32_t>(bytes.size()), slot, now, before});
+  waiting_.push_back(
+      {header, static_cast<std::uint32_t>(bytes.size()), slot, now, before, std::nullopt});
   ++expected_[index_of(header.fragment_id)];
 }
 
 std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id,
                                                                     std::uint32_t spill) {
   if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // as nearly always
-  const auto at = std::ranges::find_if(waiting_, [=](const waiting_chunk& c) {
-    return c.header.fragment_id == fragment_id && c.named_before.value_or(spill) == spill;
-  });
-  if (at == waiting_.end()) return std::nullopt;
-  return remove(at);
+  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+    if (at->header.fragment_id != fragment_id) continue;
+    if (at->named_before.value_or(spill) == spill) return remove(at);
+    if (!at->named_after) at->named_after = spill;
+  }
+  return std::nullopt;
 }
 
 std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_oldest() {

@@ -39,7 +39,7 @@ struct receive_counters {
   counter strangers;  ///< blocks of a session that has not said hello
   counter garbage;    ///< messages that are none of ours
   counter store_errors;
-  counter goodbyes; ///< daemons that ended with everything stored
+  counter goodbyes;                     ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< blocks that were none
 };
 
@@ -59,8 +59,8 @@ public:
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
-  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()). For the
-  /// thread that calls step().
+  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()). For
+  /// the thread that calls step().
   [[nodiscard]] std::size_t open_sessions(std::uint64_t now) const;
 
 private:
