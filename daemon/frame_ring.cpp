@@ -7,7 +7,7 @@
 
 namespace l3 {
 
-frame_ring::frame_ring(std::span<frame* const> frames) {
+frame_ring::frame_ring(std::span<frame* const> frames) : settled_(frames.size()) {
   slots_.reserve(frames.size());
   for (frame* f : frames) slots_.push_back({f, frame_state::free});
 }
@@ -70,6 +70,7 @@ frame* frame_ring::wait_started(std::chrono::nanoseconds time_limit) {
 void frame_ring::release(frame& f) {
   const std::lock_guard lock(mutex_);
   slot_of(f.input).state = frame_state::free;
+  settled_[f.index] = 0;
 }
 
 std::array<std::uint32_t, frame_states> frame_ring::count_states() const {
@@ -84,7 +85,7 @@ std::uint64_t frame_ring::events_under_way() const {
   std::uint64_t n = 0;
   for (const slot& s : slots_) {
     if (s.state == frame_state::running || s.state == frame_state::draining)
-      n += s.what->input.used_events;
+      n += s.what->input.used_events - settled_[s.what->index];
   }
   return n;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -39,12 +40,14 @@ public:
 
   // Drain thread: the next started frame, or nullptr if none came in time.
   [[nodiscard]] frame* wait_started(std::chrono::nanoseconds time_limit);
-  /// Its events are in the outbox: free again.
+  /// So many of its events more are in the outbox, rejected or shed.
+  void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
+  /// All of them are: free again.
   void release(frame& f);
 
   // Any thread.
   [[nodiscard]] std::array<std::uint32_t, frame_states> count_states() const;
-  /// Events of submitted frames that are not released yet.
+  /// Events of submitted frames that are not settled yet.
   [[nodiscard]] std::uint64_t events_under_way() const;
 
 private:
@@ -60,6 +63,7 @@ private:
   std::condition_variable submitted_arrived_;
   std::condition_variable started_arrived_;
   std::vector<slot> slots_;
+  std::vector<std::atomic<std::uint64_t>> settled_; // by frame; raised without the lock
   std::deque<slot*> submitted_;
   std::deque<slot*> started_;
   std::uint64_t next_serial_ = 1;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a
 // signal.
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
+
+#include <sys/mman.h>
 
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
@@ -70,13 +76,34 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
       };
   tick({});
   io.run();
+  // The drain that follows is bounded: a second signal must not end it without a ledger.
+  std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);
+}
+
+/// Frames and outbox stay in memory, if the limits of this user allow it.
+void lock_memory() {
+  if (mlockall(MCL_CURRENT) != 0) {
+    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
+                 std::strerror(errno));
+  }
+}
+
+/// Throws now if the ledger could not be written at the end.
+void check_ledger_place(const std::string& file) {
+  const std::string trial = file + ".trial";
+  if (!std::ofstream(trial))
+    throw std::runtime_error("run.ledger: cannot write " + file + ": " + std::strerror(errno));
+  std::remove(trial.c_str());
 }
 
 int run(const daemon_settings& settings) {
   const auto manager = service_manager::from_environment();
   start_logging(settings.log.level);
 
+  if (!settings.run.ledger.empty()) check_ledger_place(settings.run.ledger);
   node n(settings);
+  lock_memory();
   for (const memory_use& use : n.memory_plan())
     spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(use.bytes) / 1e6, use.what);
   latest_snapshot latest;
@@ -106,6 +133,7 @@ int run(const daemon_settings& settings) {
     spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
     return EXIT_FAILURE;
   }
+  if (n.failed()) return EXIT_FAILURE;
   if (!clean) spdlog::warn("not everything could be forwarded: see shed(drain) in the ledger");
   return EXIT_SUCCESS;
 }

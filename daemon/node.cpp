@@ -2,8 +2,11 @@
 #include "daemon/node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <deque>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -88,15 +91,19 @@ struct node::parts {
     new_spills.push_back(summary);
   }
 
+  [[nodiscard]] ledger sums() const;
+
   /// For the ledger. A spill of which more came after its end is reported again.
   void note_spill(const spill_summary& s) {
     constexpr std::size_t recent = 2;
+    constexpr std::size_t most_spills = 65536; // three days of them; a run is shorter
     const auto from = spills.end() - static_cast<std::ptrdiff_t>(std::min(recent, spills.size()));
     const auto again = std::find_if(from, spills.end(),
                                     [&](const spill_account& a) { return a.spill == s.spill; });
     const spill_account account{s.spill, s.admitted, s.incomplete, s.expected};
     if (again == spills.end()) {
       spills.push_back(account);
+      if (spills.size() > most_spills) spills.erase(spills.begin());
     } else {
       *again = account;
     }
@@ -106,6 +113,15 @@ struct node::parts {
   [[nodiscard]] std::string backend_name() const {
     const std::string_view name = compute->name();
     return std::string(name.substr(0, name.find(' ')));
+  }
+
+  /// Sets or ends a trouble, and logs when it comes and goes, but not every flicker.
+  void tell(trouble t, bool present) {
+    if (!state.set(t, present)) return;
+    auto& speaking = troubles_told[static_cast<std::size_t>(t)];
+    if (speaking.happened(std::chrono::steady_clock::now())) {
+      spdlog::warn("{}: {}", name_of(t), present ? "begins" : "is over");
+    }
   }
 
   void engine_failed(std::string_view text) {
@@ -120,6 +136,12 @@ struct node::parts {
   std::atomic<bool> given_up = false; // what the outbox still holds was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
+
+  std::array<occasional, troubles> troubles_told = [] {
+    constexpr std::chrono::seconds interval{1};
+    return std::array<occasional, troubles>{occasional(interval), occasional(interval),
+                                            occasional(interval), occasional(interval)};
+  }();
 
   std::mutex spills_mutex;
   std::vector<spill_summary> new_spills; // not yet logged
@@ -157,6 +179,7 @@ bool node::drain() {
   if (p.tcp) p.tcp->stop_reading();
   p.builder.drain(steady_now());
   p.work.finish(deadline);
+  p.line.drain_until(deadline);
   p.forward_thread.request_stop();
   p.out.wake();
   p.forward_thread.join();
@@ -175,10 +198,9 @@ void node::look_around() {
     ended.swap(p.new_spills);
   }
   const auto frame_counts = p.frames.count_states();
-  p.state.set(trouble::receiver_absent, !p.line.connected());
-  p.state.set(trouble::outbox_full, p.work.waiting_for_outbox());
-  p.state.set(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
-
+  p.tell(trouble::receiver_absent, !p.line.connected());
+  p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
+  p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
   std::string stuck = p.state.report().now == phase::receiving
                           ? p.progress.stuck(std::chrono::steady_clock::now())
                           : std::string();
@@ -188,27 +210,40 @@ void node::look_around() {
     p.stuck = std::move(stuck);
   }
 
-  const ledger a = account();
+  const ledger a = p.sums();
   p.shedding.tell(sum_of(a.events.shed));
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));
   p.missing.tell(p.building.events_incomplete);
   p.dropping.tell(a.datagrams.kernel_drops);
-  for (const spill_summary& s : ended) {
-    p.note_spill(s);
-    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent; so far: events {} = {} "
-                 "forwarded + {} rejected + {} shed + {} "
-                 "in flight; fragments {} = {} admitted + {} incomplete + {} malformed + {} late + "
-                 "{} duplicate",
-                 s.spill, s.admitted, s.incomplete, s.expected ? std::to_string(*s.expected) : "?",
+  for (const spill_summary& e : ended) p.note_spill(e);
+  constexpr std::size_t most_lines = 4; // a sender may claim any number of spills
+  const std::size_t told = std::min(ended.size(), most_lines);
+  for (const spill_summary& e : std::span(ended).last(told)) {
+    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
+                 e.incomplete, e.expected ? std::to_string(*e.expected) : "?");
+  }
+  if (ended.size() > told) spdlog::info("and {} spills before them", ended.size() - told);
+  if (!ended.empty()) {
+    spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
+                 "fragments {} = {} admitted + {} incomplete + {} "
+                 "malformed + {} late + {} duplicate, {} being built",
                  a.events.admitted, a.events.forwarded, a.events.rejected, sum_of(a.events.shed),
                  a.events.in_flight, a.fragments.seen, a.fragments.admitted, a.fragments.incomplete,
-                 sum_of(a.fragments.malformed), a.fragments.late, a.fragments.duplicate);
+                 sum_of(a.fragments.malformed), a.fragments.late, a.fragments.duplicate,
+                 p.builder.open_fragments());
   }
 }
 
 ledger node::account() const {
-  const parts& p = *parts_;
+  ledger a = parts_->sums();
+  a.spills.assign(parts_->spills.begin(), parts_->spills.end());
+  return a;
+}
+
+/// The account without its spills: what is looked at twice a second.
+ledger node::parts::sums() const {
+  const parts& p = *this;
   ledger a;
   a.program = "koto-l3d";
   a.run = p.settings.run.number;
@@ -216,12 +251,13 @@ ledger node::account() const {
   // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
-  a.events.in_flight = p.frames.events_under_way() + (p.given_up ? 0 : p.out.events_waiting());
+  a.events.in_flight = p.builder.batched_events() + p.frames.events_under_way() +
+                       (p.given_up ? 0 : p.out.events_waiting());
   set_building(a, p.building);
   for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
   if (p.tcp) add_link(a, p.tcp->link());
-  a.spills = p.spills;
-  a.clean = p.state.report().now == phase::stopped && a.events.in_flight == 0;
+  a.clean = p.state.report().now == phase::stopped && a.events.in_flight == 0 &&
+            p.outcomes.events_shed[shed::drain] == 0;
   return a;
 }
 
@@ -234,7 +270,7 @@ metrics_snapshot node::snapshot() const {
   s.started = p.started;
   s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
   s.state = p.state.report();
-  s.account = account();
+  s.account = p.sums();
   s.node = p.settings.run.node;
   for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) {
     const link_counters& l = p.udp->link(i);
@@ -267,6 +303,8 @@ metrics_snapshot node::snapshot() const {
   s.event_latency = snapshot_of(p.out.latency());
   return s;
 }
+
+bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
 std::string node::stuck() const {
   const std::lock_guard lock(parts_->stuck_mutex);

@@ -36,6 +36,8 @@ public:
   void look_around();
 
   // Any thread.
+  /// The engine has failed: nothing more can be computed, and the process had better start anew.
+  [[nodiscard]] bool failed() const;
   /// A thread of the data path that makes no progress, by its name; empty if all do.
   [[nodiscard]] std::string stuck() const;
   [[nodiscard]] metrics_snapshot snapshot() const;

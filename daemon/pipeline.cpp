@@ -71,16 +71,27 @@ void pipeline::drain_frame(frame& f) {
     const std::uint64_t computed_at = steady_now();
     compute_time_.add(computed_at - started_at_[f.index]);
     if (computed) {
-      for (std::size_t e = 0; e < events; ++e) append(f, e);
+      for (std::size_t e = 0; e < events; ++e) {
+        append(f, e);
+        frames_.settled(f, 1);
+      }
     } else {
       failed_frames_.add();
-      outcomes_.events_shed.add(shed::engine, events);
+      give_up(shed::engine, events);
+      frames_.settled(f, events);
       failed_(f.error);
     }
     drain_time_.add(steady_now() - computed_at);
   }
-  outbox_.batch_done(f.input.serial);
+  if (!unsafe_) outbox_.batch_done(f.input.serial);
   frames_.release(f);
+}
+
+/// From here on no batch counts as safe any more: a sender that is not told so keeps these events,
+/// and sends them again to the next start.
+void pipeline::give_up(shed reason, std::uint64_t events) {
+  outcomes_.events_shed.add(reason, events);
+  unsafe_ = true;
 }
 
 void pipeline::append(const frame& f, std::size_t event) {
@@ -88,7 +99,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
   if (result.no_room) {
-    outcomes_.events_shed.add(shed::engine);
+    give_up(shed::engine, 1);
     return;
   }
   if (!result.kept) {
@@ -101,7 +112,7 @@ void pipeline::append(const frame& f, std::size_t event) {
     drain_turns_.add();
     outbox_.seal(); // what is waited for may lie in the open block itself
     if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
-      outcomes_.events_shed.add(shed::drain);
+      give_up(shed::drain, 1);
       waiting_for_outbox_ = false;
       return;
     }

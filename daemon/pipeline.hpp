@@ -56,6 +56,7 @@ private:
   void drain(const std::stop_token& stop);
   void drain_frame(frame& f);
   void append(const frame& f, std::size_t event);
+  void give_up(shed reason, std::uint64_t events);
   [[nodiscard]] bool out_of_time() const;
 
   engine& engine_;
@@ -63,6 +64,7 @@ private:
   outbox& outbox_;
   outcome_counters& outcomes_;
   report failed_;
+  bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again
   std::vector<std::uint64_t>
       started_at_; // by frame: written by the compute thread before it hands the frame over
 

@@ -59,6 +59,8 @@ TEST(frame_ring, a_batch_taken_again_is_empty) {
     frame* f = ring.wait_submitted(0ns);
     ring.started(*f);
     EXPECT_EQ(ring.events_under_way(), 3U);
+    ring.settled(*f, 2);
+    EXPECT_EQ(ring.events_under_way(), 1U);
     ring.release(*ring.wait_started(0ns));
     EXPECT_EQ(ring.events_under_way(), 0U);
   }

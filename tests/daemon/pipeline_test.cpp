@@ -73,6 +73,8 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   EXPECT_EQ(r.out.events_waiting(), 8U);
   EXPECT_EQ(r.work->failed_frames(), 1U);
   EXPECT_EQ(r.reported, "the device fell off the bus");
+  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  EXPECT_EQ(r.out.safe_batches(), 1U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
@@ -86,6 +88,8 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   r.work->finish(clock::now());
   EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
   EXPECT_EQ(r.accounted(), 24U);
+  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  EXPECT_LT(r.out.safe_batches(), 3U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, goes_on_when_the_outbox_has_room_again) {

@@ -41,12 +41,12 @@ inline metrics_snapshot sample_snapshot() {
   building.fragments_duplicate.add(2);
   s.fragments_in_flight = 11;
   building.fragments_seen.add(1800 + 17 + 3 + 2 + reasons<malformed> + s.fragments_in_flight);
-  outcomes.events_forwarded.add(80);
   outcomes.events_rejected.add(7);
   building.events_admitted.add(100);
   add_link(s.account, link);
   set_building(s.account, building);
   set_outcomes(s.account, outcomes);
+  s.account.events.forwarded = 80;
   s.account.events.in_flight = 100 - 80 - 7 - reasons<shed>;
 
   s.links = {{"udp0", 4000, 32'000'000, 2}, {"tcp", 1000, 8'000'000, 0}};

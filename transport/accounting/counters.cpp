@@ -44,7 +44,6 @@ std::string_view name_of(shed r) {
   switch (r) {
   case shed::no_frame: return "no_frame";
   case shed::engine: return "engine";
-  case shed::outbox_full: return "outbox_full";
   case shed::drain: return "drain";
   case shed::count_: break;
   }

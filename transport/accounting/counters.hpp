@@ -64,7 +64,6 @@ enum class malformed : std::uint8_t {
 enum class shed : std::uint8_t {
   no_frame, ///< every frame was busy
   engine,   ///< the kernels of its frame failed
-  outbox_full,
   drain, ///< the daemon had to stop before the receiver took it
   count_
 };
@@ -123,7 +122,6 @@ struct building_counters {
 
 /// What happens to admitted events, counted by the compute and output side.
 struct outcome_counters {
-  counter events_forwarded; ///< stored by the receiver
   counter events_rejected;
   reason_counters<l3::shed> events_shed;
   counter boards_damaged;

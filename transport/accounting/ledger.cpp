@@ -107,7 +107,6 @@ void set_building(ledger& to, const building_counters& building) {
 }
 
 void set_outcomes(ledger& to, const outcome_counters& outcomes) {
-  to.events.forwarded = outcomes.events_forwarded;
   to.events.rejected = outcomes.events_rejected;
   to.events.shed = counts_of(outcomes.events_shed);
   to.bytes.out = outcomes.packed_bytes;

@@ -89,6 +89,10 @@ bool forwarder::connected() const {
          steady_now() < answered_at_.load(std::memory_order_relaxed) + silence_limit;
 }
 
+void forwarder::drain_until(std::chrono::steady_clock::time_point deadline) {
+  drain_until_ = nanoseconds(deadline.time_since_epoch());
+}
+
 void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit) {
   const std::stop_callback wake(stop, [this] { outbox_.wake(); });
   std::uint64_t deadline = never;
@@ -97,7 +101,8 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
     take_link_events();
     take_messages(now);
     if (stop.stop_requested()) {
-      if (deadline == never) deadline = now + nanoseconds(drain_time_limit);
+      if (deadline == never)
+        deadline = std::min(now + nanoseconds(drain_time_limit), drain_until_.load());
       if (outbox_.blocks_waiting() == 0 || now >= deadline) break;
     }
     wait_until(std::min(act(now), deadline), now);

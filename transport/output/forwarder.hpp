@@ -47,6 +47,9 @@ public:
   /// limit is over.
   void run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit);
 
+  /// Shortens the time limit to this moment. Any thread, before the stop is requested.
+  void drain_until(std::chrono::steady_clock::time_point deadline);
+
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
@@ -88,6 +91,7 @@ private:
   std::string last_report_;
 
   std::atomic<bool> welcomed_{false};
+  std::atomic<std::uint64_t> drain_until_{~std::uint64_t{0}}; ///< steady clock, ns
   std::atomic<std::uint64_t> answered_at_{0};
 };
 
