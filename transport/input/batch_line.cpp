@@ -28,7 +28,9 @@ std::uint64_t batch_line::last_serial() const {
 
 void batch_line::submit_finished() {
   while (!line_.empty() && line_.front().closed && line_.front().users == 0) {
+    const std::uint64_t events = line_.front().batch->used_events;
     pool_.submit(*line_.front().batch);
+    events_ -= events;
     line_.pop_front();
   }
 }

@@ -5,6 +5,7 @@
 // builder's lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 
@@ -30,6 +31,11 @@ public:
 
   /// Everything admitted so far is in this batch or in an earlier one.
   [[nodiscard]] std::uint64_t last_serial() const;
+  /// An event was written into one of these batches.
+  void count_event() { ++events_; }
+  /// Events in batches that are not submitted yet. Any thread.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
   /// All closed batches were submitted.
   [[nodiscard]] bool all_submitted() const {
     return line_.size() == (current_ != nullptr ? 1U : 0U);
@@ -43,6 +49,7 @@ private:
   std::deque<batch_in_use> line_; // in order of serial numbers; the current one is the last
   batch_in_use* current_ = nullptr;
   std::uint64_t closed_serial_ = 0;
+  std::atomic<std::uint64_t> events_ = 0;
 };
 
 } // namespace l3

@@ -114,11 +114,15 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
   const auto event = spill.state(number);
   if (event == state::whole || event == state::given_up)
     return count_after_end(spill, c.place, true);
-  // A chunk that has to be copied needs room in the batch, and making room may move open events:
-  // before they are looked up.
+  // A chunk that has to be copied needs room in the batch, and making room may move open events, or
+  // end them, even this one, and with them its spill: it is looked up again.
   const bool stays = c.strip != nullptr && c.strip->at_ == line_.current();
   if (line_.current() != nullptr && !stays && !line_.current()->landing.has_slot())
     close_batch(true);
+  if (spill.in_use && spill.state(number) == state::untouched) make_room_to_open();
+  if (!spill.in_use) return counters_.late_chunks.add();
+  if (const auto now = spill.state(number); now == state::whole || now == state::given_up)
+    return count_after_end(spill, c.place, true);
   const bool known = spill.state(number) == state::open;
   const auto handle = known ? spill.handle(number) : open_event(spill, number);
   if (stated) events_[handle].verified = true;
@@ -216,6 +220,8 @@ void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& 
   const auto event = spill.state(place.event_number);
   if (event == state::whole || event == state::given_up)
     return count_after_end(spill, place, false);
+  if (event == state::untouched) make_room_to_open();
+  if (!spill.in_use) return; // it has ended meanwhile
   const auto handle = event == state::open ? spill.handle(place.event_number)
                                            : open_event(spill, place.event_number);
   event_assembly& e = events_[handle];

@@ -108,6 +108,8 @@ public:
   [[nodiscard]] std::uint32_t open_events() const;
   /// Fragments seen whose event has not ended yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
+  /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
+  [[nodiscard]] std::uint64_t batched_events() const { return line_.events(); }
   /// Of the parking area: the largest memory here.
   [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
 
@@ -143,6 +145,8 @@ private:
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
 
   // Events (event_builder_events.cpp).
+  /// May end other events, and with them spills.
+  void make_room_to_open();
   std::uint32_t open_event(spill_table& spill, std::uint32_t number);
   void all_fragments_ended(std::uint32_t handle);
   void settle(std::uint32_t handle);
@@ -178,6 +182,7 @@ private:
   void set_aside(stream_landing& stream);
   [[nodiscard]] stream_result counted() const;
   [[nodiscard]] bool is_repeat(const spill_table* spill, event_key key) const;
+  void give_way_to_record(spill_table& spill, std::uint32_t number);
   void admit_stream_event(stream_landing& stream, event_key key);
   void leave_spill(stream_landing& stream);
 

@@ -8,11 +8,15 @@
 
 namespace l3 {
 
-std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number) {
+void event_builder::make_room_to_open() {
   if (events_.full()) settle(events_.oldest());
+  const auto* batch = line_.current();
+  if (batch != nullptr && batch->reserved == batch->batch->events.size()) close_batch(false);
+}
+
+std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number) {
   auto* batch = line_.current();
-  if (batch != nullptr && batch->reserved == batch->batch->events.size())
-    batch = close_batch(false) ? line_.current() : nullptr;
+  if (batch != nullptr && batch->reserved == batch->batch->events.size()) batch = nullptr;
   const std::uint32_t handle = events_.take();
   event_assembly& e = events_[handle];
   e.spill = &spill;
@@ -74,7 +78,7 @@ void event_builder::settle(std::uint32_t handle) {
   }
   e.spill->finish(e.number, verdict.complete, seen, repeated);
   e.spill->count_event(verdict.admit, !verdict.complete);
-  spills_.set_finished(key);
+  if (stored) spills_.set_admitted(key);
   release(handle, stored);
 }
 
@@ -130,6 +134,7 @@ bool event_builder::store(event_assembly& e, event_key key, const admission::ver
   }
   if (batch->batch->used_events == 0) batch->first_admitted = now_;
   admission_.write(key, v, arrived_, now_, *batch->batch);
+  line_.count_event();
   return true;
 }
 

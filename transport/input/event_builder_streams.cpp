@@ -96,6 +96,8 @@ event_builder::take_event(stream_landing& stream, std::uint32_t spill_number, st
     counters_.fragments_duplicate.add(stream_event_.fragments.size());
     return counted();
   }
+  if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open)
+    give_way_to_record(*spill, key.number);
   if (stream.at_ == nullptr) { // the body was set aside: back into a batch
     if (!make_room(stream, stream.body_)) return {stream_outcome::wait, 0, {}};
     std::memcpy(stream.at_->batch->bytes.data() + stream.offset_, stream.own_.data(), stream.body_);
@@ -110,9 +112,24 @@ event_builder::take_event(stream_landing& stream, std::uint32_t spill_number, st
   return result;
 }
 
+/// Of what was given up before, a record that has all fragments is none.
 bool event_builder::is_repeat(const spill_table* spill, event_key key) const {
-  if (spills_.was_finished(key)) return true;
-  return spill != nullptr && spill->state(key.number) != spill_table::event_state::untouched;
+  using state = spill_table::event_state;
+  if (spills_.was_admitted(key)) return true;
+  const bool ended = spill != nullptr && spill->state(key.number) != state::untouched &&
+                     spill->state(key.number) != state::open;
+  return ended && stream_event_.fragments.size() < settings_.crates.size();
+}
+
+/// Datagrams have begun an event whose record is here: the record has all of it, they are the
+/// repeats.
+void event_builder::give_way_to_record(spill_table& spill, std::uint32_t number) {
+  const auto handle = spill.handle(number);
+  for (const auto& f : events_[handle].fragments) {
+    if (f.seen) counters_.fragments_duplicate.add();
+  }
+  spill.forget(number);
+  release(handle, false);
 }
 
 void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
@@ -139,6 +156,7 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
   if (verdict.admit) {
     if (batch.batch->used_events == 0) batch.first_admitted = now_;
     admission_.write(key, verdict, arrived_, now_, *batch.batch);
+    line_.count_event();
     stream.at_ = nullptr; // its room is the event's now
     stream.room_ = 0;
   }
@@ -146,7 +164,7 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
     spill->finish(key.number, verdict.complete, seen, 0);
     spill->count_event(verdict.admit, !verdict.complete);
   }
-  spills_.set_finished(key);
+  if (verdict.admit) spills_.set_admitted(key);
 }
 
 void event_builder::leave_spill(stream_landing& stream) {

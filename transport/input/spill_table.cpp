@@ -65,12 +65,10 @@ void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {
 
 void spill_table::finish(std::uint32_t event_number, bool is_whole, std::uint64_t seen,
                          std::uint64_t repeated) {
-  if (state(event_number) == event_state::open) {
-    --open_;
-  } else {
-    highest_ = std::max(highest_, event_number);
-    ++begun_;
-  }
+  const auto before = state(event_number);
+  if (before == event_state::open) --open_;
+  if (before == event_state::untouched) ++begun_;
+  highest_ = std::max(highest_, event_number);
   events_[event_number] = is_whole ? whole : given_up;
   seen_[event_number] = seen;
   repeated_[event_number] = repeated;

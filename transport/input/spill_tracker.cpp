@@ -26,7 +26,7 @@ spill_tracker::spill_tracker(const building_settings& settings, retire on_retire
     : silence_(static_cast<std::uint64_t>(settings.spill_time_limit.count())),
       words_per_spill_(settings.max_events_per_spill / word_bits + 1),
       retire_(std::move(on_retire)),
-      finished_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
+      admitted_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
   for (auto* t : {&previous_, &current_, &next_})
     *t = std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size());
   current_->closed = true; // whatever comes first begins a spill
@@ -65,7 +65,7 @@ bool spill_tracker::is_older(std::uint32_t spill) const {
 
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
   if (&table != next_.get()) return;
-  if (is_older(*table.number) && was_finished({*table.number, event_number})) return;
+  if (is_older(*table.number) && was_admitted({*table.number, event_number})) return;
   confirm_next();
 }
 
@@ -115,7 +115,7 @@ void spill_tracker::begin_next(std::uint32_t spill, std::uint64_t now) {
 }
 
 void spill_tracker::abandon_next() {
-  if (next_->in_use) retire_(*next_);
+  if (next_->in_use || next_->open_events() > 0) retire_(*next_);
   next_->in_use = false;
 }
 
@@ -131,13 +131,13 @@ void spill_tracker::close_all() {
   previous_->closed = true;
 }
 
-bool spill_tracker::was_finished(event_key key) const {
-  const auto word = finished_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits];
+bool spill_tracker::was_admitted(event_key key) const {
+  const auto word = admitted_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits];
   return (word >> (key.number % word_bits) & 1) != 0;
 }
 
-void spill_tracker::set_finished(event_key key) {
-  finished_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits] |=
+void spill_tracker::set_admitted(event_key key) {
+  admitted_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits] |=
       std::uint64_t{1} << (key.number % word_bits);
 }
 
@@ -147,7 +147,7 @@ void spill_tracker::forget_bitmaps(std::uint32_t upto) {
   while (*newest_ != upto) {
     newest_ = (*newest_ + 1) & l2::spill_mask;
     const auto first = static_cast<std::ptrdiff_t>(std::size_t{*newest_} * words_per_spill_);
-    std::fill_n(finished_.begin() + first, words_per_spill_, 0);
+    std::fill_n(admitted_.begin() + first, words_per_spill_, 0);
   }
 }
 

@@ -5,8 +5,8 @@
 // first datagram that names it begins and a second one confirms: then it becomes current. A next
 // spill that is never confirmed is abandoned without harm to the current one.
 //
-// The finished events of all 512 spill numbers are remembered too, in a bitmap each, for senders
-// that send again what was not acknowledged. Guarded by the event builder's lock.
+// The events of all 512 spill numbers that were admitted are remembered too, in a bitmap each, for
+// senders that send again what was not acknowledged. Guarded by the event builder's lock.
 #pragma once
 
 #include <array>
@@ -58,8 +58,8 @@ public:
   void tick(std::uint64_t now);
   void close_all();
 
-  [[nodiscard]] bool was_finished(event_key key) const;
-  void set_finished(event_key key);
+  [[nodiscard]] bool was_admitted(event_key key) const;
+  void set_admitted(event_key key);
 
   [[nodiscard]] std::array<spill_table*, 3> tables() {
     return {previous_.get(), current_.get(), next_.get()};
@@ -74,7 +74,7 @@ private:
   /// No newer than a spill that was already taken.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
   void abandon_next();
-  /// Spill numbers that come around again after 512 spills: nothing of them is finished any more.
+  /// Spill numbers that come around again after 512 spills: nothing of them was admitted yet.
   void forget_bitmaps(std::uint32_t upto);
 
   std::uint64_t silence_;
@@ -83,7 +83,7 @@ private:
   std::unique_ptr<spill_table> previous_;
   std::unique_ptr<spill_table> current_;
   std::unique_ptr<spill_table> next_;
-  std::vector<std::uint64_t> finished_; // a bitmap per spill number
+  std::vector<std::uint64_t> admitted_; // a bitmap per spill number
   std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
   std::uint64_t begun_ = 0;
 };

@@ -27,6 +27,9 @@ constexpr auto frame_wait = std::chrono::milliseconds(1);
 constexpr auto hello_time_limit = std::chrono::seconds(5);
 constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
 
+constexpr int keepalive_seconds = 5;
+constexpr int keepalive_probes = 3;
+
 std::string text_of(const readout& r) {
   return std::to_string(r.size()) + " crates with " + std::to_string(r.boards()) + " boards";
 }
@@ -39,6 +42,12 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, event_builder& buil
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  // A peer whose machine vanished must not keep its place for ever; one that is only silent may.
+  using asio::detail::socket_option::integer;
+  socket_.set_option(asio::socket_base::keep_alive(true), ignored);
+  socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(keepalive_seconds), ignored);
+  socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(keepalive_seconds), ignored);
+  socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPCNT>(keepalive_probes), ignored);
 }
 
 void tcp_connection::start(std::function<void()> ended) {

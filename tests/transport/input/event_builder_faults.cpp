@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "tests/transport/input/rig.hpp"
 #include "transport/format/block.hpp"
@@ -400,6 +401,32 @@ TEST_F(faults, slots_of_events_given_up_are_used_again) {
     r.builder.tick(r.now);
   }
   EXPECT_EQ(r.pool.submitted(), 0U) << "one batch was enough";
+  end(r);
+}
+
+TEST_F(faults, making_room_for_a_chunk_may_end_its_event) {
+  rig_options o;
+  o.parked = 1;
+  o.strip = 64;
+  o.batches = 2;
+  rig r(o);
+  landing_strip early(o.strip, o.chunk_bytes);
+  const auto f = r.fragment({1, 1}, 0);
+  r.builder.enter(early, r.now);
+  (void)r.land({f[0]}, 0, early); // opens in the first batch
+  r.send(r.event({1, 2}));
+  r.pass(6ms); // the first batch closes, the event is parked
+  r.send(r.fragment({1, 3}, 0)[0]);
+  std::vector<std::unique_ptr<landing_strip>> others; // they take all slots of the second batch
+  for (int i = 0; i < 12; ++i) {
+    others.push_back(std::make_unique<landing_strip>(o.strip, o.chunk_bytes));
+    r.builder.enter(*others.back(), r.now);
+  }
+  (void)r.land({f[1]}, 0, early); // no slot, no frame, no place to park: the oldest event goes
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  EXPECT_EQ(r.counters.late_chunks, 1U);
+  for (const auto& s : others) r.builder.leave(*s);
+  r.builder.leave(early);
   end(r);
 }
 

@@ -155,11 +155,65 @@ TEST_F(streams, incomplete_and_malformed_events_are_counted_and_done_with) {
   EXPECT_EQ(r.counters.fragments_malformed[malformed::header_tag], 1U);
   EXPECT_EQ(r.counters.fragments_incomplete, 4U);
   EXPECT_EQ(r.counters.events_incomplete, 3U);
-  EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
-  EXPECT_EQ(r.counters.fragments_duplicate, 3U);
+  EXPECT_EQ(send({1, 2}, event_record_body(2, fragments)).outcome, outcome::counted);
+  EXPECT_EQ(r.counters.fragments_duplicate, 2U);
   r.drain();
   EXPECT_TRUE(r.pool.received.empty());
   r.expect_balance();
+}
+
+TEST_F(streams, a_record_replaces_what_stray_datagrams_have_begun) {
+  send({1, 1});
+  const auto f = r.fragment({1, 2}, 0);
+  const auto g = r.fragment({1, 2}, 1);
+  r.send({f[0], f[0], g[1], f[1]});
+  EXPECT_EQ(r.builder.open_fragments(), 2U);
+  EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
+  EXPECT_EQ(r.builder.open_fragments(), 0U);
+  EXPECT_EQ(r.builder.open_events(), 0U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 3U) << "one of the two came twice";
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  r.send(f[0]);
+  EXPECT_EQ(r.counters.fragments_duplicate, 4U);
+  EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
+  EXPECT_EQ(r.counters.events_admitted, 2U) << "the record again is a duplicate";
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST_F(streams, a_record_replaces_an_event_that_waits_in_the_parking_area) {
+  r.send(r.event({1, 1}));
+  r.send({r.fragment({1, 2}, 0)[0]});
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  EXPECT_EQ(r.builder.open_events(), 1U);
+  EXPECT_EQ(send({1, 2}).outcome, outcome::counted);
+  EXPECT_EQ(r.builder.open_events(), 0U);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST_F(streams, a_whole_record_of_an_event_that_was_given_up_is_admitted) {
+  r.send(r.event({1, 1}));
+  r.send(r.fragment({1, 2}, 0));
+  r.pass(1500ms);
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  auto fragments = event_fragments({1, 2}, r.options.crates);
+  fragments.pop_back();
+  send({1, 2}, event_record_body(2, fragments));
+  EXPECT_EQ(r.counters.events_incomplete, 1U) << "no better than what was given up";
+  send({1, 2});
+  send({1, 2});
+  r.drain();
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 2 + 3U);
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.expect_balance();
+  r.expect_bytes();
 }
 
 TEST_F(streams, fragments_may_stand_in_any_order) {
