@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stdexcept>
 
@@ -163,6 +164,9 @@ int main(int argc, char** argv) {
     if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
     return check || print ? EXIT_SUCCESS : run(config.settings);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "koto-l3d: not enough memory for what frames, outbox and building are set to\n");
+    return exit_missing_resource;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "koto-l3d: %s\n", e.what());
     return exit_missing_resource;

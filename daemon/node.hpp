@@ -31,9 +31,12 @@ public:
   /// limit is over, and counts the rest as shed(drain). Returns true if nothing was left.
   bool drain();
 
-  /// Once a second, by one thread: looks at what the threads count, sets the troubles, logs what
+  /// Twice a second, by one thread: looks at what the threads count, sets the troubles, logs what
   /// there is to say.
   void look_around();
+
+  /// With the spills; by the thread that looks around.
+  [[nodiscard]] ledger account() const;
 
   // Any thread.
   /// The engine has failed: nothing more can be computed, and the process had better start anew.
@@ -41,7 +44,6 @@ public:
   /// A thread of the data path that makes no progress, by its name; empty if all do.
   [[nodiscard]] std::string stuck() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
-  [[nodiscard]] ledger account() const;
   [[nodiscard]] state_report state() const;
   [[nodiscard]] std::string backend() const;
   [[nodiscard]] std::vector<memory_use> memory_plan() const;

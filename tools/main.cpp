@@ -21,8 +21,17 @@ int main(int argc, char** argv) {
   l3::add_demo(program, run);
   l3::add_bench(program, run);
 
+  for (CLI::App* command : program.get_subcommands(nullptr)) {
+    command->set_version_flag("--version", "koto-l3 " L3_VERSION);
+  }
+
   try {
     program.parse(argc, argv);
+  } catch (const CLI::RequiredError& e) {
+    const bool misspelt = argc > 1 && argv[1][0] != '-' && program.get_subcommands().empty();
+    if (!misspelt) return program.exit(e) == 0 ? 0 : l3::exit_usage;
+    std::fprintf(stderr, "koto-l3: no command '%s'; see koto-l3 --help\n", argv[1]);
+    return l3::exit_usage;
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? 0 : l3::exit_usage;
   }
