@@ -26,7 +26,7 @@ bool event_builder::is_missing(const arrived_chunk& c, std::uint32_t spill) {
 void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
                                link_counters& link) {
   unstated_.note(fragment_id, spill, now_);
-  while (const auto waiting = unstated_.take(fragment_id, spill)) {
+  while (const auto waiting = unstated_.take(fragment_id)) {
     if (auto* table = spills_.find(spill); table != nullptr) {
       take_chunk(*table, arrived(*waiting), false);
     } else {
@@ -41,13 +41,11 @@ event_builder::arrived_chunk event_builder::arrived(const unstated_chunks::waiti
           {unstated_.memory_of(w), w.bytes}};
 }
 
-/// Siblings before it have named a spill: it is a duplicate of theirs, unless it is missing where
-/// the siblings after it went. Or there were no siblings at all: they are lost. Without any spill
-/// to belong to it is late.
+/// No sibling came after it. Either one came shortly before it, and it is a duplicate of what came
+/// with that; or the siblings were lost. Without any spill to belong to it is late.
 void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
   const auto c = arrived(w);
-  const bool of_later = w.named_after && is_missing(c, *w.named_after);
-  const auto named = of_later ? w.named_after : w.named_before;
+  const auto named = unstated_.spill_of(w.header.fragment_id, w.since);
   auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
   if (spill != nullptr) return take_chunk(*spill, c, false);
   counters_.data_chunks.add();

@@ -47,24 +47,20 @@ std::optional<std::uint32_t> unstated_chunks::spill_of(std::uint32_t fragment_id
 void unstated_chunks::hold(const l2::datagram_header& header, std::span<const std::byte> bytes,
                            std::uint64_t now) {
   assert(!full());
-  const auto before = spill_of(header.fragment_id, now);
   const std::uint32_t slot = free_.back();
   free_.pop_back();
   std::memcpy(memory_.data() + slot * chunk_bytes_, bytes.data(), bytes.size());
-  waiting_.push_back(
-      {header, static_cast<std::uint32_t>(bytes.size()), slot, now, before, std::nullopt});
+  waiting_.push_back({header, static_cast<std::uint32_t>(bytes.size()), slot, now});
   ++expected_[index_of(header.fragment_id)];
 }
 
-std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id,
-                                                                    std::uint32_t spill) {
-  if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // as nearly always
-  for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
-    if (at->header.fragment_id != fragment_id) continue;
-    if (at->named_before.value_or(spill) == spill) return remove(at);
-    if (!at->named_after) at->named_after = spill;
-  }
-  return std::nullopt;
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id) {
+  if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // as for most siblings
+  const auto at = std::ranges::find_if(waiting_, [fragment_id](const waiting_chunk& c) {
+    return c.header.fragment_id == fragment_id;
+  });
+  if (at == waiting_.end()) return std::nullopt;
+  return remove(at);
 }
 
 std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_oldest() {

@@ -38,15 +38,12 @@ public:
     std::uint32_t bytes = 0;
     std::uint32_t slot = 0;
     std::uint64_t since = 0;
-    std::optional<std::uint32_t> named_before; ///< what spill_of() said then
-    std::optional<std::uint32_t> named_after;  ///< by the first sibling that named another
   };
   [[nodiscard]] bool full() const { return free_.empty(); }
   /// Keeps a copy; it must not be full.
   void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, std::uint64_t now);
-  /// A sibling has named this spill: a chunk of the fragment, if one waits, waits no more. Not so
-  /// if another spill was named shortly before the chunk came: it may be of either.
-  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id, std::uint32_t spill);
+  /// A chunk of this fragment, if one waits, waits no more.
+  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id);
   /// The same for the one that has waited longest, and for that only if it has for too long.
   [[nodiscard]] std::optional<waiting_chunk> take_oldest();
   [[nodiscard]] std::optional<waiting_chunk> take_expired(std::uint64_t now);

@@ -47,7 +47,6 @@ protected:
 TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
   rig r;
   r.send(spill(r, 511, 1, 3));
-  r.pass(100ms);
   auto next = r.event({0, 1});
   const auto early = next[unstated_chunk];
   next.erase(next.begin() + unstated_chunk);
@@ -60,26 +59,10 @@ TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
   EXPECT_EQ(r.pool.received.size(), 6U);
 }
 
-TEST_F(unstated, chunks_of_a_spill_too_short_to_tell_it_from_the_next_wait_longer) {
-  rig r;
-  const auto all = r.event({3, 1});
-  r.send(all + datagrams{all[unstated_chunk]}); // a repeat
-  auto next = r.event({4, 1});
-  const auto early = next[4 + unstated_chunk];
-  next.erase(next.begin() + 4 + unstated_chunk);
-  r.send(datagrams{early} + next);
-  EXPECT_EQ(r.counters.events_admitted, 1U);
-  r.pass(100ms);
-  EXPECT_EQ(r.counters.events_admitted, 2U);
-  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
-  end(r);
-}
-
 TEST_F(unstated, chunks_of_the_next_spill_may_meet_the_same_event_still_open) {
   rig r;
   const auto old = r.event({3, 1});
   r.send(datagrams(old.begin(), old.begin() + 8)); // crate 2 is late
-  r.pass(100ms);
   auto next = r.event({4, 1});
   const auto early = next[unstated_chunk];
   next.erase(next.begin() + unstated_chunk);
