@@ -13,6 +13,7 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
+#include "tools/store/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/output/block_receiver.hpp"
@@ -31,7 +32,8 @@ struct options {
 };
 
 constexpr auto longest_step = 100ms;
-constexpr std::uint64_t idle_time = std::uint64_t{1'000'000'000}; // then the ledger is written
+constexpr std::uint64_t idle_time =
+    std::uint64_t{1'000'000'000}; // without a block: then the ledger is written
 constexpr mode_t folder_mode = 0755;
 
 void say(std::string_view text) {
@@ -117,19 +119,12 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
   progress line("receive", 0, "events stored");
-  std::uint64_t heard_at = steady_now();
-  bool account_is_due = true;
+  quiet_time quiet(idle_time, steady_now());
   while (!signals.came()) {
-    const bool heard = receiver.step(longest_step);
+    (void)receiver.step(longest_step);
     const std::uint64_t now = steady_now();
     const auto& c = receiver.counters();
-    if (heard) {
-      heard_at = now;
-      account_is_due = true;
-    } else if (account_is_due && now > heard_at + idle_time) {
-      file.write(account(store, c, false));
-      account_is_due = false;
-    }
+    if (quiet.over(c.blocks.get(), now)) file.write(account(store, c, false));
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(now) == 0) break;
   }

@@ -75,5 +75,12 @@ TEST(agreement, counts_each_daemon_by_its_own_session) {
   EXPECT_EQ(r.differences(), 0);
 }
 
+TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
+  run r;
+  r.receiver.sessions = {};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 0;
+  EXPECT_EQ(r.differences(), 1);
+}
+
 } // namespace
 } // namespace l3

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the receiver writes its ledger while it runs: once after each stretch in which blocks came,
+// when none has come for a while. Only blocks count: a daemon that has nothing to send still makes
+// itself heard every second.
+#pragma once
+
+#include <cstdint>
+
+namespace l3 {
+
+class quiet_time {
+public:
+  quiet_time(std::uint64_t length, std::uint64_t now) : length_(length), since_(now) {}
+
+  /// `blocks`: how many have come so far. True once when none has come for the whole length; the
+  /// first time also if there was none at all.
+  [[nodiscard]] bool over(std::uint64_t blocks, std::uint64_t now) {
+    if (blocks != blocks_) {
+      blocks_ = blocks;
+      since_ = now;
+      told_ = false;
+    }
+    if (told_ || now <= since_ + length_) return false;
+    return told_ = true;
+  }
+
+private:
+  std::uint64_t length_; ///< ns
+  std::uint64_t since_;
+  std::uint64_t blocks_ = 0;
+  bool told_ = false;
+};
+
+} // namespace l3
