@@ -33,7 +33,7 @@ static_assert(sizeof(block_header) == 64);
 inline constexpr std::uint32_t max_block_payload = 1U << 30;
 
 enum event_flag : std::uint16_t {
-  event_incomplete = 1, ///< a crate of the readout is missing
+  event_incomplete = 1, ///< a crate of the readout, or a board of it, is missing
   event_damaged = 2,    ///< a fragment or a board is stored raw because it could not be decoded
   event_opaque = 4,     ///< a board compressed its samples itself
 };

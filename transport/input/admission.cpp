@@ -48,6 +48,7 @@ void admission::look_into(event_key key, arrived_fragment& f, verdict& v) {
   f.first_board = used_boards_;
   f.boards = found.boards;
   used_boards_ += found.boards;
+  if (found.boards < crate.boards) v.flags |= event_incomplete;
   if (found.opaque) v.flags |= event_opaque;
   if (found.time && !timed_) {
     v.reference_time = *found.time;

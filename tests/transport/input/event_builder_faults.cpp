@@ -224,6 +224,20 @@ TEST_F(faults, opaque_boards_are_carried_and_flagged) {
   r.expect_balance();
 }
 
+TEST_F(faults, an_event_says_that_a_board_is_missing) {
+  rig r;
+  const auto fewer = make_fragment({1, 1}, std::vector<board_recipe>{{3, 500, {}, 0}});
+  r.send(r.fragment({1, 1}, 0) + datagrams_of(fewer, {1, 1}, 1, r.options.crates, 1400) +
+         r.fragment({1, 1}, 2));
+  r.send(r.event({1, 2}));
+  r.drain();
+  ASSERT_EQ(r.pool.received.size(), 2U);
+  EXPECT_EQ(r.pool.received.at({1, 1}).flags, event_incomplete);
+  EXPECT_EQ(r.pool.received.at({1, 2}).flags, 0U);
+  EXPECT_EQ(r.counters.events_incomplete, 0U) << "every fragment was there, as it was sent";
+  r.expect_balance();
+}
+
 TEST_F(faults, forwarding_carries_what_is_there_and_says_so) {
   rig_options o;
   o.incomplete = incomplete_events::forward;
