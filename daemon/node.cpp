@@ -78,7 +78,7 @@ struct node::parts {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
     if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
-    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, builder, [this] { return out.safe_batches(); });
+    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });

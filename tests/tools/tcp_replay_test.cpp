@@ -5,6 +5,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <functional>
 #include <set>
 #include <thread>
@@ -185,7 +186,7 @@ TEST_F(tcp_replay_test, sends_again_what_a_broken_connection_leaves) {
       // The first connection breaks after ten records of which four are safe.
       if (connection == 0 && r.header.sequence == 4) s.acknowledge(4);
       if (connection == 0 && sequences.back().size() == 10) return true;
-      if (connection > 0) s.acknowledge(r.header.sequence);
+      if (connection > 0 && r.header.type != record_type::hello) s.acknowledge(r.header.sequence);
     }
     return connection == 0;
   });
@@ -269,6 +270,42 @@ TEST_F(tcp_replay_test, passes_on_a_refusal) {
   const auto report = replay(daemon.where());
   EXPECT_FALSE(report.finished);
   EXPECT_EQ(report.trouble, "refused: another run is being taken");
+}
+
+TEST_F(tcp_replay_test, tries_again_when_there_was_no_place) {
+  make_file(5, 1);
+  fake_daemon daemon([&](stream& s, int connection) {
+    record r;
+    if (connection == 0) {
+      EXPECT_TRUE(s.read(r));
+      s.answer(record_type::refusal, std::as_bytes(std::span(no_place_left)));
+    }
+    while (s.read(r)) {
+      if (connection > 0) s.acknowledge(r.header.sequence);
+    }
+    return connection == 0;
+  });
+  const auto report = replay(daemon.where());
+  EXPECT_TRUE(report.finished) << report.trouble;
+  EXPECT_EQ(report.acknowledged, 5U);
+  EXPECT_EQ(report.reconnections, 1U);
+}
+
+TEST_F(tcp_replay_test, a_daemon_without_a_place_is_given_up) {
+  make_file(5, 1);
+  std::atomic<bool> over = false;
+  fake_daemon daemon([&](stream& s, int) {
+    record r;
+    if (over || !s.read(r)) return false;
+    s.answer(record_type::refusal, std::as_bytes(std::span(no_place_left)));
+    while (s.read(r)) {
+    }
+    return true;
+  });
+  const auto report = replay(daemon.where());
+  over = true;
+  EXPECT_FALSE(report.finished);
+  EXPECT_EQ(report.trouble, "refused: " + std::string(no_place_left));
 }
 
 TEST_F(tcp_replay_test, does_not_believe_impossible_acknowledgements) {

@@ -113,7 +113,9 @@ bool record_connection::take_records() {
       return false;
     }
     if (header.type == record_type::refusal) {
-      refusal_ = "refused: " + std::string(reinterpret_cast<const char*>(body.data()), body.size());
+      const std::string why(reinterpret_cast<const char*>(body.data()), body.size());
+      refusal_ = "refused: " + why;
+      turned_away_ = why == no_place_left;
       return false;
     }
     if (header.type == record_type::acknowledgement)

@@ -36,6 +36,8 @@ public:
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
   /// Not empty: the daemon refused, or does not talk our language.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// The refusal may be over soon: the daemon has no place left.
+  [[nodiscard]] bool turned_away() const { return turned_away_; }
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
 
 private:
@@ -52,6 +54,7 @@ private:
   std::uint64_t acknowledged_ = 0;
   std::uint64_t bytes_ = 0;
   std::string refusal_;
+  bool turned_away_ = false;
 };
 
 } // namespace l3

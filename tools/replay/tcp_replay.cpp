@@ -14,6 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds connect_time_limit{3000};
 constexpr std::chrono::milliseconds first_pause{50}; // between attempts to connect again; doubles …
 constexpr std::chrono::milliseconds longest_pause{1000}; // … up to this
+constexpr std::chrono::nanoseconds place_pause = std::chrono::milliseconds(100);
 constexpr std::chrono::nanoseconds longest_wait = std::chrono::milliseconds(50);
 
 } // namespace
@@ -171,6 +172,7 @@ void tcp_replay::take_acknowledgements() {
     window_bytes_ -= window_.front().bytes;
     window_.pop_front();
     last_progress_ = pace_.elapsed();
+    turned_away_.reset();
   }
 }
 
@@ -214,6 +216,15 @@ void tcp_replay::reconnect(const replay_watch& watch) {
   take_up_again();
 }
 
+bool tcp_replay::wait_for_place(const replay_watch& watch) {
+  const auto now = pace_.elapsed();
+  if (!turned_away_) turned_away_ = now;
+  if (now - *turned_away_ > static_cast<std::uint64_t>(settings_.time_limit.count())) return false;
+  while (!pace_.wait_roughly(now + static_cast<std::uint64_t>(place_pause.count())))
+    if (watch.stop()) break;
+  return true;
+}
+
 std::chrono::nanoseconds tcp_replay::idle_time() const {
   const bool only_pace = next_ && connection_->done() && again_.empty() && !schedule_.unlimited();
   return only_pace ? std::min(longest_wait, pace_.until(next_slot_.due)) : longest_wait;
@@ -230,12 +241,13 @@ replay_report tcp_replay::run(const replay_watch& watch) {
       break;
     }
     const auto before = connection_->bytes_sent();
-    const bool alive = connection_->move_on();
+    bool alive = connection_->move_on();
     if (connection_->bytes_sent() != before) last_progress_ = pace_.elapsed();
     take_acknowledgements();
     if (!connection_->refusal().empty()) {
       report_.trouble = connection_->refusal();
-      break;
+      if (!connection_->turned_away() || !wait_for_place(watch)) break;
+      alive = false;
     }
     if (!alive) {
       reconnect(watch);

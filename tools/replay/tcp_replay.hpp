@@ -62,6 +62,8 @@ private:
   void send_hello();
   void take_acknowledgements();
   void reconnect(const replay_watch& watch);
+  /// The daemon has no place: waits a little before the next attempt; false if it was too long.
+  [[nodiscard]] bool wait_for_place(const replay_watch& watch);
   void take_up_again();
   void note_sent(const step& s);
   [[nodiscard]] std::chrono::nanoseconds idle_time() const;
@@ -85,6 +87,7 @@ private:
 
   std::vector<std::byte> small_body_; // of a record that is no event
   std::uint64_t last_progress_ = 0;
+  std::optional<std::uint64_t> turned_away_; // since when
   std::uint64_t spill_begun_ = 0;
   double earlier_seconds_ = 0; // of sending, in the spills before
   replay_report report_;

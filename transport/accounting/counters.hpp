@@ -41,8 +41,9 @@ enum class refused : std::uint8_t {
   stream_checksum,
   stream_length,
   stream_sequence,
-  stream_content, ///< a record whose body contradicts itself or the readout
-  count_          // number of reasons
+  stream_content,   ///< a record whose body contradicts itself, the readout or the run
+  connection_limit, ///< a connection for which there was no place
+  count_            // number of reasons
 };
 
 /// Why a fragment whose bytes had all arrived was not taken.
@@ -64,7 +65,7 @@ enum class malformed : std::uint8_t {
 enum class shed : std::uint8_t {
   no_frame, ///< every frame was busy
   engine,   ///< the kernels of its frame failed
-  drain, ///< the daemon had to stop before the receiver took it
+  drain,    ///< the daemon had to stop before the receiver took it
   count_
 };
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 namespace l3 {
 
@@ -81,5 +82,9 @@ struct acknowledgement_body {
   std::uint64_t reserved = 0;
 };
 static_assert(sizeof(acknowledgement_body) == 16);
+
+/// The one refusal after which a sender does well to try again.
+inline constexpr std::string_view no_place_left =
+    "there are as many connections as the daemon takes";
 
 } // namespace l3

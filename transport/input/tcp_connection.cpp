@@ -36,9 +36,11 @@ std::string text_of(const readout& r) {
 
 } // namespace
 
-tcp_connection::tcp_connection(asio::ip::tcp::socket socket, event_builder& builder,
-                               link_counters& link, const safe_batches& safe)
-    : socket_(std::move(socket)), builder_(builder), link_(link), safe_(safe) {
+tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
+                               event_builder& builder, link_counters& link,
+                               const safe_batches& safe)
+    : socket_(std::move(socket)), run_(run), builder_(builder), link_(link), safe_(safe),
+      heard_at_(steady_now()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -85,6 +87,11 @@ void tcp_connection::finish() { finishing_ = true; }
 void tcp_connection::close() {
   error_code ignored;
   socket_.close(ignored);
+}
+
+std::optional<std::uint64_t> tcp_connection::silent_since() const {
+  if (!reading_ || refusal_ || !waiting_.empty()) return std::nullopt;
+  return heard_at_;
 }
 
 asio::awaitable<void> tcp_connection::read_records() {
@@ -135,6 +142,11 @@ tcp_connection::problem tcp_connection::take_hello(std::span<const std::byte> bo
   hello h;
   if (const auto reason = parse_hello(body, h))
     return stream_error{*reason, "the hello contradicts itself"};
+  if (h.run != run_) {
+    return stream_error{refused::stream_content, "the stream is of run " + std::to_string(h.run) +
+                                                     ", this daemon takes run " +
+                                                     std::to_string(run_) + " (run.number)"};
+  }
   const auto& configured = builder_.settings().crates;
   if (h.crates != configured) {
     return stream_error{refused::stream_content, "the stream's readout (" + text_of(h.crates) +
@@ -161,7 +173,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record
   if (header.body_bytes > max_event_body(builder_.settings().crates))
     co_return stream_error{refused::stream_length,
                            "an event is longer than the readout can make it"};
-  while (!builder_.reserve(*landing_, header.body_bytes, steady_now())) co_await pause(frame_wait);
+  while (!builder_.reserve(*landing_, header.body_bytes, steady_now())) co_await wait_for_frame();
 
   std::uint32_t crc = 0;
   for (std::size_t filled = 0; filled < header.body_bytes;) {
@@ -184,7 +196,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const recor
   using outcome = event_builder::stream_outcome;
   auto taken = builder_.take_event(*landing_, header.spill, steady_now());
   while (taken.outcome == outcome::wait) {
-    co_await pause(frame_wait);
+    co_await wait_for_frame();
     taken = builder_.take_event(*landing_, header.spill, steady_now());
   }
   if (taken.outcome == outcome::refused)
@@ -210,13 +222,22 @@ tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
 /// How many bytes were there; 0: the peer has ended the stream or is gone; below 0: nothing yet.
 std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
   const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
-  if (n > 0) link_.bytes.add(static_cast<std::uint64_t>(n));
+  if (n > 0) {
+    link_.bytes.add(static_cast<std::uint64_t>(n));
+    heard_at_ = steady_now();
+  }
   if (n >= 0) return n;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
 }
 
 asio::awaitable<void> tcp_connection::readable() {
   co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, use_awaitable);
+}
+
+/// Meanwhile nothing is read: it is not the peer that is silent.
+asio::awaitable<void> tcp_connection::wait_for_frame() {
+  co_await pause(frame_wait);
+  heard_at_ = steady_now();
 }
 
 asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {

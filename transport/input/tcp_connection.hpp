@@ -24,8 +24,8 @@ class tcp_connection : public std::enable_shared_from_this<tcp_connection> {
 public:
   using safe_batches = std::function<std::uint64_t()>;
 
-  tcp_connection(boost::asio::ip::tcp::socket socket, event_builder& builder, link_counters& link,
-                 const safe_batches& safe);
+  tcp_connection(boost::asio::ip::tcp::socket socket, std::uint32_t run, event_builder& builder,
+                 link_counters& link, const safe_batches& safe);
 
   /// Starts both coroutines; they keep the connection alive. `ended` is called when nothing more
   /// will be read.
@@ -35,8 +35,11 @@ public:
   void stop_reading();
   /// Sends what is due, then closes.
   void finish();
+  void close();
 
   [[nodiscard]] bool closed() const { return !socket_.is_open(); }
+  /// Since when the peer has sent nothing (steady clock, ns), if it waits for nothing either.
+  [[nodiscard]] std::optional<std::uint64_t> silent_since() const;
 
 private:
   /// Why a stream cannot go on.
@@ -60,10 +63,11 @@ private:
   task<void> send_refusal();
   task<void> pause(std::chrono::nanoseconds time);
   task<void> readable();
+  task<void> wait_for_frame();
   [[nodiscard]] std::ptrdiff_t receive(std::byte* to, std::size_t bytes);
-  void close();
 
   boost::asio::ip::tcp::socket socket_;
+  std::uint32_t run_;
   event_builder& builder_;
   link_counters& link_;
   const safe_batches& safe_;
@@ -71,6 +75,7 @@ private:
   acknowledgements waiting_;
   std::uint64_t sequence_ = 0; // of the last record read, the hello aside
   std::uint64_t hello_ = 0;    // of the hello; 0: it was not read yet
+  std::uint64_t heard_at_;     // steady clock, ns
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;

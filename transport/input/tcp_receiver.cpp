@@ -32,8 +32,11 @@ constexpr std::size_t max_refusals = 64;
 
 class tcp_server {
 public:
-  tcp_server(const tcp_settings& settings, event_builder& builder, tcp_receiver::safe_batches safe)
-      : builder_(builder), safe_(std::move(safe)), max_connections_(settings.max_connections),
+  tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
+             tcp_receiver::safe_batches safe)
+      : run_(run), builder_(builder), safe_(std::move(safe)),
+        max_connections_(settings.max_connections),
+        silence_limit_(static_cast<std::uint64_t>(settings.silence_limit.count())),
         acceptor_(context_), tick_(context_) {
     listen(settings.bind, settings.port);
     accept();
@@ -96,14 +99,30 @@ private:
 
   void take(tcp::socket socket) {
     forget_closed();
-    const bool wanted = readers_ < max_connections_;
+    const bool wanted = readers_ < max_connections_ || make_place();
+    if (!wanted) link_.refused.add(refused::connection_limit);
     if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
     connections_.push_back(
-        std::make_shared<tcp_connection>(std::move(socket), builder_, link_, safe_));
-    if (!wanted)
-      return connections_.back()->refuse("there are as many connections as the daemon takes");
+        std::make_shared<tcp_connection>(std::move(socket), run_, builder_, link_, safe_));
+    if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
     ++readers_;
     connections_.back()->start([this] { --readers_; });
+  }
+
+  /// Closes the connection that has been silent longest, if that is too long. Its peer, if there
+  /// still is one, may connect again.
+  bool make_place() {
+    tcp_connection* most_silent = nullptr;
+    std::uint64_t since = steady_now();
+    for (const auto& c : connections_) {
+      if (const auto s = c->silent_since(); s && *s < since) {
+        since = *s;
+        most_silent = c.get();
+      }
+    }
+    if (most_silent == nullptr || steady_now() - since < silence_limit_) return false;
+    most_silent->close();
+    return true;
   }
 
   void forget_closed() {
@@ -136,9 +155,11 @@ private:
     tick_.async_wait([this, &finished, limit](const error_code&) { wait_closed(finished, limit); });
   }
 
+  std::uint32_t run_;
   event_builder& builder_;
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
+  std::uint64_t silence_limit_;
   asio::io_context context_{1};
   // It runs until the destructor stops it, also when nothing is left to read.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
@@ -153,8 +174,9 @@ private:
   std::thread thread_;
 };
 
-tcp_receiver::tcp_receiver(const tcp_settings& settings, event_builder& builder, safe_batches safe)
-    : server_(std::make_unique<tcp_server>(settings, builder, std::move(safe))) {}
+tcp_receiver::tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
+                           safe_batches safe)
+    : server_(std::make_unique<tcp_server>(settings, run, builder, std::move(safe))) {}
 
 tcp_receiver::~tcp_receiver() = default;
 

@@ -23,9 +23,10 @@ public:
   /// called from the receiver's thread.
   using safe_batches = std::function<std::uint64_t()>;
 
-  /// Listens and starts the thread. Throws std::runtime_error that names address and port if it
-  /// cannot.
-  tcp_receiver(const tcp_settings& settings, event_builder& builder, safe_batches safe);
+  /// Listens and starts the thread; streams of other runs are refused. Throws std::runtime_error
+  /// that names address and port if it cannot.
+  tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
+               safe_batches safe);
   /// Stops reading, sends the acknowledgements that are due, closes the connections.
   ~tcp_receiver();
   tcp_receiver(const tcp_receiver&) = delete;

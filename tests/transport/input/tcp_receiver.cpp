@@ -126,7 +126,7 @@ rig_options small() {
 class tcp : public testing::Test {
 protected:
   tcp() : r(small()), crates(r.options.crates) {
-    receiver.emplace(loopback(), r.builder, [this] { return safe.load(); });
+    receiver.emplace(loopback(), 1, r.builder, [this] { return safe.load(); });
   }
 
   void wait_for(const std::function<bool()>& what) {
@@ -317,6 +317,10 @@ TEST_F(tcp, whoever_breaks_the_rules_is_told_and_counted) {
   EXPECT_EQ(c.refusal(), "the stream's readout (18 crates with 284 boards) is not the configured "
                          "one (3 crates with 6 boards)");
 
+  client stranger(receiver->port());
+  stranger.send(record(record_type::hello, 0, 1, hello_bytes(2, crates)));
+  EXPECT_EQ(stranger.refusal(), "the stream is of run 2, this daemon takes run 1 (run.number)");
+
   client good(receiver->port());
   good.hello(crates);
   good.event({3, 1}, crates);
@@ -333,7 +337,8 @@ TEST_F(tcp, more_connections_than_allowed_are_refused) {
   }
   wait_for([&] { return receiver->connections() == 4; });
   client fifth(receiver->port());
-  EXPECT_EQ(fifth.refusal(), "there are as many connections as the daemon takes");
+  EXPECT_EQ(fifth.refusal(), no_place_left);
+  EXPECT_EQ(refusals(refused::connection_limit), 1U);
   open.pop_back();
   wait_for([&] { return receiver->connections() == 3; });
   client again(receiver->port());
@@ -343,11 +348,40 @@ TEST_F(tcp, more_connections_than_allowed_are_refused) {
   stop();
 }
 
+TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
+  receiver.reset();
+  auto settings = loopback();
+  settings.max_connections = 2;
+  settings.silence_limit = 0ns;
+  safe = 0;
+  receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
+  client waiting(receiver->port());
+  waiting.hello(crates);
+  waiting.event({3, 1}, crates);
+  wait_for([&] { return r.counters.events_admitted == 1; });
+  client silent(receiver->port());
+  silent.hello(crates);
+  wait_for([&] { return receiver->link().datagrams == 3; });
+
+  client next(receiver->port());
+  next.hello(crates);
+  EXPECT_FALSE(silent.receive()) << "closed without a word: it may come again";
+  next.event({3, 2}, crates);
+  wait_for([&] { return r.counters.events_admitted == 2; });
+  client fourth(receiver->port());
+  EXPECT_EQ(fourth.refusal(), no_place_left) << "both others wait";
+  safe = everything;
+  EXPECT_EQ(waiting.wait_acknowledged(2), 2U);
+  EXPECT_EQ(next.wait_acknowledged(2), 2U);
+  stop();
+  EXPECT_EQ(r.pool.received.size(), 2U);
+}
+
 TEST_F(tcp, a_port_in_use_is_one_clear_message) {
   auto settings = loopback();
   settings.port = receiver->port();
   try {
-    const tcp_receiver second(settings, r.builder, [] { return std::uint64_t{0}; });
+    const tcp_receiver second(settings, 1, r.builder, [] { return std::uint64_t{0}; });
     FAIL();
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(std::string(e.what()),
