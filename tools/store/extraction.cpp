@@ -39,6 +39,64 @@ private:
   event_reader reader_;
 };
 
+/// A file that appears under its name when it is finished; until then, and after an error, what was
+/// there stays. What is no regular file, a pipe or a device, is written as it is.
+class new_file {
+public:
+  explicit new_file(std::filesystem::path path)
+      : final_(std::filesystem::exists(path) ? std::filesystem::canonical(path) : std::move(path)) {
+    const bool replace =
+        !std::filesystem::exists(final_) || std::filesystem::is_regular_file(final_);
+    path_ = final_;
+    if (replace) path_ += ".new";
+    file_.open(path_, std::ios::binary | std::ios::trunc);
+    check();
+  }
+  ~new_file() {
+    if (std::error_code ignored; path_ != final_) std::filesystem::remove(path_, ignored);
+  }
+  new_file(const new_file&) = delete;
+  new_file& operator=(const new_file&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    file_.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
+    check();
+  }
+  void finish() {
+    file_.close();
+    check();
+    if (path_ == final_) return;
+    std::filesystem::rename(path_, final_);
+    path_ = final_;
+  }
+
+private:
+  void check() const {
+    if (!file_)
+      throw std::runtime_error("cannot write " + path_.string() + ": " + std::strerror(errno));
+  }
+
+  std::filesystem::path final_;
+  std::filesystem::path path_;
+  std::ofstream file_;
+};
+
+/// A slip of the pen must not cost a file: neither what is no store is extracted, nor a store's own
+/// file overwritten.
+void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
+  const auto numbers = store_file_numbers(folder);
+  if (numbers.empty()) {
+    throw std::runtime_error("no store: no file blocks-*.kl3 in " + folder.string());
+  }
+  if (!std::filesystem::exists(out)) return;
+  for (const auto n : numbers) {
+    if (std::filesystem::equivalent(out, store_file_path(folder, n))) {
+      throw std::runtime_error(out.string() + " is a file of the store");
+    }
+  }
+}
+
 } // namespace
 
 extraction extract(const std::filesystem::path& store_folder, const event_index& stored,
@@ -46,12 +104,8 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
                    const std::function<void(std::uint64_t)>& progress) {
   extraction result;
   result.damaged = stored.damaged();
-  std::ofstream file(out, std::ios::binary | std::ios::trunc);
-  const auto check = [&] {
-    if (!file)
-      throw std::runtime_error("cannot write " + out.string() + ": " + std::strerror(errno));
-  };
-  check();
+  check_paths(store_folder, out);
+  new_file file(out);
   event_reader reader(store_folder);
   repeat_finder repeats(store_folder, stored);
   std::vector<std::byte> fragment;
@@ -67,17 +121,14 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
     }
     for (std::uint32_t i = 0; i < event->fragments(); ++i) {
       rebuild_fragment(*event, i, fragment);
-      file.write(reinterpret_cast<const char*>(fragment.data()),
-                 static_cast<std::streamsize>(fragment.size()));
+      file.write(fragment);
       ++result.fragments;
       result.bytes += fragment.size();
     }
-    check();
     ++result.events;
     if (progress) progress(result.events);
   }
-  file.flush();
-  check();
+  file.finish();
   return result;
 }
 

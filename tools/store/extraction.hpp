@@ -20,7 +20,8 @@ struct extraction {
   std::uint64_t damaged = 0; ///< places in the store that could not be read
 };
 
-/// Throws std::runtime_error if the file cannot be written.
+/// The file appears, or is replaced, when all is written. Throws std::runtime_error if it cannot be
+/// written or the folder holds no store.
 [[nodiscard]] extraction extract(const std::filesystem::path& store_folder,
                                  const event_index& stored, const std::filesystem::path& out,
                                  const std::function<void(std::uint64_t)>& progress);

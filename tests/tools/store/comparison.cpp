@@ -222,5 +222,46 @@ TEST(extraction, says_that_it_cannot_write) {
   EXPECT_THROW((void)extract(t.folder.path(), stored, "/dev/full", nullptr), std::runtime_error);
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+TEST(extraction, leaves_the_file_alone_if_the_folder_holds_no_store) {
+  test::scratch_folder folder;
+  const std::string out = folder.path() + "/out.bin";
+  std::ofstream(out) << "dear";
+  const event_index stored(folder.path());
+  EXPECT_THROW((void)extract(folder.path(), stored, out, nullptr), std::runtime_error);
+  EXPECT_EQ(text_of(out), "dear");
+}
+
+TEST(extraction, does_not_overwrite_the_store) {
+  trial t(1);
+  t.store(t.all());
+  const std::string file = t.folder.path() + "/blocks-000001.kl3";
+  const auto before = text_of(file);
+  const event_index stored(t.folder.path());
+  EXPECT_THROW((void)extract(t.folder.path(), stored, file, nullptr), std::runtime_error);
+  EXPECT_EQ(text_of(file), before);
+}
+
+TEST(extraction, replaces_a_file_only_when_all_is_written) {
+  trial t(3);
+  t.store(t.all());
+  const std::string out = t.folder.path() + "/out.bin";
+  std::ofstream(out) << "dear";
+  const event_index stored(t.folder.path());
+  const auto interrupt = [](std::uint64_t events) {
+    if (events == 2) throw std::runtime_error("stopped");
+  };
+  EXPECT_THROW((void)extract(t.folder.path(), stored, out, interrupt), std::runtime_error);
+  EXPECT_EQ(text_of(out), "dear");
+  EXPECT_FALSE(std::filesystem::exists(out + ".new"));
+  const auto done = extract(t.folder.path(), stored, out, nullptr);
+  EXPECT_EQ(text_of(out).size(), done.bytes);
+  EXPECT_FALSE(std::filesystem::exists(out + ".new"));
+}
+
 } // namespace
 } // namespace l3
