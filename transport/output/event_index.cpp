@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/accounting/crc32c.hpp"
 #include "transport/output/block.hpp"
 
 namespace l3 {
@@ -45,6 +46,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
     e.key = event->key();
     e.bytes = event->header().bytes;
     e.session = static_cast<std::uint32_t>(of_session - sessions_.begin());
+    e.crc = crc32c(*bytes);
     e.file = static_cast<std::uint32_t>(block.file);
     e.offset = block.payload_offset() + static_cast<std::uint64_t>(bytes->data() - payload.data());
     entries_.push_back(e);
@@ -55,8 +57,10 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
 }
 
 std::span<const event_index::entry> event_index::find(event_key key) const {
+  entry wanted;
+  wanted.key = key;
   const auto [first, last] =
-      std::equal_range(entries_.begin(), entries_.end(), entry{key, 0, 0, 0, 0},
+      std::equal_range(entries_.begin(), entries_.end(), wanted,
                        [](const entry& a, const entry& b) { return a.key < b.key; });
   return {first, last};
 }
@@ -64,7 +68,7 @@ std::span<const event_index::entry> event_index::find(event_key key) const {
 std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
   if (!file_ || file_->number() != at.file) file_.emplace(folder_, at.file);
   bytes_.resize(at.bytes);
-  if (!file_->read(at.offset, bytes_)) return std::nullopt;
+  if (!file_->read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
   return packed_event_view::parse(bytes_);
 }
 

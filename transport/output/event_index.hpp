@@ -24,6 +24,7 @@ public:
     std::uint32_t bytes = 0;
     std::uint32_t session = 0; ///< place in sessions()
     std::uint32_t file = 0;
+    std::uint32_t crc = 0; ///< of the event's bytes
     std::uint64_t offset = 0;
   };
 

@@ -56,12 +56,9 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
 }
 
 store_file::store_file(const std::filesystem::path& folder, std::uint64_t number)
-    : number_(number), file_(::open(store_file_path(folder, number).c_str(), O_RDONLY | O_CLOEXEC)),
-      next_(sizeof(store_file_header)) {
-  if (!file_) {
-    throw std::system_error(errno, std::generic_category(),
-                            "cannot read " + store_file_path(folder, number).string());
-  }
+    : number_(number), path_(store_file_path(folder, number).string()),
+      file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), next_(sizeof(store_file_header)) {
+  if (!file_) throw std::system_error(errno, std::generic_category(), "cannot read " + path_);
 }
 
 bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
@@ -109,7 +106,29 @@ std::optional<stored_block> store_file::search_from(std::uint64_t offset) const 
   return std::nullopt;
 }
 
+/// A head that is not there yet, or whose bytes never reached the disk, says nothing. One that is
+/// damaged costs no blocks: they tell themselves what they are.
+void store_file::check_head() {
+  std::byte bytes[sizeof(store_file_header)];
+  if (head_checked_ || !read(0, bytes)) return;
+  head_checked_ = true;
+  if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) return;
+  const auto head = load<store_file_header>(bytes);
+  const store_file_header ours;
+  if (head.magic == ours.magic && head.version != ours.version) {
+    throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
+                             " of the store; this program knows version " +
+                             std::to_string(ours.version));
+  }
+  if (head.magic == ours.magic && head.number == number_) return;
+  if (head.magic != ours.magic && !whole_block_at(sizeof head)) {
+    throw std::runtime_error(path_ + " is no file of a store");
+  }
+  ++damaged_;
+}
+
 std::optional<stored_block> store_file::next() {
+  check_head();
   auto block = whole_block_at(next_);
   if (!block) {
     // Either the end, or a block that is being written, or damage: which, the bytes behind tell.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "transport/format/block.hpp"
@@ -33,7 +34,8 @@ struct stored_block {
   [[nodiscard]] std::uint64_t end() const { return payload_offset() + header.payload_bytes; }
 };
 
-/// One block file. Throws std::system_error if it cannot be read.
+/// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
+/// blocks of this version.
 class store_file {
 public:
   store_file(const std::filesystem::path& folder, std::uint64_t number);
@@ -50,13 +52,16 @@ public:
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
 
 private:
+  void check_head();
   [[nodiscard]] std::optional<stored_block> whole_block_at(std::uint64_t offset) const;
   [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t offset) const;
 
   std::uint64_t number_;
+  std::string path_;
   file_descriptor file_;
   std::uint64_t next_;
   std::uint64_t damaged_ = 0;
+  bool head_checked_ = false;
 };
 
 /// All blocks of a folder, file by file.

@@ -273,6 +273,71 @@ TEST(store, keeps_what_it_committed) {
   EXPECT_EQ(contents(folder.path()).size(), 1U);
 }
 
+TEST(store, refuses_a_file_of_another_version_or_kind) {
+  test::scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  const auto path = store_file_path(folder.path(), 1);
+  const auto refusal = [&](auto use) -> std::string {
+    try {
+      use();
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  const auto read = [&] { (void)contents(folder.path()); };
+  const auto go_on = [&] { const store_writer again({folder.path()}); };
+  auto file = read_file(path);
+  file[4] = std::byte{2};
+  write_file(path, file);
+  EXPECT_EQ(refusal(read),
+            path.string() + " is of version 2 of the store; this program knows version 1");
+  EXPECT_EQ(refusal(go_on), refusal(read));
+
+  const test::bytes foreign(1000, std::byte{'x'});
+  write_file(path, foreign);
+  EXPECT_EQ(refusal(read), path.string() + " is no file of a store");
+  EXPECT_EQ(refusal(go_on), refusal(read));
+  EXPECT_EQ(read_file(path), foreign) << "left where it is";
+}
+
+TEST(store, loses_no_block_to_a_damaged_head) {
+  for (const std::size_t at : {0U, 8U}) {
+    test::scratch_folder folder;
+    {
+      store_writer store({folder.path()});
+      ASSERT_FALSE(append(store, block_of(1)));
+    }
+    auto file = read_file(store_file_path(folder.path(), 1));
+    file[at] ^= std::byte{0x10};
+    write_file(store_file_path(folder.path(), 1), file);
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}}));
+    EXPECT_EQ(damaged, 1U);
+    EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
+  }
+}
+
+TEST(event_index, does_not_give_an_event_whose_bytes_changed) {
+  test::scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  const event_index index(folder.path());
+  const auto& at = index.entries().front();
+  event_reader reader(folder.path());
+  EXPECT_TRUE(reader.read(at));
+  auto file = read_file(store_file_path(folder.path(), 1));
+  file[at.offset + 20] ^= std::byte{1}; // another reference time: still an event
+  std::fstream(store_file_path(folder.path(), 1), std::ios::in | std::ios::out | std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  EXPECT_FALSE(reader.read(at));
+}
+
 TEST(event_index, finds_events_and_repeats_and_damage) {
   test::scratch_folder folder;
   std::mt19937 random(1);
