@@ -52,7 +52,24 @@ void print_table(const comparison& c, const std::vector<agreement>& agreements) 
   }
 }
 
-void print_json(const comparison& c, const std::vector<agreement>& agreements, bool holds) {
+bool hold(const std::vector<agreement>& agreements) {
+  return std::all_of(agreements.begin(), agreements.end(),
+                     [](const agreement& a) { return a.holds(); });
+}
+
+void print_verdict(bool events_hold, bool ledgers_hold, std::size_t without_ledger) {
+  if (without_ledger > 0) {
+    std::printf("%zu daemon starts left no ledger: what was sent and what was admitted is not "
+                "compared\n",
+                without_ledger);
+  }
+  std::printf("%s\n", events_hold ? "every event that was sent is stored, byte for byte"
+                                  : "what was stored is NOT what was sent");
+  if (!ledgers_hold) std::printf("the ledgers do NOT agree\n");
+}
+
+void print_json(const comparison& c, const std::vector<agreement>& agreements,
+                std::size_t without_ledger) {
   namespace json = boost::json;
   json::object events;
   for (const auto& r : rows_of(c)) events[r.name] = r.count;
@@ -62,7 +79,10 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, b
     ledgers.push_back(
         json::object{{"what", a.what}, {"one", a.one}, {"other", a.other}, {"agree", a.holds()}});
   }
-  const json::object all{{"holds", holds},
+  const json::object all{{"holds", c.holds() && hold(agreements)},
+                         {"events_hold", c.holds()},
+                         {"ledgers_agree", hold(agreements)},
+                         {"sessions_without_ledger", without_ledger},
                          {"events", events},
                          {"examples", examples},
                          {"sent_damage", c.sent_damage},
@@ -88,16 +108,14 @@ int verify(const options& o) {
   const auto c = compare(o.sent, o.folder, stored, [&](std::uint64_t n) { line.update(n); });
   line.clear();
   const auto agreements = check_ledgers(ledgers, stored.sessions());
-  const bool holds = c.holds() && std::all_of(agreements.begin(), agreements.end(),
-                                              [](const agreement& a) { return a.holds(); });
+  const auto without_ledger = sessions_without_ledger(ledgers, stored.sessions());
   if (o.json) {
-    print_json(c, agreements, holds);
+    print_json(c, agreements, without_ledger);
   } else {
     print_table(c, agreements);
-    std::printf("%s\n", holds ? "every event that was sent is stored, byte for byte"
-                              : "what was stored is NOT what was sent");
+    print_verdict(c.holds(), hold(agreements), without_ledger);
   }
-  return holds ? 0 : exit_failure;
+  return c.holds() && hold(agreements) ? 0 : exit_failure;
 }
 
 } // namespace

@@ -42,6 +42,17 @@ std::uint64_t all_of(std::span<const event_index::session> stored) {
 
 } // namespace
 
+std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
+                                    std::span<const event_index::session> stored) {
+  if (!has(ledgers, daemon_program)) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(stored, [&](const auto& s) {
+    return std::ranges::none_of(ledgers, [&](const ledger& l) {
+      return l.program == daemon_program &&
+             std::ranges::find(l.sessions, s.number) != l.sessions.end();
+    });
+  }));
+}
+
 std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                      std::span<const event_index::session> stored) {
   std::vector<agreement> all;
@@ -60,7 +71,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
       all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_of(stored)});
     }
   }
-  if (has(ledgers, replay_program) && has(ledgers, daemon_program)) {
+  if (has(ledgers, replay_program) && has(ledgers, daemon_program) &&
+      sessions_without_ledger(ledgers, stored) == 0) {
     // What came twice, because the sender was not sure, was sent once.
     all.push_back({"fragments sent, and seen by the daemon",
                    total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; }),

@@ -22,6 +22,12 @@ struct agreement {
   [[nodiscard]] bool holds() const { return one == other; }
 };
 
+/// Sessions of the store that are in no daemon's ledger, if there is one at all: these starts of a
+/// daemon were killed. What they admitted nobody knows.
+[[nodiscard]] std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
+                                                  std::span<const event_index::session> stored);
+
+/// What came in is compared with what was sent only if each start of a daemon left its ledger.
 [[nodiscard]] std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                                    std::span<const event_index::session> stored);
 

@@ -75,6 +75,21 @@ TEST(agreement, counts_each_daemon_by_its_own_session) {
   EXPECT_EQ(r.differences(), 0);
 }
 
+TEST(agreement, does_not_compare_what_was_sent_if_a_daemon_start_left_no_ledger) {
+  run r;
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.node}, r.stored), 0U);
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.receiver}, r.stored), 0U) << "none was given";
+  r.stored.push_back({6, 1, 4}); // killed; the sender went on with the next start
+  r.replay.fragments.seen = r.replay.fragments.admitted = 42;
+  r.replay.events.admitted = r.replay.events.forwarded = 14;
+  r.receiver.sessions = {5, 6};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 14;
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.node}, r.stored), 1U);
+  EXPECT_EQ(r.differences(), 0);
+  r.node.events.forwarded = 9;
+  EXPECT_EQ(r.differences(), 2) << "its own sums are still looked at";
+}
+
 TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
   run r;
   r.receiver.sessions = {};
