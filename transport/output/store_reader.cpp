@@ -146,25 +146,35 @@ bool store_file::read_payload(const stored_block& block, std::vector<std::byte>&
 }
 
 store_reader::store_reader(std::filesystem::path folder) : folder_(std::move(folder)) {
-  if (!open_next()) (void)store_file_numbers(folder_); // throws if there is no such folder
+  if (const auto first = following()) open(*first); // throws if there is no such folder
 }
 
-bool store_reader::open_next() {
+/// The number of the file after the present one, if it is there.
+std::optional<std::uint64_t> store_reader::following() const {
   const auto numbers = store_file_numbers(folder_);
-  const auto after = file_ ? file_->number() : 0;
-  const auto next = std::upper_bound(numbers.begin(), numbers.end(), after);
-  if (next == numbers.end()) return false;
+  const auto next = std::upper_bound(numbers.begin(), numbers.end(), file_ ? file_->number() : 0);
+  if (next == numbers.end()) return std::nullopt;
+  return *next;
+}
+
+void store_reader::open(std::uint64_t number) {
   if (file_) damaged_ += file_->damaged();
-  file_.emplace(folder_, *next);
-  return true;
+  file_.emplace(folder_, number);
 }
 
 std::optional<stored_block> store_reader::next() {
-  while (file_ || open_next()) {
-    if (auto block = file_->next()) return block;
-    if (!open_next()) return std::nullopt;
+  while (true) {
+    if (file_) {
+      if (auto block = file_->next()) return block;
+    }
+    const auto number = following();
+    if (!number) return std::nullopt;
+    // Blocks may have come between the two looks. Now that there is a next file, none will.
+    if (file_) {
+      if (auto block = file_->next()) return block;
+    }
+    open(*number);
   }
-  return std::nullopt;
 }
 
 } // namespace l3

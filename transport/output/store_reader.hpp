@@ -79,7 +79,8 @@ public:
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
 
 private:
-  [[nodiscard]] bool open_next();
+  [[nodiscard]] std::optional<std::uint64_t> following() const;
+  void open(std::uint64_t number);
 
   std::filesystem::path folder_;
   std::optional<store_file> file_;

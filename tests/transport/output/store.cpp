@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -271,6 +272,27 @@ TEST(store, keeps_what_it_committed) {
   EXPECT_FALSE(store.commit());
   EXPECT_FALSE(store.commit()) << "nothing new";
   EXPECT_EQ(contents(folder.path()).size(), 1U);
+}
+
+TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
+  constexpr int rounds = 8; // the writer must come between two looks of the reader
+  constexpr std::uint64_t last = 200;
+  for (int round = 0; round < rounds; ++round) {
+    test::scratch_folder folder;
+    store_settings settings{folder.path()};
+    settings.file_bytes = 1; // a file for each block
+    store_writer store(settings);
+    const std::jthread writing([&] {
+      for (std::uint64_t i = 1; i <= last; ++i) EXPECT_FALSE(append(store, block_of(i)));
+    });
+    store_reader reader(folder.path());
+    for (std::uint64_t expected = 1; expected <= last;) {
+      const auto block = reader.next();
+      if (!block) continue;
+      ASSERT_EQ(block->header.sequence, expected);
+      ++expected;
+    }
+  }
 }
 
 TEST(store, refuses_a_file_of_another_version_or_kind) {
