@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -275,23 +276,31 @@ TEST(store, keeps_what_it_committed) {
 }
 
 TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
-  constexpr int rounds = 8; // the writer must come between two looks of the reader
-  constexpr std::uint64_t last = 200;
-  for (int round = 0; round < rounds; ++round) {
-    test::scratch_folder folder;
-    store_settings settings{folder.path()};
-    settings.file_bytes = 1; // a file for each block
-    store_writer store(settings);
-    const std::jthread writing([&] {
-      for (std::uint64_t i = 1; i <= last; ++i) EXPECT_FALSE(append(store, block_of(i)));
-    });
-    store_reader reader(folder.path());
-    for (std::uint64_t expected = 1; expected <= last;) {
-      const auto block = reader.next();
-      if (!block) continue;
-      ASSERT_EQ(block->header.sequence, expected);
-      ++expected;
+  // While the reader, at the end of a file, looks for the next one in a long list, the writer fills
+  // up the first with its second block and opens the next.
+  constexpr std::uint64_t last = 401;
+  constexpr int other_files = 500;
+  test::scratch_folder folder;
+  for (int i = 0; i < other_files; ++i) {
+    write_file(folder.path() + "/other-" + std::to_string(i), {});
+  }
+  store_settings settings{folder.path()};
+  settings.file_bytes = 5 * block_of(1).size() / 2;
+  store_writer store(settings);
+  std::atomic<std::uint64_t> taken = 0;
+  const std::jthread writing([&](const std::stop_token& stop) {
+    for (std::uint64_t i = 1; i <= last; ++i) {
+      const auto block = block_of(i);
+      while (i % 2 == 0 && taken + 1 < i && !stop.stop_requested()) std::this_thread::yield();
+      EXPECT_FALSE(append(store, block));
     }
+  });
+  store_reader reader(folder.path());
+  while (taken < last) {
+    const auto block = reader.next();
+    if (!block) continue;
+    ASSERT_EQ(block->header.sequence, taken + 1);
+    ++taken;
   }
 }
 
