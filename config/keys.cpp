@@ -226,6 +226,9 @@ const std::vector<key>& keys() {
       integer(
           "tcp.max_connections", [](auto& s) -> auto& { return s.tcp.max_connections; }, 1, 1024,
           "Senders beyond this number are refused."),
+      duration(
+          "tcp.silence_limit", [](auto& s) -> auto& { return s.tcp.silence_limit; }, 1s, 1h,
+          "When all places are taken, a sender silent for this long gives its place to a new one."),
 
       integer(
           "frames.count", [](auto& s) -> auto& { return s.frames.count; }, 2, 64,

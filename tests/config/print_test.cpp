@@ -49,6 +49,7 @@ socket_buffer = "1 MiB"
 [tcp]
 bind = "0.0.0.0:1"
 max_connections = 3
+silence_limit = "11 s"
 [frames]
 count = 2
 events = 7
