@@ -9,8 +9,8 @@ import l2raw
 import level2
 import store_reader
 
-EVENTS = 600
-SPILLS = (511, 0)
+EVENTS = 300
+SPILLS = (510, 511, 0, 1)
 
 
 class KillSender(harness.SystemTest):
@@ -37,8 +37,8 @@ class KillSender(harness.SystemTest):
 
     def test_replay_over_udp_is_killed(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
-        for at in (150, 800):
-            self.kill_when_admitted(daemon, self.replay(self.udp(), "400ev/s", "--chunk", self.chunk_bytes), at)
+        for at in (150, 700, 950):
+            self.kill_when_admitted(daemon, self.replay(self.udp(), "500ev/s", "--chunk", self.chunk_bytes), at)
         last = self.replay(self.udp(), "1000ev/s", "--chunk", self.chunk_bytes)
         self.assertEqual(last.wait(), 0, last.said())
         status = daemon.wait_for(lambda s: s["events"]["forwarded"] >= len(self.sent) and not s["fragments"]["in_flight"] and
@@ -51,8 +51,8 @@ class KillSender(harness.SystemTest):
 
     def test_replay_over_tcp_is_killed(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
-        for at in (150, 800):
-            self.kill_when_admitted(daemon, self.replay(self.tcp(), "400ev/s"), at)
+        for at in (150, 700, 950):
+            self.kill_when_admitted(daemon, self.replay(self.tcp(), "500ev/s"), at)
         ledger_file = self.folder / "replay-ledger.json"
         last = self.replay(self.tcp(), "max", "--ledger", ledger_file)
         self.assertEqual(last.wait(), 0, last.said())
