@@ -207,6 +207,34 @@ TEST_F(unstated, a_sibling_that_comes_too_late_finds_the_chunk_where_its_event_i
   end(r);
 }
 
+TEST_F(unstated, a_chunk_whose_siblings_are_lost_completes_an_event_of_the_last_spill) {
+  rig r;
+  auto all = r.event({3, 1});
+  const auto lone = all[unstated_chunk];
+  all.erase(all.begin() + unstated_chunk);
+  r.send(all + r.event({4, 2}));
+  r.pass(500ms);
+  r.send(lone);
+  r.pass(100ms);
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  end(r);
+}
+
+TEST_F(unstated, siblings_of_long_ago_say_nothing) {
+  rig r;
+  auto lost = r.event({3, 1});
+  lost.erase(lost.begin() + unstated_chunk);
+  r.send(lost);
+  r.pass(100ms);
+  auto next = r.event({4, 1});
+  const auto early = next[unstated_chunk];
+  next.erase(next.begin() + unstated_chunk);
+  r.send(datagrams{early} + next);
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({4, 1}));
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+}
+
 TEST_F(unstated, a_chunk_of_nobody_is_late) {
   rig r;
   r.send(r.event({3, 1})[unstated_chunk]); // the first datagram ever
@@ -225,6 +253,16 @@ TEST_F(unstated, a_repeated_chunk_is_a_duplicate_when_no_sibling_follows) {
   EXPECT_EQ(r.counters.duplicate_chunks, 0U) << "it may be the next spill's";
   r.pass(100ms);
   EXPECT_EQ(r.counters.duplicate_chunks, 1U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  end(r);
+}
+
+TEST_F(unstated, a_repeated_chunk_is_a_duplicate_although_the_next_spill_has_begun) {
+  rig r;
+  const auto all = r.event({3, 1});
+  r.send(all + datagrams{all[unstated_chunk]} + r.event({4, 2}));
+  r.pass(100ms);
+  EXPECT_EQ(r.builder.open_events(), 0U);
   EXPECT_EQ(r.counters.fragments_duplicate, 1U);
   end(r);
 }
