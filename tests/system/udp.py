@@ -92,7 +92,8 @@ class UdpTest(harness.SystemTest):
         sender.hold()
         ledger = self.stop_daemon(daemon)
         self.assertEqual(ledger["events"]["forwarded"], 100)
-        self.assertEqual((ledger["events"]["admitted"], ledger["fragments"]["admitted"]), (100, 300))
+        f = ledger["fragments"]
+        self.assertEqual((f["seen"], f["admitted"], f["duplicate"], f["late"]), (600, 300, 300, 0))
         d = ledger["datagrams"]
         self.assertEqual(d["data"], sender.sent - 2 * trailers - len(self.crates))
         receiver.stop()
