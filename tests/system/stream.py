@@ -291,13 +291,16 @@ class BadRecords(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
-    def test_another_readout_is_refused_with_a_text(self):
-        self.start_daemon()
+    def test_another_run_or_readout_is_refused_with_a_text(self):
+        daemon = self.start_daemon()
+        sender = self.stream_sender(run=8).connect()
+        with self.assertRaisesRegex(stream_sender.Refused, "run"):
+            sender.listen(harness.PATIENCE)
         self.crates = level2.readout(["0-2: 3 x 125 MHz"])
         sender = self.stream_sender(run=7).connect()
-        with self.assertRaises(stream_sender.Refused) as refusal:
-            sender.listen(5)
-        self.assertIn("readout", str(refusal.exception))
+        with self.assertRaisesRegex(stream_sender.Refused, "readout"):
+            sender.listen(harness.PATIENCE)
+        daemon.wait_for(lambda s: s["refused"]["stream_content"] == 2, "both to be counted")
 
 
 if __name__ == "__main__":
