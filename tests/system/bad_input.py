@@ -374,11 +374,18 @@ class Spills(harness.SystemTest):
         sender.end(3, 20)
         for number in range(1, 21):
             sent[4, number] = maker.fragments(4, number)
-            if number % 5 == 0:
-                chunks = level2_sender.data_datagrams(self.crates, number, CRATE, sent[3, number][CRATE], self.chunk_bytes)
-                sender.send([chunks[number // 5 - 1]])
-                sender.hold()
-            sender.event(4, number, sent[4, number])
+            if number % 5 != 0:
+                sender.event(4, number, sent[4, number])
+                continue
+            # All over one port, so that they come in this order: the late chunk; the event but for the chunk of that place; that one.
+            late = level2_sender.data_datagrams(self.crates, number, CRATE, sent[3, number][CRATE], self.chunk_bytes)[number // 5 - 1]
+            queues = [level2_sender.datagrams(self.crates, 4, number, place, f, self.chunk_bytes)
+                      for place, f in enumerate(sent[4, number])]
+            last = [queues[CRATE].pop(number // 5 - 1), queues[CRATE].pop()]
+            sender.hold()
+            for datagram in [late, *queues[CRATE], *queues[0], *queues[2], *last]:
+                sender.send_to(0, datagram)
+            sender.hold()
         sender.end(4, 20)
         daemon.wait_for(lambda s: s["events"]["forwarded"] + s["events"]["incomplete"] == 40, "all events")
         ledger = self.stop_daemon(daemon)
