@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gpu/frame.hpp"
-#include "transport/input/batch.hpp"
+#include "transport/input/batch_pool.hpp"
 
 namespace l3 {
 

@@ -17,6 +17,7 @@
 #include "daemon/log.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/progress_watch.hpp"
+#include "transport/format/batch_capacity.hpp"
 #include "transport/input/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "transport/input/batch.hpp"
+#include "transport/format/input_batch.hpp"
 
 namespace l3 {
 

@@ -14,7 +14,8 @@
 
 #include "gpu/frame.hpp"
 #include "gpu/settings.hpp"
-#include "transport/input/batch.hpp"
+#include "transport/format/batch_capacity.hpp"
+#include "transport/format/input_batch.hpp"
 
 namespace l3 {
 

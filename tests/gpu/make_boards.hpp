@@ -13,9 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "transport/format/batch_capacity.hpp"
 #include "transport/format/block.hpp"
+#include "transport/format/input_batch.hpp"
 #include "transport/format/l2.hpp"
-#include "transport/input/batch.hpp"
 
 namespace l3::test {
 

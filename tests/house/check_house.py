@@ -21,8 +21,8 @@ def allowed(source: str, included: str) -> bool:
     return {
         "daemon": target != "tools" and target != "tests",
         "tools": target in ("transport", "gpu", "selection", "config"),
-        "selection": target == "gpu" or leaf or included == "transport/input/batch.hpp" or included == "gpu/settings.hpp",
-        "gpu": leaf or included == "transport/input/batch.hpp",
+        "selection": target == "gpu" or leaf or included == "gpu/settings.hpp",
+        "gpu": leaf,
         "config": included.endswith("/settings.hpp") or leaf,
         "transport": False,
         "tests": True,

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/input/batch.hpp"
+#include "transport/format/input_batch.hpp"
 #include "transport/input/fragment_index.hpp"
 #include "transport/input/settings.hpp"
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "transport/input/batch_pool.hpp"
 #include "transport/input/landing.hpp"
 
 namespace l3 {

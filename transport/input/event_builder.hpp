@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "transport/file/record_parser.hpp"
+#include "transport/format/batch_capacity.hpp"
 #include "transport/input/admission.hpp"
 #include "transport/input/assembly.hpp"
 #include "transport/input/batch_line.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/input/batch.hpp"
+#include "transport/format/input_batch.hpp"
 
 namespace l3 {
 

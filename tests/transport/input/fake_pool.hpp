@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "tests/transport/input/level2.hpp"
+#include "transport/format/batch_capacity.hpp"
 #include "transport/format/event_key.hpp"
-#include "transport/input/batch.hpp"
+#include "transport/input/batch_pool.hpp"
 
 namespace l3::test {
 
