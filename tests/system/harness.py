@@ -266,7 +266,8 @@ class SystemTest(unittest.TestCase):
             "building": {"chunk_bytes": self.chunk_bytes},
             "udp": {"bind": f"{HOST}:{self.ports.udp}", "ports": UDP_PORTS},
             "tcp": {"bind": f"{HOST}:{self.ports.tcp}"},
-            "frames": {}, "compute": {"backend": "pool"}, "outbox": {},
+            "frames": {"count": 16},  # room for a test's burst while this machine gives the daemon no processor
+            "compute": {"backend": "pool"}, "outbox": {},
             "forward": {"to": f"tcp://{HOST}:{self.ports.receiver}"},
             "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
         }
