@@ -55,7 +55,8 @@ struct block_receiver::line {
 
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
-    : settings_(std::move(settings)), store_(store), report_(std::move(report)) {
+    : settings_(std::move(settings)), store_(store), before_(store.committed()),
+      report_(std::move(report)) {
   try {
     line_ = std::make_unique<line>(settings_);
   } catch (const zmq::error_t& e) {
@@ -82,7 +83,7 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
   for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
     if (steady_now() > now + longest_step) break;
   }
-  if (const auto error = store_.commit()) store_failed(error, now);
+  commit(now);
   answer_all();
   return true;
 }
@@ -176,17 +177,29 @@ void block_receiver::take_block(peer& from, const line_header& header,
     from.refuse = true;
     return;
   }
-  if (store_error_) {
+  recovering_ = static_cast<bool>(store_error_);
+}
+
+/// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
+/// waits for an acknowledgement is told why it does not come.
+void block_receiver::commit(std::uint64_t now) {
+  if (const auto error = store_.commit()) {
+    store_failed(error, now);
+    for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
+  }
+  if (std::exchange(recovering_, false)) {
     store_error_.clear();
     report_once("the store can be written again");
   }
-  counters_.stored_blocks.add();
-  counters_.stored_events.add(block.events);
+  const auto& all = store_.committed();
+  counters_.stored_blocks.add(all.blocks - before_.blocks - counters_.stored_blocks);
+  counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
 void block_receiver::store_failed(const std::error_code& error, std::uint64_t now) {
   counters_.store_errors.add();
   store_error_ = error;
+  recovering_ = false;
   retry_at_ = now + retry_time;
   report_once("the store cannot be written: " + error.message());
 }

@@ -30,9 +30,9 @@ struct receive_settings {
 /// Written by the thread that calls step().
 struct receive_counters {
   counter messages;
-  counter blocks; ///< whether stored or not
-  counter bytes;  ///< of these
-  counter stored_blocks;
+  counter blocks;        ///< whether stored or not
+  counter bytes;         ///< of these
+  counter stored_blocks; ///< and committed
   counter stored_events;
   counter duplicates; ///< blocks that were stored already
   counter gaps;       ///< blocks whose predecessors were missing
@@ -79,6 +79,7 @@ private:
                   const std::string& address, std::uint64_t now);
   void take_block(peer& from, const line_header& header, std::span<const std::byte> body,
                   std::uint64_t now);
+  void commit(std::uint64_t now);
   void store_failed(const std::error_code& error, std::uint64_t now);
   void answer_all();
   void forget_the_quietest();
@@ -88,11 +89,13 @@ private:
 
   receive_settings settings_;
   store_writer& store_;
+  store_tally before_; ///< what the store had taken when the receiver began
   report_function report_;
   std::unique_ptr<line> line_;
   std::map<std::uint64_t, peer> peers_; ///< by session
   std::error_code store_error_;         ///< set: the store could not be written
   std::uint64_t retry_at_ = 0;
+  bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;
 };

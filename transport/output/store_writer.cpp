@@ -58,6 +58,7 @@ store_writer::~store_writer() { (void)commit(); }
 void store_writer::scan() {
   const auto numbers = store_file_numbers(settings_.folder);
   for (const auto number : numbers) scan_file(number, number == numbers.back());
+  committed_ = appended_;
   if (!numbers.empty()) next_number_ = numbers.back() + 1;
   while (std::filesystem::exists(torn_file_path(settings_.folder, next_number_))) ++next_number_;
 }
@@ -106,7 +107,7 @@ void store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
 void store_writer::account(const block_header& header) {
   auto& s = sessions_[header.session];
   s.last = std::max(s.last, header.sequence);
-  s.run = last_run_ = header.run;
+  s.run = appended_.run = header.run;
   s.node = header.node;
   ++s.blocks;
   s.events += header.events;
@@ -129,6 +130,8 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   offset_ += block.size();
   uncommitted_.try_emplace(header.session, sessions_[header.session]);
   account(header);
+  ++appended_.blocks;
+  appended_.events += header.events;
   return {};
 }
 
@@ -159,18 +162,23 @@ std::error_code store_writer::open_next_file() {
 }
 
 std::error_code store_writer::commit() {
-  if (!uncommitted_.empty() && settings_.sync && ::fdatasync(file_.get()) != 0) {
+  if (!uncommitted_.empty() && settings_.sync && settings_.flush(file_.get()) != 0) {
     // After a failed sync nobody knows what is on the disk: these blocks were never there, and come
     // again.
     const auto error = last_error();
     (void)!::ftruncate(file_.get(), static_cast<off_t>(committed_offset_));
     offset_ = committed_offset_;
-    for (const auto& [session, before] : uncommitted_) sessions_[session] = before;
+    for (const auto& [session, before] : uncommitted_) {
+      sessions_[session] = before;
+      if (before.blocks == 0) sessions_.erase(session);
+    }
     uncommitted_.clear();
+    appended_ = committed_;
     return error;
   }
   committed_offset_ = offset_;
   uncommitted_.clear();
+  committed_ = appended_;
   return {};
 }
 

@@ -11,6 +11,8 @@
 #include <span>
 #include <system_error>
 
+#include <unistd.h>
+
 #include "transport/format/block.hpp"
 #include "transport/output/file_descriptor.hpp"
 
@@ -19,8 +21,9 @@ namespace l3 {
 struct store_settings {
   std::filesystem::path folder;
   std::uint64_t file_bytes = std::uint64_t{1}
-                             << 30; ///< a file that has grown to this is followed by the next
-  bool sync = false;                ///< commit() waits for the disk
+                             << 30;     ///< a file that has grown to this is followed by the next
+  bool sync = false;                    ///< commit() waits for the disk
+  int (*flush)(int file) = ::fdatasync; ///< how it does: 0, or −1 and errno
 };
 
 /// What a store holds of one session.
@@ -31,6 +34,13 @@ struct stored_session {
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
   std::uint64_t bytes = 0; ///< of payload
+};
+
+/// What a writer has written.
+struct store_tally {
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint32_t run = 0; ///< of the last block
 };
 
 class store_writer {
@@ -53,7 +63,9 @@ public:
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_;
   }
-  [[nodiscard]] std::uint32_t last_run() const { return last_run_; } ///< of the block stored last
+  /// Since this writer began, without what may still be taken back.
+  [[nodiscard]] const store_tally& committed() const { return committed_; }
+  [[nodiscard]] std::uint32_t last_run() const { return appended_.run; } ///< of the last block
   [[nodiscard]] std::uint64_t torn_tails() const { return torn_tails_; } ///< set aside at the start
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
 
@@ -74,7 +86,8 @@ private:
   std::map<std::uint64_t, stored_session> sessions_;
   std::map<std::uint64_t, stored_session>
       uncommitted_; ///< the sessions of new blocks, as they were before these
-  std::uint32_t last_run_ = 0;
+  store_tally appended_;
+  store_tally committed_;
   std::uint64_t torn_tails_ = 0;
   std::uint64_t damaged_ = 0;
 };

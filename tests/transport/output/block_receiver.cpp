@@ -154,6 +154,50 @@ TEST(block_receiver, serves_several_daemons) {
   one.expect(line_message::acknowledgement, 1);
 }
 
+TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
+  scratch_folder folder;
+  static bool disk_works;
+  disk_works = false;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  settings.flush = [](int) {
+    errno = EIO;
+    return disk_works ? 0 : -1;
+  };
+  store_writer store(settings);
+  receive_settings here;
+  here.bind = "tcp://127.0.0.1:*";
+  std::vector<std::string> reports;
+  block_receiver far(here, store, [&](std::string_view text) { reports.emplace_back(text); });
+  played_daemon near(far.endpoint());
+  const auto take_one = [&] {
+    const auto before = far.counters().messages.get();
+    while (far.counters().messages == before) (void)far.step(5ms);
+  };
+  near.hello(9, 1);
+  take_one();
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 9, 1, block_of(9, 1));
+  take_one();
+  near.expect(line_message::acknowledgement, 0);
+  near.expect(line_message::refusal, 0);
+  EXPECT_EQ(far.counters().stored_blocks.get(), 0U);
+  EXPECT_EQ(far.counters().stored_events.get(), 0U);
+  EXPECT_EQ(far.counters().store_errors.get(), 1U);
+  ASSERT_EQ(reports.size(), 1U);
+
+  disk_works = true;
+  EXPECT_TRUE(eventually([&] { // it tries again after a second
+    near.send(line_message::block, 9, 1, block_of(9, 1));
+    take_one();
+    return far.counters().stored_blocks != 0;
+  }));
+  EXPECT_EQ(far.counters().stored_blocks.get(), 1U);
+  EXPECT_EQ(far.counters().stored_events.get(), 1U);
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(reports.back(), "the store can be written again");
+}
+
 TEST(block_receiver, says_that_its_address_is_taken) {
   scratch_folder folder;
   scratch_folder other;

@@ -275,6 +275,40 @@ TEST(store, keeps_what_it_committed) {
   EXPECT_EQ(contents(folder.path()).size(), 1U);
 }
 
+TEST(store, takes_back_what_the_disk_did_not_confirm) {
+  test::scratch_folder folder;
+  static bool disk_works;
+  disk_works = true;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  settings.flush = [](int) {
+    errno = EIO;
+    return disk_works ? 0 : -1;
+  };
+  store_writer store(settings);
+  ASSERT_FALSE(append(store, block_of(1)));
+  EXPECT_EQ(store.committed().blocks, 0U) << "not yet";
+  ASSERT_FALSE(store.commit());
+  EXPECT_EQ(store.committed().blocks, 1U);
+
+  disk_works = false;
+  ASSERT_FALSE(append(store, block_of(2)));
+  ASSERT_FALSE(append(store, block_of(1, session + 1)));
+  EXPECT_EQ(store.commit(), std::errc::io_error);
+  EXPECT_EQ(store.committed().blocks, 1U);
+  EXPECT_EQ(store.committed().events, 1U);
+  EXPECT_EQ(store.last_stored(session), 1U);
+  ASSERT_EQ(store.sessions().size(), 1U) << "nothing of the other session is there";
+  EXPECT_EQ(store.sessions().at(session).events, 1U);
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
+
+  disk_works = true;
+  ASSERT_FALSE(append(store, block_of(2)));
+  EXPECT_FALSE(store.commit());
+  EXPECT_EQ(store.committed().blocks, 2U);
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
 TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
   // While the reader, at the end of a file, looks for the next one in a long list, the writer fills
   // up the first with its second block and opens the next.
