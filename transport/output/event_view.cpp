@@ -115,6 +115,7 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
 
 bool packed_event_view::well_formed() const {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
+  if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
   if (at > bytes_.size()) return false;
   std::uint64_t boards = 0;
@@ -123,14 +124,18 @@ bool packed_event_view::well_formed() const {
     const packed_fragment f = fragment(i);
     if (f.crate <= last_crate) return false;
     last_crate = f.crate;
+    if (f.bytes > l2::max_fragment_bytes) return false;
     if (boards + f.boards > header_.boards) return false;
     if (f.form == fragment_form::raw) {
       if (f.boards != 0) return false;
       at += f.bytes;
     } else if (f.form == fragment_form::boards) {
       std::size_t original = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
+      int last_slot = l2::first_slot - 1;
       for (std::uint32_t j = 0; j < f.boards; ++j) {
         const packed_board b = board(static_cast<std::uint32_t>(boards) + j);
+        if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
+        last_slot = b.slot;
         if (!board_well_formed(b, at)) return false;
         at += b.bytes;
         original += original_bytes(b);

@@ -5,6 +5,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "tests/transport/output/packed_events.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/l2.hpp"
 #include "transport/output/koto_record.hpp"
 
 namespace l3 {
@@ -98,7 +100,13 @@ TEST(event_view, refuses_each_broken_rule) {
     bad[offset] = static_cast<std::byte>(value);
     return !packed_event_view::parse(bad).has_value();
   };
-  const std::size_t boards_at = 32 + 3 * 8;
+  const std::size_t boards_at = 32 + 3 * 8; // two boards a fragment, in slots 3 and 4
+  EXPECT_TRUE(broken(4 + 1, 2)) << "a spill above 511";
+  EXPECT_TRUE(broken(8, 0)) << "event number 0";
+  EXPECT_TRUE(broken(boards_at, 2)) << "a slot below 3";
+  EXPECT_TRUE(broken(boards_at + 4, 19)) << "a slot above 18";
+  EXPECT_FALSE(broken(boards_at + 4, 18)) << "the last slot";
+  EXPECT_TRUE(broken(boards_at + 4, 3)) << "slots do not rise";
   EXPECT_TRUE(broken(0, std::to_integer<std::uint8_t>(good[0]) ^ 4)) << "length no multiple of 8";
   EXPECT_TRUE(broken(16, 5)) << "fewer boards in the table than in the fragments";
   EXPECT_TRUE(broken(24, 4)) << "summary no multiple of 8";
@@ -108,6 +116,36 @@ TEST(event_view, refuses_each_broken_rule) {
   EXPECT_TRUE(broken(boards_at + 1, 16)) << "no such form of a board";
   EXPECT_TRUE(broken(boards_at + 2, std::to_integer<std::uint8_t>(good[boards_at + 2]) ^ 8))
       << "records do not fill the board's data";
+}
+
+TEST(event_view, refuses_more_boards_than_a_crate_has_slots) {
+  const auto view_of = [](std::uint32_t boards) {
+    std::mt19937 random(3);
+    test::event_recipe recipe;
+    recipe.key = {1, 1};
+    recipe.fragments = 1;
+    recipe.boards = boards;
+    recipe.oddities = false;
+    return packed_event_view::parse(test::make_event(recipe, random).packed).has_value();
+  };
+  EXPECT_TRUE(view_of(l2::max_boards));
+  EXPECT_FALSE(view_of(l2::max_boards + 1));
+}
+
+TEST(event_view, refuses_a_fragment_longer_than_any) {
+  const auto view_of = [](std::size_t bytes) { // one raw fragment of zeros
+    packed_event head;
+    head.number = 1;
+    head.fragments = 1;
+    head.bytes = static_cast<std::uint32_t>(round_up(sizeof head + 8 + bytes, 8));
+    const packed_fragment fragment{0, fragment_form::raw, 0, static_cast<std::uint32_t>(bytes)};
+    test::bytes packed(head.bytes);
+    store(packed.data(), head);
+    store(packed.data() + sizeof head, fragment);
+    return packed_event_view::parse(packed).has_value();
+  };
+  EXPECT_TRUE(view_of(l2::max_fragment_bytes));
+  EXPECT_FALSE(view_of(l2::max_fragment_bytes + 8));
 }
 
 } // namespace
