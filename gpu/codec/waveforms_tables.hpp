@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shifts and masks that the vector forms of waveforms_simd.hpp need, by N. All are constants of
+// the program; a shift by as many bits as a lane has gives zero there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "gpu/codec/koto.hpp"
+
+namespace l3::koto {
+
+/// Merging the halves of a word when each uses k · N bits of them: where the mask is set the word
+/// itself, elsewhere the word shifted right.
+struct merge_step {
+  std::uint32_t pair_mask;
+  std::uint32_t pair_shift;
+  std::uint64_t quad_mask;
+  std::uint64_t quad_shift;
+  alignas(16) std::uint64_t octet_right[2]; // both quads of an octet
+  alignas(16) std::uint64_t octet_left[2];  // the upper quad, in both places
+};
+
+/// Splitting: where the upper half of each word has to go.
+struct split_step {
+  std::uint32_t pair_shift;
+  std::uint64_t quad_shift;
+  alignas(16) std::uint64_t octet_right[2]; // the lower word of an octet, in both places
+  alignas(16) std::uint64_t octet_left[2];  // both words of an octet
+};
+
+/// Splitting with whole-register permutations: for each byte of the eight quads, in 64-bit words,
+/// the byte that it comes from; then for each byte of the samples, from which bit of its word on.
+struct spread_step {
+  alignas(64) std::uint8_t byte_of[64];
+  alignas(64) std::uint8_t bit_of[64];
+};
+
+inline constexpr auto merge_steps = [] {
+  std::array<merge_step, max_bits + 1> steps{};
+  for (std::uint32_t n = 0; n <= max_bits; ++n) {
+    steps[n] = {(1U << n) - 1, 16 - n,          (std::uint64_t{1} << (2 * n)) - 1,
+                32U - 2U * n,  {0, 64 - 4 * n}, {4 * n, 64}};
+  }
+  return steps;
+}();
+
+inline constexpr auto split_steps = [] {
+  std::array<split_step, max_bits + 1> steps{};
+  for (std::uint32_t n = 0; n <= max_bits; ++n) {
+    steps[n] = {16 - n, 32U - 2U * n, {0, 4 * n}, {64, 64 - 4 * n}};
+  }
+  return steps;
+}();
+
+inline constexpr auto spread_steps = [] {
+  std::array<spread_step, max_bits + 1> steps{};
+  for (std::uint32_t n = 0; n <= max_bits; ++n) {
+    for (std::uint32_t quad = 0; quad < 8; ++quad) {
+      const std::uint32_t first_bit = 4 * n * quad;
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        const std::uint32_t lane = i / 2;
+        const std::uint32_t byte = i % 2;
+        // An upper byte may begin after the word's end if its sample has none.
+        const std::uint32_t bit = first_bit % 8 + lane * n + 8 * byte;
+        steps[n].byte_of[8 * quad + i] = static_cast<std::uint8_t>(first_bit / 8 + i);
+        steps[n].bit_of[8 * quad + i] = static_cast<std::uint8_t>(bit % 64);
+      }
+    }
+  }
+  return steps;
+}();
+
+} // namespace l3::koto
