@@ -9,6 +9,7 @@
 
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
+#include "tools/replay/loop.hpp"
 #include "tools/store/agreement.hpp"
 #include "tools/store/comparison.hpp"
 
@@ -19,6 +20,7 @@ struct options {
   std::string sent;
   std::string folder;
   std::vector<std::string> ledgers;
+  std::uint32_t loops = 1;
   bool json = false;
 };
 
@@ -105,7 +107,8 @@ int verify(const options& o) {
 
   const event_index stored(o.folder);
   progress line("verify", 0, "events");
-  const auto c = compare(o.sent, o.folder, stored, [&](std::uint64_t n) { line.update(n); });
+  const auto c =
+      compare(o.sent, o.folder, stored, o.loops, [&](std::uint64_t n) { line.update(n); });
   line.clear();
   const auto agreements = check_ledgers(ledgers, stored.sessions());
   const auto without_ledger = sessions_without_ledger(ledgers, stored.sessions());
@@ -130,6 +133,9 @@ void add_verify(CLI::App& program, command_body& run) {
   c->add_option("folder", o->folder, "the store that `receive` wrote")->required();
   c->add_option("--ledger", o->ledgers,
                 "ledgers of replay client and daemon; the receiver's is found in the store");
+  c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
+      ->check(CLI::Range(1U, spill_numbers))
+      ->capture_default_str();
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return verify(*o); }; });
 }

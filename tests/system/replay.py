@@ -17,6 +17,16 @@ from stream_sender import ACKNOWLEDGEMENT, BEGIN, END, EVENT, HELLO, REFUSAL
 SPILLS = {511: 30, 0: 20}
 
 
+def renumbered(fragment, crate, spill):
+    """The fragment of full boards with another spill number in each board header."""
+    changed = bytearray(fragment)
+    for board in range(crate.boards):
+        at = 4 + 2072 * board + 8
+        slot = changed[at + 1] & 31
+        struct.pack_into(">H", changed, at, 0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | slot)
+    return bytes(changed)
+
+
 class Replay(harness.SystemTest):
     def setUp(self):
         super().setUp()
@@ -182,6 +192,28 @@ class Tcp(Replay):
         replay = self.replay(self.to, "--timeout", "1")
         self.assertEqual(replay.wait(), 1, replay.said())
         self.assertIn(str(self.ports.tcp), replay.said())
+
+
+class Loops(Replay):
+    def test_verify_knows_the_events_of_every_loop(self):
+        self.start_receiver()
+        daemon = self.start_daemon()
+        ledger = self.folder / "replay-ledger.json"
+        code, said = self.run_tool("replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max",
+                                   "--loop", "3", "--ledger", ledger)
+        self.assertEqual(code, 0, said)
+        daemon.wait_for_stored(3 * len(self.sent))
+        self.stop_daemon(daemon)
+        expected = dict(self.sent)  # and the same under the numbers that follow 511 and 0
+        for loop in (1, 2):
+            for (spill, number), fragments in self.sent.items():
+                other = (spill + loop * len(SPILLS)) % 512
+                expected[other, number] = [renumbered(f, c, other) for f, c in zip(fragments, self.crates)]
+        self.assert_stored(expected)
+        for loops, exit_code in (("3", 0), ("2", 1), ("1", 1), ("4", 1)):
+            code, said = self.run_tool("verify", self.file, self.store, "--loop", loops, "--ledger", ledger,
+                                       "--ledger", daemon.ledger_file)
+            self.assertEqual(code, exit_code, said)
 
 
 class Files(Replay):

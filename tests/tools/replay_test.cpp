@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/tools/replay_files.hpp"
+#include "tools/replay/loop.hpp"
 #include "tools/replay/pace.hpp"
 #include "tools/replay/report.hpp"
 

@@ -232,8 +232,8 @@ private:
 
   void verify() {
     child_process v({program("koto-l3"), "verify", plan_.data.string(),
-                     (plan_.folder / "store").string(), "--ledger",
-                     (plan_.folder / "replay-ledger.json").string(), "--ledger",
+                     (plan_.folder / "store").string(), "--loop", std::to_string(plan_.loops),
+                     "--ledger", (plan_.folder / "replay-ledger.json").string(), "--ledger",
                      (plan_.folder / "daemon-ledger.json").string()},
                     log("verify"));
     const auto code = v.wait(plan_.time_limit);

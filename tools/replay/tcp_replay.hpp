@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "tools/replay/loop.hpp"
 #include "tools/replay/record_connection.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"

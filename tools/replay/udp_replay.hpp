@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/replay/datagram_burst.hpp"
+#include "tools/replay/loop.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
 #include "tools/replay/watch.hpp"

@@ -2,7 +2,9 @@
 #include "tools/store/comparison.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
+#include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -112,21 +114,36 @@ private:
 
 comparison compare(const std::filesystem::path& sent_file,
                    const std::filesystem::path& store_folder, const event_index& stored,
-                   const std::function<void(std::uint64_t)>& progress) {
+                   std::uint32_t loops, const std::function<void(std::uint64_t)>& progress) {
   l2raw_reader sent(sent_file);
   comparing c(store_folder, stored);
+  spill_changer changer(sent.crates());
   event_view event;
-  while (const auto record = sent.next()) {
-    if (record->header.type != record_type::event) continue;
-    if (const auto wrong = parse_event(record->body, sent.crates(), event)) {
-      c.result().sent_damage =
-          "an event record contradicts itself: " + std::string(name_of(*wrong));
-      break;
+  std::uint32_t spills = 0; // of the file; counted in the first loop, which does not need it
+  for (std::uint32_t loop = 0; loop < loops && c.result().sent_damage.empty(); ++loop) {
+    if (std::uint64_t{spills} * loops > spill_numbers)
+      throw std::runtime_error(std::to_string(spills) + " spills sent " + std::to_string(loops) +
+                               " times have more than " + std::to_string(spill_numbers) +
+                               " numbers: they wrap");
+    sent.rewind();
+    while (const auto record = sent.next()) {
+      const auto spill = record->header.spill;
+      if (loop == 0 && record->header.type == record_type::begin_of_spill) ++spills;
+      if (record->header.type != record_type::event) continue;
+      auto wrong = parse_event(record->body, sent.crates(), event);
+      const auto number = spill_in_loop(spill, spills, loop);
+      if (!wrong && loop > 0)
+        wrong = parse_event(changer.change(record->body, spill, number), sent.crates(), event);
+      if (wrong) {
+        c.result().sent_damage =
+            "an event record contradicts itself: " + std::string(name_of(*wrong));
+        break;
+      }
+      c.take({number, event.number}, event);
+      if (progress) progress(c.result().sent);
     }
-    c.take({record->header.spill, event.number}, event);
-    if (progress) progress(c.result().sent);
+    if (sent.damage()) c.result().sent_damage = sent.damage()->text();
   }
-  if (sent.damage()) c.result().sent_damage = sent.damage()->text();
   return c.finish();
 }
 

@@ -35,11 +35,12 @@ struct comparison {
   }
 };
 
-/// `progress` is told how many events have been compared. Throws std::runtime_error if a file
-/// cannot be opened.
+/// `loops`: how often the file was sent, with spill numbers that went on. `progress` is told how
+/// many events have been compared. Throws std::runtime_error if a file cannot be opened, or if the
+/// spill numbers wrapped: two events would have one name.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
-                                 const event_index& stored,
+                                 const event_index& stored, std::uint32_t loops,
                                  const std::function<void(std::uint64_t)>& progress);
 
 } // namespace l3

@@ -68,8 +68,8 @@ struct trial {
     return packed;
   }
 
-  [[nodiscard]] comparison verdict() const {
-    return compare(sent(), folder.path(), event_index(folder.path()), nullptr);
+  [[nodiscard]] comparison verdict(std::uint32_t loops = 1) const {
+    return compare(sent(), folder.path(), event_index(folder.path()), loops, nullptr);
   }
 };
 
@@ -164,6 +164,56 @@ TEST(comparison, finds_damage_in_the_store_and_in_the_file) {
   std::filesystem::resize_file(t.sent(), std::filesystem::file_size(t.sent()) - 5);
   c = t.verdict();
   EXPECT_FALSE(c.sent_damage.empty());
+}
+
+/// Six events of two spills, the same in every call but for the spills.
+std::vector<packed_and_original> two_spills_from(std::uint32_t spill) {
+  std::mt19937 random(5);
+  std::vector<packed_and_original> events;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    test::event_recipe recipe;
+    recipe.key = {spill + i / 4, 1 + i % 4};
+    recipe.oddities = false;
+    events.push_back(test::make_event(recipe, random));
+  }
+  return events;
+}
+
+TEST(comparison, expects_other_spill_numbers_in_every_loop) {
+  trial t(0);
+  t.events = two_spills_from(1);
+  t.send();
+  t.store(t.all());
+  t.events = two_spills_from(3);
+  auto second = t.all();
+  t.store(second);
+  const auto c = t.verdict(2);
+  EXPECT_TRUE(c.holds());
+  EXPECT_EQ(c.sent, 12U);
+  EXPECT_EQ(c.equal, 12U);
+  EXPECT_EQ(t.verdict(1).extra, 6U);
+  EXPECT_EQ(t.verdict(3).missing, 6U);
+}
+
+TEST(comparison, finds_one_byte_that_differs_in_a_later_loop) {
+  trial t(0);
+  t.events = two_spills_from(1);
+  t.send();
+  t.store(t.all());
+  t.events = two_spills_from(3);
+  auto second = t.all();
+  second[2][20] ^= std::byte{1}; // another reference time
+  t.store(second);
+  EXPECT_EQ(t.verdict(2).different, 1U);
+}
+
+TEST(comparison, does_not_judge_loops_in_which_spill_numbers_wrapped) {
+  trial t(0);
+  t.events = two_spills_from(1);
+  t.send();
+  t.store(t.all());
+  EXPECT_EQ(t.verdict(256).sent, 6U * 256);
+  EXPECT_THROW((void)t.verdict(257), std::runtime_error);
 }
 
 TEST(extraction, keeps_events_whose_spill_number_came_round_again) {
