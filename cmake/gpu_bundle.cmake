@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# The folder of `./run gpu-bundle`: programs, kernel tests and every library they need but the C library and the driver, so
+# that it runs on a GPU host that has none of what koto-l3 is built with. Its gpu-check says what happened there.
+if(NOT L3_HAVE_CUDA OR NOT L3_TESTS OR L3_SANITIZE)
+  return()
+endif()
+
+set(L3_GPU_BUNDLE ${PROJECT_BINARY_DIR}/koto-l3-gpu)
+set(l3_bundled_programs koto-l3 koto-l3d)
+set(l3_bundled_tests "")
+foreach(room IN ITEMS gpu selection)
+  get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests/${room} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      list(APPEND l3_bundled_tests ${target})
+    endif()
+  endforeach()
+endforeach()
+
+foreach(target IN LISTS l3_bundled_programs l3_bundled_tests)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  # DT_RPATH, not DT_RUNPATH: only the former is also where the libraries' own libraries are looked for.
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
+endforeach()
+
+install(TARGETS ${l3_bundled_programs} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION bin COMPONENT gpu-bundle)
+install(TARGETS ${l3_bundled_tests} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION tests COMPONENT gpu-bundle)
+install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib COMPONENT gpu-bundle
+  PRE_EXCLUDE_REGEXES "^(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv)\\.so")
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/gpu-check DESTINATION . COMPONENT gpu-bundle)
+install(CODE "
+  execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  file(WRITE \${CMAKE_INSTALL_PREFIX}/VERSION \"koto-l3 ${PROJECT_VERSION} \${commit}\\n\")" COMPONENT gpu-bundle)
+
+add_custom_target(gpu-bundle
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${L3_GPU_BUNDLE}
+  COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --component gpu-bundle --prefix ${L3_GPU_BUNDLE} --strip
+  DEPENDS ${l3_bundled_programs} ${l3_bundled_tests}
+  COMMENT "making ${L3_GPU_BUNDLE}")

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what `./run gpu-bundle` makes, on a machine that need not have a GPU: gpu_bundle_test.py CMAKE BUILD_FOLDER.
+
+The bundle is made anew, moved elsewhere, and run from there without an environment."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SIZE_LIMIT = 60_000_000
+# What the host brings: the C library and the kernel's page. The driver is not linked but looked for at run time.
+OF_THE_HOST = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv)|linux-vdso)\.so.*")
+NO_GPU = 69
+
+
+def run(*command, **options):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+
+
+def clean_run(*command, folder, **environment):
+    return run(*command, cwd=folder, env={"PATH": "/usr/bin:/bin", **environment})
+
+
+def check_size(bundle):
+    files = [p for p in bundle.rglob("*") if p.is_file() and not p.is_symlink()]
+    size = sum(p.stat().st_size for p in files)
+    print(f"{len(files)} files, {size / 1e6:.1f} MB")
+    assert 0 < size < SIZE_LIMIT, f"{size} bytes"
+    return [p for p in files if p.read_bytes()[:4] == b"\x7fELF"]
+
+
+def check_libraries(bundle, binaries):
+    """Every library is in the bundle, and the loader finds it there wherever the bundle lies, also those of the libraries:
+    what a machine of ours happens to have installed must not help."""
+    for binary in binaries:
+        for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", binary).stdout):
+            assert OF_THE_HOST.fullmatch(name) or (bundle / "lib" / name).exists(), f"{binary.name} needs {name}"
+        if binary.parent.name == "lib":
+            continue
+        result = clean_run("ldd", binary, folder="/")
+        assert result.returncode == 0, result.stdout + result.stderr
+        for line in result.stdout.splitlines():
+            name, _, found = line.strip().partition(" => ")
+            if OF_THE_HOST.fullmatch(pathlib.Path(name.split(" ")[0]).name):
+                continue
+            where = os.path.realpath(found.split(" (")[0])
+            assert where.startswith(f"{bundle}/lib/"), f"{binary.name}: {line.strip()}"
+
+
+def check_programs_are_stripped(binaries):
+    for binary in binaries:
+        assert ".debug_info" not in run("readelf", "-S", "-W", binary).stdout, f"{binary.name} is not stripped"
+
+
+def check_cpu_tests(bundle, folder):
+    tests = [p for p in sorted((bundle / "tests").iterdir()) if not p.name.endswith("_cuda_test")]
+    assert len(tests) >= 3, tests
+    for test in tests:
+        result = clean_run(test, folder=folder)
+        assert result.returncode == 0 and re.search(r"\[  PASSED  \] [1-9]", result.stdout), (
+            f"{test.name} failed where it was moved to:\n{result.stdout[-3000:]}{result.stderr}")
+        print(f"{test.name} passed")
+
+
+def check_programs(bundle, folder):
+    for program in ("koto-l3", "koto-l3d"):
+        result = clean_run(bundle / "bin" / program, "--version", folder=folder)
+        assert result.returncode == 0 and result.stdout.startswith(program), result.stdout + result.stderr
+
+
+def check_no_gpu(bundle, folder):
+    """Without a device the check neither passes nor leaves one guessing; an existing device is hidden."""
+    out = folder / "out"
+    result = clean_run(bundle / "gpu-check", "--out", out, folder=folder, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == NO_GPU, f"ended with {result.returncode}: {result.stdout}{result.stderr}"
+    assert re.fullmatch(r"gpu-check: there is no GPU to check on: .*CUDA.*\n", result.stderr), result.stderr
+    assert "passed" not in result.stdout, result.stdout
+
+
+def main():
+    cmake, build = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary).resolve()
+        made = pathlib.Path(build) / "koto-l3-gpu"
+        shutil.rmtree(made, ignore_errors=True)
+        result = run(cmake, "--install", build, "--component", "gpu-bundle", "--prefix", made, "--strip")
+        assert result.returncode == 0, result.stdout + result.stderr
+        bundle = folder / "moved" / "koto-l3-gpu"
+        shutil.copytree(made, bundle, symlinks=True)
+        elsewhere = folder / "elsewhere"
+        elsewhere.mkdir()
+        binaries = check_size(bundle)
+        check_programs_are_stripped(binaries)
+        check_libraries(bundle, binaries)
+        check_programs(bundle, elsewhere)
+        check_no_gpu(bundle, elsewhere)
+        check_cpu_tests(bundle, elsewhere)
+
+
+main()
