@@ -18,6 +18,8 @@ if(L3_HAVE_CUDA)
   add_library(l3_cuda_options INTERFACE)
   # CMake 3.25 silently ignores CUDA_STANDARD 20: say it here, and assert it in gpu/cuda.
   target_compile_options(l3_cuda_options INTERFACE
-    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false -lineinfo --threads=1 -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 --fmad=false -lineinfo --threads=1 -Xptxas=-v -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter>)
+  # What each kernel takes is kept beside its object: a test reads it. With ccache, too, which repeats what was said.
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/keep-ptxas-report ${CMAKE_CUDA_COMPILER_LAUNCHER})
   target_include_directories(l3_cuda_options INTERFACE ${PROJECT_SOURCE_DIR})
 endif()

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what each kernel takes on each architecture, as the compiler reported it when it was built, and fails if one has a
+stack frame or spills registers: such a kernel works in device memory where it should work in registers.
+
+kernel_resources.py SOURCE_FOLDER BUILD_FOLDER, or --self-test."""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ENTRY = re.compile(r"ptxas info\s*: Compiling entry function '(\w+)' for '(\w+)'")
+PROPERTIES = re.compile(r"ptxas info\s*: Function properties for (\w+)")
+STACK = re.compile(r"\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"ptxas info\s*: Used (\d+) registers")
+SHARED = re.compile(r"(\d+) bytes smem")
+
+
+class Kernel:
+    def __init__(self, symbol, architecture):
+        self.symbol, self.architecture = symbol, architecture
+        self.registers = self.shared = self.stack = self.spilled = None
+
+    def complete(self):
+        return None not in (self.registers, self.stack, self.spilled)
+
+
+def parse(text):
+    """The kernels of one report. Functions that were not inlined are listed by name under the kernel before them."""
+    kernels = []
+    for line in text.splitlines():
+        if m := ENTRY.match(line):
+            kernels.append(Kernel(*m.groups()))
+        elif m := STACK.match(line):
+            stack, stores, loads = map(int, m.groups())
+            kernels[-1].stack = max(kernels[-1].stack or 0, stack)
+            kernels[-1].spilled = max(kernels[-1].spilled or 0, stores + loads)
+        elif m := USED.match(line):
+            kernels[-1].registers = int(m.group(1))
+            kernels[-1].shared = int(m.group(1)) if (m := SHARED.search(line)) else 0
+    return kernels
+
+
+def reports(source, build):
+    """Of every device source that still exists, but the tests'."""
+    for report in sorted(build.rglob("*.cu.o.ptxas")):
+        room, target, name = re.fullmatch(r"(.*)/CMakeFiles/(.*?)\.dir/(.*)\.o\.ptxas", str(report.relative_to(build))).groups()
+        if not room.startswith("tests") and (source / room / name).exists():
+            yield f"{room}/{name}", report.read_text()
+
+
+def readable(symbols):
+    names = subprocess.run(["c++filt", *symbols], capture_output=True, text=True, check=True).stdout.splitlines()
+    names = [n.replace("(anonymous namespace)::", "") for n in names]
+    short = [re.search(r"run_block<([\w:]+)", n) or re.search(r"([\w:]+)\(", n) for n in names]
+    return {s: (m.group(1) if m else n).split("::")[-1] for s, n, m in zip(symbols, names, short)}
+
+
+def check(source, build, say=print):
+    """Every reason to fail, as texts."""
+    problems, architectures, found = [], {}, 0
+    say(f"{'kernel':<24} {'device':<8} {'registers':>9} {'shared':>8} {'stack':>7} {'spilled':>8}  source")
+    for name, text in reports(source, build):
+        kernels = parse(text)
+        names = readable([k.symbol for k in kernels]) if kernels else {}
+        for k in kernels:
+            kernel = names[k.symbol]
+            found += 1
+            architectures.setdefault(k.symbol, (kernel, set()))[1].add(k.architecture)
+            if not k.complete():
+                problems.append(f"{kernel} on {k.architecture}: the report is not understood")
+                continue
+            say(f"{kernel:<24} {k.architecture:<8} {k.registers:>9} {k.shared:>8} {k.stack:>7} {k.spilled:>8}  {name}")
+            if k.stack or k.spilled:
+                problems.append(f"{kernel} on {k.architecture}: {k.stack} bytes of stack frame, {k.spilled} bytes spilled")
+    if not found:
+        problems.append(f"no kernel is reported in {build}")
+    every = set().union(*(a for _, a in architectures.values())) if architectures else set()
+    problems += [f"{kernel} is missing for {', '.join(sorted(every - has))}"
+                 for kernel, has in architectures.values() if has != every]
+    return problems
+
+
+def self_test():
+    def report(kernel, architecture, stack, spilled):
+        return (f"ptxas info    : Compiling entry function '{kernel}' for '{architecture}'\n"
+                f"ptxas info    : Function properties for {kernel}\n"
+                f"    {stack} bytes stack frame, {spilled} bytes spill stores, {spilled} bytes spill loads\n"
+                f"ptxas info    : Used 32 registers, used 1 barriers, 6400 bytes smem, 400 bytes cmem[0]\n")
+
+    good = report("good", "sm_80", 0, 0) + report("good", "sm_90", 0, 0)
+    cases = {
+        good: [],
+        "": ["no kernel is reported"],
+        good + report("tall", "sm_80", 16, 0) + report("tall", "sm_90", 0, 0): ["tall on sm_80: 16 bytes of stack"],
+        good + report("full", "sm_80", 0, 0) + report("full", "sm_90", 0, 8): ["full on sm_90: 0 bytes of stack frame, 16"],
+        good + report("half", "sm_80", 0, 0): ["half is missing for sm_90"],
+        good.replace("spill stores", "?"): ["good on sm_80: the report is not", "good on sm_90: the report is not"],
+    }
+    for text, expected in cases.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            files = {"source/gpu/k.cu": "", "build/gpu/CMakeFiles/l.dir/k.cu.o.ptxas": text,
+                     "build/gpu/CMakeFiles/l.dir/removed.cu.o.ptxas": report("removed", "sm_80", 8, 8),
+                     "build/tests/gpu/CMakeFiles/t.dir/t.cu.o.ptxas": report("of_a_test", "sm_80", 8, 8)}
+            for name, content in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(content)
+            problems = check(root / "source", root / "build", say=lambda _: None)
+        if len(problems) != len(expected) or not all(p.startswith(e) for p, e in zip(problems, expected)):
+            return [f"expected {expected}, found {problems}"]
+    return []
+
+
+if __name__ == "__main__":
+    found = self_test() if sys.argv[1] == "--self-test" else check(*map(pathlib.Path, sys.argv[1:]))
+    print("\n".join(found) or "ok")
+    sys.exit(1 if found else 0)
