@@ -121,7 +121,8 @@ struct node::parts {
     if (!state.set(t, present)) return;
     auto& speaking = troubles_told[static_cast<std::size_t>(t)];
     if (speaking.happened(std::chrono::steady_clock::now())) {
-      spdlog::warn("{}: {}", name_of(t), present ? "begins" : "is over");
+      spdlog::warn("{} {}", name_of(t),
+                   present ? "begins: " + advice_on(t, settings.forward.to) : "is over");
     }
   }
 
@@ -199,7 +200,8 @@ void node::look_around() {
     ended.swap(p.new_spills);
   }
   const auto frame_counts = p.frames.count_states();
-  p.tell(trouble::receiver_absent, !p.line.connected());
+  // Once all is given up the line has said goodbye, which is no trouble.
+  if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
   std::string stuck = p.state.report().now == phase::receiving

@@ -28,6 +28,24 @@ std::string_view name_of(trouble t) {
   return "unknown";
 }
 
+std::string advice_on(trouble t, std::string_view receiver) {
+  switch (t) {
+  case trouble::receiver_absent:
+    return "no receiver answers at " + std::string(receiver) +
+           " (forward.to); events are kept as long as the outbox has room: start `koto-l3 receive` "
+           "there, or look at its log and at the network";
+  case trouble::no_frame:
+    return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
+           "outbox_full, or a compute.backend that is too slow";
+  case trouble::outbox_full:
+    return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
+           " is absent or slower than what comes in (forward.rate, its disk)";
+  case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::count_: break;
+  }
+  return "unknown";
+}
+
 bool state_report::degraded() const {
   return std::any_of(has.begin(), has.end(), [](bool b) { return b; });
 }

@@ -35,6 +35,8 @@ inline constexpr std::size_t troubles = static_cast<std::size_t>(trouble::count_
 
 [[nodiscard]] std::string_view name_of(phase p);
 [[nodiscard]] std::string_view name_of(trouble t);
+/// What it means and what to do, for whoever reads the log. `receiver`: where one should listen.
+[[nodiscard]] std::string advice_on(trouble t, std::string_view receiver);
 
 /// The state at one moment.
 struct state_report {

@@ -36,6 +36,14 @@ TEST(daemon_state, tells_each_trouble_once) {
   EXPECT_EQ(s.report().text(), "receiving, degraded: receiver_absent");
 }
 
+TEST(daemon_state, says_where_a_receiver_is_missing_and_what_to_do) {
+  const std::string text = advice_on(trouble::receiver_absent, "tcp://far:42200");
+  EXPECT_NE(text.find("no receiver answers at tcp://far:42200"), std::string::npos) << text;
+  EXPECT_NE(text.find("start `koto-l3 receive`"), std::string::npos) << text;
+  for (std::size_t t = 0; t < troubles; ++t)
+    EXPECT_NE(advice_on(static_cast<trouble>(t), ""), "unknown") << t;
+}
+
 TEST(daemon_state, degraded_is_ready_as_long_as_something_can_be_computed) {
   daemon_state s;
   s.enter(phase::receiving);
