@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <memory>
 
+#include <boost/json.hpp>
+
 #include "tools/command.hpp"
 #include "tools/packing/packing.hpp"
 #include "tools/progress.hpp"
@@ -16,7 +18,10 @@ struct options {
   std::string in;
   std::string out;
   std::uint32_t samples = l2::waveform_samples;
+  bool json = false;
 };
+
+constexpr const char* standard_output = "-";
 
 using direction = void (*)(byte_input&, byte_output&, std::uint32_t, const packing_progress&);
 
@@ -33,12 +38,22 @@ int convert(const options& o, const char* label, direction go) {
   const bool packs = go == pack_stream;
   const auto plain = packs ? in.offset() : out.written();
   const auto packed = packs ? out.written() : in.offset();
+  const double ratio = packed == 0 ? 0.0 : static_cast<double>(plain) / static_cast<double>(packed);
+  const double rate = took.count() > 0 ? static_cast<double>(plain) / took.count() : 0.0;
+  if (o.json) {
+    const boost::json::object all{{"bytes_in", in.offset()},
+                                  {"bytes_out", out.written()},
+                                  {"ratio", ratio},
+                                  {"seconds", took.count()},
+                                  {"waveform_bytes_per_second", rate}};
+    std::fprintf(o.out == standard_output ? stderr : stdout, "%s\n",
+                 boost::json::serialize(all).c_str());
+    return 0;
+  }
   constexpr double giga = 1e9;
   std::fprintf(stderr, "%s: %llu bytes to %llu, ratio %.3f, %.2f GB/s of waveforms\n", label,
                static_cast<unsigned long long>(in.offset()),
-               static_cast<unsigned long long>(out.written()),
-               packed == 0 ? 0.0 : static_cast<double>(plain) / static_cast<double>(packed),
-               took.count() > 0 ? static_cast<double>(plain) / took.count() / giga : 0.0);
+               static_cast<unsigned long long>(out.written()), ratio, rate / giga);
   return 0;
 }
 
@@ -56,6 +71,8 @@ void add(CLI::App& program, command_body& run, const char* name, const char* wha
         return good ? "" : text + " is not a multiple of 64";
       })
       ->capture_default_str();
+  c->add_flag("--json", o->json,
+              "report as JSON; on standard error if the output goes to standard output");
   c->callback([o, &run, name, go] { run = [o, name, go] { return convert(*o, name, go); }; });
 }
 

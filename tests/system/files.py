@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Files that the tools write are what docs/formats.md says: simulated data, and bare KOTO records."""
+import json
 import random
 import struct
+import subprocess
 from array import array
 
 import harness
@@ -111,6 +113,27 @@ class Pack(harness.SystemTest):
                 code, said = self.run_tool("unpack", packed, back, "--samples", str(samples))
                 self.assertEqual(code, 0, said)
                 self.assertTrue(back.read_bytes() == source.read_bytes())
+
+    def test_the_report_as_json(self):
+        source, packed, back = (self.folder / f"json{end}" for end in (".u16", ".koto", ".back"))
+        source.write_bytes(bytes(64 * 128))  # 64 waveforms of zeros: records of 3 bytes
+        reports = {}
+        for command, arguments in (("pack", (source, packed)), ("unpack", (packed, back))):
+            code, said = self.run_tool(command, *arguments, "--json")
+            self.assertEqual(code, 0, said)
+            reports[command] = json.loads(said)
+        self.assertEqual((reports["pack"]["bytes_in"], reports["pack"]["bytes_out"]), (64 * 128, 64 * 3))
+        self.assertEqual((reports["unpack"]["bytes_in"], reports["unpack"]["bytes_out"]), (64 * 3, 64 * 128))
+        for report in reports.values():
+            self.assertAlmostEqual(report["ratio"], 128 / 3)
+            self.assertEqual(report.keys(), {"bytes_in", "bytes_out", "ratio", "seconds", "waveform_bytes_per_second"})
+
+    def test_the_report_stays_out_of_the_records_on_standard_output(self):
+        source = self.folder / "in.u16"
+        source.write_bytes(bytes(128))
+        p = subprocess.run([harness.BIN / "koto-l3", "pack", source, "-", "--json"], capture_output=True, check=True)
+        self.assertEqual(p.stdout, bytes(3))
+        self.assertEqual(json.loads(p.stderr)["bytes_out"], 3)
 
     def test_what_is_not_records_is_told(self):
         bad = {"cut": pack(self.waveforms(64, 3))[:-1], "too many bits": b"\x11" + bytes(200), "a head": b"\x00\x00"}
