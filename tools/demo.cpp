@@ -8,46 +8,27 @@
 #include <unistd.h>
 #include <vector>
 
+#include <boost/json.hpp>
+
 #include "tools/command.hpp"
-#include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
+#include "tools/rehearsal/workload.hpp"
 
 namespace l3 {
 namespace {
 
+namespace json = boost::json;
+
 struct demo_options {
-  std::uint32_t events = 1000;
-  std::uint32_t spills = 1;
-  std::uint64_t seed = 1;
-  std::string waveforms;
-  int samples = 64;
+  workload data;
   std::string udp_rate = "400ev/s";
   std::string tcp_rate = "max";
-  std::string backend = "auto";
   std::filesystem::path folder;
   bool keep = false;
+  bool json = false;
 };
 
 void say(const std::string& text) { std::fprintf(stderr, "demo: %s\n", text.c_str()); }
-
-void simulate(const demo_options& o, const std::filesystem::path& file) {
-  std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
-                                     "simulate",
-                                     file.string(),
-                                     "--events",
-                                     std::to_string(o.events),
-                                     "--spills",
-                                     std::to_string(o.spills),
-                                     "--seed",
-                                     std::to_string(o.seed)};
-  if (!o.waveforms.empty()) {
-    arguments.insert(arguments.end(),
-                     {"--waveforms", o.waveforms, "--samples", std::to_string(o.samples)});
-  }
-  child_process p(arguments);
-  const auto code = p.wait(std::chrono::minutes(30));
-  if (code != 0) throw command_error("the simulation failed", code.value_or(exit_failure));
-}
 
 struct column {
   const char* name;
@@ -106,6 +87,40 @@ void print_table(const std::vector<column>& columns) {
   std::printf("\n");
 }
 
+void print_report(const std::vector<column>& columns, bool ok) {
+  std::printf("koto-l3 demo: kernels on %s\n", columns.front().of->backend.c_str());
+  print_table(columns);
+  for (const column& c : columns) {
+    for (const auto& p : c.of->problems) std::printf("  %s: %s\n", c.name, p.c_str());
+  }
+  std::printf("%s\n",
+              ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
+                 : "SOMETHING IS OFF: see above.");
+}
+
+json::object object_of(const rehearsal_result& r) {
+  return {{"events_sent", r.replay.events.admitted},
+          {"events_stored", r.receiver.events.forwarded},
+          {"daemon", json::parse(to_json(r.daemon))},
+          {"verified", r.verified},
+          {"seconds", r.seconds},
+          {"ratio", r.ratio},
+          {"latency_median", r.latency_median},
+          {"latency_p99", r.latency_p99},
+          {"problems", json::array(r.problems.begin(), r.problems.end())}};
+}
+
+/// `folder`: where everything was kept; empty if nothing was.
+void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
+                const std::filesystem::path& folder) {
+  const json::object all{{"holds", udp.ok() && tcp.ok()},
+                         {"backend", udp.backend},
+                         {"udp", object_of(udp)},
+                         {"tcp", object_of(tcp)},
+                         {"folder", folder.string()}};
+  std::printf("%s\n", json::serialize(all).c_str());
+}
+
 int demo(const demo_options& o) {
   std::error_code ignored;
   const auto folder = o.folder.empty() ? std::filesystem::temp_directory_path() /
@@ -114,13 +129,13 @@ int demo(const demo_options& o) {
   std::filesystem::create_directories(folder);
   const auto data = folder / "spill.l2raw";
 
-  say("simulating " + std::to_string(o.events) + " events" +
-      (o.waveforms.empty() ? "" : " with the waveforms of " + o.waveforms));
-  simulate(o, data);
+  say("simulating " + std::to_string(o.data.events) + " events" +
+      (o.data.waveforms.empty() ? "" : " with the waveforms of " + o.data.waveforms));
+  simulate(o.data, data, o.json ? folder / "simulate.log" : std::filesystem::path());
 
   rehearsal_plan plan;
   plan.data = data;
-  plan.backend = o.backend;
+  plan.backend = o.data.backend;
   say("receiver, daemon and replay client over UDP at " + o.udp_rate);
   plan.way = way_in::udp;
   plan.rate = o.udp_rate;
@@ -133,20 +148,15 @@ int demo(const demo_options& o) {
   plan.folder = folder / "tcp";
   const rehearsal_result tcp = rehearse(plan);
 
-  std::printf("koto-l3 demo: kernels on %s\n", udp.backend.c_str());
-  print_table({{"UDP", &udp}, {"TCP", &tcp}});
-  for (const column& c : {column{"UDP", &udp}, column{"TCP", &tcp}}) {
-    for (const auto& p : c.of->problems) std::printf("  %s: %s\n", c.name, p.c_str());
-  }
   const bool ok = udp.ok() && tcp.ok();
-  std::printf("%s\n",
-              ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
-                 : "SOMETHING IS OFF: see above.");
-  if (ok && !o.keep && o.folder.empty()) {
-    std::filesystem::remove_all(folder, ignored);
+  const bool keep = !ok || o.keep || !o.folder.empty();
+  if (o.json) {
+    print_json(udp, tcp, keep ? folder : std::filesystem::path());
   } else {
-    std::printf("Configuration, logs, ledgers and store are in %s\n", folder.c_str());
+    print_report({{"UDP", &udp}, {"TCP", &tcp}}, ok);
+    if (keep) std::printf("Configuration, logs, ledgers and store are in %s\n", folder.c_str());
   }
+  if (!keep) std::filesystem::remove_all(folder, ignored);
   return ok ? 0 : exit_failure;
 }
 
@@ -157,23 +167,12 @@ void add_demo(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand(
       "demo",
       "A spill through replay, daemon and receiver on this machine, verified event by event");
-  c->add_option("--events", o->events, "Events to simulate")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 10'000'000U));
-  c->add_option("--spills", o->spills, "In so many spills")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 511U));
-  c->add_option("--seed", o->seed, "Of the simulation")->capture_default_str();
-  c->add_option("--waveforms", o->waveforms,
-                "Recorded waveforms (little-endian u16) in place of simulated ones");
-  c->add_option("--samples", o->samples, "Samples of a recorded waveform")
-      ->capture_default_str()
-      ->check(CLI::IsMember({64, 256}));
+  add_workload_options(*c, o->data);
   c->add_option("--rate", o->udp_rate, "Of the UDP part: 400ev/s, 2Gb/s …")->capture_default_str();
   c->add_option("--tcp-rate", o->tcp_rate, "Of the TCP part")->capture_default_str();
-  c->add_option("--backend", o->backend, "Where the daemon's kernels run")->capture_default_str();
   c->add_option("--folder", o->folder, "Keep everything in this folder");
   c->add_flag("--keep", o->keep, "Keep the temporary folder");
+  c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return demo(*o); }; });
 }
 

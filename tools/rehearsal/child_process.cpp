@@ -2,8 +2,10 @@
 #include "tools/rehearsal/child_process.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -14,6 +16,17 @@ namespace l3 {
 
 std::filesystem::path program_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+std::optional<std::filesystem::path> find_program(const std::string& name) {
+  const char* path = std::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody changes it
+  std::stringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const auto program = std::filesystem::path(folder.empty() ? "." : folder) / name;
+    if (std::filesystem::is_regular_file(program) && access(program.c_str(), X_OK) == 0)
+      return program;
+  }
+  return std::nullopt;
 }
 
 child_process::child_process(std::vector<std::string> arguments,

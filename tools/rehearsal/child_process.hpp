@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of our own programs, run as a child: started with its output in a file, waited for with a
+// A program, run as a child: started with its output in a file, waited for with a
 // time limit, and never left behind.
 #pragma once
 
@@ -17,6 +17,9 @@ namespace l3 {
 
 /// The folder that this program lies in: its siblings lie there too.
 [[nodiscard]] std::filesystem::path program_folder();
+
+/// The program of this name that PATH finds.
+[[nodiscard]] std::optional<std::filesystem::path> find_program(const std::string& name);
 
 class child_process {
 public:

@@ -5,6 +5,7 @@
 // wrong can be read there.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -26,6 +27,8 @@ struct rehearsal_plan {
   std::string line_rate = "4 Gb/s";
   std::string backend = "auto";
   bool verify = true; ///< false: only the ledgers are compared
+  /// Over UDP: events that were lost on the way in, or shed, are no problem but a figure.
+  bool may_lose = false;
   bool quiet = false; ///< the programs' progress goes to their logs
   std::chrono::seconds time_limit{600};
 };
@@ -45,6 +48,11 @@ struct rehearsal_result {
   std::vector<std::string> problems; ///< empty: everything is as it must be
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
+  /// Events that were sent and are not stored.
+  [[nodiscard]] std::uint64_t lost() const {
+    const auto sent = replay.events.admitted;
+    return sent - std::min(sent, receiver.events.forwarded);
+  }
 };
 
 /// Runs it. Throws command_error if a program cannot be started or does not become ready; whatever

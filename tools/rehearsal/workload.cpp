@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/rehearsal/workload.hpp"
+
+#include <vector>
+
+#include "tools/command.hpp"
+#include "tools/rehearsal/child_process.hpp"
+
+namespace l3 {
+
+void add_workload_options(CLI::App& command, workload& to) {
+  command.add_option("--events", to.events, "Events to simulate")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 10'000'000U));
+  command.add_option("--spills", to.spills, "In so many spills")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 511U));
+  command.add_option("--seed", to.seed, "Of the simulation")->capture_default_str();
+  command.add_option("--waveforms", to.waveforms,
+                     "Recorded waveforms (little-endian u16) in place of simulated ones");
+  command.add_option("--samples", to.samples, "Samples of a recorded waveform")
+      ->capture_default_str()
+      ->check(CLI::IsMember({64, 256}));
+  command.add_option("--backend", to.backend, "Where the daemon's kernels run")
+      ->capture_default_str();
+}
+
+void simulate(const workload& what, const std::filesystem::path& file,
+              const std::filesystem::path& log) {
+  std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
+                                     "simulate",
+                                     file.string(),
+                                     "--events",
+                                     std::to_string(what.events),
+                                     "--spills",
+                                     std::to_string(what.spills),
+                                     "--seed",
+                                     std::to_string(what.seed)};
+  if (!what.waveforms.empty()) {
+    arguments.insert(arguments.end(),
+                     {"--waveforms", what.waveforms, "--samples", std::to_string(what.samples)});
+  }
+  child_process p(arguments, log);
+  const auto code = p.wait(std::chrono::minutes(30));
+  if (code == 0) return;
+  throw command_error("the simulation failed" + (log.empty() ? "" : "; see " + log.string()),
+                      code.value_or(exit_failure));
+}
+
+} // namespace l3

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rehearsal sends and where its kernels run: the options that demo and bench share, and the
+// simulation that they begin with.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace l3 {
+
+struct workload {
+  std::uint32_t events = 1000;
+  std::uint32_t spills = 1;
+  std::uint64_t seed = 1;
+  std::string waveforms{}; ///< recorded ones in place of simulated ones, if not empty
+  int samples = 64;        ///< of a recorded waveform
+  std::string backend = "auto";
+};
+
+/// The options' defaults are what `to` holds. It must live until the command line is parsed.
+void add_workload_options(CLI::App& command, workload& to);
+
+/// Runs `koto-l3 simulate`; what that says goes to `log`, or where this program speaks if that is
+/// empty. Throws command_error if it fails.
+void simulate(const workload& what, const std::filesystem::path& file,
+              const std::filesystem::path& log = {});
+
+} // namespace l3
