@@ -5,7 +5,6 @@ stored as if nothing had happened."""
 import os
 import random
 import struct
-import unittest
 
 import harness
 import level2
@@ -362,8 +361,6 @@ class Spills(harness.SystemTest):
         receiver.stop()
         self.assert_stored(sent)
 
-    # Known limit (docs/formats.md, section 3): it is stored wrong today. The test says so when that is mended.
-    @unittest.expectedFailure
     def test_a_late_chunk_ahead_of_its_namesake(self):
         """Most chunks hold a board header, which names the spill: they harm nobody. The last one of a fragment does not: the event
         that it spoils may be lost, and then counted, but it is never stored wrong."""

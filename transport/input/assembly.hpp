@@ -23,6 +23,10 @@ struct fragment_assembly {
   bool seen = false;
   bool repeated = false; ///< a chunk came twice
   bool gathered = false; ///< the last chunk lies among other short ones
+  bool trailer = false;  ///< its trailer has come
+  /// A chunk of it came before anything that names its spill: it may be another spill's, and then
+  /// the true one is still to come, before the trailer or shortly behind it.
+  bool early = false;
   std::optional<malformed> problem;
 
   [[nodiscard]] bool whole() const {
@@ -30,7 +34,9 @@ struct fragment_assembly {
            have == (chunks == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << chunks) - 1);
   }
   /// Nothing more is waited for.
-  [[nodiscard]] bool ended() const { return whole() || problem == malformed::chunk_count; }
+  [[nodiscard]] bool ended() const {
+    return (whole() && (!early || trailer)) || problem == malformed::chunk_count;
+  }
 };
 
 /// Where the chunks of an event lie: in the batch being filled; in the parking area; nowhere,
@@ -42,13 +48,17 @@ struct event_assembly {
   std::uint32_t number = 0;
   std::uint64_t began_at = 0;
   std::uint32_t parking_slot = 0;
-  std::uint32_t ended = 0; ///< fragments that have
+  std::uint32_t ended = 0;   ///< fragments that have
+  std::uint64_t due = never; ///< when all have: from then on it may be admitted
   event_place place = event_place::nowhere;
   bool verified = false; ///< a datagram of it named its spill
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
 
+  [[nodiscard]] bool all_ended() const { return due != never; }
+
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t older = none;
   std::uint32_t younger = none;

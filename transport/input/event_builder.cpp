@@ -137,7 +137,10 @@ void event_builder::add_chunk(std::uint32_t handle, const arrived_chunk& c) {
   const std::uint64_t bit = std::uint64_t{1} << chunk;
   see(f);
   if (f.problem == malformed::chunk_count) return;
-  if ((f.have & bit) != 0) return compare_chunk(e, c);
+  if ((f.have & bit) != 0) {
+    compare_chunk(e, c);
+    return end_if_ended(handle, ended_before, f);
+  }
 
   const bool last = c.bytes.size() < settings_.chunk_bytes;
   const bool beyond = f.chunks != 0 && chunk >= f.chunks;
@@ -152,6 +155,7 @@ void event_builder::add_chunk(std::uint32_t handle, const arrived_chunk& c) {
     }
     place_chunk(e, c);
     f.have |= bit;
+    if (c.strip == nullptr) f.early = true;
   }
   end_if_ended(handle, ended_before, f);
 }
@@ -229,6 +233,7 @@ void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& 
   fragment_assembly& f = e.fragments[place.crate];
   const bool ended_before = f.ended();
   see(f);
+  f.trailer = true;
   const bool disagrees = (f.chunks != 0 && f.chunks != h.chunk) || (f.have & ~below(h.chunk)) != 0;
   if (disagrees) {
     f.problem = malformed::chunk_count;

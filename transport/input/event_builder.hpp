@@ -37,6 +37,7 @@
 #include "transport/input/assembly.hpp"
 #include "transport/input/batch_line.hpp"
 #include "transport/input/parking.hpp"
+#include "transport/input/reading_rounds.hpp"
 #include "transport/input/spill_tracker.hpp"
 #include "transport/input/stream_landing.hpp"
 #include "transport/input/unstated_chunks.hpp"
@@ -69,6 +70,8 @@ public:
   /// counted in `link`.
   void take(landing_strip& strip, std::span<const datagram> datagrams, link_counters& link,
             std::uint64_t now);
+  /// The thread has had a look at all its ports since the last time it said so, or entered.
+  void end_round(landing_strip& strip, std::uint64_t now);
   /// The thread writes no more until it enters again.
   void leave(landing_strip& strip);
 
@@ -140,7 +143,7 @@ private:
 
   // Chunks that do not name their spill (event_builder_unstated.cpp).
   void take_unstated(const arrived_chunk& c);
-  [[nodiscard]] bool is_missing(const arrived_chunk& c, std::uint32_t spill);
+  [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
   void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, link_counters& link);
   [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
@@ -154,11 +157,13 @@ private:
   void settle_unconfirmed(std::uint32_t handle);
   void collect(const event_assembly& e);
   [[nodiscard]] bool store(event_assembly& e, event_key key, const admission::verdict& v);
+  [[nodiscard]] bool make_room_to_store(std::uint32_t handle);
   [[nodiscard]] bool room_for_parked(const event_assembly& e);
   void release(std::uint32_t handle, bool stored);
   void expire();
   void retire(spill_table& spill);
   void admit_waiting();
+  [[nodiscard]] bool is_due(const event_assembly& e) const;
   [[nodiscard]] std::uint32_t length_of(const fragment_assembly& f, std::uint32_t chunk) const;
   [[nodiscard]] std::uint32_t bytes_of(const fragment_assembly& f) const;
   [[nodiscard]] std::byte* memory_of(const event_assembly& e, std::uint32_t crate,
@@ -206,8 +211,11 @@ private:
   batch_line line_;
   parking parking_;
   admission admission_;
-  std::uint32_t in_batch_ = 0; // open events whose chunks lie in the current batch
-  std::uint32_t waiting_ = 0;  // parked events that are complete, but found no frame
+  batch_in_use* home_ = nullptr; // where open events lie: the current batch, but while that changes
+  std::uint32_t in_batch_ = 0;   // how many do
+  std::uint32_t settling_ = event_assembly::none; // the event for which a batch is being closed
+  std::uint32_t waiting_ = 0;                     // events whose fragments have all ended
+  reading_rounds rounds_;
   std::uint32_t open_ = 0;
   std::atomic<std::uint64_t> open_fragments_ = 0;
   std::vector<arrived_fragment> arrived_;    // of the event that is being settled

@@ -21,7 +21,15 @@ constexpr std::size_t strip_share = 8;
 void event_builder::enter(landing_strip& strip, std::uint64_t now) {
   std::unique_lock lock(mutex_);
   advance(now);
+  rounds_.begin(strip, now_);
   refill(strip);
+  call_hook(lock);
+}
+
+void event_builder::end_round(landing_strip& strip, std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  rounds_.end(strip, now);
+  advance(now);
   call_hook(lock);
 }
 
@@ -52,6 +60,7 @@ void event_builder::drain(std::uint64_t now) {
     if (stream->at_ != nullptr) set_aside(*stream);
   }
   line_.move_to(nullptr);
+  home_ = nullptr;
   collect_summaries();
   call_hook(lock);
 }
@@ -66,6 +75,7 @@ void event_builder::advance(std::uint64_t now) {
   now_ = std::max(now_, now); // threads may be overtaken between reading the clock and getting here
   if (line_.current() == nullptr) {
     if (auto* next = line_.try_take(); next != nullptr) line_.move_to(next);
+    home_ = line_.current();
   }
   if (waiting_ > 0) admit_waiting();
 }
@@ -73,13 +83,17 @@ void event_builder::advance(std::uint64_t now) {
 bool event_builder::close_batch(bool without_next) {
   auto* next = line_.try_take();
   if (next == nullptr && !without_next) return false;
-  if (line_.current() != nullptr) {
+  auto* old = line_.current();
+  if (old != nullptr) line_.enter(*old);
+  line_.move_to(next); // what ends now to make room in the parking area goes there
+  if (old != nullptr) {
     park_open_events();
     for (auto* stream : streams_) {
-      if (stream->at_ == line_.current() && !stream->inside_) set_aside(*stream);
+      if (stream->at_ == old && !stream->inside_) set_aside(*stream);
     }
+    line_.leave(*old);
   }
-  line_.move_to(next);
+  home_ = line_.current();
   return true;
 }
 
@@ -121,7 +135,7 @@ void event_builder::park(event_assembly& e) {
 
 std::uint32_t event_builder::oldest_in(event_place place) {
   auto handle = events_.oldest();
-  while (handle != event_assembly::none && events_[handle].place != place)
+  while (handle != event_assembly::none && (events_[handle].place != place || handle == settling_))
     handle = events_.younger(handle);
   return handle;
 }

@@ -7,6 +7,14 @@
 #include "transport/input/event_builder.hpp"
 
 namespace l3 {
+namespace {
+
+/// How long the true chunk can be behind all that makes its event complete, its trailer among it:
+/// a few rounds of a thread over its ports, or the time for which one thread is ahead of another.
+constexpr std::chrono::nanoseconds doubt_limit = std::chrono::milliseconds(3);
+constexpr auto doubt_ns = static_cast<std::uint64_t>(doubt_limit.count());
+
+} // namespace
 
 void event_builder::make_room_to_open() {
   if (events_.full()) settle(events_.oldest());
@@ -32,36 +40,49 @@ std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number
   return handle;
 }
 
+/// A chunk that came before everything that names its spill may be one that was late in another
+/// spill: its event is doubtful for a moment, in which the true one comes and is compared.
 void event_builder::all_fragments_ended(std::uint32_t handle) {
-  if (events_[handle].place != event_place::parking) return settle(handle);
+  event_assembly& e = events_[handle];
+  const bool doubtful = e.place != event_place::nowhere &&
+                        std::ranges::any_of(e.fragments, &fragment_assembly::early);
+  e.due = now_ + (doubtful ? doubt_ns : 0);
   ++waiting_;
-  admit_waiting();
+  if (e.place == event_place::parking) return admit_waiting();
+  if (!doubtful) settle(handle);
 }
 
-/// Parked events that are complete move into the current batch. If they do not fit and there is no
-/// other batch, they wait.
+/// Events whose fragments have all ended, but which could not be admitted at once. Those that are
+/// parked move into the current batch; if they do not fit and there is no other batch, they go on
+/// waiting.
 void event_builder::admit_waiting() {
   auto handle = events_.oldest();
-  while (waiting_ > 0 && line_.current() != nullptr && handle != event_assembly::none) {
+  while (waiting_ > 0 && handle != event_assembly::none) {
     const event_assembly& e = events_[handle];
-    if (e.place != event_place::parking || e.ended != e.fragments.size()) {
+    if (!is_due(e)) {
       handle = events_.younger(handle);
       continue;
     }
-    if (room_for_parked(e)) {
+    if (e.place != event_place::parking || (line_.current() != nullptr && room_for_parked(e))) {
       settle(handle);
-    } else if (!close_batch(false)) {
+    } else if (line_.current() == nullptr || !close_batch(false)) {
       return;
     }
     handle = events_.oldest(); // others may have ended with it, or been parked
   }
 }
 
+/// What is in doubt is in doubt no more when the threads have read what had arrived with the last
+/// of the event.
+bool event_builder::is_due(const event_assembly& e) const {
+  return e.due <= now_ || (e.all_ended() && e.due - doubt_ns <= rounds_.read_up_to());
+}
+
 /// Ends an event as it is.
 void event_builder::settle(std::uint32_t handle) {
+  if (!make_room_to_store(handle)) return;
   event_assembly& e = events_[handle];
-  const bool all_ended = e.ended == e.fragments.size();
-  if (all_ended && e.verified) spills_.confirm_by(*e.spill, e.number);
+  if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
   if (!e.verified || !spills_.confirmed(*e.spill)) return settle_unconfirmed(handle);
 
   const event_key key{*e.spill->number, e.number};
@@ -104,7 +125,7 @@ void event_builder::collect(const event_assembly& e) {
     a.whole = f.whole() && f.problem != malformed::chunk_count;
     a.where.bytes = a.whole ? bytes_of(f) : 0;
     if (a.whole && e.place == event_place::batch) {
-      a.where.memory = line_.current()->batch->bytes.data();
+      a.where.memory = home_->batch->bytes.data();
       a.where.pieces = &e.pieces[c * max_chunks_];
       a.where.piece_bytes = settings_.chunk_bytes;
     } else if (a.whole && e.place == event_place::parking) {
@@ -117,9 +138,26 @@ void event_builder::collect(const event_assembly& e) {
   }
 }
 
-/// Writes the event that was judged last into the current batch, if there is room.
+/// A parked event moves into the current batch. If that has no room, it closes, and others are
+/// parked, or end to make room for those. False: this one has ended with them.
+bool event_builder::make_room_to_store(std::uint32_t handle) {
+  const event_assembly& e = events_[handle];
+  const bool closing = home_ != line_.current();
+  if (e.place != event_place::parking || closing || line_.current() == nullptr) return true;
+  if (room_for_parked(e)) return true;
+  const auto& spill = *e.spill;
+  const event_key key{*spill.number, e.number};
+  settling_ = handle;
+  close_batch(false);
+  settling_ = event_assembly::none;
+  return spill.number == key.spill && spill.state(key.number) == spill_table::event_state::open &&
+         spill.handle(key.number) == handle;
+}
+
+/// Writes the event that was judged last into its batch; a parked one into the current batch, if
+/// there is room.
 bool event_builder::store(event_assembly& e, event_key key, const admission::verdict& v) {
-  auto* batch = line_.current();
+  auto* batch = e.place == event_place::batch ? home_ : line_.current();
   if (e.place == event_place::nowhere || batch == nullptr) return false;
   if (e.place == event_place::parking) {
     if (!room_for_parked(e)) return false;
@@ -151,14 +189,12 @@ bool event_builder::room_for_parked(const event_assembly& e) {
 /// Gives back all that an event held, but for what is now the batch's.
 void event_builder::release(std::uint32_t handle, bool stored) {
   event_assembly& e = events_[handle];
-  if (e.place == event_place::parking) {
-    parking_.give_back(e.parking_slot);
-    if (e.ended == e.fragments.size()) --waiting_;
-  }
+  if (e.all_ended()) --waiting_;
+  if (e.place == event_place::parking) parking_.give_back(e.parking_slot);
   if (e.place == event_place::batch) {
-    auto& landing = line_.current()->landing;
+    auto& landing = home_->landing;
     --in_batch_;
-    if (!stored) --line_.current()->reserved;
+    if (!stored) --home_->reserved;
     for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
       const auto& f = e.fragments[c];
       const bool carried = stored && f.whole() && f.problem != malformed::chunk_count;
@@ -182,10 +218,10 @@ void event_builder::expire() {
 
 /// The table is wanted for another spill.
 void event_builder::retire(spill_table& spill) {
-  for (auto handle = events_.oldest(); spill.open_events() > 0;) {
-    const auto next = events_.younger(handle);
-    if (events_[handle].spill == &spill) settle(handle);
-    handle = next;
+  while (spill.open_events() > 0) { // others may end with each of them
+    auto handle = events_.oldest();
+    while (events_[handle].spill != &spill) handle = events_.younger(handle);
+    settle(handle);
   }
   spill.closed = true;
   if (const auto summary = spill.take_summary()) due_.push_back(*summary);
@@ -202,7 +238,7 @@ std::uint32_t event_builder::bytes_of(const fragment_assembly& f) const {
 std::byte* event_builder::memory_of(const event_assembly& e, std::uint32_t crate,
                                     std::uint32_t chunk) {
   if (e.place == event_place::parking) return parking_.chunk(e.parking_slot, crate, chunk);
-  return line_.current()->batch->bytes.data() + e.pieces[crate * max_chunks_ + chunk];
+  return home_->batch->bytes.data() + e.pieces[crate * max_chunks_ + chunk];
 }
 
 } // namespace l3

@@ -4,22 +4,23 @@
 
 namespace l3 {
 
-/// It goes at once where a sibling went, but only if it is missing there: if it is not, it may be a
-/// duplicate, or the first of the next spill's fragment with this id. The next sibling tells.
+/// It goes at once where a sibling went, but only if it is missing there, or if what is there came
+/// early: then it tells whether that was right. Otherwise it may be a duplicate, or the first of
+/// the next spill's fragment with this id. The next sibling tells.
 void event_builder::take_unstated(const arrived_chunk& c) {
   const auto spill = unstated_.spill_of(c.header.fragment_id, now_);
-  if (spill && is_missing(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
+  if (spill && is_wanted(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
   if (unstated_.full()) wait_no_more(*unstated_.take_oldest());
   unstated_.hold(c.header, c.bytes, now_);
 }
 
-/// Its event is being assembled and does not have it.
-bool event_builder::is_missing(const arrived_chunk& c, std::uint32_t spill) {
+/// Its event is being assembled and does not have it, or is in doubt about it.
+bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
   const auto* table = spills_.find(spill);
   const std::uint32_t number = c.place.event_number;
   if (table == nullptr || table->state(number) != spill_table::event_state::open) return false;
   const auto& f = events_[table->handle(number)].fragments[c.place.crate];
-  return (f.have >> c.header.chunk & 1) == 0;
+  return (f.have >> c.header.chunk & 1) == 0 || f.early;
 }
 
 /// A datagram has named the spill of its fragment: chunks that wait for that arrive now.

@@ -89,6 +89,7 @@ void udp_thread::sweep() {
   for (int round = 0; round < rounds_per_sweep && received != 0; ++round) {
     received = 0;
     for (auto& p : ports_) received += receive(p);
+    builder_.end_round(strip_, steady_now());
   }
   builder_.leave(strip_);
   wait(); // a port that still has data is ready at once

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far the receive threads have read. Each looks at its ports in turn, round after round, and
+// what lay in a socket when a round began has been read when it ends (or, behind a long queue, lies
+// as deep as what was sent with it to the other ports). So what had arrived when the last finished
+// rounds of all threads began is read. A thread that has nothing to read makes no rounds, and then
+// only time tells. Guarded by the event builder's lock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "transport/input/landing.hpp"
+
+namespace l3 {
+
+class reading_rounds {
+public:
+  /// A thread is known from the first round that it begins.
+  void begin(const landing_strip& thread, std::uint64_t now) { of(thread).began = now; }
+  /// The round ends, and the next one begins.
+  void end(const landing_strip& thread, std::uint64_t now) {
+    round& r = of(thread);
+    r.finished = r.began;
+    r.began = now;
+    read_up_to_ = std::ranges::min(rounds_, {}, &round::finished).finished;
+  }
+
+  /// What had arrived by then has been read.
+  [[nodiscard]] std::uint64_t read_up_to() const { return read_up_to_; }
+
+private:
+  struct round {
+    const landing_strip* thread = nullptr;
+    std::uint64_t began = 0;
+    std::uint64_t finished = 0; // when the one before it began
+  };
+
+  round& of(const landing_strip& thread) {
+    const auto at = std::ranges::find(rounds_, &thread, &round::thread);
+    return at != rounds_.end() ? *at : rounds_.emplace_back(&thread);
+  }
+
+  std::vector<round> rounds_; // one for each thread
+  std::uint64_t read_up_to_ = 0;
+};
+
+} // namespace l3
