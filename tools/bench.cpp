@@ -9,6 +9,8 @@ namespace l3 {
 void add_bench(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand("bench", "Measurements, each beside its limit, in one run");
   c->require_subcommand(1);
+  add_bench_pack(*c, run);
+  add_bench_unpack(*c, run);
   add_bench_pipeline(*c, run);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benches, one source each. A figure means something only beside the limit that was measured in
-// the same run on the same machine, so every bench measures both and prints their ratio.
+// The benches, each in the source of its name, `pack` and `unpack` in codec.cpp. A figure means
+// something only beside the limit that was measured in the same run on the same machine, so every
+// bench measures both and prints their ratio.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,8 @@
 
 namespace l3 {
 
+void add_bench_pack(CLI::App& bench, command_body& run);
+void add_bench_unpack(CLI::App& bench, command_body& run);
 void add_bench_pipeline(CLI::App& bench, command_body& run);
 
 } // namespace l3

@@ -2,17 +2,23 @@
 #include "tools/bench/measure.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <fstream>
 
 namespace l3::bench {
 namespace {
 
+double thread_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  constexpr double nano = 1e-9;
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
+}
+
 double time_of(const entrant& e, std::uint32_t passes) {
-  using clock = std::chrono::steady_clock;
-  const auto begin = clock::now();
+  const double begin = thread_seconds();
   for (std::uint32_t i = 0; i < passes; ++i) e.run();
-  return std::chrono::duration<double>(clock::now() - begin).count() / passes;
+  return (thread_seconds() - begin) / passes;
 }
 
 } // namespace

@@ -13,7 +13,8 @@
 
 namespace l3::bench {
 
-/// One thing that is measured. Only `run` is timed.
+/// One thing that is measured. Only `run` is timed, in one thread and by the thread's own clock:
+/// when another program has the core, it stands still.
 struct entrant {
   std::string name;
   std::function<void()> poison; ///< makes the output of the last run unusable
@@ -23,13 +24,13 @@ struct entrant {
 
 struct effort {
   std::uint32_t rounds = 0;
-  /// Runs within one timing, for what is shorter than a clock can tell.
+  /// Runs within one timing, for what is short beside the reading of the clock.
   std::uint32_t passes = 1;
   /// An untimed run before each timing, so that caches hold what they can.
   bool warm = false;
 };
 
-/// Seconds of one run.
+/// Seconds of one run, on a core of its own.
 struct timing {
   double median = 0;
   double low = 0; ///< quartiles

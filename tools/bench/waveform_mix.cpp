@@ -57,8 +57,7 @@ void make_pulse(std::uint16_t* samples, std::uint32_t bits, randomness& r) {
   const double peak = std::pow(rise / (rise + decay), rise / decay) * decay / (rise + decay);
   for (std::size_t i = 0; i < length; ++i) {
     const double t = static_cast<double>(i) - begin;
-    const double v =
-        t < 0 ? 0 : height / peak * (1 - std::exp(-t / rise)) * std::exp(-t / decay);
+    const double v = t < 0 ? 0 : height / peak * (1 - std::exp(-t / rise)) * std::exp(-t / decay);
     samples[i] = static_cast<std::uint16_t>(pedestal + std::lround(v) + below(r, 4));
   }
 }
