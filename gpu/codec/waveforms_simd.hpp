@@ -19,8 +19,8 @@
 #define L3_WAVEFORMS_SIMD
 #endif
 
-#include <algorithm>
-#include <array>
+#include <cstdint>
+#include <span>
 
 #include <hwy/highway.h>
 
@@ -44,6 +44,23 @@ constexpr std::size_t vector_samples = hn::MaxLanes(d16);
 constexpr std::size_t vectors = record_samples / vector_samples;
 constexpr std::size_t vector_octets = vector_samples / 8;
 constexpr std::size_t group_waveforms = 8;
+
+// How far ahead cache lines are asked for: from memory packing gains 40 % by it and unpacking 25 %,
+// and in caches nothing is lost (docs/performance.md).
+constexpr std::size_t ahead_reading = 4096;
+constexpr std::size_t ahead_writing = 2048;
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t group_packed_bytes = 448; // of all but the noisiest groups
+
+/// Asks for the lines of `bytes` bytes that lie `ahead` of p. It is no access: what lies behind a
+/// buffer may be asked for.
+template <bool Writing>
+HWY_INLINE void prefetch(const void* p, std::size_t ahead, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(p) + ahead;
+  for (std::size_t i = 0; i < bytes; i += cache_line) {
+    __builtin_prefetch(reinterpret_cast<const void*>(from + i), Writing ? 1 : 0);
+  }
+}
 
 /// yes where mask is set, else no.
 HWY_INLINE vector64 choose(vector64 mask, vector64 yes, vector64 no) {
@@ -157,6 +174,8 @@ std::size_t pack_waveforms(std::span<const std::uint16_t> samples, std::span<std
   std::byte* p = out.data();
   for (std::size_t at = 0; at < in_groups; at += group_samples) {
     const std::uint16_t* const group = samples.data() + at;
+    prefetch<false>(group, ahead_reading, sizeof(std::uint16_t) * group_samples);
+    prefetch<true>(p, ahead_writing, group_packed_bytes);
     group_heads g;
     find_heads(group, g);
     for (std::size_t k = 0; k < group_waveforms; ++k) {
@@ -223,6 +242,8 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
   std::uint16_t* const full = to + samples.size() / record_samples * record_samples;
   auto wrapped = hn::Zero(d16);
   while (to != full && static_cast<std::size_t>(end - p) >= max_record_bytes) {
+    prefetch<false>(p, ahead_reading, 2 * cache_line);
+    prefetch<true>(to, ahead_writing, sizeof(std::uint16_t) * record_samples);
     const std::uint32_t bits = load<std::uint8_t>(p);
     if (bits > max_bits) break;
     const auto minima = hn::Set(d16, load<std::uint16_t>(p + 1));

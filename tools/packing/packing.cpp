@@ -2,16 +2,18 @@
 #include "tools/packing/packing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
-#include "gpu/codec/koto.hpp"
+#include "gpu/codec/waveforms.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
+constexpr std::size_t chunk_records = 1024; // as many as fit into the caches nearest to a core
 
 [[noreturn]] void refuse(const byte_input& in, std::uint64_t offset, const std::string& what) {
   throw std::runtime_error(in.name() + ": offset " + std::to_string(offset) + ": " + what);
@@ -24,6 +26,20 @@ constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
              std::to_string(samples) + " samples");
 }
 
+[[noreturn]] void refuse_record(const byte_input& in, koto::unpack_status why,
+                                std::span<const std::byte> record) {
+  const auto bits = load<std::uint8_t>(record.data());
+  if (why == koto::unpack_status::too_many_bits)
+    refuse(in, in.offset(),
+           "a record of N = " + std::to_string(bits) + " bits; there are at most " +
+               std::to_string(koto::max_bits));
+  if (why == koto::unpack_status::sample_too_large)
+    refuse(in, in.offset(), "a record with a sample beyond 65535");
+  refuse(in, in.offset(),
+         "the record is cut off: it has " + std::to_string(record.size()) + " of " +
+             std::to_string(koto::record_bytes(bits)) + " bytes");
+}
+
 } // namespace
 
 void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
@@ -33,13 +49,13 @@ void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
   if (const auto size = in.size(); size && *size % waveform_bytes != 0)
     refuse_rest(in, *size - *size % waveform_bytes, *size % waveform_bytes, samples);
 
-  std::array<std::uint16_t, koto::record_samples> run;
+  std::vector<std::uint16_t> chunk(chunk_records * koto::record_samples);
   for (auto bytes = in.peek(run_bytes); bytes.size() >= run_bytes; bytes = in.peek(run_bytes)) {
-    const auto runs = bytes.size() / run_bytes;
-    for (std::size_t i = 0; i < runs; ++i) {
-      std::memcpy(run.data(), bytes.data() + i * run_bytes, run_bytes);
-      out.added(koto::pack_record(run.data(), out.room(koto::max_record_bytes)));
-    }
+    const auto runs = std::min(bytes.size() / run_bytes, chunk_records);
+    std::memcpy(chunk.data(), bytes.data(), runs * run_bytes);
+    const auto room = koto::max_packed_bytes(runs);
+    out.added(koto::pack(std::span(chunk).first(runs * koto::record_samples),
+                         std::span(out.room(room), room)));
     in.take(runs * run_bytes);
     tell(in.offset());
   }
@@ -49,32 +65,25 @@ void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
 
 void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                    const packing_progress& tell) {
-  std::array<std::uint16_t, koto::record_samples> run;
+  std::vector<std::uint16_t> chunk(chunk_records * koto::record_samples);
   std::uint64_t records = 0;
   std::uint64_t waveform_begin = 0;
   const auto records_per_waveform = samples / koto::record_samples;
-  constexpr std::uint64_t records_between_progress = 1 << 16;
   for (auto bytes = in.peek(koto::max_record_bytes); !bytes.empty();
        bytes = in.peek(koto::max_record_bytes)) {
-    if (records % records_per_waveform == 0) waveform_begin = in.offset();
-    const auto used = koto::unpack_record(bytes.data(), bytes.size(), run.data());
-    if (used == 0) {
-      const auto bits = std::to_integer<std::uint32_t>(bytes[0]);
-      if (bits > koto::max_bits)
-        refuse(in, in.offset(),
-               "a record of N = " + std::to_string(bits) + " bits; there are at most " +
-                   std::to_string(koto::max_bits));
-      refuse(in, in.offset(),
-             "the record is cut off: it has " + std::to_string(bytes.size()) + " of " +
-                 std::to_string(koto::record_bytes(bits)) + " bytes");
+    const auto r = koto::unpack(bytes, chunk);
+    std::memcpy(out.room(r.records * run_bytes), chunk.data(), r.records * run_bytes);
+    out.added(r.records * run_bytes);
+    for (std::size_t at = 0; at < r.bytes; ++records) {
+      if (records % records_per_waveform == 0) waveform_begin = in.offset() + at;
+      at += koto::record_bytes(load<std::uint8_t>(bytes.data() + at));
     }
-    const auto lowest = load<std::uint16_t>(bytes.data() + 1);
-    if (*std::min_element(run.begin(), run.end()) < lowest)
-      refuse(in, in.offset(), "a record with a sample beyond 65535");
-    std::memcpy(out.room(run_bytes), run.data(), run_bytes);
-    out.added(run_bytes);
-    in.take(used);
-    if (++records % records_between_progress == 0) tell(in.offset());
+    in.take(r.bytes);
+    // The rest of a record that is cut off may come with the next piece, unless this was all of it.
+    const bool may_go_on = r.status == koto::unpack_status::cut_off && r.records > 0;
+    if (r.status != koto::unpack_status::done && !may_go_on)
+      refuse_record(in, r.status, bytes.subspan(r.bytes));
+    tell(in.offset());
   }
   if (const auto rest = records % records_per_waveform; rest != 0)
     refuse(in, waveform_begin,
