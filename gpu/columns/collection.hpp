@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns the columns of a layout, in one buffer: in host memory here, in pinned and device memory in
+// gpu/columns/cuda.hpp. Views of a collection are good as long as it lives. Two collections of a
+// layout and a length have the same bytes, so that one is copied to another as a whole, wherever
+// the two lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "gpu/block.hpp"
+#include "gpu/columns/soa.hpp"
+#include "gpu/memory.hpp"
+
+namespace l3 {
+
+/// May the host read what this memory allocates? Device memory says no.
+template <class Memory>
+inline constexpr bool host_reads = true;
+
+template <class Layout, class Memory>
+class collection {
+public:
+  using layout = Layout;
+  using view_type = typename Layout::view;
+  using const_view_type = typename Layout::const_view;
+
+  /// n rows of zeros. Throws std::runtime_error if there is not enough memory.
+  explicit collection(std::uint32_t n)
+      : memory_(Memory::allocate(round_up(Layout::bytes(n), region::alignment))),
+        view_(Layout::over(bytes(), n)) {}
+
+  /// On a device: to be handed to a kernel.
+  [[nodiscard]] view_type view() { return view_; }
+  [[nodiscard]] const_view_type view() const { return view_; }
+  [[nodiscard]] const_view_type const_view() const { return view_; }
+  [[nodiscard]] std::uint32_t size() const { return view_.size(); }
+
+  [[nodiscard]] auto operator[](std::uint32_t i) requires host_reads<Memory> { return view_[i]; }
+  [[nodiscard]] auto operator[](std::uint32_t i) const requires host_reads<Memory> {
+    return const_view()[i];
+  }
+
+  /// The buffer, of a multiple of region::alignment.
+  [[nodiscard]] std::span<std::byte> bytes() { return {memory_.data(), memory_.size()}; }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return {memory_.data(), memory_.size()};
+  }
+
+private:
+  buffer memory_;
+  view_type view_;
+};
+
+template <class Layout>
+using host_columns = collection<Layout, host_memory>;
+
+/// Copies within a device, where a queue has no other means: one word an item.
+struct copy_words {
+  static constexpr std::uint32_t width = 256;
+  static constexpr std::uint32_t words_per_block = 4 * width;
+  struct alignas(16) word {
+    std::uint64_t halves[2];
+  };
+  static_assert(region::alignment % sizeof(word) == 0);
+
+  struct shared {};
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, column<const word> from, column<word> to) const {
+    const std::uint32_t first = b.index() * words_per_block;
+    const std::uint32_t left = to.size() - first;
+    for_each(b, left < words_per_block ? left : words_per_block,
+             [&](std::uint32_t k) { to[first + k] = from[first + k]; });
+  }
+};
+
+/// Enqueues copying all of `from` to `to`, which has the same number of rows; both live until the
+/// queue has finished. Where the queue's kernels run on host memory it is done on return.
+template <class Queue, class Layout, class To, class From>
+void copy(Queue& queue, collection<Layout, To>& to, const collection<Layout, From>& from) {
+  if (to.size() != from.size()) fail_range("copying rows", from.size(), to.size());
+  const std::span<std::byte> out = to.bytes();
+  const std::span<const std::byte> in = from.bytes();
+  if constexpr (host_reads<To> && host_reads<From>) {
+    if (!in.empty()) std::memcpy(out.data(), in.data(), in.size());
+  } else if constexpr (host_reads<From>) {
+    queue.copy_in(out.data(), in.data(), in.size());
+  } else if constexpr (host_reads<To>) {
+    queue.copy_out(out.data(), in.data(), in.size());
+  } else {
+    using word = copy_words::word;
+    const auto words = static_cast<std::uint32_t>(in.size() / sizeof(word));
+    queue.run(copy_words{}, (words + copy_words::words_per_block - 1) / copy_words::words_per_block,
+              column<const word>(reinterpret_cast<const word*>(in.data()), words),
+              column<word>(reinterpret_cast<word*>(out.data()), words));
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rest of the code that docs/adding-a-column.md shows, and the comparison with the page.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "gpu/columns/collection.hpp"
+#include "gpu/columns/file.hpp"
+#include "gpu/queues/serial.hpp"
+#include "tests/gpu/columns_example.hpp"
+
+namespace l3::test {
+namespace {
+
+// show parts
+template <template <class> class column>
+struct placed_fields {
+  column<std::int32_t> energy;
+  column<float> gain;
+  column<std::uint8_t> kept;
+};
+using placed = soa<placed_fields>;
+// end
+
+// show arena
+struct arena {
+  pulses::view found;
+  gains::view known;
+
+  static arena take(region& from, std::uint32_t pulses_at_most, std::uint32_t channels) {
+    return {pulses::take(from, pulses_at_most), gains::take(from, channels)};
+  }
+};
+// end
+
+TEST(columns_example, run_on_the_host) {
+  // show run
+  host_columns<pulses> found(1000);
+  host_columns<gains> known(10);
+  fill_example(found.view(), known.view());
+  serial_queue queue;
+  queue.run(calibrate{}, 1, found.view(), known.const_view());
+  // end
+  check_example(found.view());
+}
+
+TEST(columns_example, take_memory_of_a_frame) {
+  // show count
+  region counted;
+  static_cast<void>(arena::take(counted, 1000, 10));
+  const buffer memory = host_memory::allocate(counted.used());
+  region from(memory);
+  const arena all = arena::take(from, 1000, 10);
+  // end
+  fill_example(all.found, all.known);
+  serial_queue().run(calibrate{}, 1, all.found, gains::const_view(all.known));
+  check_example(all.found);
+  EXPECT_EQ(from.used(), counted.used());
+}
+
+TEST(columns_example, put_together) {
+  host_columns<pulses> found(10);
+  host_columns<gains> known(10);
+  fill_example(found.view(), known.view());
+  host_columns<placed> own(10);
+  // show assemble
+  const placed::view all(placed::columns{
+      .energy = found.view().energy, .gain = known.view().gain, .kept = own.view().kept});
+  all[3].kept = all[3].gain > 2 && all[3].energy == 256;
+  // end
+  EXPECT_EQ(own[3].kept, 1);
+  all[4].energy = -1;
+  EXPECT_EQ(found[4].energy, -1);
+}
+
+TEST(columns_example, check_ranges) {
+  host_columns<pulses::checked> some(10);
+  // show checks
+  const pulses::checked::view checked = some.view();
+  EXPECT_THROW(static_cast<void>(checked[10]), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(checked.energy[10]), std::out_of_range);
+  // end
+}
+
+TEST(columns_example, save_and_load) {
+  host_columns<pulses> found(3);
+  found[2].energy = 77;
+  const auto folder = std::filesystem::path(testing::TempDir());
+  // show file
+  save_columns<pulses>(folder / "pulses.columns", found.view());
+  const host_columns<pulses> again = load_columns<pulses>(folder / "pulses.columns");
+  // end
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[2].energy, 77);
+  std::filesystem::remove(folder / "pulses.columns");
+}
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  EXPECT_TRUE(in) << file;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// By name, without the indentation of their first lines.
+void read_shown(const std::filesystem::path& file, std::map<std::string, std::string>& shown) {
+  std::istringstream lines(text_of(file));
+  const std::string begin = "// show ";
+  std::string name;
+  std::size_t indent = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
+    if (line.substr(at).starts_with(begin)) {
+      name = line.substr(at + begin.size());
+      indent = at;
+      EXPECT_FALSE(shown.contains(name)) << name;
+    } else if (line.substr(at) == "// end") {
+      name.clear();
+    } else if (!name.empty()) {
+      shown[name] += line.substr(std::min(indent, line.size())) + "\n";
+    }
+  }
+}
+
+/// The blocks ```cpp NAME … ``` of a page.
+std::map<std::string, std::string> quoted_in(const std::filesystem::path& page) {
+  std::istringstream lines(text_of(page));
+  const std::string begin = "```cpp";
+  std::map<std::string, std::string> quoted;
+  std::string* block = nullptr;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(begin)) {
+      block = &quoted[line.substr(std::min(begin.size() + 1, line.size()))];
+    } else if (line == "```") {
+      block = nullptr;
+    } else if (block != nullptr) {
+      *block += line + "\n";
+    }
+  }
+  return quoted;
+}
+
+TEST(columns_example, is_what_the_page_shows) {
+  const std::filesystem::path root(L3_SOURCE_DIR);
+  std::map<std::string, std::string> shown;
+  read_shown(root / "tests/gpu/columns_example.hpp", shown);
+  read_shown(root / "tests/gpu/columns_example_test.cpp", shown);
+  const auto quoted = quoted_in(root / "docs/adding-a-column.md");
+  for (const auto& [name, text] : shown) {
+    ASSERT_TRUE(quoted.contains(name)) << "the page does not show " << name;
+    EXPECT_EQ(text, quoted.at(name)) << name;
+  }
+  EXPECT_EQ(shown.size(), quoted.size()) << "the page shows code that nobody compiled";
+  EXPECT_EQ(std::ranges::count(shown["layout"], '\n'), 8) << "four columns are eight lines";
+}
+
+} // namespace
+} // namespace l3::test
