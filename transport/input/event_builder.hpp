@@ -154,7 +154,9 @@ private:
   std::uint32_t open_event(spill_table& spill, std::uint32_t number);
   void all_fragments_ended(std::uint32_t handle);
   void settle(std::uint32_t handle);
+  void settle_repeat(std::uint32_t handle);
   void settle_unconfirmed(std::uint32_t handle);
+  void finish(const event_assembly& e, bool whole, bool admitted);
   void collect(const event_assembly& e);
   [[nodiscard]] bool store(event_assembly& e, event_key key, const admission::verdict& v);
   [[nodiscard]] bool make_room_to_store(std::uint32_t handle);

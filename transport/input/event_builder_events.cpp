@@ -18,8 +18,13 @@ constexpr auto doubt_ns = static_cast<std::uint64_t>(doubt_limit.count());
 
 void event_builder::make_room_to_open() {
   if (events_.full()) settle(events_.oldest());
-  const auto* batch = line_.current();
-  if (batch != nullptr && batch->reserved == batch->batch->events.size()) close_batch(false);
+  const auto full = [this] {
+    const auto* batch = line_.current();
+    return batch != nullptr && batch->reserved == batch->batch->events.size();
+  };
+  // What ends to make room in the parking area may fill the next batch too.
+  while (full() && close_batch(false)) {
+  }
 }
 
 std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number) {
@@ -83,24 +88,36 @@ void event_builder::settle(std::uint32_t handle) {
   if (!make_room_to_store(handle)) return;
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
+  const event_key key{*e.spill->number, e.number};
+  if (e.verified && spills_.is_repeat(key)) return settle_repeat(handle);
   if (!e.verified || !spills_.confirmed(*e.spill)) return settle_unconfirmed(handle);
 
-  const event_key key{*e.spill->number, e.number};
   collect(e);
   const auto verdict = admission_.judge(key, arrived_);
   const bool stored = verdict.admit && store(e, key, verdict);
   if (verdict.admit && !stored) outcomes_.events_shed.add(shed::no_frame);
-
-  std::uint64_t seen = 0;
-  std::uint64_t repeated = 0;
-  for (std::size_t c = 0; c < e.fragments.size(); ++c) {
-    seen |= std::uint64_t{e.fragments[c].seen} << c;
-    repeated |= std::uint64_t{e.fragments[c].repeated} << c;
-  }
-  e.spill->finish(e.number, verdict.complete, seen, repeated);
-  e.spill->count_event(verdict.admit, !verdict.complete);
+  finish(e, verdict.complete, verdict.admit);
   if (stored) spills_.set_admitted(key);
   release(handle, stored);
+}
+
+void event_builder::finish(const event_assembly& e, bool whole, bool admitted) {
+  spill_table::outcome o{whole, admitted, 0, 0};
+  for (std::size_t c = 0; c < e.fragments.size(); ++c) {
+    o.seen |= std::uint64_t{e.fragments[c].seen} << c;
+    o.repeated |= std::uint64_t{e.fragments[c].repeated} << c;
+  }
+  e.spill->finish(e.number, o);
+}
+
+/// An event that was admitted when its spill came before.
+void event_builder::settle_repeat(std::uint32_t handle) {
+  const event_assembly& e = events_[handle];
+  for (const auto& f : e.fragments) {
+    if (f.seen) counters_.fragments_duplicate.add();
+  }
+  finish(e, true, false);
+  release(handle, false);
 }
 
 /// An event of which nobody knows the spill for certain: a stray chunk. The real event of this

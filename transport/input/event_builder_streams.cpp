@@ -160,10 +160,8 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
     stream.at_ = nullptr; // its room is the event's now
     stream.room_ = 0;
   }
-  if (auto* spill = spills_.find(key.spill); spill != nullptr) {
-    spill->finish(key.number, verdict.complete, seen, 0);
-    spill->count_event(verdict.admit, !verdict.complete);
-  }
+  if (auto* spill = spills_.find(key.spill); spill != nullptr)
+    spill->finish(key.number, {verdict.complete, verdict.admit, seen, 0});
   if (verdict.admit) spills_.set_admitted(key);
 }
 

@@ -10,7 +10,9 @@ namespace {
 constexpr std::uint32_t untouched = 0;
 constexpr std::uint32_t whole = 1;
 constexpr std::uint32_t given_up = 2;
-constexpr std::uint32_t first_handle = 3;
+constexpr std::uint32_t forwarded = 3; // given up, and admitted as it was
+constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
+constexpr std::uint32_t first_handle = 5;
 
 constexpr std::uint32_t max_parts = 64;
 
@@ -44,8 +46,10 @@ void spill_table::reset(std::uint32_t spill, std::uint64_t now) {
 spill_table::event_state spill_table::state(std::uint32_t event_number) const {
   switch (events_[event_number]) {
   case untouched: return event_state::untouched;
-  case whole: return event_state::whole;
-  case given_up: return event_state::given_up;
+  case whole:
+  case repeat: return event_state::whole;
+  case given_up:
+  case forwarded: return event_state::given_up;
   default: return event_state::open;
   }
 }
@@ -63,15 +67,23 @@ void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {
   ++open_;
 }
 
-void spill_table::finish(std::uint32_t event_number, bool is_whole, std::uint64_t seen,
-                         std::uint64_t repeated) {
+void spill_table::finish(std::uint32_t event_number, const outcome& o) {
   const auto before = state(event_number);
   if (before == event_state::open) --open_;
   if (before == event_state::untouched) ++begun_;
   highest_ = std::max(highest_, event_number);
-  events_[event_number] = is_whole ? whole : given_up;
-  seen_[event_number] = seen;
-  repeated_[event_number] = repeated;
+  std::uint32_t& event = events_[event_number];
+  count(event, ~std::uint64_t{0}); // one less, if it was counted
+  event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
+  count(event, 1);
+  seen_[event_number] = o.seen;
+  repeated_[event_number] = o.repeated;
+  unreported_ = true;
+}
+
+void spill_table::count(std::uint32_t state, std::uint64_t events) {
+  if (state == whole || state == forwarded) admitted_ += events;
+  if (state == given_up || state == forwarded) incomplete_ += events;
 }
 
 void spill_table::forget(std::uint32_t event_number) {
@@ -91,12 +103,6 @@ bool spill_table::first_repeat(std::uint32_t event_number, std::uint32_t crate) 
   const bool first = (repeated_[event_number] & bit(crate)) == 0;
   repeated_[event_number] |= bit(crate);
   return first;
-}
-
-void spill_table::count_event(bool admitted, bool incomplete) {
-  admitted_ += admitted ? 1 : 0;
-  incomplete_ += incomplete ? 1 : 0;
-  unreported_ = true;
 }
 
 bool spill_table::crate_end::complete() const {

@@ -45,8 +45,14 @@ public:
   [[nodiscard]] event_state state(std::uint32_t event_number) const;
   [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const; ///< of an open event
   void open(std::uint32_t event_number, std::uint32_t handle);
-  /// A bit per crate says which fragments were seen, and which of them twice.
-  void finish(std::uint32_t event_number, bool whole, std::uint64_t seen, std::uint64_t repeated);
+  struct outcome {
+    bool whole = false;
+    bool admitted = false;
+    std::uint64_t seen = 0;     ///< fragments, a bit per crate
+    std::uint64_t repeated = 0; ///< the same: those that came twice
+  };
+  /// Enters the event into the sums; if it was finished before, it no longer counts as it did then.
+  void finish(std::uint32_t event_number, const outcome& o);
   void forget(std::uint32_t event_number); ///< an open event is untouched again
 
   /// Of a finished event: true once for each crate whose fragment had not been seen, and counts it
@@ -57,9 +63,6 @@ public:
 
   [[nodiscard]] std::uint32_t open_events() const { return open_; }
   [[nodiscard]] std::uint32_t highest_event() const { return highest_; }
-
-  // Sums.
-  void count_event(bool admitted, bool incomplete);
 
   // Ends of spill. A part that came before is ignored.
   void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
@@ -79,6 +82,8 @@ private:
     std::uint64_t count = 0;
     [[nodiscard]] bool complete() const;
   };
+
+  void count(std::uint32_t state, std::uint64_t events);
 
   std::vector<std::uint32_t> events_;   // by event number: a state, or a handle above the states
   std::vector<std::uint64_t> seen_;     // of finished events: a bit per crate

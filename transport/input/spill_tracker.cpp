@@ -65,7 +65,7 @@ bool spill_tracker::is_older(std::uint32_t spill) const {
 
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
   if (&table != next_.get()) return;
-  if (is_older(*table.number) && was_admitted({*table.number, event_number})) return;
+  if (is_repeat({*table.number, event_number})) return;
   confirm_next();
 }
 

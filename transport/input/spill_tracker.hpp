@@ -59,6 +59,10 @@ public:
   void close_all();
 
   [[nodiscard]] bool was_admitted(event_key key) const;
+  /// It was admitted, and not 512 spills ago.
+  [[nodiscard]] bool is_repeat(event_key key) const {
+    return is_older(key.spill) && was_admitted(key);
+  }
   void set_admitted(event_key key);
 
   [[nodiscard]] std::array<spill_table*, 3> tables() {

@@ -370,6 +370,45 @@ TEST_F(faults, without_a_frame_events_are_counted_and_shed) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
+TEST_F(faults, a_parked_event_that_ends_closes_a_batch_without_room) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 1;
+  rig r(o);
+  r.send(r.fragment({1, 1}, 0));
+  r.send(r.event({1, 2})); // the first is parked
+  r.send(r.fragment({1, 3}, 0));
+  r.pass(1500ms);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 3U);
+  EXPECT_EQ(r.counters.parked, 2U);
+}
+
+TEST_F(faults, parked_events_that_are_left_at_the_end_fill_batch_after_batch) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.parked = 8;
+  rig r(o);
+  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
+TEST_F(faults, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.parked = 2;
+  rig r(o);
+  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
 TEST_F(faults, an_old_batch_waits_while_every_other_frame_is_busy) {
   rig_options o;
   o.batches = 2;

@@ -268,5 +268,57 @@ TEST(spills, an_incomplete_event_of_the_last_spill_ends_before_the_table_is_used
   r.expect_balance();
 }
 
+// Spills that are sent again.
+
+/// 9 of the 12 datagrams of an event name the spill, and 64 make an older one current.
+constexpr std::uint32_t many_events = 30;
+
+datagrams spill_of(const rig& r, std::uint32_t spill) {
+  datagrams all;
+  for (std::uint32_t n = 1; n <= many_events; ++n) all = all + r.event({spill, n});
+  return all + r.ends_of_spill(spill, many_events);
+}
+
+TEST(spills, sent_again_are_duplicates_however_old) {
+  rig r;
+  for (const auto round : {1U, 2U}) {
+    for (const auto spill : {510U, 511U, 0U, 1U}) {
+      r.send(spill_of(r, spill));
+      r.pass(1s);
+    }
+    EXPECT_EQ(r.counters.events_admitted, 4U * many_events);
+    EXPECT_EQ(r.counters.fragments_duplicate, (round - 1) * 4 * many_events * 3);
+  }
+  EXPECT_EQ(r.summaries.at(3), (spill_summary{1, many_events, 0, many_events}));
+  EXPECT_EQ(r.summaries.back(), (spill_summary{1, 0, 0, many_events}));
+  r.drain();
+  EXPECT_EQ(r.pool.twice, 0U);
+  EXPECT_EQ(r.counters.fragments_late, 0U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, sent_again_may_hold_what_was_lost) {
+  rig r;
+  for (const auto spill : {3U, 4U, 5U}) {
+    for (std::uint32_t n = 1; n < many_events; ++n) r.send(r.event({spill, n}));
+    r.pass(1s);
+  }
+  r.send(spill_of(r, 3));
+  r.drain();
+  EXPECT_EQ(r.counters.events_admitted, 3U * (many_events - 1) + 1);
+  EXPECT_TRUE(r.pool.received.contains({3, many_events}));
+  r.expect_balance();
+}
+
+TEST(spills, of_the_same_number_are_new_after_all_others) {
+  rig_options o;
+  o.max_events = 50;
+  rig r(o);
+  for (std::uint32_t s = 0; s <= 512; ++s) r.send(r.event({s % 512, 1}) + r.event({s % 512, 2}));
+  EXPECT_EQ(r.counters.events_admitted, 513U * 2);
+  EXPECT_EQ(r.counters.fragments_duplicate, 0U);
+}
+
 } // namespace
 } // namespace l3::test

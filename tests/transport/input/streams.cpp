@@ -13,6 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 using outcome = event_builder::stream_outcome;
 
+std::vector<wire_datagram> without_a_chunk(std::vector<wire_datagram> event) {
+  event.erase(event.begin());
+  return event;
+}
+
 class streams : public testing::Test {
 protected:
   explicit streams(rig_options o = {}) : r(std::move(o)), stream(max_event_body(r.options.crates)) {
@@ -214,6 +219,23 @@ TEST_F(streams, a_whole_record_of_an_event_that_was_given_up_is_admitted) {
   EXPECT_EQ(r.pool.received.size(), 2U);
   r.expect_balance();
   r.expect_bytes();
+}
+
+TEST_F(streams, the_summary_counts_an_event_once_though_it_was_shed_before) {
+  r.pool.stop(true);
+  r.send(r.event({1, 1}));
+  r.send(without_a_chunk(r.event({1, 2})));
+  r.pass(1500ms);
+  r.pool.stop(false);
+  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 1U);
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  send({1, 1});
+  send({1, 2});
+  r.drain();
+  ASSERT_FALSE(r.summaries.empty());
+  EXPECT_EQ(r.summaries.back(), (spill_summary{1, 2, 0, std::nullopt}));
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.expect_balance();
 }
 
 TEST_F(streams, fragments_may_stand_in_any_order) {
