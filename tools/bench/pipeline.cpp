@@ -86,7 +86,7 @@ private:
     plan.may_lose = way == way_in::udp;
     plan.quiet = true;
     rehearsal_result r = rehearse(plan);
-    for (const auto& p : r.problems) problems_.push_back(name + ": " + p);
+    for (const auto& p : r.problems) problems_.push_back(std::string(name).append(": ").append(p));
     std::error_code ignored;
     if (r.ok()) std::filesystem::remove_all(plan.folder, ignored);
     return r;
