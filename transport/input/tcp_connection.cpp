@@ -29,6 +29,10 @@ constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
 
 constexpr int keepalive_seconds = 5;
 constexpr int keepalive_probes = 3;
+/// Keepalive asks only while nothing is under way. Acknowledgements that a peer does not confirm
+/// are sent again for a quarter of an hour by default; it is gone after as long as its silence
+/// takes.
+constexpr int unconfirmed_milliseconds = 1000 * keepalive_seconds * (1 + keepalive_probes);
 
 std::string text_of(const readout& r) {
   return std::to_string(r.size()) + " crates with " + std::to_string(r.boards()) + " boards";
@@ -50,6 +54,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
   socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(keepalive_seconds), ignored);
   socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPINTVL>(keepalive_seconds), ignored);
   socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPCNT>(keepalive_probes), ignored);
+  socket_.set_option(integer<IPPROTO_TCP, TCP_USER_TIMEOUT>(unconfirmed_milliseconds), ignored);
 }
 
 void tcp_connection::start(std::function<void()> ended) {
