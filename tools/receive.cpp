@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <boost/json.hpp>
 #include <sys/stat.h>
@@ -108,7 +108,8 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
 /// pen.
 void make_folder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) {
-    throw command_error("cannot make the folder " + folder.string() + ": " + std::strerror(errno),
+    throw command_error("cannot make the folder " + folder.string() + ": " +
+                            std::generic_category().message(errno),
                         exit_missing_resource);
   }
 }

@@ -32,6 +32,7 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
 child_process::child_process(std::vector<std::string> arguments,
                              const std::filesystem::path& output, errors where) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1); // a null pointer ends it
   for (auto& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
 

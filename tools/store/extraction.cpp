@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace l3 {
 
@@ -74,7 +74,8 @@ public:
 private:
   void check() const {
     if (!file_)
-      throw std::runtime_error("cannot write " + path_.string() + ": " + std::strerror(errno));
+      throw std::runtime_error("cannot write " + path_.string() + ": " +
+                               std::generic_category().message(errno));
   }
 
   std::filesystem::path final_;
