@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice between instruction sets. foreach_target.h includes this file once for each of them;
-// waveforms_simd.hpp is what gets compiled anew each time.
+// waveforms_pack_simd.hpp and waveforms_unpack_simd.hpp are what gets compiled anew each time.
 #include "gpu/codec/waveforms.hpp"
 
 #include <vector>
@@ -12,7 +12,8 @@
 
 #include <hwy/highway.h>
 
-#include "gpu/codec/waveforms_simd.hpp"
+#include "gpu/codec/waveforms_pack_simd.hpp"
+#include "gpu/codec/waveforms_unpack_simd.hpp"
 
 #if HWY_ONCE
 namespace l3::koto {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack and unpack of waveforms.hpp, one record after the other with the functions of koto.hpp. It
-// is what processors without AVX2 run, what the faster forms leave their last few records to, and
-// what says which record is damaged.
+// is what processors without AVX2 run, and what the faster forms ask which record is damaged.
 #pragma once
 
 #include <cstdlib>

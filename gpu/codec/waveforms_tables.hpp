@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shifts and masks that the vector forms of waveforms_simd.hpp need, by N. All are constants of
-// the program; a shift by as many bits as a lane has gives zero there.
+// The shifts and masks that the vector forms of packing and unpacking need, by N: constants of the
+// program. On the processors that use them, a shift by as many bits as a lane has gives zero.
 #pragma once
 
 #include <array>

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@
 
 #include "gpu/codec/waveforms.hpp"
 #include "tests/gpu/make_boards.hpp"
+
+namespace l3::koto {
+
+/// For GoogleTest.
+void PrintTo(const waveform_codec& codec, std::ostream* out) { *out << codec.name; }
+
+} // namespace l3::koto
 
 namespace l3::test {
 namespace {

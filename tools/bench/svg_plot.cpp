@@ -23,8 +23,9 @@ constexpr double line_of_text = 17;
 constexpr std::array colours{"#d1495b", "#1f8fb5", "#4c9f4a", "#c98a1b", "#8a63c9", "#7d8287"};
 
 constexpr const char* style = R"(<style>
-  svg { color: #222; background: #fff; font: 13px sans-serif; }
-  @media (prefers-color-scheme: dark) { svg { color: #ddd; background: #16181a; } }
+  svg { color: #222; font: 13px sans-serif; }
+  .paper { fill: #fff; }
+  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
   text { fill: currentColor; }
   .grid { stroke: currentColor; stroke-opacity: 0.18; }
   .line { fill: none; stroke-width: 2; }
@@ -127,6 +128,7 @@ std::string to_svg(const plot& p) {
   append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\">\n", width,
          height);
   svg += style;
+  append(svg, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height);
   append(svg, "<text x=\"%.0f\" y=\"26\" font-size=\"16\">%s</text>\n", left,
          escaped(p.title).c_str());
   add_grid(svg, x, y);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unpacking with vectors, compiled once for each instruction set: the way of packing back. Octets
+// are loaded whole, 16 bytes at stride N, and words of 128, 64 and 32 bits are split until each
+// lane has its N bits. Where bytes can be permuted across a whole register, two instructions do
+// all of it.
+//
+// Loads end at most max_record_bytes after the begin of their record; records with fewer bytes of
+// input behind them are moved to where there are more. Which record is damaged, and how, is found
+// out by the portable form.
+#if defined(L3_WAVEFORMS_UNPACK_SIMD) == defined(HWY_TARGET_TOGGLE)
+#ifdef L3_WAVEFORMS_UNPACK_SIMD
+#undef L3_WAVEFORMS_UNPACK_SIMD
+#else
+#define L3_WAVEFORMS_UNPACK_SIMD
+#endif
+
+#include <cstring>
+#include <span>
+
+#include "gpu/codec/waveforms_portable.hpp"
+#include "gpu/codec/waveforms_simd.hpp"
+#include "gpu/codec/waveforms_tables.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace l3::koto {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// The samples' differences of half a record, whose octets begin at p. The bytes that hold a quad
+/// are brought into its 64-bit word, then 8 bits from any place of the word into each byte of it.
+HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
+  const hn::ScalableTag<std::uint8_t> d8;
+  const spread_step& step = spread_steps[bits];
+  const auto bytes = hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(p));
+  const auto words = _mm512_permutexvar_epi8(hn::Load(d8, step.byte_of).raw, bytes.raw);
+  const auto lanes = _mm512_multishift_epi64_epi8(hn::Load(d8, step.bit_of).raw, words);
+  const auto mask = hn::Set(d16, static_cast<std::uint16_t>((1U << bits) - 1));
+  return hn::And(vector16{lanes}, mask);
+}
+
+#else
+
+HWY_INLINE vector64 load_blocks(const std::byte* p, std::size_t stride) {
+  const auto load_half = [&](const std::byte* from) HWY_ATTR {
+    const hn::FixedTag<std::uint64_t, 2> block;
+    const hn::FixedTag<std::uint64_t, 4> half;
+    return hn::Combine(half,
+                       hn::LoadU(block, reinterpret_cast<const std::uint64_t*>(from + stride)),
+                       hn::LoadU(block, reinterpret_cast<const std::uint64_t*>(from)));
+  };
+#if HWY_TARGET == HWY_AVX2
+  return load_half(p);
+#else
+  return hn::Combine(d64, load_half(p + 2 * stride), load_half(p));
+#endif
+}
+
+/// The samples' differences of as many octets as a vector holds, the first at p. Splitting leaves
+/// bits of the neighbours above the N of each lane; the mask takes all of them away at the end.
+HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
+  const split_step& step = split_steps[bits];
+  const auto octets_ = load_blocks(p, bits);
+  const auto lower = hn::InterleaveLower(d64, octets_, octets_);
+  const auto quads = hn::Or(hn::Shr(lower, hn::LoadDup128(d64, step.octet_right)),
+                            hn::Shl(octets_, hn::LoadDup128(d64, step.octet_left)));
+  const auto pairs = hn::OddEven(hn::BitCast(d32, hn::Shl(quads, hn::Set(d64, step.quad_shift))),
+                                 hn::BitCast(d32, quads));
+  const auto lanes = hn::OddEven(hn::BitCast(d16, hn::Shl(pairs, hn::Set(d32, step.pair_shift))),
+                                 hn::BitCast(d16, pairs));
+  return hn::And(lanes, hn::Set(d16, static_cast<std::uint16_t>((1U << bits) - 1)));
+}
+
+#endif
+
+/// The samples of a record of N = bits; p is at its begin, max_record_bytes can be read there.
+/// Returns lanes that are not zero where a sample left 16 bits.
+HWY_INLINE vector16 unpack_one(const std::byte* p, std::uint32_t bits, std::uint16_t* to) {
+  const auto minima = hn::Set(d16, load<std::uint16_t>(p + 1));
+  auto wrapped = hn::Zero(d16);
+  for (std::size_t i = 0; i < vectors; ++i) {
+    const auto differences =
+        load_differences(p + record_head_bytes + i * vector_octets * bits, bits);
+    const auto sum = hn::Add(differences, minima);
+    wrapped = hn::Or(wrapped, hn::Xor(sum, hn::SaturatedAdd(differences, minima)));
+    hn::StoreU(sum, d16, to + i * vector_samples);
+  }
+  return wrapped;
+}
+
+unpack_result unpack_waveforms(std::span<const std::byte> records,
+                               std::span<std::uint16_t> samples) {
+  const std::byte* p = records.data();
+  std::size_t left = records.size(); // from p on
+  std::uint16_t* to = samples.data();
+  std::uint16_t* const full = to + samples.size() / record_samples * record_samples;
+  auto wrapped = hn::Zero(d16);
+  while (to != full && left >= max_record_bytes) {
+    prefetch<false>(p, ahead_reading, 2 * cache_line);
+    prefetch<true>(to, ahead_writing, sizeof(std::uint16_t) * record_samples);
+    const std::uint32_t bits = load<std::uint8_t>(p);
+    if (bits > max_bits) break;
+    wrapped = hn::Or(wrapped, unpack_one(p, bits, to));
+    p += record_bytes(bits);
+    left -= record_bytes(bits);
+    to += record_samples;
+  }
+  // The last records, from where there is enough behind them to be read.
+  std::byte last[2 * max_record_bytes];
+  if (to != full && left != 0 && left < max_record_bytes) {
+    std::memcpy(last, p, left);
+    std::memset(last + left, 0, sizeof last - left);
+    p = last;
+    while (to != full && left != 0) {
+      const std::uint32_t bits = load<std::uint8_t>(p);
+      if (bits > max_bits || left < record_bytes(bits)) break;
+      wrapped = hn::Or(wrapped, unpack_one(p, bits, to));
+      p += record_bytes(bits);
+      left -= record_bytes(bits);
+      to += record_samples;
+    }
+  }
+  unpack_result r;
+  if (hn::AllTrue(d16, hn::Eq(wrapped, hn::Zero(d16)))) {
+    r.records = static_cast<std::size_t>(to - samples.data()) / record_samples;
+    r.bytes = records.size() - left;
+  } // else the portable form finds out which record it was
+  return portable::unpack(records, samples, r);
+}
+
+#else
+
+inline unpack_result unpack_waveforms(std::span<const std::byte> records,
+                                      std::span<std::uint16_t> samples) {
+  return portable::unpack(records, samples);
+}
+
+#endif
+
+} // namespace HWY_NAMESPACE
+} // namespace l3::koto
+HWY_AFTER_NAMESPACE();
+
+#endif
