@@ -1,52 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine on a given kind of queue. Where the queue's kernels run on host memory, a frame is its
 // input, its columns and its output, read and written in place. Where they run on a device, each of
-// these has a twin there, and only what a batch uses of them travels.
+// these has a twin there: start() enqueues the copy there, the kernels and the way back, and wait()
+// waits once, for the end of that. No frame waits for another, and no size has to be known between.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "gpu/memory.hpp"
 #include "selection/engine.hpp"
+#include "selection/frame_parts.hpp"
 #include "selection/sequence.hpp"
 
 namespace l3 {
-
-/// Bytes that the packed events of the fullest batch cannot exceed: a board's data is never longer
-/// than its packet, a raw fragment as long as it is; tables, headers and padding come on top.
-[[nodiscard]] inline std::size_t largest_output(const batch_capacity& c) {
-  return round_up(c.bytes + std::size_t{c.events} * (sizeof(packed_event) + 2 * packed_alignment) +
-                      std::size_t{c.fragments} * sizeof(packed_fragment) +
-                      std::size_t{c.boards} * sizeof(packed_board),
-                  4096);
-}
-
-/// The parts of a frame that lie in host memory and, on a device, have a twin there.
-struct frame_parts {
-  std::byte* input = nullptr;
-  column<event_entry> events;
-  column<fragment_entry> fragments;
-  column<piece_offset> pieces;
-  column<board_entry> boards;
-  std::byte* output = nullptr;
-  column<event_result> results;
-
-  [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output) {
-    constexpr std::size_t page = 4096;
-    frame_parts p;
-    p.input = static_cast<std::byte*>(from.take_bytes(c.bytes, page));
-    p.events = from.take<event_entry>(c.events);
-    p.fragments = from.take<fragment_entry>(c.fragments);
-    p.pieces = from.take<piece_offset>(c.pieces);
-    p.boards = from.take<board_entry>(c.boards);
-    p.output = static_cast<std::byte*>(from.take_bytes(output, page));
-    p.results = from.take<event_result>(c.events);
-    return p;
-  }
-};
 
 /// `Queue` runs kernels; `Queue::memory` allocates for it; `Decide` is the kernel that selects.
 template <class Queue, class Decide = keep_all>
@@ -60,7 +31,8 @@ public:
                std::shared_ptr<void> parts = nullptr)
       : parts_(std::move(parts)),
         output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
-                                               : largest_output(limits.batch)) {
+                                               : largest_output(limits.batch)),
+        output_path_(limits.output) {
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
       owned_.push_back(std::make_unique<own_frame>(limits.batch, output_bytes_, make_queue()));
@@ -68,15 +40,20 @@ public:
       frames_.push_back(owned_.back().get());
     }
     write_plan(limits);
+    if constexpr (has_device) {
+      for (const auto& f : owned_) warm_up(*f);
+    }
   }
 
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
     own.results = {};
     own.output = {};
+    const std::size_t room = std::min(output_bytes_, largest_output(used_part(own.input)));
     if constexpr (has_device) own.send_input();
-    run_sequence<Decide>(own.queue, own.view(), own.columns, {own.parts.output, output_bytes_});
-    if constexpr (has_device) own.fetch_results();
+    run_sequence<Decide>(own.queue, own.view(), own.columns, {own.parts.output, room},
+                         own.parts.summary);
+    if constexpr (has_device) own.send_back(output_path_, room);
   }
 
   [[nodiscard]] bool wait(frame& f) override {
@@ -86,16 +63,7 @@ public:
       if (!f.error.empty()) return false;
     }
     f.results = {own.host.results.data(), f.input.used_events};
-    std::size_t bytes = 0;
-    for (const event_result& r : f.results) {
-      if (r.kept) bytes = r.offset + r.bytes;
-    }
-    if constexpr (has_device) {
-      own.queue.copy_out(own.host.output, own.parts.output, bytes);
-      f.error = own.queue.finish();
-      if (!f.error.empty()) return false;
-    }
-    f.output = {own.host.output, bytes};
+    f.output = {own.host.output, own.host.summary->output_bytes};
     return true;
   }
 
@@ -120,6 +88,9 @@ private:
       parts = host;
       if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes);
       columns = take_columns(there, c, parts.results);
+      if constexpr (has_device) {
+        arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
+      }
 
       input.bytes = {host.input, c.bytes};
       input.events = {host.events.data(), c.events};
@@ -140,29 +111,45 @@ private:
     }
 
     void send_input() {
+      stage(queue, "copy in");
       queue.copy_in(parts.input, host.input, input.used_bytes);
-      send(parts.events, host.events, input.used_events);
-      send(parts.fragments, host.fragments, input.used_fragments);
-      send(parts.pieces, host.pieces, input.used_pieces);
-      send(parts.boards, host.boards, input.used_boards);
-    }
-    template <class T>
-    void send(column<T> to, column<T> from, std::uint32_t n) {
-      queue.copy_in(to.data(), from.data(), n * sizeof(T));
+      queue.copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
     }
 
-    void fetch_results() {
-      queue.copy_out(host.results.data(), parts.results.data(),
-                     input.used_events * sizeof(event_result));
+    /// `room` is what the output can have become.
+    void send_back(output_path path, std::size_t room) {
+      stage(queue, "copy out");
+      if (path == output_path::mapped) {
+        queue.run(deliver_output{}, deliver_output::blocks, outgoing{parts.head(), parts.output},
+                  parts.summary, arrival, std::uint64_t{host.head_bytes(input.used_events)});
+      } else {
+        queue.copy_out(host.head(), parts.head(), host.bytes_to_output() + room);
+      }
+      queue.submit();
     }
 
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
     frame_parts parts; ///< as the kernels see them: the same, or their twins on the device
+    outgoing arrival;  ///< the host's memory, as a device sees it
     frame_columns columns;
     Queue queue; // last: it has finished before the memory goes
   };
+
+  /// The first launch of a kernel loads it, which allocates and waits: that is done here, with an
+  /// event of nothing, which zeroed memory holds.
+  void warm_up(own_frame& f) {
+    f.input.used_events =
+        std::min<std::uint32_t>(1, static_cast<std::uint32_t>(f.input.events.size()));
+    f.input.used_boards =
+        std::min<std::uint32_t>(1, static_cast<std::uint32_t>(f.input.boards.size()));
+    start(f);
+    if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
+    f.input.clear();
+    f.results = {};
+    f.output = {};
+  }
 
   void write_plan(const engine_limits& limits) {
     std::size_t host = 0;
@@ -181,6 +168,7 @@ private:
 
   std::shared_ptr<void> parts_;
   std::size_t output_bytes_;
+  output_path output_path_;
   std::vector<std::unique_ptr<own_frame>> owned_;
 };
 

@@ -19,10 +19,18 @@
 
 namespace l3 {
 
+/// How packed events leave a device. On a CPU they are made where they are wanted.
+enum class output_path : std::uint8_t {
+  mapped, ///< a kernel writes them into host memory, as many bytes as there are
+  copied, ///< they are copied back, as many bytes as the batch could have become: the host does not
+          ///< wait to learn how many there are
+};
+
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
   std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
+  output_path output = output_path::mapped;
 };
 
 /// A line of the memory plan: what was reserved.

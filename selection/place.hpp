@@ -84,19 +84,25 @@ private:
   }
 };
 
-/// One block a frame: where each event goes. Rejected events take no room. The first event that
-/// does not fit, and with it all after it, is marked so and not packed.
+/// What the host is told of a frame as a whole.
+struct frame_summary {
+  std::uint64_t output_bytes = 0; ///< of all packed events together
+};
+
+/// One block a frame: where each event goes, and where the last one ends. Rejected events take no
+/// room. The first event that does not fit, and with it all after it, is marked so and not packed.
 struct place_events {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t parts = 256;
 
   struct shared {
     std::uint64_t start[parts];
+    std::uint64_t end[parts]; // of the last kept event; 0: the part has none
   };
 
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const frame_columns& out, std::uint32_t events,
-                        std::uint64_t capacity) const {
+                        std::uint64_t capacity, frame_summary* summary) const {
     const std::uint32_t share = (events + parts - 1) / parts;
     const auto first = [=](std::uint32_t part) {
       return part * share < events ? part * share : events;
@@ -119,6 +125,7 @@ struct place_events {
     b.sync();
     for_each(b, parts, [&](std::uint32_t part) {
       std::uint64_t at = s.start[part];
+      std::uint64_t end = 0;
       for (std::uint32_t e = first(part); e < first(part + 1); ++e) {
         event_result& result = out.events.results[e];
         result.offset = at;
@@ -128,7 +135,16 @@ struct place_events {
           result.no_room = true;
           result.bytes = 0;
         }
+        if (result.kept) end = at;
       }
+      s.end[part] = end;
+    });
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) {
+      std::uint64_t end = 0;
+      for (std::uint32_t part = 0; part < parts; ++part)
+        end = s.end[part] > end ? s.end[part] : end;
+      summary->output_bytes = end;
     });
   }
 };

@@ -25,10 +25,19 @@ __global__ void answer(int* value) { *value = 1; }
 
 buffer cuda_memory::allocate(std::size_t bytes) {
   void* p = nullptr;
-  check(cudaHostAlloc(&p, bytes, cudaHostAllocDefault), "pinned host memory", bytes);
+  check(cudaHostAlloc(&p, bytes, cudaHostAllocMapped), "pinned host memory", bytes);
   std::memset(p, 0, bytes);
   return {static_cast<std::byte*>(p), bytes,
           [](std::byte* data, std::size_t) { static_cast<void>(cudaFreeHost(data)); }};
+}
+
+std::byte* cuda_memory::on_device(std::byte* host) {
+  void* p = nullptr;
+  if (const cudaError_t result = cudaHostGetDevicePointer(&p, host, 0); result != cudaSuccess) {
+    throw std::runtime_error(std::string("kernels cannot reach pinned host memory: ") +
+                             cudaGetErrorString(result));
+  }
+  return static_cast<std::byte*>(p);
 }
 
 buffer cuda_memory::allocate_on_device(std::size_t bytes) {

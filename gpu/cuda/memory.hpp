@@ -13,8 +13,11 @@ namespace l3 {
 struct cuda_memory {
   static constexpr bool has_device = true;
 
-  /// Pinned host memory, zeroed. Throws std::runtime_error if there is not enough.
+  /// Pinned host memory, zeroed, which kernels can reach. Throws std::runtime_error if there is not
+  /// enough.
   [[nodiscard]] static buffer allocate(std::size_t bytes);
+  /// The address by which kernels reach this byte of it.
+  [[nodiscard]] static std::byte* on_device(std::byte* host);
   /// Device memory, zeroed. Likewise.
   [[nodiscard]] static buffer allocate_on_device(std::size_t bytes);
 };

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuda executor: a block is a CUDA block, a queue is a stream. Nothing here blocks but
-// finish(). The first error is kept, everything after it is skipped, and finish() tells it; it
-// neither throws nor aborts, so that a failing device ends as a message and not as a dead process.
+// The cuda executor: a block is a CUDA block, a queue is a stream, and the end of what was enqueued
+// is an event. Nothing here blocks but finish(), which sleeps until the driver wakes it: a thread
+// that waits for a device takes no core from those that receive. The first error is kept,
+// everything after it is skipped, and finish() tells it; it neither throws nor aborts, so that a
+// failing device ends as a message and not as a dead process.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "gpu/block.hpp"
 #include "gpu/cuda/memory.hpp"
@@ -18,6 +22,40 @@
 namespace l3 {
 
 static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3");
+
+namespace cuda {
+
+inline void check(cudaError_t result, const char* what) {
+  if (result != cudaSuccess)
+    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+}
+
+struct destroy {
+  void operator()(cudaStream_t s) const {
+    static_cast<void>(cudaStreamSynchronize(s));
+    static_cast<void>(cudaStreamDestroy(s));
+  }
+  void operator()(cudaEvent_t e) const { static_cast<void>(cudaEventDestroy(e)); }
+};
+using stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, destroy>;
+using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
+
+/// A stream that waits for no other, not even for the default one.
+[[nodiscard]] inline stream make_stream() {
+  cudaStream_t s = nullptr;
+  check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cannot make a CUDA stream");
+  return stream(s);
+}
+
+/// An event whose waiters sleep. It keeps no time, which would cost every record.
+[[nodiscard]] inline event make_event() {
+  cudaEvent_t e = nullptr;
+  check(cudaEventCreateWithFlags(&e, cudaEventBlockingSync | cudaEventDisableTiming),
+        "cannot make a CUDA event");
+  return event(e);
+}
+
+} // namespace cuda
 
 struct cuda_block {
   [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
@@ -36,26 +74,13 @@ class cuda_queue {
 public:
   using memory = cuda_memory;
 
-  cuda_queue() {
-    if (const cudaError_t result = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
-        result != cudaSuccess) {
-      throw std::runtime_error(std::string("cannot make a CUDA stream: ") +
-                               cudaGetErrorString(result));
-    }
-  }
-  cuda_queue(cuda_queue&& o) noexcept
-      : stream_(std::exchange(o.stream_, nullptr)), first_error_(o.first_error_) {}
-  cuda_queue& operator=(cuda_queue&&) = delete;
-  ~cuda_queue() {
-    if (stream_ == nullptr) return;
-    static_cast<void>(cudaStreamSynchronize(stream_));
-    static_cast<void>(cudaStreamDestroy(stream_));
-  }
+  cuda_queue() : end_(cuda::make_event()), stream_(cuda::make_stream()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     if (blocks == 0 || first_error_ != cudaSuccess) return;
-    run_block<Kernel, Args...><<<blocks, Kernel::width, 0, stream_>>>(kernel, args...);
+    submitted_ = false;
+    run_block<Kernel, Args...><<<blocks, Kernel::width, 0, stream_.get()>>>(kernel, args...);
     note(cudaGetLastError());
   }
 
@@ -66,22 +91,49 @@ public:
     copy(host, device, bytes, cudaMemcpyDeviceToHost);
   }
 
-  /// Waits for all that was enqueued. Empty if all went well; else the first error, as a text.
+  /// What is enqueued from here to the next stage or submit() bears this name in a profiler. One
+  /// thread enqueues from a stage to its end.
+  void stage(const char* name) {
+    end_stage();
+    static_cast<void>(nvtxRangePushA(name));
+    in_stage_ = true;
+  }
+
+  /// Marks the end of what was enqueued: that is what finish() will wait for.
+  void submit() {
+    end_stage();
+    if (first_error_ == cudaSuccess) note(cudaEventRecord(end_.get(), stream_.get()));
+    submitted_ = true;
+  }
+
+  /// Waits for all that was enqueued; another thread may do that. Empty if all went well; else the
+  /// first error, as a text, and then nothing is running any more either.
   [[nodiscard]] std::string finish() {
-    if (first_error_ == cudaSuccess) note(cudaStreamSynchronize(stream_));
-    return first_error_ == cudaSuccess ? std::string() : cudaGetErrorString(first_error_);
+    if (!submitted_) submit();
+    if (first_error_ == cudaSuccess) note(cudaEventSynchronize(end_.get()));
+    if (first_error_ == cudaSuccess) return {};
+    static_cast<void>(cudaStreamSynchronize(stream_.get()));
+    return cudaGetErrorString(first_error_);
   }
 
 private:
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0 || first_error_ != cudaSuccess) return;
-    note(cudaMemcpyAsync(to, from, bytes, kind, stream_));
+    submitted_ = false;
+    note(cudaMemcpyAsync(to, from, bytes, kind, stream_.get()));
+  }
+  void end_stage() {
+    if (in_stage_) static_cast<void>(nvtxRangePop());
+    in_stage_ = false;
   }
   void note(cudaError_t result) {
     if (first_error_ == cudaSuccess) first_error_ = result;
   }
 
-  cudaStream_t stream_ = nullptr;
+  cuda::event end_;
+  cuda::stream stream_; // goes first, and waits for what is in it
+  bool in_stage_ = false;
+  bool submitted_ = false;
   cudaError_t first_error_ = cudaSuccess;
 };
 

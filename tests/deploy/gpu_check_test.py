@@ -17,7 +17,7 @@ TOOL = """case "$1 $2" in
   "demo --backend") [ "$3" = cuda ] ;;
   *) exit 2 ;;
 esac"""
-SANITIZER = 'shift 4; case $* in *"--gtest_filter=-*tells_a_fault*") exec "$@" ;; esac; exit 3'
+SANITIZER = 'shift 4; case $* in *"--gtest_filter=-*tells_a_fault*"*) exec "$@" ;; esac; exit 3'
 
 
 def run_check(gpu_check, programs, sanitizer=None):

@@ -23,6 +23,16 @@ struct tested_engine {
   std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_odd; ///< keep_odd_numbers
   std::function<std::string()> why_not = [] { return std::string(); };
   bool slow = false; ///< a few boards at a time
+
+  /// Makes its engines send packed events back that way.
+  void leave_by(output_path path) {
+    for (auto* const make : {&keeping_all, &keeping_odd}) {
+      *make = [inner = *make, path](engine_limits limits) {
+        limits.output = path;
+        return inner(limits);
+      };
+    }
+  }
 };
 
 inline std::ostream& operator<<(std::ostream& to, const tested_engine& e) { return to << e.name; }

@@ -6,6 +6,7 @@
 #include "gpu/queues/shuffled.hpp"
 #include "gpu/queues/threaded.hpp"
 #include "selection/basic_engine.hpp"
+#include "tests/selection/stream_queue.hpp"
 
 namespace l3::test {
 namespace {
@@ -22,6 +23,16 @@ tested_engine on(std::string name, MakeQueue make_queue, bool slow = false) {
     return std::make_unique<basic_engine<queue, keep_odd_numbers>>(name, l, make_queue);
   };
   e.slow = slow;
+  return e;
+}
+
+/// On an imagined device, whose streams run kernels with that executor.
+template <class MakeQueue>
+tested_engine on_streams(const std::string& name, MakeQueue make_queue, output_path path,
+                         bool slow = false) {
+  tested_engine e = on(
+      name, [=] { return stream_queue(make_queue()); }, slow);
+  e.leave_by(path);
   return e;
 }
 
@@ -45,6 +56,19 @@ INSTANTIATE_TEST_SUITE_P(cpu, sequence,
                                              "threaded_8", [] { return threaded_queue(8); }, true),
                                          on_pool(1), on_pool(2), on_pool(5)),
                          [](const auto& tested) { return tested.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    streams, sequence,
+    testing::Values(
+        on_streams(
+            "mapped_serial_256", [] { return serial_queue(256); }, output_path::mapped),
+        on_streams(
+            "copied_serial_256", [] { return serial_queue(256); }, output_path::copied),
+        on_streams(
+            "mapped_shuffled_32", [] { return shuffled_queue(32, 4); }, output_path::mapped),
+        on_streams(
+            "mapped_threaded_4", [] { return threaded_queue(4); }, output_path::mapped, true)),
+    [](const auto& tested) { return tested.param.name; });
 
 } // namespace
 } // namespace l3::test
