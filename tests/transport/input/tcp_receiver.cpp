@@ -362,6 +362,7 @@ TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
   client silent(receiver->port());
   silent.hello(crates);
   wait_for([&] { return receiver->link().datagrams == 3; });
+  EXPECT_EQ(silent.wait_acknowledged(1), 1U);
 
   client next(receiver->port());
   next.hello(crates);
