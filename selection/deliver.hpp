@@ -12,9 +12,13 @@
 #include <cstdint>
 
 #include "gpu/packet.hpp"
-#include "selection/place.hpp"
 
 namespace l3 {
+
+/// What the host is told of a frame as a whole.
+struct frame_summary {
+  std::uint64_t output_bytes = 0; ///< of all packed events together
+};
 
 /// What the host reads of a frame, in device memory or where it is to arrive.
 struct outgoing {

@@ -8,6 +8,7 @@
 
 #include "gpu/packet.hpp"
 #include "selection/columns.hpp"
+#include "selection/deliver.hpp"
 #include "selection/layout.hpp"
 
 namespace l3 {
@@ -82,11 +83,6 @@ private:
     out.fragments.damaged[f] = static_cast<std::uint16_t>(damaged);
     out.fragments.opaque[f] = static_cast<std::uint16_t>(opaque);
   }
-};
-
-/// What the host is told of a frame as a whole.
-struct frame_summary {
-  std::uint64_t output_bytes = 0; ///< of all packed events together
 };
 
 /// One block a frame: where each event goes, and where the last one ends. Rejected events take no

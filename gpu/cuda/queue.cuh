@@ -91,6 +91,10 @@ public:
     copy(host, device, bytes, cudaMemcpyDeviceToHost);
   }
 
+  void copy_within(void* to, const void* from, std::size_t bytes) {
+    copy(to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+
   /// What is enqueued from here to the next stage or submit() bears this name in a profiler. One
   /// thread enqueues from a stage to its end.
   void stage(const char* name) {

@@ -127,6 +127,9 @@ public:
   }
   void copy_in(void* device, const void* host, std::size_t n) { copy(true, device, host, n); }
   void copy_out(void* host, const void* device, std::size_t n) { copy(false, host, device, n); }
+  void copy_within(void* to, const void* from, std::size_t n) {
+    enqueue([=] { std::memcpy(to, from, n); });
+  }
   void stage(const char* name) {
     const std::lock_guard lock(control_->mutex_);
     control_->stages_.emplace_back(name);
