@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels may do to memory that other blocks use at the same time: fetch work from a counter,
+// take a place in a list, and hand a finished value to whoever waits for it. Each takes the block
+// as its first argument and has a special form for devices under gpu/cuda, behind the same name;
+// what stands here is what all CPU executors run.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "gpu/block.hpp"
+
+namespace l3 {
+
+/// Adds n and returns what was there before.
+template <block B>
+[[nodiscard]] std::uint32_t fetch_add(const B&, std::uint32_t* at, std::uint32_t n) {
+  return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
+}
+
+/// The same by 1, for items of a for_each that all use one counter: on a device those of a warp
+/// that come here together are served by one atomic. A CPU has no warps: there is nothing to
+/// gather.
+template <block B>
+[[nodiscard]] std::uint32_t fetch_one_of_warp(const B& b, std::uint32_t* at) {
+  return fetch_add(b, at, 1);
+}
+
+/// Makes `value` visible, and with it all that this thread wrote before.
+template <block B>
+void publish(const B&, std::uint64_t* at, std::uint64_t value) {
+  std::atomic_ref(*at).store(value, std::memory_order_release);
+}
+
+/// The value now; who sees one that was published sees what was written before it, too.
+template <block B>
+[[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
+  return std::atomic_ref(*at).load(std::memory_order_acquire);
+}
+
+} // namespace l3
+
+#if defined(__CUDACC__)
+#include "gpu/cuda/atomics.cuh" // here, so that no device source can forget it
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpu/atomics.hpp on a device. These overloads take the place of the portable forms wherever the
+// block is a CUDA block.
+#pragma once
+
+#include <cstdint>
+
+namespace l3 {
+
+struct cuda_block;
+
+[[nodiscard]] __device__ inline std::uint32_t fetch_add(const cuda_block&, std::uint32_t* at,
+                                                        std::uint32_t n) {
+  return atomicAdd(at, n);
+}
+
+/// The first of those that are here together adds for all, and each takes its share.
+[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block&,
+                                                                std::uint32_t* at) {
+  const std::uint32_t here = __activemask();
+  std::uint32_t before_me = 0;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before_me));
+  const auto mine = static_cast<std::uint32_t>(__popc(here & before_me));
+  std::uint32_t first = 0;
+  if (mine == 0) first = atomicAdd(at, static_cast<std::uint32_t>(__popc(here)));
+  return __shfl_sync(here, first, __ffs(static_cast<int>(here)) - 1) + mine;
+}
+
+__device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64_t value) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+
+[[nodiscard]] __device__ inline std::uint64_t observe(const cuda_block&, std::uint64_t* at) {
+  std::uint64_t value = 0;
+  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  return value;
+}
+
+} // namespace l3

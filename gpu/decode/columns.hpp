@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decoding leaves of a batch: waveforms, what was found out about each, and for every event a
+// list of those that a pulse may be in. Records are numbered 16 × board + record, as
+// docs/formats.md orders them.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/column.hpp"
+#include "gpu/memory.hpp"
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+enum class board_state : std::uint8_t {
+  not_decoded, ///< opaque, or no full packet: nothing was written of its records
+  damaged,     ///< a tag is wrong: there are samples, as they stand in the packet, but no more
+  sound,
+};
+
+struct decoded_batch {
+  column<std::uint16_t> samples; ///< 64 a record, one after the other
+  column<std::uint16_t> minimum; ///< by record
+  column<std::uint8_t> bits;     ///< N, by record
+  column<board_state> boards;
+
+  /// Records whose maximum is above their minimum by more than the threshold: those of an event
+  /// stand from 16 × its first board, in any order.
+  column<std::uint32_t> hits;
+  column<std::uint32_t> hit_counts; ///< by event
+
+  column<std::uint32_t> cursor; ///< one: the next piece of work to be fetched
+
+  [[nodiscard]] static decoded_batch take(region& from, std::uint32_t events,
+                                          std::uint32_t boards) {
+    const std::uint32_t records = boards * l2::waveforms_per_board;
+    decoded_batch d;
+    d.samples = from.take<std::uint16_t>(records * l2::waveform_samples);
+    d.minimum = from.take<std::uint16_t>(records);
+    d.bits = from.take<std::uint8_t>(records);
+    d.boards = from.take<board_state>(boards);
+    d.hits = from.take<std::uint32_t>(records);
+    d.hit_counts = from.take<std::uint32_t>(events);
+    d.cursor = from.take<std::uint32_t>(1);
+    return d;
+  }
+};
+
+} // namespace l3

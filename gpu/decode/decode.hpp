@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode: board packets to waveforms in memory, one block a board. It strips the tags of the
+// samples, turns their sample-major order into one waveform after the other, finds minimum and N of
+// each, and appends those with a pulse to their event's list.
+//
+// Packing does not need this: it reads packets as they are. Whatever wants to look at waveforms
+// does.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "gpu/atomics.hpp"
+#include "gpu/codec/koto.hpp"
+#include "gpu/decode/columns.hpp"
+#include "gpu/decode/techniques.hpp"
+#include "gpu/decode/walk.hpp"
+#include "gpu/packet.hpp"
+
+namespace l3 {
+
+/// Makes every board not decoded, every list empty, and work start at its begin.
+struct begin_decoding {
+  static constexpr std::uint32_t width = 256;
+  static constexpr std::uint32_t items = 1024; // of a block
+
+  struct shared {};
+
+  [[nodiscard]] static std::uint32_t blocks(const decoded_batch& out) {
+    return (out.boards.size() + out.hit_counts.size()) / items + 1;
+  }
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, const decoded_batch& out) const {
+    for_each(b, items, [&](std::uint32_t k) {
+      const std::uint32_t i = b.index() * items + k;
+      if (i < out.boards.size()) out.boards[i] = board_state::not_decoded;
+      if (i < out.hit_counts.size()) out.hit_counts[i] = 0;
+      if (i == 0) out.cursor[0] = 0;
+    });
+  }
+};
+
+/// A piece of work is the number of a board, or `no_board`; without the table by source it is a
+/// source: 16 × fragment + slot − first slot.
+inline constexpr std::uint32_t no_board = 0xffffffff;
+
+template <decode_techniques how>
+struct decode_boards {
+  static constexpr std::uint32_t width = 128;
+
+  static constexpr std::uint32_t parts = 8; // of the rows
+  static constexpr std::uint32_t rows_per_part = packet_rows / parts;
+  static constexpr std::uint32_t tagged_words = l2::header_words + l2::footer_words;
+  static constexpr std::uint32_t row_of_octets = packet_lanes + 1; // so that columns of it do not
+                                                                   // fall into the same banks
+
+  using sample = std::conditional_t<how.short_registers, std::int16_t, std::int32_t>;
+
+  struct shared {
+    staged_packet packet;
+    alignas(64) std::uint64_t first_quad[parts][row_of_octets]; // of each eight samples
+    alignas(64) std::uint64_t second_quad[parts][row_of_octets];
+    alignas(64) sample low[parts][packet_lanes];
+    alignas(64) sample high[parts][packet_lanes];
+    std::uint32_t minimum[packet_lanes];
+    std::uint32_t range[packet_lanes];
+    alignas(8) std::uint8_t wrong[2 * packet_lanes]; // a tag is: of a sample in that lane, and then
+                                                     // of that word of header or footer
+    std::uint32_t fetched;
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const batch_view& in,
+                        column<const std::uint32_t> work, std::uint32_t threshold,
+                        const decoded_batch& out) const {
+    if constexpr (how.opportunistic) {
+      for (;;) {
+        for_each(b, 1, [&](std::uint32_t) { s.fetched = fetch_add(b, out.cursor.data(), 1); });
+        b.sync();
+        const std::uint32_t fetched = s.fetched;
+        if (fetched >= work.size()) return;
+        find_and_decode(b, s, in, work[fetched], threshold, out);
+        b.sync(); // shared memory is free again
+      }
+    } else {
+      find_and_decode(b, s, in, work[b.index()], threshold, out);
+    }
+  }
+
+private:
+  template <block B>
+  L3_FN static void find_and_decode(const B& b, shared& s, const batch_view& in,
+                                    std::uint32_t source, std::uint32_t threshold,
+                                    const decoded_batch& out) {
+    if constexpr (how.table_by_source) {
+      if (source != no_board) decode(b, s, in, source, in.boards[source], threshold, out);
+    } else {
+      const fragment_entry fragment = in.fragments[source / l2::max_boards];
+      const found_board found =
+          fragment_walk(in, fragment).find(l2::first_slot + source % l2::max_boards);
+      if (!found.found) return;
+      const std::uint32_t i = fragment.first_board + found.number;
+      board_entry board = in.boards[i]; // for what is the same for all boards of the crate
+      board.offset = found.offset;
+      board.opaque = found.opaque ? 1 : 0;
+      board.bytes = l2::board_bytes;
+      decode(b, s, in, i, board, threshold, out);
+    }
+  }
+
+  template <block B>
+  L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
+                           const board_entry& board, std::uint32_t threshold,
+                           const decoded_batch& out) {
+    const fragment_entry fragment = in.fragments[board.fragment];
+    if (board.opaque != 0 || !is_full_packet(board, fragment)) return;
+    s.packet.stage(b, in, fragment, board);
+    b.sync();
+    take_octets(b, s, board.kind);
+    check_header_and_footer(b, s);
+    b.sync();
+    write_samples(b, s, i, board.kind, out);
+    reduce_lanes(b, s);
+    b.sync();
+    write_features(b, s, i, board, in.events[board.event], threshold, out);
+  }
+
+  /// Eight samples of a lane at a time: side by side, without tags; and their extremes, with tags,
+  /// as signed numbers, of which those with a sample's tag are the smallest there are.
+  template <block B>
+  L3_FN static void take_octets(const B& b, shared& s, board_kind kind) {
+    const std::uint16_t* const words = s.packet.by_lane(kind);
+    for_each(b, parts, packet_lanes, [&](std::uint32_t part, std::uint32_t lane) {
+      const std::uint16_t* const column = words + part * rows_per_part * packet_lanes + lane;
+      const auto word = [&](std::uint32_t r) { return column[r * packet_lanes]; };
+      const auto value = [&](std::uint32_t r) -> sample {
+        return static_cast<std::int16_t>(word(r));
+      };
+      const auto quad = [&](std::uint32_t r) {
+        return (word(r) | std::uint64_t{word(r + 1)} << 16 | std::uint64_t{word(r + 2)} << 32 |
+                std::uint64_t{word(r + 3)} << 48) &
+               payload_of_four;
+      };
+      sample low = value(0);
+      sample high = low;
+      for (std::uint32_t r = 1; r < rows_per_part; ++r) {
+        low = value(r) < low ? value(r) : low;
+        high = value(r) > high ? value(r) : high;
+      }
+      s.low[part][lane] = low;
+      s.high[part][lane] = high;
+      s.first_quad[part][lane] = quad(0);
+      s.second_quad[part][lane] = quad(4);
+    });
+  }
+
+  template <block B>
+  L3_FN static void check_header_and_footer(const B& b, shared& s) {
+    const std::uint16_t* const header = s.packet.header();
+    const std::uint16_t* const footer = s.packet.footer();
+    for_each(b, packet_lanes, [&](std::uint32_t w) {
+      bool right = true; // there are only twelve
+      if (w < l2::header_words) {
+        right = (header[w] & l2::wide_tag_mask) == l2::header_tag;
+      } else if (w < tagged_words) {
+        right = (footer[w - l2::header_words] & l2::footer_tag_mask) == l2::footer_tag;
+      }
+      s.wrong[packet_lanes + w] = right ? 0 : 1;
+    });
+  }
+
+  template <block B>
+  L3_FN static void write_samples(const B& b, const shared& s, std::uint32_t i, board_kind kind,
+                                  const decoded_batch& out) {
+    struct alignas(16) eight_samples {
+      std::uint64_t first;
+      std::uint64_t second;
+    };
+    std::byte* const to =
+        reinterpret_cast<std::byte*>(out.samples.data()) + std::size_t{i} * board_sample_bytes;
+    for_each(b, packet_lanes, parts, [&](std::uint32_t lane, std::uint32_t part) {
+      const std::uint32_t at = (record_of(lane, kind) * parts + part) * sizeof(eight_samples);
+      store(aligned<sizeof(eight_samples)>(to + at),
+            eight_samples{s.first_quad[part][lane], s.second_quad[part][lane]});
+    });
+  }
+
+  template <block B>
+  L3_FN static void reduce_lanes(const B& b, shared& s) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      sample low = s.low[0][lane];
+      sample high = s.high[0][lane];
+      for (std::uint32_t part = 1; part < parts; ++part) {
+        low = s.low[part][lane] < low ? s.low[part][lane] : low;
+        high = s.high[part][lane] > high ? s.high[part][lane] : high;
+      }
+      s.minimum[lane] = static_cast<std::uint32_t>(low) & l2::payload_mask;
+      s.range[lane] = static_cast<std::uint32_t>(high - low) & l2::payload_mask;
+      s.wrong[lane] = high > largest_sample ? 1 : 0;
+    });
+  }
+
+  template <block B>
+  L3_FN static void write_features(const B& b, const shared& s, std::uint32_t i,
+                                   const board_entry& board, const event_entry& event,
+                                   std::uint32_t threshold, const decoded_batch& out) {
+    std::uint64_t wrong = 0;
+    for (std::uint32_t at = 0; at < sizeof s.wrong; at += sizeof wrong) {
+      wrong |= load<std::uint64_t>(
+          aligned<sizeof wrong>(reinterpret_cast<const std::byte*>(s.wrong) + at));
+    }
+    for_each(b, 1, [&](std::uint32_t) {
+      out.boards[i] = wrong != 0 ? board_state::damaged : board_state::sound;
+    });
+    if (wrong != 0) return;
+    std::uint32_t* const hits = out.hits.data() + event.first_board * packet_lanes;
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      const std::uint32_t record = packet_lanes * i + record_of(lane, board.kind);
+      out.minimum[record] = static_cast<std::uint16_t>(s.minimum[lane]);
+      out.bits[record] = static_cast<std::uint8_t>(koto::bits_needed(s.range[lane]));
+      if (s.range[lane] > threshold) hits[take_place(b, out, board.event)] = record;
+    });
+  }
+
+  template <block B>
+  L3_FN static std::uint32_t take_place(const B& b, const decoded_batch& out, std::uint32_t event) {
+    std::uint32_t* const count = out.hit_counts.data() + event;
+    if constexpr (how.warp_aggregation) {
+      return fetch_one_of_warp(b, count);
+    } else {
+      return fetch_add(b, count, 1);
+    }
+  }
+
+  static constexpr std::size_t board_sample_bytes = sizeof(std::uint16_t) * l2::sample_words;
+  static constexpr std::uint64_t payload_of_four = l2::payload_mask * 0x0001000100010001U;
+  static constexpr std::int16_t largest_sample = -0x4001; // 0xbfff
+};
+
+} // namespace l3

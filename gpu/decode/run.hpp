@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the decoder with a set of techniques: the list of the work and its order, which the host
+// makes along with the batch's tables, and the kernels.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "gpu/decode/decode.hpp"
+
+namespace l3 {
+
+/// The work of a batch, whose tables the host can read. With zero suppression it leaves out boards
+/// that are missing, opaque or no full packets; without, every fragment has 16 entries.
+[[nodiscard]] inline std::vector<std::uint32_t> decode_work(const batch_view& in,
+                                                            const decode_techniques& how) {
+  struct entry {
+    std::uint32_t work;
+    bool big;
+  };
+  std::vector<entry> entries;
+  for (std::uint32_t f = 0; f < in.fragments.size(); ++f) {
+    const fragment_entry& fragment = in.fragments[f];
+    std::uint32_t boards[l2::max_boards];
+    std::fill(std::begin(boards), std::end(boards), no_board);
+    for (std::uint32_t k = 0; k < fragment.boards; ++k) {
+      const std::uint32_t i = fragment.first_board + k;
+      const std::uint32_t place = in.boards[i].slot - std::uint32_t{l2::first_slot};
+      if (place < l2::max_boards) boards[place] = i;
+    }
+    for (std::uint32_t place = 0; place < l2::max_boards; ++place) {
+      const std::uint32_t i = boards[place];
+      const bool empty =
+          i == no_board || in.boards[i].opaque != 0 || !is_full_packet(in.boards[i], fragment);
+      if (empty && how.zero_suppression) continue;
+      entries.push_back({how.table_by_source ? i : l2::max_boards * f + place,
+                         !empty && in.boards[i].kind == board_kind::sampling_500_mhz});
+    }
+  }
+  if (how.big_first) {
+    std::stable_partition(entries.begin(), entries.end(), [](const entry& e) { return e.big; });
+  }
+  std::vector<std::uint32_t> work(entries.size());
+  std::transform(entries.begin(), entries.end(), work.begin(),
+                 [](const entry& e) { return e.work; });
+  return work;
+}
+
+/// Enqueues the decoding of a batch. `work` is decode_work's, where kernels can read it;
+/// `at_once` is how many blocks can run at the same time.
+template <decode_techniques how, class Queue>
+void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t> work,
+                 std::uint32_t threshold, const decoded_batch& out, std::uint32_t at_once) {
+  constexpr decode_techniques in_kernel{
+      how.table_by_source, true, how.warp_aggregation, true, how.short_registers, how.opportunistic,
+  }; // of the others nothing is left but the list and its order
+  queue.run(begin_decoding{}, begin_decoding::blocks(out), out);
+  queue.run(decode_boards<in_kernel>{},
+            how.opportunistic ? std::min(at_once, work.size()) : work.size(), in, work, threshold,
+            out);
+}
+
+} // namespace l3
