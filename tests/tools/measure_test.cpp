@@ -126,7 +126,7 @@ TEST_P(codec_entrants_of, are_right_after_a_run_and_wrong_after_poison) {
     EXPECT_TRUE(e.what.is_right());
     e.what.poison();
     EXPECT_FALSE(e.what.is_right());
-    if (&e == &all[0]) continue;
+    if (e.what.name.find("cpy") != std::string::npos || e.what.name.find("copy") == 0) continue;
     ASSERT_NE(e.packed_bytes, nullptr);
     EXPECT_GT(*e.packed_bytes, 0U);
     EXPECT_LT(*e.packed_bytes, samples.size() * sizeof samples[0]);

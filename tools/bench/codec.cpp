@@ -53,6 +53,7 @@ private:
 
   static std::vector<entrant> those_of(const std::vector<codec_entrant>& all) {
     std::vector<entrant> out;
+    out.reserve(all.size());
     for (const codec_entrant& e : all) out.push_back(e.what);
     return out;
   }

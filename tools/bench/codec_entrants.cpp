@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "gpu/codec/waveforms.hpp"
 #include "tools/bench/general_codecs.hpp"
 #include "tools/bench/memory_block.hpp"
 #include "tools/bench/plain_loop.hpp"
+#include "tools/bench/streaming_copy.hpp"
 
 namespace l3::bench {
 namespace {
@@ -34,34 +34,37 @@ public:
 
   codec_entrant copy() const {
     const auto m = std::make_shared<memory>(plain_, plain_.size());
-    return {
-        entrant_of(
-            "memcpy", m,
-            [m] { std::memcpy(m->out.bytes().data(), m->in.bytes().data(), m->in.bytes().size()); },
-            gives_samples(m)),
-        nullptr};
+    const auto run = [m] {
+      std::memcpy(m->out.bytes().data(), m->in.bytes().data(), m->in.bytes().size());
+    };
+    return {entrant_of("memcpy", m, run, gives_samples(m)), nullptr};
+  }
+
+  codec_entrant past_caches() const {
+    const auto m = std::make_shared<memory>(plain_, plain_.size());
+    const auto run = [m] { streaming_copy(m->in.bytes(), m->out.bytes()); };
+    return {entrant_of("copy past caches", m, run, gives_samples(m)), nullptr};
   }
 
   template <class Pack>
-  codec_entrant packer(std::string name, Pack pack) const {
+  codec_entrant packer(const std::string& name, Pack pack) const {
     const auto m = std::make_shared<memory>(plain_, max_bytes());
     const auto used = std::make_shared<std::size_t>(0);
     const auto is_right = [m, used, expected = records_] {
       return std::ranges::equal(m->out.bytes().first(*used), *expected);
     };
     return {entrant_of(
-                std::move(name), m,
+                name, m,
                 [m, used, pack] { *used = pack(m->in.as<const std::uint16_t>(), m->out.bytes()); },
                 is_right),
             used};
   }
 
   template <class Unpack>
-  codec_entrant unpacker(std::string name, Unpack unpack) const {
+  codec_entrant unpacker(const std::string& name, Unpack unpack) const {
     const auto m = std::make_shared<memory>(*records_, plain_.size());
     return {entrant_of(
-                std::move(name), m,
-                [m, unpack] { unpack(m->in.bytes(), m->out.as<std::uint16_t>()); },
+                name, m, [m, unpack] { unpack(m->in.bytes(), m->out.as<std::uint16_t>()); },
                 gives_samples(m)),
             std::make_shared<std::size_t>(records_->size())};
   }
@@ -96,14 +99,14 @@ private:
     return koto::max_packed_bytes(samples_.size() / koto::record_samples);
   }
 
-  std::function<bool()> gives_samples(std::shared_ptr<memory> m) const {
+  std::function<bool()> gives_samples(const std::shared_ptr<memory>& m) const {
     return [m, plain = plain_] { return std::ranges::equal(m->out.bytes(), plain); };
   }
 
-  static entrant entrant_of(std::string name, std::shared_ptr<memory> m, std::function<void()> run,
-                            std::function<bool()> is_right) {
+  static entrant entrant_of(const std::string& name, const std::shared_ptr<memory>& m,
+                            std::function<void()> run, std::function<bool()> is_right) {
     const auto spoil = [m] { std::memset(m->out.bytes().data(), poison, m->out.bytes().size()); };
-    return {std::move(name), spoil, std::move(run), std::move(is_right)};
+    return {name, spoil, std::move(run), std::move(is_right)};
   }
 
   std::span<const std::uint16_t> samples_;
@@ -118,6 +121,7 @@ std::vector<codec_entrant> codec_entrants(codec_direction direction,
   const field f(samples);
   const bool packs = direction == codec_direction::pack;
   std::vector<codec_entrant> all{f.copy()};
+  if (has_streaming_copy) all.push_back(f.past_caches());
   all.push_back(packs ? f.packer("plain scalar loop", plain_pack)
                       : f.unpacker("plain scalar loop", plain_unpack));
   const auto codecs = koto::waveform_codecs();

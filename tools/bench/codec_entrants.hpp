@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in `koto-l3 bench pack` and `unpack`: a copy of the same bytes as the limit, the
+// Who takes part in `koto-l3 bench pack` and `unpack`: copies of the same bytes as the limit, the
 // plain loop, every instruction set that this processor has, and the general compressors. Each has
 // input and output memory of its own, so that none finds its data in a cache because another was
 // there before.
@@ -19,10 +19,10 @@ enum class codec_direction : std::uint8_t { pack, unpack };
 
 struct codec_entrant {
   entrant what;
-  std::shared_ptr<std::size_t> packed_bytes; ///< of the waveforms by this codec; null for the copy
+  std::shared_ptr<std::size_t> packed_bytes; ///< of the waveforms by this codec; null for copies
 };
 
-/// The first is the copy. `samples` are whole waveforms and must outlive the entrants.
+/// The first is memcpy. `samples` are whole waveforms and must outlive the entrants.
 [[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
                                                         std::span<const std::uint16_t> samples);
 

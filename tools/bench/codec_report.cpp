@@ -2,11 +2,11 @@
 #include "tools/bench/codec_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <numeric>
 
 #include <boost/json.hpp>
+
+#include "tools/bench/text.hpp"
 
 namespace l3::bench {
 namespace {
@@ -15,13 +15,6 @@ namespace json = boost::json;
 
 constexpr double giga = 1e9;
 constexpr double mebi = 1024.0 * 1024.0;
-
-template <class... Args>
-void append(std::string& to, const char* format, Args... args) {
-  std::array<char, 512> text;
-  std::snprintf(text.data(), text.size(), format, args...);
-  to += text.data();
-}
 
 double rate(std::size_t bytes, double seconds) {
   return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;

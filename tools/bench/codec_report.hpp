@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `koto-l3 bench pack` and `unpack` found, as a table to read and as JSON: each rate beside
-// that of the copy in the same run. Rates count bytes of waveforms, in both directions.
+// that of memcpy in the same run. Rates count bytes of waveforms, in both directions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace l3::bench {
 
 struct codec_row {
   std::string name;
-  double ratio = 0; ///< of compression; 0: it is the copy
+  double ratio = 0; ///< of compression; 0: it is a copy
   timing hot;
   timing cold;
 };
@@ -26,7 +26,7 @@ struct codec_report {
   std::size_t hot_bytes = 0;     ///< of waveforms in a run
   std::size_t cold_bytes = 0;
   std::size_t cold_distance = 0; ///< bytes that others touch until one comes back to its own
-  std::vector<codec_row> rows;   ///< the first is the copy
+  std::vector<codec_row> rows;   ///< the first is memcpy
 
   [[nodiscard]] bool all_right() const;
 };

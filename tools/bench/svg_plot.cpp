@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <limits>
+
+#include "tools/bench/text.hpp"
 
 namespace l3::bench {
 namespace {
@@ -31,15 +31,6 @@ constexpr const char* style = R"(<style>
   .line { fill: none; stroke-width: 2; }
 </style>
 )";
-
-__attribute__((format(printf, 2, 3))) void append(std::string& to, const char* format, ...) {
-  std::array<char, 512> text;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(text.data(), text.size(), format, arguments);
-  va_end(arguments);
-  to += text.data();
-}
 
 std::string escaped(const std::string& text) {
   std::string out;
