@@ -55,7 +55,7 @@ def main():
     assert files["bench-pack.json"] == '{"args": "--json"}\n', files["bench-pack.json"]
     assert files["bench-pipeline.json"] == '{"args": "--json --backend cuda"}\n', files["bench-pipeline.json"]
     assert "2 cases, 1 more skipped" in files["table.txt"]
-    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 7 passed, 3 skipped" in files["table.txt"], files
+    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 7 passed, 4 skipped" in files["table.txt"], files
 
     for name, body in {"a_test": "exit 1", "b_test": EMPTY, "c_test": "kill -SEGV $$", "d_cuda_test": SKIPPING}.items():
         code, _, rows, files = run_check(gpu_check, {f"tests/{name}": body}, SANITIZER)

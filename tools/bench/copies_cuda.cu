@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/bench/arrivals.hpp"
 #include "tools/bench/copies.hpp"
 
 #include "gpu/cuda/queue.cuh"
@@ -7,6 +8,11 @@ namespace l3::bench {
 
 std::vector<copy_row> cuda_copies(std::size_t bytes, std::uint32_t rounds) {
   return copies<cuda_queue>([] { return cuda_queue(); }, bytes).run(rounds);
+}
+
+std::function<void(std::uint32_t)> cuda_arrivals(std::span<const std::span<const std::byte>> from) {
+  const auto a = std::make_shared<arrivals<cuda_queue>>([] { return cuda_queue(); }, from);
+  return [a](std::uint32_t n) { a->run(n); };
 }
 
 } // namespace l3::bench
