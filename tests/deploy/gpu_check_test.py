@@ -20,7 +20,7 @@ esac"""
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-*tells_a_fault*"*) exec "$@" ;; esac; exit 3'
 
 
-def run_check(gpu_check, programs, sanitizer=None):
+def run_check(gpu_check, programs, sanitizer=None, arguments=()):
     """Exit code, standard error, and by step what the table says of it; and the folder of results as {name: text}."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
@@ -34,12 +34,12 @@ def run_check(gpu_check, programs, sanitizer=None):
             path.parent.mkdir(exist_ok=True)
             path.write_text(f"#!/bin/sh\n{body}\n")
             path.chmod(0o755)
-        result = subprocess.run([folder / "gpu-check", "--out", folder / "out"], capture_output=True, text=True, cwd="/",
+        result = subprocess.run([folder / "gpu-check", "--out", folder / "out", *arguments], capture_output=True, text=True, cwd="/",
                                 env={"PATH": f"{folder}/path:/usr/bin:/bin"})
         files = {p.name: p.read_text() for p in (folder / "out").rglob("*") if p.is_file()}
     words = [line.split() for line in files.get("table.txt", "").splitlines()]
     rows = {w[0]: w[1] for w in words if len(w) >= 3 and w[1] in ("passed", "FAILED", "skipped")}
-    assert result.returncode == 69 or files["table.txt"] == result.stdout, "what is printed is what is written"
+    assert result.returncode in (2, 69) or files["table.txt"] == result.stdout, "what is printed is what is written"
     return result.returncode, result.stderr, rows, files
 
 
@@ -74,6 +74,17 @@ def main():
     code, error, rows, files = run_check(
         gpu_check, {"tests/executors_cuda_test": 'echo "L3_REQUIRE_GPU=1, but it is gone"; exit 1'}, SANITIZER)
     assert code == 69 and error == "gpu-check: there is no GPU to check on: it is gone\n", (code, error)
+    code, error, rows, files = run_check(
+        gpu_check, {"tests/executors_cuda_test": 'echo "version GLIBC_9 not found" >&2; exit 1'}, SANITIZER)
+    assert code == 69 and error.startswith("gpu-check: the programs do not run here:\nversion GLIBC_9"), (code, error)
+
+    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "tests,demo"])
+    assert rows == {"executors_cuda_test": "passed", "demo": "passed"}, rows
+    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "checkers"])
+    assert rows.keys() == {"memcheck-executors_cuda_test", "racecheck-executors_cuda_test"}, rows
+    for wrong in (["--only", "nothing"], ["--out"], ["--fast"]):
+        code, error, _, files = run_check(gpu_check, {}, SANITIZER, wrong)
+        assert code == 2 and "gpu-check [--out" in error and not files, (wrong, code)
     print("ok")
 
 
