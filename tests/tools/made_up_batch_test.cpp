@@ -15,7 +15,7 @@ namespace l3::test {
 namespace {
 
 TEST(made_up_batch, is_full_of_whole_events_that_decode) {
-  constexpr std::uint32_t events = 3;
+  constexpr std::uint32_t events = 16; // until the waveforms come again
   const auto e = make_engine({backend::serial, 0}, {bench::made_up_capacity(events), 1});
   frame& f = *e->frames()[0];
   bench::make_up_batch(f.input);

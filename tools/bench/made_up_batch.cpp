@@ -27,8 +27,10 @@ void put_board(std::byte* at, const event_entry& event, const board_entry& board
   for (int w = 0; w < l2::header_words; ++w, at += 2)
     store_big(at, l2::expected_header_word(w, event.spill, event.number, board.slot,
                                            event.reference_time));
-  for (std::uint32_t w = 0; w < samples_per_board; ++w, at += 2)
-    store_big(at, static_cast<std::uint16_t>(l2::sample_tag | samples[sample_of(w, board.kind)]));
+  for (std::uint32_t w = 0; w < samples_per_board; ++w, at += 2) {
+    const auto sample = std::min(samples[sample_of(w, board.kind)], l2::payload_mask);
+    store_big(at, static_cast<std::uint16_t>(l2::sample_tag | sample)); // pulses may overflow
+  }
   for (int w = 0; w < l2::footer_words; ++w, at += 2) store_big(at, l2::footer_tag);
 }
 
