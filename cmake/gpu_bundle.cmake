@@ -37,5 +37,6 @@ install(CODE "
 add_custom_target(gpu-bundle
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${L3_GPU_BUNDLE}
   COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --component gpu-bundle --prefix ${L3_GPU_BUNDLE} --strip
+    > ${PROJECT_BINARY_DIR}/gpu-bundle.log
   DEPENDS ${l3_bundled_programs} ${l3_bundled_tests}
   COMMENT "making ${L3_GPU_BUNDLE}")
