@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "gpu/block.hpp"
 
@@ -36,6 +37,12 @@ void publish(const B&, std::uint64_t* at, std::uint64_t value) {
 template <block B>
 [[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
   return std::atomic_ref(*at).load(std::memory_order_acquire);
+}
+
+/// Called while waiting for another block, which may need this very core.
+template <block B>
+void give_way(const B&) {
+  std::this_thread::yield();
 }
 
 } // namespace l3

@@ -59,6 +59,23 @@ L3_FN void copy_range(const B& b, const batch_view& in, const fragment_entry& fr
                });
 }
 
+/// Brings n big-endian words in, in the machine's byte order.
+template <block B>
+L3_FN void swap_in(const B& b, const std::byte* words, std::uint16_t* to, std::uint32_t n) {
+  const std::byte* const from = aligned<sizeof(std::uint16_t)>(words);
+  for_each(b, n, [&](std::uint32_t i) {
+    to[i] = load_big<std::uint16_t>(from + sizeof(std::uint16_t) * i);
+  });
+}
+
+/// Copies n bytes that the block has made, to any address. It may read copy_slack bytes behind
+/// them.
+inline constexpr std::uint32_t copy_slack = 16;
+template <block B>
+L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint32_t n) {
+  for_each(b, n, [&](std::uint32_t i) { to[i] = made[i]; });
+}
+
 /// How many bytes of the board's packet the fragment really has: all of them, if the host did its
 /// work.
 [[nodiscard]] L3_FN inline std::uint32_t packet_bytes(const board_entry& board,
@@ -101,11 +118,7 @@ public:
                    const board_entry& board) {
     for_each_run(in, fragment, board.offset, l2::board_bytes,
                  [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
-                   const std::byte* const words = aligned<sizeof(std::uint16_t)>(p);
-                   std::uint16_t* const to = words_ + lead + from / 2;
-                   for_each(b, n / 2, [&](std::uint32_t i) {
-                     to[i] = load_big<std::uint16_t>(words + std::size_t{2} * i);
-                   });
+                   swap_in(b, p, words_ + lead + from / 2, n / 2);
                    prefetch(b, p + n, n); // packets mostly lie one after the other
                  });
     if (board.kind == board_kind::sampling_125_mhz) return;
@@ -133,3 +146,7 @@ private:
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "gpu/cuda/packet.cuh" // here, so that no device source can forget it
+#endif

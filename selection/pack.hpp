@@ -23,13 +23,17 @@ struct pack_boards {
   static constexpr std::uint32_t max_data_bytes =
       2 * head_words + packet_lanes * koto::max_record_bytes;
 
-  struct shared {
-    staged_packet packet;
+  /// Where the records of a packet are put together.
+  struct lane_records {
     alignas(64) std::uint64_t low[koto::octets][packet_lanes];
     alignas(64) std::uint64_t high[koto::octets][packet_lanes];
     alignas(64) std::uint32_t bits[packet_lanes];
     alignas(64) std::uint16_t minimum[packet_lanes]; // with a sample's tag
-    std::uint32_t at[packet_lanes];                  // of the lane's record in image
+    std::uint32_t at[packet_lanes];                  // of the lane's record in the board's data
+  };
+  struct shared {
+    staged_packet packet;
+    lane_records lanes;
     alignas(64) std::byte image[max_data_bytes];
   };
 
@@ -47,23 +51,33 @@ struct pack_boards {
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
 
     s.packet.stage(b, in, fragment, board);
-    take_lanes(b, s, i, board.kind, form, columns.records);
+    pack_staged(b, s.packet, s.lanes, i, board.kind, columns, s.image);
+    copy_out(b, s.image, to, bytes);
+  }
+
+  /// Writes the data of a board that is not raw to `image`, which can be read when this returns.
+  /// The packet may have been staged just before; no sync() need stand between.
+  template <block B>
+  L3_FN static void pack_staged(const B& b, const staged_packet& packet, lane_records& lanes,
+                                std::uint32_t i, board_kind kind, const frame_columns& columns,
+                                std::byte* image) {
+    const std::uint32_t form = columns.boards.form[i];
+    take_lanes(b, lanes, i, kind, form, columns.records);
     b.sync();
-    make_octets(b, s, board.kind);
-    write_heads(b, s, form);
+    make_octets(b, packet, lanes, kind);
+    write_heads(b, packet, lanes, form, image);
     b.sync();
     for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
-      const std::uint32_t bits = s.bits[lane];
-      koto::store_octet(s.image + s.at[lane] + koto::record_head_bytes + k * bits,
-                        {s.low[k][lane], s.high[k][lane]}, bits);
+      const std::uint32_t bits = lanes.bits[lane];
+      koto::store_octet(image + lanes.at[lane] + koto::record_head_bytes + k * bits,
+                        {lanes.low[k][lane], lanes.high[k][lane]}, bits);
     });
     b.sync();
-    for_each(b, bytes, [&](std::uint32_t k) { to[k] = s.image[k]; });
   }
 
 private:
   template <block B>
-  L3_FN static void take_lanes(const B& b, shared& s, std::uint32_t i, board_kind kind,
+  L3_FN static void take_lanes(const B& b, lane_records& s, std::uint32_t i, board_kind kind,
                                std::uint32_t form, const record_columns& records) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::uint32_t record = packet_lanes * i + record_of(lane, kind);
@@ -81,8 +95,9 @@ private:
   }
 
   template <block B>
-  L3_FN static void make_octets(const B& b, shared& s, board_kind kind) {
-    const std::uint16_t* const words = s.packet.by_lane(kind);
+  L3_FN static void make_octets(const B& b, const staged_packet& packet, lane_records& s,
+                                board_kind kind) {
+    const std::uint16_t* const words = packet.by_lane(kind);
     for_each(b, koto::octets, packet_lanes, [&](std::uint32_t k, std::uint32_t lane) {
       const std::uint16_t* const column = words + k * 8 * packet_lanes + lane;
       const std::uint16_t minimum = s.minimum[lane];
@@ -104,20 +119,20 @@ private:
 
   /// The records' heads, and the header and footer words if they are stored.
   template <block B>
-  L3_FN static void write_heads(const B& b, shared& s, std::uint32_t form) {
+  L3_FN static void write_heads(const B& b, const staged_packet& packet, const lane_records& s,
+                                std::uint32_t form, std::byte* image) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
-      koto::store_head(s.image + s.at[lane], s.bits[lane], s.minimum[lane] & l2::payload_mask);
+      koto::store_head(image + s.at[lane], s.bits[lane], s.minimum[lane] & l2::payload_mask);
     });
     std::uint32_t at = 0;
     if ((form & board_header_stored) != 0) {
-      for_each(b, l2::header_words, [&](std::uint32_t w) {
-        store_big(s.image + std::size_t{2} * w, s.packet.header()[w]);
-      });
+      for_each(b, l2::header_words,
+               [&](std::uint32_t w) { store_big(image + std::size_t{2} * w, packet.header()[w]); });
       at = 2 * l2::header_words;
     }
     if ((form & board_footer_stored) != 0) {
       for_each(b, l2::footer_words, [&](std::uint32_t w) {
-        store_big(s.image + at + std::size_t{2} * w, s.packet.footer()[w]);
+        store_big(image + at + std::size_t{2} * w, packet.footer()[w]);
       });
     }
   }

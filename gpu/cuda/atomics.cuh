@@ -36,4 +36,7 @@ __device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64
   return value;
 }
 
+/// The scheduler of a device has other warps to run anyway.
+__device__ inline void give_way(const cuda_block&) {}
+
 } // namespace l3

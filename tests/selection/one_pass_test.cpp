@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/selection/one_pass_cases.hpp"
+
+#include "gpu/queues/pool.hpp"
+#include "gpu/queues/serial.hpp"
+#include "gpu/queues/shuffled.hpp"
+#include "gpu/queues/threaded.hpp"
+
+namespace l3::test {
+namespace {
+
+template <std::uint32_t width>
+struct serial {
+  static constexpr bool slow = false;
+  static serial_queue make() { return serial_queue(width); }
+};
+struct shuffled {
+  static constexpr bool slow = false;
+  static shuffled_queue make() { return shuffled_queue(32, 42); }
+};
+struct threaded {
+  static constexpr bool slow = true;
+  static threaded_queue make() { return threaded_queue(4); }
+};
+template <std::uint32_t threads>
+struct pool {
+  static constexpr bool slow = false;
+  static pool_queue make() {
+    static thread_pool pool(threads);
+    return pool_queue(pool);
+  }
+};
+
+using all = testing::Types<serial<1>, serial<128>, shuffled, threaded, pool<1>, pool<3>, pool<9>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, one_pass, all);
+
+TEST(position_word, says_where_a_fragment_ends) {
+  const auto first = position_word::after_previous(10, true);
+  const auto second = position_word::after_previous(10, false);
+  const auto there = position_word::at(10);
+  EXPECT_FALSE(position_word().is_absolute() || position_word().is_relative());
+  EXPECT_TRUE(first.is_relative() && second.is_relative() && !there.is_relative());
+  EXPECT_TRUE(!first.is_absolute() && !second.is_absolute() && there.is_absolute());
+  for (const std::uint64_t before : {0U, 1U, 7U, 8U}) {
+    EXPECT_EQ(first.end(before), (before == 0 ? 0 : 8) + 10U);
+    EXPECT_EQ(second.end(before), before + 10);
+    EXPECT_EQ(there.end(before), 10U);
+  }
+  EXPECT_TRUE(position_word::at(0).is_absolute());
+  EXPECT_TRUE(position_word::after_previous(0, false).is_relative());
+  constexpr std::uint64_t large = std::uint64_t{1} << 40;
+  EXPECT_EQ(position_word::after_previous(large, true).end(large + 1), 2 * large + 8);
+}
+
+} // namespace
+} // namespace l3::test
