@@ -12,6 +12,7 @@ void add_bench(CLI::App& program, command_body& run) {
   add_bench_pack(*c, run);
   add_bench_unpack(*c, run);
   add_bench_decode(*c, run);
+  add_bench_device(*c, run);
   add_bench_engine(*c, run);
   add_bench_memory(*c, run);
   add_bench_pipeline(*c, run);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/queues/pool.hpp"
+#include "gpu/queues/serial.hpp"
 
 namespace l3::test {
 namespace {

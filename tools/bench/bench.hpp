@@ -13,6 +13,7 @@ namespace l3 {
 void add_bench_pack(CLI::App& bench, command_body& run);
 void add_bench_unpack(CLI::App& bench, command_body& run);
 void add_bench_decode(CLI::App& bench, command_body& run);
+void add_bench_device(CLI::App& bench, command_body& run);
 void add_bench_engine(CLI::App& bench, command_body& run);
 void add_bench_memory(CLI::App& bench, command_body& run);
 void add_bench_pipeline(CLI::App& bench, command_body& run);

@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 
 #include "gpu/queues/pool.hpp"
+#include "gpu/queues/serial.hpp"
 #include "selection/make_engine.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/decode_stand.hpp"

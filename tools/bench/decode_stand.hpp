@@ -18,8 +18,8 @@
 
 #include "gpu/decode/run.hpp"
 #include "gpu/memory.hpp"
-#include "gpu/queues/serial.hpp"
 #include "tools/bench/decode_batch.hpp"
+#include "tools/bench/host_reference.hpp"
 
 namespace l3::bench {
 
@@ -53,8 +53,9 @@ public:
   decode_stand(Queue queue, std::uint32_t at_once, const decode_batch& batch,
                std::uint32_t threshold)
       : queue_(std::move(queue)), at_once_(at_once), batch_(batch), threshold_(threshold),
-        input_(place(batch.bytes())), copied_(memory_for(batch.bytes().size())),
-        output_(memory_for(output_bytes())), back_(Queue::memory::allocate(output_bytes())) {
+        expected_(decode_on_host(batch, threshold)), input_(place(batch.bytes())),
+        copied_(memory_for(batch.bytes().size())), output_(memory_for(output_bytes())),
+        back_(Queue::memory::allocate(output_bytes())) {
     const batch_view& host = batch.view();
     there_.input = input_.data();
     there_.events = place(host.events);
@@ -62,7 +63,6 @@ public:
     there_.pieces = place(host.pieces);
     there_.boards = place(host.boards);
     for (const decode_step& s : decode_steps) work_.push_back(place_work(s.how));
-    expect();
   }
 
   void poison() { fill(output_); }
@@ -85,13 +85,11 @@ public:
     } else {
       std::memcpy(back_.data(), output_.data(), output_bytes());
     }
-    put_in_order(back_);
+    put_in_order(output_in(back_), batch_.view());
     return std::memcmp(back_.data(), expected_.data(), output_bytes()) == 0;
   }
 
 private:
-  static constexpr int poison_byte = 0xa5;
-
   template <std::size_t... all>
   void run(std::size_t i, std::index_sequence<all...>) {
     const decoded_batch out = output_in(output_);
@@ -158,38 +156,16 @@ private:
     }
   }
 
-  /// Hits stand in any order, and where fetching ended depends on who fetched.
-  void put_in_order(const buffer& b) const {
-    const decoded_batch d = output_in(b);
-    d.cursor[0] = 0;
-    for (std::uint32_t e = 0; e < d.hit_counts.size(); ++e) {
-      const event_entry& event = batch_.view().events[e];
-      std::uint32_t* const first = d.hits.data() + packet_lanes * event.first_board;
-      std::sort(first, first + std::min(d.hit_counts[e], packet_lanes * event.boards));
-    }
-  }
-
-  void expect() {
-    expected_ = host_memory::allocate(output_bytes());
-    std::memset(expected_.data(), poison_byte, output_bytes());
-    const std::vector<std::uint32_t> list = decode_work(batch_.view(), no_technique);
-    serial_queue reference;
-    run_decoder<no_technique>(reference, batch_.view(),
-                              {list.data(), static_cast<std::uint32_t>(list.size())}, threshold_,
-                              output_in(expected_), 1);
-    put_in_order(expected_);
-  }
-
   Queue queue_;
   std::uint32_t at_once_;
   const decode_batch& batch_;
   std::uint32_t threshold_;
+  buffer expected_;
   std::vector<buffer> tables_;
   buffer input_;
   buffer copied_;
   buffer output_;
   buffer back_; // on the host
-  buffer expected_;
   batch_view there_;
   std::vector<column<const std::uint32_t>> work_;
 };
