@@ -11,6 +11,7 @@
 
 #include "gpu/codec/koto.hpp"
 #include "gpu/packet.hpp"
+#include "gpu/queues/solo.hpp"
 #include "selection/columns.hpp"
 #include "selection/layout.hpp"
 
@@ -34,7 +35,7 @@ struct pack_boards {
   struct shared {
     staged_packet packet;
     lane_records lanes;
-    alignas(64) std::byte image[max_data_bytes];
+    alignas(64) std::byte image[max_data_bytes + copy_slack];
   };
 
   template <block B>
@@ -55,7 +56,8 @@ struct pack_boards {
     copy_out(b, s.image, to, bytes);
   }
 
-  /// Writes the data of a board that is not raw to `image`, which can be read when this returns.
+  /// Writes the data of a board that is not raw to `image`, which can be read when this returns;
+  /// copy_slack bytes behind it may be overwritten, too.
   /// The packet may have been staged just before; no sync() need stand between.
   template <block B>
   L3_FN static void pack_staged(const B& b, const staged_packet& packet, lane_records& lanes,
@@ -65,13 +67,9 @@ struct pack_boards {
     take_lanes(b, lanes, i, kind, form, columns.records);
     b.sync();
     make_octets(b, packet, lanes, kind);
-    write_heads(b, packet, lanes, form, image);
+    write_stored_words(b, packet, form, image);
     b.sync();
-    for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
-      const std::uint32_t bits = lanes.bits[lane];
-      koto::store_octet(image + lanes.at[lane] + koto::record_head_bytes + k * bits,
-                        {lanes.low[k][lane], lanes.high[k][lane]}, bits);
-    });
+    write_records(b, lanes, kind, image);
     b.sync();
   }
 
@@ -117,13 +115,39 @@ private:
     });
   }
 
-  /// The records' heads, and the header and footer words if they are stored.
   template <block B>
-  L3_FN static void write_heads(const B& b, const staged_packet& packet, const lane_records& s,
-                                std::uint32_t form, std::byte* image) {
+  L3_FN static void write_records(const B& b, const lane_records& s, board_kind, std::byte* image) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       koto::store_head(image + s.at[lane], s.bits[lane], s.minimum[lane] & l2::payload_mask);
     });
+    for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
+      const std::uint32_t bits = s.bits[lane];
+      koto::store_octet(image + s.at[lane] + koto::record_head_bytes + k * bits,
+                        {s.low[k][lane], s.high[k][lane]}, bits);
+    });
+  }
+
+  /// One lane writes everything in the order of the bytes: so each octet may leave as 16 bytes
+  /// without a look at N, and whatever comes next overwrites what was too much.
+  L3_FN static void write_records(const solo_block&, const lane_records& s, board_kind kind,
+                                  std::byte* image) {
+    for (std::uint32_t record = 0; record < packet_lanes; ++record) {
+      const std::uint32_t lane = record_of(record, kind); // that permutation is its own inverse
+      const std::uint32_t bits = s.bits[lane];
+      std::byte* to = image + s.at[lane];
+      koto::store_head(to, bits, s.minimum[lane] & l2::payload_mask);
+      to += koto::record_head_bytes;
+      for (std::uint32_t k = 0; k < koto::octets; ++k, to += bits) {
+        store(to, s.low[k][lane]);
+        store(to + sizeof s.low[k][lane], s.high[k][lane]);
+      }
+    }
+  }
+
+  /// The header and footer words, if they are stored.
+  template <block B>
+  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
+                                       std::byte* image) {
     std::uint32_t at = 0;
     if ((form & board_header_stored) != 0) {
       for_each(b, l2::header_words,
