@@ -70,18 +70,21 @@ struct decode_boards {
     std::uint32_t fetched;
   };
 
+  /// `share` is how many pieces of work an opportunistic block fetches at a time.
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const batch_view& in,
-                        column<const std::uint32_t> work, std::uint32_t threshold,
-                        const decoded_batch& out) const {
+                        column<const std::uint32_t> work, std::uint32_t share,
+                        std::uint32_t threshold, const decoded_batch& out) const {
     if constexpr (how.opportunistic) {
       for (;;) {
-        for_each(b, 1, [&](std::uint32_t) { s.fetched = fetch_add(b, out.cursor.data(), 1); });
+        for_each(b, 1, [&](std::uint32_t) { s.fetched = fetch_add(b, out.cursor.data(), share); });
         b.sync();
-        const std::uint32_t fetched = s.fetched;
-        if (fetched >= work.size()) return;
-        find_and_decode(b, s, in, work[fetched], threshold, out);
-        b.sync(); // shared memory is free again
+        const std::uint32_t first = s.fetched;
+        if (first >= work.size()) return;
+        for (std::uint32_t w = first; w < work.size() && w < first + share; ++w) {
+          find_and_decode(b, s, in, work[w], threshold, out);
+          b.sync(); // shared memory is free again
+        }
       }
     } else {
       find_and_decode(b, s, in, work[b.index()], threshold, out);

@@ -55,10 +55,14 @@ void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t>
   constexpr decode_techniques in_kernel{
       how.table_by_source, true, how.warp_aggregation, true, how.short_registers, how.opportunistic,
   }; // of the others nothing is left but the list and its order
+  // Boards that lie side by side are best read by the same core: it fetches a share of them at a
+  // time. But all should end together, so there is more than one share for each block.
+  constexpr std::uint32_t fetches = 8;
+  constexpr std::uint32_t most = 256;
+  const std::uint32_t share = std::clamp(work.size() / (at_once * fetches), 1U, most);
+  const std::uint32_t blocks = how.opportunistic ? std::min(at_once, work.size()) : work.size();
   queue.run(begin_decoding{}, begin_decoding::blocks(out), out);
-  queue.run(decode_boards<in_kernel>{},
-            how.opportunistic ? std::min(at_once, work.size()) : work.size(), in, work, threshold,
-            out);
+  queue.run(decode_boards<in_kernel>{}, blocks, in, work, share, threshold, out);
 }
 
 } // namespace l3
