@@ -14,13 +14,13 @@
 namespace l3 {
 
 /// Counts up. add() is for one writer at a time (a thread, or whoever holds the lock that guards
-/// it): no bus lock.
+/// it): no bus lock. Who reads a count sees everything its writer did before.
 class counter {
 public:
   void add(std::uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release);
   }
-  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_acquire); }
   operator std::uint64_t() const { return get(); } // NOLINT: reads like the number it is
 
 private:

@@ -182,8 +182,8 @@ void forwarder::welcomed(const line_header& header, std::uint64_t now) {
 void forwarder::acknowledged(const line_header& header, std::uint64_t now) {
   const std::uint64_t before = outbox_.last_stored();
   if (header.sequence <= before || header.sequence > outbox_.last_sealed()) return;
-  outbox_.stored_up_to(header.sequence, now);
   counters_.acknowledged.add(header.sequence - before);
+  outbox_.stored_up_to(header.sequence, now);
   next_ = std::max(next_, header.sequence + 1);
   window_ = std::max(header.credit, 1U);
   progress_at_ = now;

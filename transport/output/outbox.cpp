@@ -221,7 +221,7 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
   if (sequence <= before || sequence > last_sealed()) return;
   // What a slot says about its events no longer changes, and the slot is not used again before
   // stored_ has moved.
-  std::uint64_t time_tail = 0;
+  std::uint64_t time_tail = 0, events = 0, bytes = 0;
   for (std::uint64_t i = before + 1; i <= sequence; ++i) {
     const slot& s = slot_of(i);
     for (std::uint64_t t = s.first_time; t < s.first_time + s.events; ++t) {
@@ -229,8 +229,8 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
       latency_.add(now > completed ? now - completed : 0);
     }
     time_tail = s.first_time + s.events;
-    events_stored_.add(s.events);
-    bytes_stored_.add(s.bytes - sizeof(block_header));
+    events += s.events;
+    bytes += s.bytes - sizeof(block_header);
   }
   time_tail_.store(time_tail, std::memory_order_release);
   const std::lock_guard guard(lock_);
@@ -240,6 +240,9 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
     }
   }
   stored_.store(sequence, std::memory_order_release);
+  // Last, so that whoever finds no event waiting finds everything else about them in place.
+  events_stored_.add(events);
+  bytes_stored_.add(bytes);
   reuse_released();
 }
 
