@@ -78,7 +78,7 @@ private:
 
       region arena;
       if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes);
-      (void)take_columns(arena, c, {});
+      (void)take_columns(arena, c, {nullptr, c.events});
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena.used());
       } else {

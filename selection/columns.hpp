@@ -7,42 +7,52 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/column.hpp"
+#include "gpu/columns/soa.hpp"
 #include "gpu/frame.hpp"
 #include "gpu/memory.hpp"
 
 namespace l3 {
 
 /// Written by measure. Records are numbered 16 × board + record, as docs/formats.md orders them.
-struct record_columns {
+template <template <class> class column>
+struct record_fields {
   column<std::uint16_t> minimum;
   column<std::uint8_t> bits; ///< N
 };
+using record_columns = soa<record_fields>;
 
-struct board_columns {
+template <template <class> class column>
+struct board_fields {
   column<std::uint8_t> form;   ///< board_form; by measure
   column<std::uint16_t> bytes; ///< of its data; by measure
   column<std::uint32_t> at;    ///< of its data, from the start of the packed event; by place
 };
+using board_columns = soa<board_fields>;
 
 /// Written by place.
-struct fragment_columns {
+template <template <class> class column>
+struct fragment_fields {
   column<std::uint64_t> bytes; ///< of its data
   column<std::uint32_t> at;    ///< of its data, from the start of the packed event
   column<std::uint16_t> damaged;
   column<std::uint16_t> opaque;
 };
+using fragment_columns = soa<fragment_fields>;
 
-struct event_columns {
+template <template <class> class column>
+struct event_fields {
   column<std::uint8_t> accepted; ///< by select
   column<event_result> results;  ///< by place
 };
+using event_columns = soa<event_fields>;
 
+/// Views that may be written, for kernels that only read as well: a column that is read in one pass
+/// may have been written by the same kernel.
 struct frame_columns {
-  record_columns records;
-  board_columns boards;
-  fragment_columns fragments;
-  event_columns events;
+  record_columns::view records;
+  board_columns::view boards;
+  fragment_columns::view fragments;
+  event_columns::view events;
 };
 
 struct output_view {
@@ -50,21 +60,16 @@ struct output_view {
   std::uint64_t capacity = 0;
 };
 
-/// Everything but the results, which are handed to the host and lie with the output.
+/// Everything but the results, of as many events, which are handed to the host and lie with the
+/// output.
 [[nodiscard]] inline frame_columns take_columns(region& from, const batch_capacity& capacity,
                                                 column<event_result> results) {
   frame_columns c;
-  c.records.minimum = from.take<std::uint16_t>(capacity.boards * l2::waveforms_per_board);
-  c.records.bits = from.take<std::uint8_t>(capacity.boards * l2::waveforms_per_board);
-  c.boards.form = from.take<std::uint8_t>(capacity.boards);
-  c.boards.bytes = from.take<std::uint16_t>(capacity.boards);
-  c.boards.at = from.take<std::uint32_t>(capacity.boards);
-  c.fragments.bytes = from.take<std::uint64_t>(capacity.fragments);
-  c.fragments.at = from.take<std::uint32_t>(capacity.fragments);
-  c.fragments.damaged = from.take<std::uint16_t>(capacity.fragments);
-  c.fragments.opaque = from.take<std::uint16_t>(capacity.fragments);
-  c.events.accepted = from.take<std::uint8_t>(capacity.events);
-  c.events.results = results;
+  c.records = record_columns::take(from, capacity.boards * l2::waveforms_per_board);
+  c.boards = board_columns::take(from, capacity.boards);
+  c.fragments = fragment_columns::take(from, capacity.fragments);
+  c.events = event_columns::view(event_columns::columns{
+      .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
   return c;
 }
 

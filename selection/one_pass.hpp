@@ -14,28 +14,23 @@
 #include <cstdint>
 
 #include "gpu/atomics.hpp"
+#include "gpu/columns/soa.hpp"
 #include "selection/measure.hpp"
 #include "selection/pack.hpp"
 #include "selection/place.hpp"
 
 namespace l3 {
 
-/// What the blocks of pack_tiles share.
-struct one_pass_columns {
-  column<std::uint32_t> events;    ///< of which event each fragment is
-  column<std::uint64_t> positions; ///< by tile: what is known of where its data ends
-  column<std::uint32_t> ticket;    ///< one: the next tile
-
-  static constexpr std::uint32_t tiles = 2; ///< of a fragment
-
-  [[nodiscard]] static one_pass_columns take(region& from, std::uint32_t fragments) {
-    one_pass_columns c;
-    c.events = from.take<std::uint32_t>(fragments);
-    c.positions = from.take<std::uint64_t>(fragments * tiles);
-    c.ticket = from.take<std::uint32_t>(1);
-    return c;
-  }
+/// A row a tile: what the blocks of pack_tiles share.
+template <template <class> class column>
+struct tile_fields {
+  column<std::uint32_t> event;          ///< of which event it is
+  column<std::uint64_t> position;       ///< a position_word
+  column<scalar<std::uint32_t>> ticket; ///< the next tile to be taken
 };
+using tile_columns = soa<tile_fields>;
+
+inline constexpr std::uint32_t tiles_per_fragment = 2;
 
 /// What is known of where a tile's data ends, in one word, so that it is told in one store.
 class position_word {
@@ -81,17 +76,18 @@ struct begin_one_pass {
 
   template <block B>
   L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
-                        const one_pass_columns& pass) const {
+                        const tile_columns::view& tiles) const {
     const std::uint32_t e = b.index();
     for_each(b, in.events[e].fragments, [&](std::uint32_t k) {
       const std::uint32_t f = in.events[e].first_fragment + k;
-      pass.events[f] = e;
-      for (std::uint32_t t = 0; t < pass.tiles; ++t)
-        pass.positions[pass.tiles * f + t] = position_word().word();
+      for (std::uint32_t t = tiles_per_fragment * f; t < tiles_per_fragment * (f + 1); ++t) {
+        tiles.event[t] = e;
+        tiles.position[t] = position_word().word();
+      }
     });
     for_each(b, 1, [&](std::uint32_t) {
       columns.events.accepted[e] = 1;
-      if (e == 0) pass.ticket[0] = 0;
+      if (e == 0) *tiles.ticket = 0;
     });
   }
 };
@@ -99,7 +95,7 @@ struct begin_one_pass {
 struct pack_tiles {
   static constexpr std::uint32_t width = 128;
 
-  static constexpr std::uint32_t boards = l2::max_boards / one_pass_columns::tiles; // of a tile
+  static constexpr std::uint32_t boards = l2::max_boards / tiles_per_fragment; // of a tile
   static constexpr std::uint32_t sample_bits = 14;
   static constexpr std::uint32_t max_board_bytes =
       2 * pack_boards::head_words + packet_lanes * koto::record_bytes(sample_bits);
@@ -117,13 +113,13 @@ struct pack_tiles {
   };
 
   [[nodiscard]] static std::uint32_t blocks(const batch_view& in) {
-    return one_pass_columns::tiles * in.fragments.size();
+    return tiles_per_fragment * in.fragments.size();
   }
 
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
-                        const one_pass_columns& pass, output_view out) const {
-    for_each(b, 1, [&](std::uint32_t) { s.ticket = fetch_add(b, pass.ticket.data(), 1); });
+                        const tile_columns::view& tiles, output_view out) const {
+    for_each(b, 1, [&](std::uint32_t) { s.ticket = fetch_add(b, tiles.ticket.data(), 1); });
     b.sync();
     const std::uint32_t t = s.ticket;
     const tile mine = tile_of(in, t);
@@ -132,7 +128,7 @@ struct pack_tiles {
 
     std::uint64_t bytes = mine.raw_bytes;
     for (std::uint32_t i = mine.first; i < mine.last; ++i) bytes += columns.boards.bytes[i];
-    const std::uint64_t start = find_end(b, s, t, size_of(in, t, bytes, pass), pass) - bytes;
+    const std::uint64_t start = find_end(b, s, t, size_of(in, t, bytes, tiles), tiles) - bytes;
     if (start + bytes <= out.capacity) // else the event will be found to have no room
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
@@ -146,8 +142,8 @@ private:
   };
 
   L3_FN static tile tile_of(const batch_view& in, std::uint32_t t) {
-    const fragment_entry f = in.fragments[t / one_pass_columns::tiles];
-    const std::uint32_t part = t % one_pass_columns::tiles;
+    const fragment_entry f = in.fragments[t / tiles_per_fragment];
+    const std::uint32_t part = t % tiles_per_fragment;
     const std::uint32_t from = part * boards; // behind `to` in a tile of none
     const std::uint32_t to = from + boards < f.boards ? from + boards : f.boards;
     return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
@@ -176,11 +172,11 @@ private:
   /// Where the data of tile t ends, counted from the first byte of all, and tells it.
   template <block B>
   L3_FN static std::uint64_t find_end(const B& b, shared& s, std::uint32_t t, position_word mine,
-                                      const one_pass_columns& pass) {
-    for_each(b, 1, [&](std::uint32_t) { publish(b, &pass.positions[t], mine.word()); });
+                                      const tile_columns::view& tiles) {
+    for_each(b, 1, [&](std::uint32_t) { publish(b, &tiles.position[t], mine.word()); });
     for (;;) {
       for_each(b, window, [&](std::uint32_t k) {
-        s.before[k] = k < t ? observe(b, &pass.positions[t - 1 - k]) : position_word::at(0).word();
+        s.before[k] = k < t ? observe(b, &tiles.position[t - 1 - k]) : position_word::at(0).word();
       });
       b.sync();
       std::uint32_t k = 0;
@@ -190,7 +186,7 @@ private:
         for (std::uint32_t n = k + 1; n > 0; --n) end = position_word(s.before[n - 1]).end(end);
         end = mine.end(end);
         for_each(b, 1, [&](std::uint32_t) {
-          publish(b, &pass.positions[t], position_word::at(end).word());
+          publish(b, &tiles.position[t], position_word::at(end).word());
         });
         return end;
       }
@@ -202,11 +198,10 @@ private:
   /// With what stands before its data: the header and the tables of its event, and events that have
   /// no fragment.
   L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
-                                     const one_pass_columns& pass) {
-    const std::uint32_t f = t / one_pass_columns::tiles;
-    const std::uint32_t e = pass.events[f];
+                                     const tile_columns::view& tiles) {
+    const std::uint32_t e = tiles.event[t];
     const event_entry event = in.events[e];
-    if (t != one_pass_columns::tiles * event.first_fragment)
+    if (t != tiles_per_fragment * event.first_fragment)
       return position_word::after_previous(bytes, false);
     bytes += data_offset(event.fragments, event.boards);
     for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
@@ -238,9 +233,9 @@ private:
 /// Enqueues everything for one batch, all of which is kept.
 template <class Queue>
 void run_in_one_pass(Queue& queue, const batch_view& in, const frame_columns& columns,
-                     const one_pass_columns& pass, output_view out, frame_summary* summary) {
-  queue.run(begin_one_pass{}, in.events.size(), in, columns, pass);
-  queue.run(pack_tiles{}, pack_tiles::blocks(in), in, columns, pass, out);
+                     const tile_columns::view& tiles, output_view out, frame_summary* summary) {
+  queue.run(begin_one_pass{}, in.events.size(), in, columns, tiles);
+  queue.run(pack_tiles{}, pack_tiles::blocks(in), in, columns, tiles, out);
   queue.run(place_boards{}, in.events.size(), in, columns);
   queue.run(place_events{}, 1, columns, in.events.size(), out.capacity, summary);
   queue.run(pack_events{}, in.events.size(), in, columns, out);

@@ -76,7 +76,7 @@ struct pack_boards {
 private:
   template <block B>
   L3_FN static void take_lanes(const B& b, lane_records& s, std::uint32_t i, board_kind kind,
-                               std::uint32_t form, const record_columns& records) {
+                               std::uint32_t form, const record_columns::view& records) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::uint32_t record = packet_lanes * i + record_of(lane, kind);
       s.bits[lane] = records.bits[record];

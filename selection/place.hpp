@@ -23,7 +23,7 @@ struct place_boards {
   template <block B>
   L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& out) const {
     const event_entry event = in.events[b.index()];
-    const fragment_columns& fragments = out.fragments;
+    const fragment_columns::view& fragments = out.fragments;
     for_each(b, event.fragments,
              [&](std::uint32_t k) { sum_boards(event.first_fragment + k, in, out); });
     b.sync();

@@ -32,14 +32,14 @@ public:
         summary = from.take<frame_summary>(1);
         results = from.take<event_result>(c.events);
         columns = take_columns(from, c, results);
-        pass = one_pass_columns::take(from, c.fragments);
+        tiles = tile_columns::take(from, c.fragments * tiles_per_fragment);
         output = from.take<std::byte>(static_cast<std::uint32_t>(room + guard));
         bytes = from.used();
       }
       column<frame_summary> summary;
       column<event_result> results;
       frame_columns columns;
-      one_pass_columns pass;
+      tile_columns::view tiles;
       column<std::byte> output;
       std::size_t bytes;
     };
@@ -49,7 +49,7 @@ public:
     const parts p(region(memory.bytes()), c, capacity);
     const output_view out{p.output.data(), capacity};
     if (how == form::one_pass) {
-      run_in_one_pass(queue, batch.there(), p.columns, p.pass, out, p.summary.data());
+      run_in_one_pass(queue, batch.there(), p.columns, p.tiles, out, p.summary.data());
     } else {
       run_sequence<keep_all>(queue, batch.there(), p.columns, out, p.summary.data());
     }

@@ -82,7 +82,7 @@ public:
          [this] { queue_.copy_within(copied_.data(), input_.data(), input_.size()); }},
         {{"in one pass", packets, packed},
          &expected_.packed,
-         [&] { run_in_one_pass(queue_, there_, columns_, pass_, out, summary_); }},
+         [&] { run_in_one_pass(queue_, there_, columns_, tiles_, out, summary_); }},
         {{"measure, select, place, pack", packets, packed},
          &expected_.packed,
          [&] { run_sequence<keep_all>(queue_, there_, columns_, out, summary_); }},
@@ -125,7 +125,7 @@ private:
     results_ = from.take<event_result>(capacity_.events);
     summary_ = from.take<frame_summary>(1).data();
     columns_ = take_columns(from, capacity_, results_);
-    pass_ = one_pass_columns::take(from, capacity_.fragments);
+    tiles_ = tile_columns::take(from, capacity_.fragments * tiles_per_fragment);
   }
 
   buffer place(const void* from, std::size_t n) {
@@ -170,7 +170,7 @@ private:
   column<event_result> results_;
   frame_summary* summary_ = nullptr;
   frame_columns columns_;
-  one_pass_columns pass_;
+  tile_columns::view tiles_;
 };
 
 /// Of the CUDA device; nothing in a program that was built without CUDA.

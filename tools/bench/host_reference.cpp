@@ -48,7 +48,7 @@ std::vector<std::byte> pack_on_host(const decode_batch& batch) {
   frame_summary summary;
   std::vector<std::byte> output(largest_output(c));
   region counted;
-  static_cast<void>(take_columns(counted, c, {}));
+  static_cast<void>(take_columns(counted, c, {nullptr, c.events}));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
   const frame_columns columns = take_columns(from, c, {results.data(), c.events});
