@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <functional>
@@ -12,6 +11,10 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <sys/mman.h>
 
@@ -82,19 +85,33 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
   std::signal(SIGINT, SIG_IGN);
 }
 
-/// Frames and outbox stay in memory, if the limits of this user allow it.
+std::string last_error() { return std::generic_category().message(errno); }
+
+/// Frames, outbox and tables, all of them touched by now, stay in memory if the limits of this user
+/// allow it. What was not touched (most of each thread's stack) is not brought in for it.
 void lock_memory() {
-  if (mlockall(MCL_CURRENT) != 0) {
-    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
-                 std::strerror(errno));
+  if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
+    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`", last_error());
   }
+}
+
+void log_memory(const std::vector<memory_use>& plan) {
+  std::size_t total = 0;
+  const auto line = [](std::size_t bytes, std::string_view what) {
+    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(bytes) / 1e6, what);
+  };
+  for (const memory_use& use : plan) {
+    line(use.bytes, use.what);
+    total += use.bytes;
+  }
+  line(total, "in all, and not to grow");
 }
 
 /// Throws now if the ledger could not be written at the end.
 void check_ledger_place(const std::string& file) {
   const std::string trial = file + ".trial";
   if (!std::ofstream(trial))
-    throw std::runtime_error("run.ledger: cannot write " + file + ": " + std::strerror(errno));
+    throw std::runtime_error("run.ledger: cannot write " + file + ": " + last_error());
   std::remove(trial.c_str());
 }
 
@@ -105,8 +122,7 @@ int run(const daemon_settings& settings) {
   if (!settings.run.ledger.empty()) check_ledger_place(settings.run.ledger);
   node n(settings);
   lock_memory();
-  for (const memory_use& use : n.memory_plan())
-    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(use.bytes) / 1e6, use.what);
+  log_memory(n.memory_plan());
   latest_snapshot latest;
   latest.set(n.snapshot());
   std::optional<http_server> http;
@@ -165,7 +181,8 @@ int main(int argc, char** argv) {
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
     return check || print ? EXIT_SUCCESS : run(config.settings);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "koto-l3d: not enough memory for what frames, outbox and building are set to\n");
+    std::fprintf(stderr,
+                 "koto-l3d: not enough memory for what frames, outbox and building are set to\n");
     return exit_missing_resource;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "koto-l3d: %s\n", e.what());

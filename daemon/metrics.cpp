@@ -73,6 +73,8 @@ private:
 };
 
 void add_process(exposition& out, const metrics_snapshot& s) {
+  out.gauge("memory_planned_bytes", "Allocated at the start; nothing large is later.")
+      .value(static_cast<double>(s.memory_planned));
   out.gauge("build_info", "Version of the program.").value(1, {{"version", s.version}});
   out.gauge("backend_info", "Where the kernels run.")
       .value(1, {{"backend", s.backend}, {"device", s.device}});

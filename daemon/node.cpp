@@ -273,6 +273,7 @@ metrics_snapshot node::snapshot() const {
   s.started = p.started;
   s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
   s.state = p.state.report();
+  for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
   s.account = p.sums();
   s.node = p.settings.run.node;
   for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) {
@@ -321,8 +322,9 @@ std::string node::backend() const { return std::string(parts_->compute->name());
 std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute->memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
-  all.push_back({"outbox", parts_->out.capacity()});
+  all.push_back({"outbox", parts_->out.bytes()});
   all.push_back({"parked events", parts_->builder.parking_bytes()});
+  all.push_back({"tables of event building", parts_->builder.table_bytes()});
   return all;
 }
 

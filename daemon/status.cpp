@@ -79,6 +79,7 @@ std::string render_status(const metrics_snapshot& s) {
       {"backend", s.backend},
       {"device", s.device},
       {"uptime", s.uptime},
+      {"memory_planned", s.memory_planned},
       {"run", a.run},
       {"node", s.node},
       {"session", session_text(a)},

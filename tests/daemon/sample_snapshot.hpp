@@ -69,6 +69,7 @@ inline metrics_snapshot sample_snapshot() {
   s.reconnects = 1;
   s.refusals = 1;
   s.receiver_connected = true;
+  s.memory_planned = 735'000'000;
 
   latency_histogram times;
   for (std::uint64_t ms = 1; ms <= 100; ++ms) times.add(ms * 1'000'000);

@@ -130,10 +130,10 @@ private:
     std::snprintf(
         text, sizeof text,
         "%" PRIu64 " events, %" PRIu64
-        " not stored; 99 %% latency %.1f ms; memory %.0f MB + %.1f %%",
+        " not stored; 99 %% latency %.1f ms; memory %.0f MB %+.1f %%",
         r.replay.events.admitted, r.lost(), r.latency_p99 * 1e3,
-        static_cast<double>(r.memory_ready) / 1e6,
-        100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_ready) - 1));
+        static_cast<double>(r.memory_planned) / 1e6,
+        100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_planned) - 1));
     return text;
   }
 

@@ -125,13 +125,14 @@ private:
       const auto status = status_of(at_.monitor);
       connected = status && status->at_pointer("/state/ready").as_bool() &&
                   status->at_pointer("/receiver/connected").as_bool();
+      if (connected)
+        result_.memory_planned = status->at("memory_planned").to_number<std::uint64_t>();
       return connected || !d.running() || !receiver_.running();
     });
     if (!connected) {
       throw command_error("the daemon or the receiver did not become ready; see " +
                           log("daemon").string() + " and " + log("receive").string());
     }
-    result_.memory_ready = memory_of(d.pid(), "VmRSS");
     return d;
   }
 

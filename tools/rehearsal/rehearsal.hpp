@@ -41,8 +41,8 @@ struct rehearsal_result {
   double ratio = 0;   ///< of the fragments' bytes to the packed events'
   double latency_median = 0; ///< s, from an event's last fragment to its acknowledged block
   double latency_p99 = 0;
-  std::uint64_t memory_ready = 0; ///< resident bytes of the daemon when it was ready
-  std::uint64_t memory_peak = 0;  ///< and at most
+  std::uint64_t memory_planned = 0; ///< bytes, as the daemon says
+  std::uint64_t memory_peak = 0;    ///< resident bytes of the daemon at most
   std::string backend;
   bool verified = false;
   std::vector<std::string> problems; ///< empty: everything is as it must be

@@ -68,6 +68,10 @@ class assembly_pool {
 public:
   assembly_pool(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
 
+  [[nodiscard]] std::size_t bytes() const {
+    return fragments_.size() * sizeof(fragment_assembly) + pieces_.size() * sizeof(piece_offset) +
+           events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
+  }
   [[nodiscard]] bool full() const { return free_.empty(); }
   /// A clean record, the youngest; the pool must not be full.
   std::uint32_t take();

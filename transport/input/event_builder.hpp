@@ -114,8 +114,11 @@ public:
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return line_.events(); }
-  /// Of the parking area: the largest memory here.
+  /// Of the parking area, and of everything else that was allocated at the start.
   [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
+  [[nodiscard]] std::size_t table_bytes() const {
+    return spills_.bytes() + unstated_.bytes() + events_.bytes();
+  }
 
 private:
   /// A chunk to be taken.

@@ -72,6 +72,12 @@ public:
   /// Every crate has said how many events it sent, and so many have begun to arrive.
   [[nodiscard]] bool all_arrived() const;
 
+  /// Of the tables by event.
+  [[nodiscard]] std::size_t bytes() const {
+    return events_.size() * sizeof(std::uint32_t) +
+           (seen_.size() + repeated_.size()) * sizeof(std::uint64_t);
+  }
+
   /// The sums, if the spill has ended and they were not yet reported.
   [[nodiscard]] std::optional<spill_summary> take_summary();
 

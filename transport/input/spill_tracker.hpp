@@ -69,6 +69,11 @@ public:
     return {previous_.get(), current_.get(), next_.get()};
   }
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
+  /// Of all tables and bitmaps.
+  [[nodiscard]] std::size_t bytes() const {
+    return previous_->bytes() + current_->bytes() + next_->bytes() +
+           admitted_.size() * sizeof(std::uint64_t);
+  }
 
 private:
   void begin_next(std::uint32_t spill, std::uint64_t now);

@@ -33,6 +33,11 @@ public:
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
                                                       std::uint64_t now) const;
 
+  /// Of the chunks that may wait, and of what is remembered of siblings.
+  [[nodiscard]] std::size_t bytes() const {
+    return memory_.size() + siblings_.size() * (sizeof(sibling) + sizeof(std::uint16_t));
+  }
+
   struct waiting_chunk {
     l2::datagram_header header;
     std::uint32_t bytes = 0;

@@ -267,6 +267,10 @@ void outbox::clear_wake() const {
   [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
 }
 
+std::size_t outbox::bytes() const {
+  return capacity_ + slots_.size() * sizeof(slot) + times_.size() * sizeof(std::uint64_t);
+}
+
 std::uint64_t outbox::events_waiting() const {
   const std::uint64_t stored = events_stored_; // first, so that the difference is never negative
   return events_appended_ - stored;

@@ -104,6 +104,8 @@ public:
   [[nodiscard]] std::uint64_t bytes_waiting() const;
   [[nodiscard]] std::uint64_t blocks_waiting() const { return last_sealed() - last_stored(); }
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+  /// Of the ring, and of the tables of its blocks and events.
+  [[nodiscard]] std::size_t bytes() const;
   /// From an event's completion to its block's acknowledgement.
   [[nodiscard]] const latency_histogram& latency() const { return latency_; }
 
