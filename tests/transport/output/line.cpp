@@ -35,7 +35,7 @@ TEST(line, stores_everything_and_says_goodbye) {
   scratch_folder folder;
   receiving_end far(folder.path());
   {
-    sending_end near(line_to(far.endpoint()));
+    sending_end near(line_to(far.endpoint(), 1h));
     EXPECT_TRUE(eventually([&] { return near.line.connected(); }));
     near.append(1, 500);
     near.box.batch_done(3);

@@ -312,7 +312,7 @@ TEST(store, takes_back_what_the_disk_did_not_confirm) {
 TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
   // While the reader, at the end of a file, looks for the next one in a long list, the writer fills
   // up the first with its second block and opens the next.
-  constexpr std::uint64_t last = 401;
+  constexpr std::uint64_t last = 101;
   constexpr int other_files = 500;
   test::scratch_folder folder;
   for (int i = 0; i < other_files; ++i) {
