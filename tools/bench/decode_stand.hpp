@@ -40,10 +40,13 @@ inline constexpr std::array<decode_step, 7> decode_steps{{
 /// The same on any executor, for the program that prints.
 struct decode_runner {
   std::string where;
-  std::function<void()> poison;
-  std::function<void()> copy; ///< the batch's bytes, within the memory that is computed in
-  std::function<void(std::size_t)> step; ///< returns when it is done
-  std::function<bool()> is_right;        ///< after a step
+  std::function<void()> poison; ///< what copies and steps write
+  /// The batch's bytes, within the memory that is computed in. Like step it returns when all its
+  /// passes, one behind the other, are done.
+  std::function<void(std::uint32_t passes)> copy;
+  std::function<void(std::size_t, std::uint32_t passes)> step;
+  std::function<bool()> copy_is_right;
+  std::function<bool()> step_is_right;
 };
 
 template <class Queue>
@@ -55,7 +58,7 @@ public:
       : queue_(std::move(queue)), at_once_(at_once), batch_(batch), threshold_(threshold),
         expected_(decode_on_host(batch, threshold)), input_(place(batch.bytes())),
         copied_(memory_for(batch.bytes().size())), output_(memory_for(output_bytes())),
-        back_(Queue::memory::allocate(output_bytes())) {
+        back_(Queue::memory::allocate(std::max(output_bytes(), batch.bytes().size()))) {
     const batch_view& host = batch.view();
     there_.input = input_.data();
     there_.events = place(host.events);
@@ -65,26 +68,31 @@ public:
     for (const decode_step& s : decode_steps) work_.push_back(place_work(s.how));
   }
 
-  void poison() { fill(output_); }
-  void copy() {
-    if constexpr (Queue::memory::has_device) {
-      queue_.copy_within(copied_.data(), input_.data(), input_.size());
-      finish();
-    } else {
-      std::memcpy(copied_.data(), input_.data(), batch_.bytes().size());
-    }
+  void poison() {
+    std::memset(back_.data(), poison_byte, back_.size());
+    for (const buffer* b : {&output_, &copied_}) move_in(*b, back_.data(), b->size());
   }
-  void step(std::size_t i) {
-    run(i, std::make_index_sequence<decode_steps.size()>());
+  void copy(std::uint32_t passes) {
+    for (std::uint32_t pass = 0; pass < passes; ++pass) {
+      if constexpr (Queue::memory::has_device) {
+        queue_.copy_within(copied_.data(), input_.data(), batch_.bytes().size());
+      } else {
+        std::memcpy(copied_.data(), input_.data(), batch_.bytes().size());
+      }
+    }
     finish();
   }
-  bool is_right() {
-    if constexpr (Queue::memory::has_device) {
-      queue_.copy_out(back_.data(), output_.data(), output_bytes());
-      finish();
-    } else {
-      std::memcpy(back_.data(), output_.data(), output_bytes());
-    }
+  void step(std::size_t i, std::uint32_t passes) {
+    for (std::uint32_t pass = 0; pass < passes; ++pass)
+      run(i, std::make_index_sequence<decode_steps.size()>());
+    finish();
+  }
+  bool copy_is_right() {
+    move_back(copied_, batch_.bytes().size());
+    return std::memcmp(back_.data(), batch_.bytes().data(), batch_.bytes().size()) == 0;
+  }
+  bool step_is_right() {
+    move_back(output_, output_bytes());
     put_in_order(output_in(back_), batch_.view());
     return std::memcmp(back_.data(), expected_.data(), output_bytes()) == 0;
   }
@@ -102,6 +110,7 @@ private:
 
   void finish() {
     if constexpr (Queue::memory::has_device) {
+      queue_.submit();
       if (const std::string error = queue_.finish(); !error.empty())
         throw std::runtime_error(error);
     }
@@ -116,12 +125,7 @@ private:
   }
   buffer place(std::span<const std::byte> bytes) {
     buffer b = memory_for(std::max<std::size_t>(bytes.size(), 1));
-    if constexpr (Queue::memory::has_device) {
-      queue_.copy_in(b.data(), bytes.data(), bytes.size());
-      finish();
-    } else if (!bytes.empty()) {
-      std::memcpy(b.data(), bytes.data(), bytes.size());
-    }
+    if (!bytes.empty()) move_in(b, bytes.data(), bytes.size());
     return b;
   }
   template <class T>
@@ -146,13 +150,20 @@ private:
     region from(b);
     return take_output(from);
   }
-  void fill(const buffer& b) {
+  void move_in(const buffer& to, const std::byte* from, std::size_t n) {
     if constexpr (Queue::memory::has_device) {
-      std::memset(back_.data(), poison_byte, output_bytes());
-      queue_.copy_in(b.data(), back_.data(), output_bytes());
+      queue_.copy_in(to.data(), from, n);
       finish();
     } else {
-      std::memset(b.data(), poison_byte, output_bytes());
+      std::memcpy(to.data(), from, n);
+    }
+  }
+  void move_back(const buffer& from, std::size_t n) {
+    if constexpr (Queue::memory::has_device) {
+      queue_.copy_out(back_.data(), from.data(), n);
+      finish();
+    } else {
+      std::memcpy(back_.data(), from.data(), n);
     }
   }
 
@@ -175,8 +186,12 @@ decode_runner make_decode_runner(std::string where, Queue queue, std::uint32_t a
                                  const decode_batch& batch, std::uint32_t threshold) {
   const auto stand =
       std::make_shared<decode_stand<Queue>>(std::move(queue), at_once, batch, threshold);
-  return {std::move(where), [stand] { stand->poison(); }, [stand] { stand->copy(); },
-          [stand](std::size_t i) { stand->step(i); }, [stand] { return stand->is_right(); }};
+  return {std::move(where),
+          [stand] { stand->poison(); },
+          [stand](std::uint32_t passes) { stand->copy(passes); },
+          [stand](std::size_t i, std::uint32_t passes) { stand->step(i, passes); },
+          [stand] { return stand->copy_is_right(); },
+          [stand] { return stand->step_is_right(); }};
 }
 
 /// On the CUDA device. Throws std::runtime_error in a program that was built without CUDA.
