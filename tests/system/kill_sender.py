@@ -9,17 +9,19 @@ import l2raw
 import level2
 import store_reader
 
-EVENTS = 300
-SPILLS = (510, 511, 0, 1)
+# Few in the first spills and many behind, at a rate that leaves seconds of them when a replay is killed.
+SPILLS = {510: 20, 511: 40, 0: 300, 1: 300}
+KILLED_AT = (10, 40, 90)  # events admitted: within each of the first three spills
+SLOWLY = "50ev/s"
 
 
 class KillSender(harness.SystemTest):
     def setUp(self):
         super().setUp()
         maker = level2.EventMaker(self.crates, 51)
-        self.sent = {(s, n): maker.fragments(s, n) for s in SPILLS for n in range(1, EVENTS + 1)}
+        self.sent = {(s, n): maker.fragments(s, n) for s, events in SPILLS.items() for n in range(1, events + 1)}
         self.file = self.folder / "sent.l2raw"
-        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, EVENTS + 1)] for s in SPILLS})
+        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, events + 1)] for s, events in SPILLS.items()})
 
     def replay(self, to, rate, *more):
         return self.start_tool("replay", self.file, "--to", to, "--rate", rate, *more)
@@ -37,12 +39,11 @@ class KillSender(harness.SystemTest):
 
     def test_replay_over_udp_is_killed(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
-        for at in (150, 700, 950):
-            self.kill_when_admitted(daemon, self.replay(self.udp(), "500ev/s", "--chunk", self.chunk_bytes), at)
-        last = self.replay(self.udp(), "1000ev/s", "--chunk", self.chunk_bytes)
+        for at in KILLED_AT:
+            self.kill_when_admitted(daemon, self.replay(self.udp(), SLOWLY, "--chunk", self.chunk_bytes), at)
+        last = self.replay(self.udp(), "150ev/s", "--chunk", self.chunk_bytes)
         self.assertEqual(last.wait(), 0, last.said())
-        status = daemon.wait_for(lambda s: s["events"]["forwarded"] >= len(self.sent) and not s["fragments"]["in_flight"] and
-                                 not s["events"]["in_flight"], "all stored")
+        status = daemon.wait_for_stored(len(self.sent))
         self.assertEqual(status["events"]["admitted"], len(self.sent))
         ledger = self.stop_daemon(daemon)
         receiver.stop()
@@ -51,8 +52,8 @@ class KillSender(harness.SystemTest):
 
     def test_replay_over_tcp_is_killed(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
-        for at in (150, 700, 950):
-            self.kill_when_admitted(daemon, self.replay(self.tcp(), "500ev/s"), at)
+        for at in KILLED_AT:
+            self.kill_when_admitted(daemon, self.replay(self.tcp(), SLOWLY), at)
         ledger_file = self.folder / "replay-ledger.json"
         last = self.replay(self.tcp(), "max", "--ledger", ledger_file)
         self.assertEqual(last.wait(), 0, last.said())
@@ -67,21 +68,23 @@ class KillSender(harness.SystemTest):
 
     def test_the_daemon_is_killed_while_replay_sends_over_tcp(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
-        replay = self.replay(self.tcp(), "400ev/s", "--ledger", self.folder / "replay-ledger.json")
-        daemon.wait_for(lambda s: s["events"]["forwarded"] >= 150, "events stored")
-        daemon.kill()
-        daemon = self.start_daemon()
-        daemon.wait_for(lambda s: s["events"]["forwarded"] >= 100, "events stored")
-        # The next one dies while blocks are under way to a receiver that does not look at them yet.
+        # The first one dies while blocks are under way to a receiver that does not look at them yet. With its smallest window
+        # replay waits there: 56 events are a MiB.
+        daemon.wait_for(lambda s: s["receiver"]["connected"], "the receiver's welcome")
         receiver.signal(signal.SIGSTOP)
-        daemon.wait_for(lambda s: s["events"]["in_flight"] >= 50, "events under way")
+        replay = self.replay(self.tcp(), "300ev/s", "--window", "1")
+        daemon.wait_for(lambda s: s["events"]["in_flight"] >= 50 and s["receiver"]["blocks_sent"] > 0, "events under way")
         daemon.kill()
         receiver.signal(signal.SIGCONT)
+        # The next one dies while all goes its way. A replay that had ended by then has been told that all is stored.
+        daemon = self.start_daemon()
+        daemon.wait_for(lambda s: s["events"]["forwarded"] >= 150, "events stored")
+        daemon.kill()
         daemon = self.start_daemon()
         self.assertEqual(replay.wait(), 0, replay.said())
         self.stop_daemon(daemon)
         receiver.stop()
-        # What the killed daemon had forwarded without being told that it was stored came once more in the next session.
+        # What a killed daemon had forwarded without being told that it was stored came once more in the next session.
         events = store_reader.events_of(self.store)
         found = {(e.spill, e.number): e for e in events}
         self.assertEqual(found.keys(), self.sent.keys())

@@ -216,12 +216,12 @@ class BadRecords(harness.SystemTest):
                     sender.send_raw(bad)
                     refusal = None
                     try:
-                        sender.listen(2)
+                        sender.listen(harness.PATIENCE)
                     except stream_sender.Refused as e:
                         refusal = str(e)
                     except ConnectionError:
                         pass
-                    now = daemon.wait_for(lambda s: s["refused"] != before, f"{reason} {i} to be counted", 3)["refused"] \
+                    now = daemon.wait_for(lambda s: s["refused"] != before, f"{reason} {i} to be counted")["refused"] \
                         if refusal else daemon.status()["refused"]
                     change = {k: now[k] - before[k] for k in now if now[k] != before[k]}
                     if change != {reason: 1} or not refusal:
