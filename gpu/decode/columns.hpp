@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "gpu/column.hpp"
+#include "gpu/columns/checks.hpp"
 #include "gpu/memory.hpp"
 #include "transport/format/l2.hpp"
 
@@ -31,8 +32,14 @@ struct decoded_batch {
 
   column<std::uint32_t> cursor; ///< one: the next piece of work to be fetched
 
+  /// What samples of 32-bit indices can be of.
+  static constexpr std::uint32_t most_boards =
+      ~std::uint32_t{0} / (l2::waveforms_per_board * l2::waveform_samples);
+
+  /// Throws std::out_of_range if there are more boards than that.
   [[nodiscard]] static decoded_batch take(region& from, std::uint32_t events,
                                           std::uint32_t boards) {
+    if (boards > most_boards) fail_range("decoding boards", boards, most_boards);
     const std::uint32_t records = boards * l2::waveforms_per_board;
     decoded_batch d;
     d.samples = from.take<std::uint16_t>(records * l2::waveform_samples);
