@@ -17,13 +17,16 @@ namespace {
 using namespace bench;
 using imagined = stream_queue<serial_queue>;
 
-/// Leaves out the last block of every kernel that has many.
+/// Leaves out the last block of every kernel that has many, and the last byte of every copy.
 struct lazy_queue : imagined {
   lazy_queue() : imagined(serial_queue()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     imagined::run(kernel, blocks > 1 ? blocks - 1 : blocks, args...);
+  }
+  void copy_within(void* to, const void* from, std::size_t n) {
+    imagined::copy_within(to, from, n - 1);
   }
 };
 
@@ -44,7 +47,7 @@ TEST(device_pack, sees_what_was_left_out) {
   const decode_batch batch(2, 0);
   const device_pack_expected expected(batch);
   const auto rows = device_pack<lazy_queue>(lazy_queue(), batch, expected).run(1);
-  for (const device_pack_row& r : rows) EXPECT_EQ(r.right, &r == rows.data()) << r.name;
+  for (const device_pack_row& r : rows) EXPECT_FALSE(r.right) << r.name;
 }
 
 /// Waveforms of every N from 0 to 16.

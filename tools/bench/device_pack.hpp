@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing of everything within the memory of a device: both forms of ours, and the two kernels that
-// KOTO began with, beside a copy within that memory. More bytes than any cache holds, every output
-// poisoned before and compared after.
+// KOTO began with, beside a copy within that memory. More bytes than any cache holds; every output,
+// the copy's too, is poisoned before and compared after.
 //
 // Written for any queue, so that an imagined device can show that every output is looked at.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -49,12 +51,11 @@ template <class Queue>
 class device_pack {
 public:
   device_pack(Queue queue, const decode_batch& batch, const device_pack_expected& expected)
-      : queue_(std::move(queue)), expected_(expected),
-        input_(place(batch.bytes().data(), batch.bytes().size())),
-        copied_(memory::allocate_on_device(batch.bytes().size())),
+      : queue_(std::move(queue)), packets_(batch.bytes()), expected_(expected),
+        input_(place(packets_.data(), packets_.size())),
         samples_(place(expected.samples.data(), expected.samples.size() * sizeof(std::uint16_t))),
-        output_(
-            memory::allocate_on_device(std::max(expected.packed.size(), expected.slots.size()))),
+        output_(memory::allocate_on_device(
+            std::max({packets_.size(), expected.packed.size(), expected.slots.size()}))),
         back_(memory::allocate(output_.size())) {
     const batch_view& host = batch.view();
     there_ = {input_.data(), place(host.events), place(host.fragments), place(host.pieces),
@@ -72,25 +73,25 @@ public:
     const output_view out{output_.data(), output_.size()};
     const waveform_slots slots{reinterpret_cast<const std::uint16_t*>(samples_.data()),
                                expected_.waveforms(), output_.data()};
-    const std::uint64_t packets = input_.size();
+    const std::uint64_t packets = packets_.size();
     const std::uint64_t waveforms = samples_.size();
     const std::uint64_t packed = packets + expected_.packed.size();
     const std::uint64_t records = waveforms + expected_.record_bytes;
     const std::vector<task> tasks = {
         {{"copy of the packets", packets, 2 * packets},
-         nullptr,
-         [this] { queue_.copy_within(copied_.data(), input_.data(), input_.size()); }},
+         packets_,
+         [this] { queue_.copy_within(output_.data(), input_.data(), packets_.size()); }},
         {{"in one pass", packets, packed},
-         &expected_.packed,
+         expected_.packed,
          [&] { run_in_one_pass(queue_, there_, columns_, tiles_, out, summary_); }},
         {{"measure, select, place, pack", packets, packed},
-         &expected_.packed,
+         expected_.packed,
          [&] { run_sequence<keep_all>(queue_, there_, columns_, out, summary_); }},
         {{"a block a waveform, a thread a byte", waveforms, records},
-         &expected_.slots,
+         expected_.slots,
          [&] { queue_.run(pack_by_blocks{}, slots.waveforms, slots); }},
         {{"a thread a waveform", waveforms, records},
-         &expected_.slots,
+         expected_.slots,
          [&] { queue_.run(pack_by_threads{}, pack_by_threads::blocks(slots), slots); }},
     };
     std::vector<device_pack_row> rows;
@@ -115,11 +116,12 @@ private:
 
   struct task {
     device_pack_row row;
-    const std::vector<std::byte>* expected; // none: the copy
+    std::span<const std::byte> expected;
     std::function<void()> enqueue;
   };
 
-  static constexpr std::uint32_t passes = 4; // in one timing: waking the host is then no part of it
+  /// In one timing: waking the host is then no part of it.
+  static constexpr std::uint32_t passes = 16;
 
   void take(region& from) {
     results_ = from.take<event_result>(capacity_.events);
@@ -145,11 +147,10 @@ private:
     queue_.copy_in(output_.data(), back_.data(), back_.size());
     finish();
   }
-  bool is_right(const std::vector<std::byte>* expected) {
-    if (expected == nullptr) return true;
-    queue_.copy_out(back_.data(), output_.data(), expected->size());
+  bool is_right(std::span<const std::byte> expected) {
+    queue_.copy_out(back_.data(), output_.data(), expected.size());
     finish();
-    return std::memcmp(back_.data(), expected->data(), expected->size()) == 0;
+    return std::memcmp(back_.data(), expected.data(), expected.size()) == 0;
   }
   void finish() {
     queue_.submit();
@@ -157,10 +158,10 @@ private:
   }
 
   Queue queue_;
+  std::span<const std::byte> packets_;
   const device_pack_expected& expected_;
   std::vector<buffer> tables_;
   buffer input_;
-  buffer copied_;
   buffer samples_;
   buffer output_;
   buffer back_; // on the host
