@@ -77,9 +77,15 @@ struct copy_words {
   }
 };
 
+/// A device's queue does not copy from host to host: that would not wait for what was enqueued
+/// before it. Finish the queue, then copy rows.
+template <class Queue, class To, class From>
+concept copied_in_order = !(Queue::memory::has_device && host_reads<To> && host_reads<From>);
+
 /// Enqueues copying all of `from` to `to`, which has the same number of rows; both live until the
 /// queue has finished. Where the queue's kernels run on host memory it is done on return.
 template <class Queue, class Layout, class To, class From>
+requires copied_in_order<Queue, To, From>
 void copy(Queue& queue, collection<Layout, To>& to, const collection<Layout, From>& from) {
   if (to.size() != from.size()) fail_range("copying rows", from.size(), to.size());
   const std::span<std::byte> out = to.bytes();

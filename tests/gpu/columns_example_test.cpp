@@ -77,6 +77,19 @@ TEST(columns_example, put_together) {
   EXPECT_EQ(found[4].energy, -1);
 }
 
+/// Stands for one of a device.
+struct streaming_queue {
+  struct memory {
+    static constexpr bool has_device = true;
+  };
+};
+template <class Queue>
+concept copies_on_the_host = requires(Queue queue, host_columns<pulses> columns) {
+  copy(queue, columns, columns);
+};
+static_assert(copies_on_the_host<serial_queue>);
+static_assert(!copies_on_the_host<streaming_queue>, "it would overtake what was enqueued");
+
 TEST(columns_example, check_ranges) {
   host_columns<pulses::checked> some(10);
   // show checks
@@ -145,6 +158,8 @@ std::map<std::string, std::string> quoted_in(const std::filesystem::path& page) 
 
 TEST(columns_example, is_what_the_page_shows) {
   const std::filesystem::path root(L3_SOURCE_DIR);
+  if (!std::filesystem::exists(root / "CMakeLists.txt"))
+    GTEST_SKIP() << "the sources, and the page with them, are not here: " << root;
   std::map<std::string, std::string> shown;
   read_shown(root / "tests/gpu/columns_example.hpp", shown);
   read_shown(root / "tests/gpu/columns_example_test.cpp", shown);
