@@ -58,17 +58,23 @@ private:
   metrics_snapshot snapshot_;
 };
 
-/// Folds the counters until SIGTERM or SIGINT comes.
-void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
-  constexpr auto interval = std::chrono::milliseconds(500);
+/// SIGTERM and SIGINT, from the first moment to the last: one that comes during the start ends what
+/// has just started, and a second one does not end the drain, which is bounded, without a ledger.
+struct stop_signals {
   boost::asio::io_context io;
-  boost::asio::signal_set signals(io, SIGTERM, SIGINT);
-  signals.async_wait([&](const boost::system::error_code& error, int number) {
+  boost::asio::signal_set set{io, SIGTERM, SIGINT};
+};
+
+/// Folds the counters until a signal comes.
+void watch(node& n, latest_snapshot& latest, const service_manager& manager,
+           stop_signals& signals) {
+  constexpr auto interval = std::chrono::milliseconds(500);
+  signals.set.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     spdlog::info("{}: draining", number == SIGTERM ? "SIGTERM" : "SIGINT");
-    io.stop();
+    signals.io.stop();
   });
-  boost::asio::steady_timer timer(io);
+  boost::asio::steady_timer timer(signals.io);
   std::function<void(const boost::system::error_code&)> tick =
       [&](const boost::system::error_code& error) {
         if (error) return;
@@ -79,10 +85,7 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager) {
         timer.async_wait(tick);
       };
   tick({});
-  io.run();
-  // The drain that follows is bounded: a second signal must not end it without a ledger.
-  std::signal(SIGTERM, SIG_IGN);
-  std::signal(SIGINT, SIG_IGN);
+  signals.io.run();
 }
 
 std::string last_error() { return std::generic_category().message(errno); }
@@ -116,6 +119,7 @@ void check_ledger_place(const std::string& file) {
 }
 
 int run(const daemon_settings& settings) {
+  stop_signals signals;
   const auto manager = service_manager::from_environment();
   start_logging(settings.log.level);
 
@@ -132,11 +136,14 @@ int run(const daemon_settings& settings) {
                                [&] { return n.stuck(); }));
     spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
   }
+  // The start has succeeded. Whoever finds a ledger after a crash must not take it for that of an
+  // earlier run.
+  if (!settings.run.ledger.empty()) write_ledger(settings.run.ledger, n.account());
   spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node,
                n.backend());
   manager.ready();
 
-  watch(n, latest, manager);
+  watch(n, latest, manager, signals);
 
   manager.stopping();
   const bool clean = n.drain();

@@ -139,6 +139,11 @@ class Program:
         self.signal(signal.SIGTERM)
         return self.wait(seconds)
 
+    def catches(self, number):
+        """Whether it has a handler for this signal."""
+        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"SigCgt:\s+([0-9a-f]+)", text)[1], 16) >> number - 1 & 1 == 1
+
     def memory(self):
         """Resident bytes."""
         text = pathlib.Path(f"/proc/{self.pid}/status").read_text()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts that cannot succeed say why and with which exit code; stops under load lose nothing."""
 import os
+import signal
 import socket
 import threading
 import time
@@ -177,6 +178,37 @@ class Stop(harness.SystemTest):
         ledger, _ = self.stop_under_load(False, "1 s")
         self.assertEqual(ledger["events"]["forwarded"], 0)
         self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": ledger["events"]["admitted"]})
+
+    def test_a_signal_during_the_start_ends_what_has_started(self):
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config()], self.folder / "daemon.log"))
+        harness.wait_until(lambda: p.catches(signal.SIGTERM), "the daemon catches SIGTERM")
+        self.assertEqual(p.stop(), 0, p.said())
+        self.assertIn("SIGTERM: draining", p.said())
+
+    def test_a_second_signal_does_not_cut_the_drain_short(self):
+        daemon = self.start_daemon(run={"drain_time_limit": "3 s"})  # nobody receives
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 66)
+        for number in range(1, 11):
+            sender.event(1, number, maker.fragments(1, number))
+        daemon.wait_for(lambda s: s["events"]["admitted"] == 10, "10 events")
+        daemon.signal(signal.SIGTERM)
+        daemon.wait_to_say("SIGTERM: draining")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            daemon.signal(number)
+        self.assertEqual(daemon.wait(), 0, daemon.said())
+        ledger = daemon.ledger()
+        self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": 10})
+        self.assertTrue(ledger["balanced"])
+
+    def test_a_killed_daemon_leaves_no_ledger_of_an_earlier_run(self):
+        daemon = self.start_daemon()
+        self.stop_daemon(daemon)
+        before = daemon.ledger()
+        daemon = self.start_daemon()
+        daemon.kill()
+        after = daemon.ledger()
+        self.assertNotEqual(after["session"], before["session"])
+        self.assertFalse(after["clean"])
 
     def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
