@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A column: a pointer and a length, the view through which kernels see an array. std::span would do
-// on the host, but its members may not be called on a device.
+// on the host, but its members may not be called on a device. It stands by itself: columns that
+// belong together, with range checks and read-only loads, are made from a schema (gpu/columns).
 #pragma once
 
 #include <cstdint>

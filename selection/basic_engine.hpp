@@ -19,8 +19,8 @@
 
 namespace l3 {
 
-/// `Queue` runs kernels; `Queue::memory` allocates for it; `Decide` is the kernel that selects.
-template <class Queue, class Decide = keep_all>
+/// `Queue` runs kernels; `Queue::memory` allocates for it; `Plan` says which kernels.
+template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
 
@@ -51,8 +51,7 @@ public:
     own.output = {};
     const std::size_t room = std::min(output_bytes_, largest_output(used_part(own.input)));
     if constexpr (has_device) own.send_input();
-    run_sequence<Decide>(own.queue, own.view(), own.columns, {own.parts.output, room},
-                         own.parts.summary);
+    Plan::run(own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
     if constexpr (has_device) own.send_back(output_path_, room);
   }
 
@@ -78,7 +77,7 @@ private:
 
       region arena;
       if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes);
-      (void)take_columns(arena, c, {nullptr, c.events});
+      (void)Plan::columns::take(arena, c, {nullptr, c.events});
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena.used());
       } else {
@@ -87,7 +86,7 @@ private:
       region there(arena_memory);
       parts = host;
       if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes);
-      columns = take_columns(there, c, parts.results);
+      columns = Plan::columns::take(there, c, parts.results);
       if constexpr (has_device) {
         arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
       }
@@ -133,20 +132,26 @@ private:
     frame_parts host;
     frame_parts parts; ///< as the kernels see them: the same, or their twins on the device
     outgoing arrival;  ///< the host's memory, as a device sees it
-    frame_columns columns;
+    typename Plan::columns columns;
     Queue queue; // last: it has finished before the memory goes
   };
 
   /// The first launch of a kernel loads it, which allocates and waits: that is done here, with an
-  /// event of nothing, which zeroed memory holds.
+  /// event of one empty fragment, so that no kernel is without a block. Zeroed memory holds it, but
+  /// for one number.
   void warm_up(own_frame& f) {
-    f.input.used_events =
-        std::min<std::uint32_t>(1, static_cast<std::uint32_t>(f.input.events.size()));
-    f.input.used_boards =
-        std::min<std::uint32_t>(1, static_cast<std::uint32_t>(f.input.boards.size()));
+    input_batch& in = f.input;
+    const auto one_of = [](auto table) {
+      return std::min<std::uint32_t>(1, static_cast<std::uint32_t>(table.size()));
+    };
+    in.used_events = one_of(in.events);
+    in.used_fragments = one_of(in.fragments);
+    in.used_boards = one_of(in.boards);
+    for (event_entry& e : in.events.first(in.used_events)) e.fragments = in.used_fragments;
     start(f);
     if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
-    f.input.clear();
+    for (event_entry& e : in.events.first(in.used_events)) e = {};
+    in.clear();
     f.results = {};
     f.output = {};
   }

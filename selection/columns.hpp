@@ -46,31 +46,30 @@ struct event_fields {
 };
 using event_columns = soa<event_fields>;
 
-/// Views that may be written, for kernels that only read as well: a column that is read in one pass
-/// may have been written by the same kernel.
+/// Views that may be written, also for kernels that only read: what pack reads, the same kernel may
+/// have written (selection/one_pass.hpp).
 struct frame_columns {
   record_columns::view records;
   board_columns::view boards;
   fragment_columns::view fragments;
   event_columns::view events;
+
+  /// All but the results, of as many events, which are handed to the host and lie with the output.
+  [[nodiscard]] static frame_columns take(region& from, const batch_capacity& capacity,
+                                          column<event_result> results) {
+    frame_columns c;
+    c.records = record_columns::take(from, capacity.boards * l2::waveforms_per_board);
+    c.boards = board_columns::take(from, capacity.boards);
+    c.fragments = fragment_columns::take(from, capacity.fragments);
+    c.events = event_columns::view(event_columns::columns{
+        .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
+    return c;
+  }
 };
 
 struct output_view {
   std::byte* bytes = nullptr; ///< a multiple of 8 as an address
   std::uint64_t capacity = 0;
 };
-
-/// Everything but the results, of as many events, which are handed to the host and lie with the
-/// output.
-[[nodiscard]] inline frame_columns take_columns(region& from, const batch_capacity& capacity,
-                                                column<event_result> results) {
-  frame_columns c;
-  c.records = record_columns::take(from, capacity.boards * l2::waveforms_per_board);
-  c.boards = board_columns::take(from, capacity.boards);
-  c.fragments = fragment_columns::take(from, capacity.fragments);
-  c.events = event_columns::view(event_columns::columns{
-      .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
-  return c;
-}
 
 } // namespace l3

@@ -26,11 +26,18 @@ enum class output_path : std::uint8_t {
           ///< wait to learn how many there are
 };
 
+/// How kept events become packed events. The bytes are the same (docs/decisions/0008).
+enum class packing_form : std::uint8_t {
+  two_passes, ///< packets are read to be measured, and those of kept events again to be packed
+  one_pass,   ///< packets are read once; only for runs that keep everything
+};
+
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
   std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
   output_path output = output_path::mapped;
+  packing_form packing = packing_form::two_passes;
 };
 
 /// A line of the memory plan: what was reserved.

@@ -3,22 +3,24 @@
 #include "gpu/queues/serial.hpp"
 #include "gpu/queues/shuffled.hpp"
 #include "gpu/queues/threaded.hpp"
-#include "selection/basic_engine.hpp"
+#include "selection/engine_on.hpp"
 #include "selection/make_engine.hpp"
 
 namespace l3 {
 
 namespace {
 
-// The testing executors imitate narrow blocks: enough lanes to disagree, few enough to run.
+// The testing executors imitate narrow blocks: enough lanes to disagree, few enough to run. The
+// number of threads divides no kernel's: else a lane might meet again what it wrote itself, and a
+// forgotten sync() go unseen.
 constexpr std::uint32_t shuffled_width = 32;
 constexpr std::uint64_t shuffled_seed = 1;
-constexpr std::uint32_t threaded_width = 4;
+constexpr std::uint32_t threaded_width = 3;
 
 std::unique_ptr<engine> make_pool_engine(std::uint32_t threads, const engine_limits& limits) {
   const auto pool = std::make_shared<thread_pool>(threads);
   const std::string n = std::to_string(pool->threads());
-  return std::make_unique<basic_engine<pool_queue>>(
+  return make_engine_on(
       "pool (" + n + (n == "1" ? " thread)" : " threads)"), limits,
       [&] { return pool_queue(*pool); }, pool);
 }
@@ -28,16 +30,13 @@ std::unique_ptr<engine> make_pool_engine(std::uint32_t threads, const engine_lim
 std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
                                         const engine_limits& limits) {
   switch (settings.where) {
-  case backend::serial:
-    return std::make_unique<basic_engine<serial_queue>>("serial", limits,
-                                                        [] { return serial_queue(); });
+  case backend::serial: return make_engine_on("serial", limits, [] { return serial_queue(); });
   case backend::shuffled:
-    return std::make_unique<basic_engine<shuffled_queue>>(
-        "shuffled", limits, [] { return shuffled_queue(shuffled_width, shuffled_seed); });
+    return make_engine_on("shuffled", limits,
+                          [] { return shuffled_queue(shuffled_width, shuffled_seed); });
   case backend::threaded:
-    return std::make_unique<basic_engine<threaded_queue>>(
-        "threaded (" + std::to_string(threaded_width) + " lanes)", limits,
-        [] { return threaded_queue(threaded_width); });
+    return make_engine_on("threaded (" + std::to_string(threaded_width) + " lanes)", limits,
+                          [] { return threaded_queue(threaded_width); });
   default: return make_pool_engine(settings.threads, limits);
   }
 }

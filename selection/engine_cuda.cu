@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda/queue.cuh"
-#include "selection/basic_engine.hpp"
+#include "selection/engine_on.hpp"
 #include "selection/make_engine.hpp"
 
 namespace l3 {
@@ -8,8 +8,7 @@ namespace l3 {
 std::string why_no_cuda() { return cuda::why_no_device(); }
 
 std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits) {
-  return std::make_unique<basic_engine<cuda_queue>>("cuda (" + cuda::device_name() + ")", limits,
-                                                    [] { return cuda_queue(); });
+  return make_engine_on("cuda (" + cuda::device_name() + ")", limits, [] { return cuda_queue(); });
 }
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sequence for runs that keep everything: each packet is read once, measured, packed and
-// written where it belongs. The bytes are those of run_sequence<keep_all>.
+// written where it belongs. The bytes are those of two_passes<keep_all>.
 //
 // A block takes a tile, which is up to eight boards of a fragment, by a ticket, in their order. It
 // puts the data of these boards together in shared memory and tells how long that is. Where it goes
@@ -15,9 +15,7 @@
 
 #include "gpu/atomics.hpp"
 #include "gpu/columns/soa.hpp"
-#include "selection/measure.hpp"
-#include "selection/pack.hpp"
-#include "selection/place.hpp"
+#include "selection/sequence.hpp"
 
 namespace l3 {
 
@@ -31,6 +29,19 @@ struct tile_fields {
 using tile_columns = soa<tile_fields>;
 
 inline constexpr std::uint32_t tiles_per_fragment = 2;
+
+struct one_pass_columns {
+  frame_columns frame;
+  tile_columns::view tiles;
+
+  [[nodiscard]] static one_pass_columns take(region& from, const batch_capacity& capacity,
+                                             column<event_result> results) {
+    one_pass_columns c;
+    c.frame = frame_columns::take(from, capacity, results);
+    c.tiles = tile_columns::take(from, capacity.fragments * tiles_per_fragment);
+    return c;
+  }
+};
 
 /// What is known of where a tile's data ends, in one word, so that it is told in one store.
 class position_word {
@@ -230,15 +241,22 @@ private:
   }
 };
 
-/// Enqueues everything for one batch, all of which is kept.
-template <class Queue>
-void run_in_one_pass(Queue& queue, const batch_view& in, const frame_columns& columns,
-                     const tile_columns::view& tiles, output_view out, frame_summary* summary) {
-  queue.run(begin_one_pass{}, in.events.size(), in, columns, tiles);
-  queue.run(pack_tiles{}, pack_tiles::blocks(in), in, columns, tiles, out);
-  queue.run(place_boards{}, in.events.size(), in, columns);
-  queue.run(place_events{}, 1, columns, in.events.size(), out.capacity, summary);
-  queue.run(pack_events{}, in.events.size(), in, columns, out);
-}
+/// The plan that keeps everything.
+struct one_pass {
+  using columns = one_pass_columns;
+
+  template <class Queue>
+  static void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
+                  frame_summary* summary) {
+    stage(queue, "pack boards");
+    queue.run(begin_one_pass{}, in.events.size(), in, all.frame, all.tiles);
+    queue.run(pack_tiles{}, pack_tiles::blocks(in), in, all.frame, all.tiles, out);
+    stage(queue, "place");
+    queue.run(place_boards{}, in.events.size(), in, all.frame);
+    queue.run(place_events{}, 1, all.frame, in.events.size(), out.capacity, summary);
+    stage(queue, "pack events");
+    queue.run(pack_events{}, in.events.size(), in, all.frame, out);
+  }
+};
 
 } // namespace l3

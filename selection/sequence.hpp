@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence: which kernels run on a frame, in which order. The same lines on every
-// executor.
+// The sequence: which kernels run on a frame, in which order. The same lines on every executor.
+//
+// A plan is such a sequence as a type: the columns that its kernels leave for one another, and
+// run(), which enqueues them. This is the plan that selects; one_pass.hpp has another, for runs
+// that keep everything. The packed bytes are the same.
 #pragma once
 
 #include "selection/measure.hpp"
@@ -16,20 +19,25 @@ void stage(Queue& queue, const char* name) {
   if constexpr (requires { queue.stage(name); }) queue.stage(name);
 }
 
-/// Enqueues everything for one batch. `Decide` is the kernel that says which events are kept.
-template <class Decide, class Queue>
-void run_sequence(Queue& queue, const batch_view& in, const frame_columns& columns, output_view out,
+/// Measures all boards, decides, and packs what is kept. `Decide` is the kernel that decides.
+template <class Decide>
+struct two_passes {
+  using columns = frame_columns;
+
+  template <class Queue>
+  static void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
                   frame_summary* summary) {
-  stage(queue, "measure");
-  queue.run(measure_boards{}, in.boards.size(), in, columns);
-  stage(queue, "select");
-  queue.run(Decide{}, in.events.size(), in, columns);
-  stage(queue, "place");
-  queue.run(place_boards{}, in.events.size(), in, columns);
-  queue.run(place_events{}, 1, columns, in.events.size(), out.capacity, summary);
-  stage(queue, "pack");
-  queue.run(pack_boards{}, in.boards.size(), in, columns, out);
-  queue.run(pack_events{}, in.events.size(), in, columns, out);
-}
+    stage(queue, "measure");
+    queue.run(measure_boards{}, in.boards.size(), in, all);
+    stage(queue, "select");
+    queue.run(Decide{}, in.events.size(), in, all);
+    stage(queue, "place");
+    queue.run(place_boards{}, in.events.size(), in, all);
+    queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
+    stage(queue, "pack");
+    queue.run(pack_boards{}, in.boards.size(), in, all, out);
+    queue.run(pack_events{}, in.events.size(), in, all, out);
+  }
+};
 
 } // namespace l3

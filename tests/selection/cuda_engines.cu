@@ -8,8 +8,8 @@
 namespace l3::test {
 
 std::unique_ptr<engine> make_cuda_engine_keeping_odd(const engine_limits& limits) {
-  return std::make_unique<basic_engine<cuda_queue, keep_odd_numbers>>("cuda", limits,
-                                                                      [] { return cuda_queue(); });
+  return std::make_unique<basic_engine<cuda_queue, two_passes<keep_odd_numbers>>>(
+      "cuda", limits, [] { return cuda_queue(); });
 }
 
 } // namespace l3::test

@@ -19,7 +19,7 @@ TEST(engine, is_called_what_it_is) {
   EXPECT_EQ(make_engine({backend::pool, 1}, {small, 1})->name(), "pool (1 thread)");
   EXPECT_EQ(make_engine({backend::pool, 3}, {small, 1})->name(), "pool (3 threads)");
   EXPECT_EQ(make_engine({backend::shuffled, 0}, {small, 1})->name(), "shuffled");
-  EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (4 lanes)");
+  EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (3 lanes)");
 }
 
 TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
@@ -67,18 +67,43 @@ TEST(engine, plans_its_memory) {
 
 TEST(engine, works_on_frames_of_several_threads) {
   const auto events = make_events(6, 3, 4, 23);
-  const auto e = make_engine({backend::pool, 2}, {capacity_for(events, 1400), 4});
-  std::vector<std::jthread> threads;
-  for (frame* const f : e->frames()) {
-    threads.emplace_back([&, f] {
-      randomness r(f->index);
-      for (int again = 0; again < 5; ++again) {
-        fill(*f, events, 1400, r);
-        e->start(*f);
-        ASSERT_TRUE(e->wait(*f)) << f->error;
-        expect_output(*f, events, all);
-      }
-    });
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    engine_limits limits{capacity_for(events, 1400), 4};
+    limits.packing = form;
+    const auto e = make_engine({backend::pool, 2}, limits);
+    std::vector<std::jthread> threads;
+    for (frame* const f : e->frames()) {
+      threads.emplace_back([&, f] {
+        randomness r(f->index);
+        for (int again = 0; again < 5; ++again) {
+          fill(*f, events, 1400, r);
+          e->start(*f);
+          ASSERT_TRUE(e->wait(*f)) << f->error;
+          expect_output(*f, events, all);
+        }
+      });
+    }
+  }
+}
+
+TEST(engine, packs_alike_in_both_forms_wherever_it_runs) {
+  const auto events = make_events(3, 3, 3, 29);
+  for (const backend where :
+       {backend::serial, backend::pool, backend::shuffled, backend::threaded}) {
+    std::vector<bytes> outputs;
+    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+      engine_limits limits{capacity_for(events, 1400), 1};
+      limits.packing = form;
+      const auto e = make_engine({where, 2}, limits);
+      frame& f = *e->frames()[0];
+      randomness r(9);
+      fill(f, events, 1400, r);
+      e->start(f);
+      ASSERT_TRUE(e->wait(f)) << f.error;
+      ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
+      outputs.emplace_back(f.output.begin(), f.output.end());
+    }
+    EXPECT_EQ(outputs[0], outputs[1]);
   }
 }
 

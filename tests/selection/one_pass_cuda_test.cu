@@ -10,6 +10,6 @@ struct on_device {
   static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
   static cuda_queue make() { return {}; }
 };
-INSTANTIATE_TYPED_TEST_SUITE_P(cuda, one_pass, on_device);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, both_forms, on_device);
 
 } // namespace l3::test

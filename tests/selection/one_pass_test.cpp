@@ -5,6 +5,7 @@
 #include "gpu/queues/serial.hpp"
 #include "gpu/queues/shuffled.hpp"
 #include "gpu/queues/threaded.hpp"
+#include "tests/selection/hesitant_queue.hpp"
 
 namespace l3::test {
 namespace {
@@ -20,7 +21,7 @@ struct shuffled {
 };
 struct threaded {
   static constexpr bool slow = true;
-  static threaded_queue make() { return threaded_queue(4); }
+  static threaded_queue make() { return threaded_queue(3); } // a width that divides nothing
 };
 template <std::uint32_t threads>
 struct pool {
@@ -31,8 +32,25 @@ struct pool {
   }
 };
 
-using all = testing::Types<serial<1>, serial<128>, shuffled, threaded, pool<1>, pool<3>, pool<9>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, one_pass, all);
+template <class Executor>
+struct hesitant {
+  static constexpr bool slow = Executor::slow;
+  static auto make() { return hesitant_queue(Executor::make()); }
+};
+
+using on_cpu = testing::Types<serial<1>, serial<128>, shuffled, threaded, pool<1>, pool<3>, pool<9>,
+                              hesitant<serial<1>>, hesitant<serial<128>>, hesitant<shuffled>,
+                              hesitant<threaded>, hesitant<pool<3>>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, both_forms, on_cpu);
+
+TEST(hesitant_queue, makes_blocks_look_again) {
+  hesitant_queue queue{serial_queue(128)};
+  randomness r(5);
+  const auto events = make_events(30, 4, 1, 6);
+  const lent_batch batch(queue, events, 0, r);
+  const packed_once once(queue, batch, 0);
+  EXPECT_GT(queue.waited(), 0U);
+}
 
 TEST(position_word, says_where_a_fragment_ends) {
   const auto first = position_word::after_previous(10, true);

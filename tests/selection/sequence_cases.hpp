@@ -24,16 +24,36 @@ struct tested_engine {
   std::function<std::string()> why_not = [] { return std::string(); };
   bool slow = false; ///< a few boards at a time
 
-  /// Makes its engines send packed events back that way.
-  void leave_by(output_path path) {
-    for (auto* const make : {&keeping_all, &keeping_odd}) {
-      *make = [inner = *make, path](engine_limits limits) {
-        limits.output = path;
+  /// The same engines, made with other limits.
+  template <class Change>
+  [[nodiscard]] tested_engine with(const std::string& suffix, Change change) const {
+    tested_engine other = *this;
+    other.name += suffix;
+    for (auto* const make : {&other.keeping_all, &other.keeping_odd}) {
+      *make = [inner = *make, change](engine_limits limits) {
+        change(limits);
         return inner(limits);
       };
     }
+    return other;
+  }
+  [[nodiscard]] tested_engine leaving_by(output_path path) const {
+    return with(path == output_path::mapped ? "_mapped" : "_copied",
+                [path](engine_limits& limits) { limits.output = path; });
   }
 };
+
+/// Both forms of packing on each of them.
+inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>& engines) {
+  std::vector<tested_engine> both;
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    for (const tested_engine& e : engines) {
+      both.push_back(e.with(form == packing_form::one_pass ? "_one_pass" : "_two_passes",
+                            [form](engine_limits& limits) { limits.packing = form; }));
+    }
+  }
+  return both;
+}
 
 inline std::ostream& operator<<(std::ostream& to, const tested_engine& e) { return to << e.name; }
 
@@ -43,6 +63,9 @@ protected:
     if (const std::string why_not = GetParam().why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   }
 };
+
+/// What only a plan that decides can do.
+class decision : public sequence {};
 
 TEST_P(sequence, packs_any_event_in_any_pieces) {
   const std::uint32_t boards = GetParam().slow ? 3 : 16;
@@ -98,7 +121,7 @@ TEST_P(sequence, packs_an_event_without_fragments) {
   expect_output(f, events, all);
 }
 
-TEST_P(sequence, gives_rejected_events_no_room) {
+TEST_P(decision, gives_rejected_events_no_room) {
   auto events = make_events(GetParam().slow ? 4 : 20, 3, 2, 5);
   for (std::size_t k = 0; k < events.size(); ++k)
     events[k].number = static_cast<std::uint32_t>(1 + k * k % 7);

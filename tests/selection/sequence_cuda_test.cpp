@@ -8,20 +8,19 @@
 namespace l3::test {
 namespace {
 
-tested_engine on_cuda(const std::string& name, output_path path) {
+std::vector<tested_engine> on_cuda() {
   tested_engine e;
-  e.name = name;
+  e.name = "cuda";
   e.keeping_all = make_cuda_engine;
   e.keeping_odd = make_cuda_engine_keeping_odd;
   e.why_not = [] { return why_no_device_here(why_no_cuda()); };
-  e.leave_by(path);
-  return e;
+  return {e.leaving_by(output_path::mapped), e.leaving_by(output_path::copied)};
 }
 
-INSTANTIATE_TEST_SUITE_P(cuda, sequence,
-                         testing::Values(on_cuda("mapped", output_path::mapped),
-                                         on_cuda("copied", output_path::copied)),
-                         [](const auto& tested) { return tested.param.name; });
+const auto name_of = [](const auto& tested) { return tested.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(cuda, sequence, testing::ValuesIn(in_both_forms(on_cuda())), name_of);
+INSTANTIATE_TEST_SUITE_P(cuda, decision, testing::ValuesIn(on_cuda()), name_of);
 
 } // namespace
 } // namespace l3::test

@@ -5,7 +5,7 @@
 #include "gpu/queues/serial.hpp"
 #include "gpu/queues/shuffled.hpp"
 #include "gpu/queues/threaded.hpp"
-#include "selection/basic_engine.hpp"
+#include "selection/engine_on.hpp"
 #include "tests/selection/stream_queue.hpp"
 
 namespace l3::test {
@@ -16,59 +16,60 @@ tested_engine on(std::string name, MakeQueue make_queue, bool slow = false) {
   using queue = decltype(make_queue());
   tested_engine e;
   e.name = name;
-  e.keeping_all = [=](const engine_limits& l) -> std::unique_ptr<engine> {
-    return std::make_unique<basic_engine<queue>>(name, l, make_queue);
-  };
+  e.keeping_all = [=](const engine_limits& l) { return make_engine_on(name, l, make_queue); };
   e.keeping_odd = [=](const engine_limits& l) -> std::unique_ptr<engine> {
-    return std::make_unique<basic_engine<queue, keep_odd_numbers>>(name, l, make_queue);
+    return std::make_unique<basic_engine<queue, two_passes<keep_odd_numbers>>>(name, l, make_queue);
   };
   e.slow = slow;
   return e;
 }
 
-/// On an imagined device, whose streams run kernels with that executor.
-template <class MakeQueue>
-tested_engine on_streams(const std::string& name, MakeQueue make_queue, output_path path,
-                         bool slow = false) {
-  tested_engine e = on(
-      name, [=] { return stream_queue(make_queue()); }, slow);
-  e.leave_by(path);
-  return e;
+tested_engine on_serial(std::uint32_t width) {
+  return on("serial_" + std::to_string(width), [=] { return serial_queue(width); });
 }
-
+tested_engine on_shuffled(std::uint32_t width, std::uint64_t seed) {
+  return on("shuffled_" + std::to_string(width), [=] { return shuffled_queue(width, seed); });
+}
+/// At a width that divides 16, the lanes of a packet, ThreadSanitizer does not see every sync()
+/// that is forgotten: a lane then reads what it wrote itself. At 3 it sees them all.
+tested_engine on_threaded(std::uint32_t width) {
+  return on(
+      "threaded_" + std::to_string(width), [=] { return threaded_queue(width); }, true);
+}
 tested_engine on_pool(std::uint32_t threads) {
   const auto pool = std::make_shared<thread_pool>(threads);
   return on("pool_" + std::to_string(threads), [pool] { return pool_queue(*pool); });
 }
 
-INSTANTIATE_TEST_SUITE_P(cpu, sequence,
-                         testing::Values(on("serial_1", [] { return serial_queue(1); }),
-                                         on("serial_32", [] { return serial_queue(32); }),
-                                         on("serial_256", [] { return serial_queue(256); }),
-                                         on("shuffled_1", [] { return shuffled_queue(1, 1); }),
-                                         on("shuffled_32", [] { return shuffled_queue(32, 2); }),
-                                         on("shuffled_256", [] { return shuffled_queue(256, 3); }),
-                                         on(
-                                             "threaded_1", [] { return threaded_queue(1); }, true),
-                                         on(
-                                             "threaded_4", [] { return threaded_queue(4); }, true),
-                                         on(
-                                             "threaded_8", [] { return threaded_queue(8); }, true),
-                                         on_pool(1), on_pool(2), on_pool(5)),
-                         [](const auto& tested) { return tested.param.name; });
+std::vector<tested_engine> on_cpu() {
+  return {on_serial(1),       on_serial(32),       on_serial(256), on_shuffled(1, 1),
+          on_shuffled(32, 2), on_shuffled(256, 3), on_threaded(1), on_threaded(4),
+          on_threaded(3),     on_pool(1),          on_pool(2),     on_pool(5)};
+}
 
-INSTANTIATE_TEST_SUITE_P(
-    streams, sequence,
-    testing::Values(
-        on_streams(
-            "mapped_serial_256", [] { return serial_queue(256); }, output_path::mapped),
-        on_streams(
-            "copied_serial_256", [] { return serial_queue(256); }, output_path::copied),
-        on_streams(
-            "mapped_shuffled_32", [] { return shuffled_queue(32, 4); }, output_path::mapped),
-        on_streams(
-            "mapped_threaded_4", [] { return threaded_queue(4); }, output_path::mapped, true)),
-    [](const auto& tested) { return tested.param.name; });
+/// On an imagined device, whose streams run kernels with that executor.
+template <class MakeQueue>
+tested_engine on_streams(const std::string& name, MakeQueue make_queue, bool slow = false) {
+  return on(
+      name, [=] { return stream_queue(make_queue()); }, slow);
+}
+
+std::vector<tested_engine> on_imagined_device() {
+  const auto serial = on_streams("serial_256", [] { return serial_queue(256); });
+  const auto shuffled = on_streams("shuffled_32", [] { return shuffled_queue(32, 4); });
+  const auto threaded = on_streams(
+      "threaded_3", [] { return threaded_queue(3); }, true);
+  return {serial.leaving_by(output_path::mapped), serial.leaving_by(output_path::copied),
+          shuffled.leaving_by(output_path::mapped), threaded.leaving_by(output_path::mapped)};
+}
+
+const auto name_of = [](const auto& tested) { return tested.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(cpu, sequence, testing::ValuesIn(in_both_forms(on_cpu())), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, sequence, testing::ValuesIn(in_both_forms(on_imagined_device())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(cpu, decision, testing::ValuesIn(on_cpu()), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, decision, testing::ValuesIn(on_imagined_device()), name_of);
 
 } // namespace
 } // namespace l3::test

@@ -14,8 +14,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -31,7 +33,12 @@ struct imagined_memory {
     ++allocations();
     return host_memory::allocate(n);
   }
-  static buffer allocate_on_device(std::size_t n) { return allocate(n); }
+  /// With whatever was there before.
+  static buffer allocate_on_device(std::size_t n) {
+    buffer b = allocate(n);
+    std::memset(b.data(), 0xa5, b.size());
+    return b;
+  }
   static std::byte* on_device(std::byte* host) { return host; }
 
   static std::atomic<int>& allocations() {
@@ -66,12 +73,15 @@ public:
 
   [[nodiscard]] std::vector<copy> copies() const { return locked(copies_); }
   [[nodiscard]] std::vector<std::string> stages() const { return locked(stages_); }
+  /// The kernels that had a block to run.
+  [[nodiscard]] std::set<std::type_index> kernels() const { return locked(kernels_); }
   [[nodiscard]] int enqueued() const { return locked(enqueued_); }
   [[nodiscard]] int waits() const { return locked(waits_); }
   void forget() {
     const std::lock_guard lock(mutex_);
     copies_.clear();
     stages_.clear();
+    kernels_.clear();
     enqueued_ = waits_ = 0;
   }
 
@@ -91,6 +101,7 @@ private:
   std::string failure_;
   std::vector<copy> copies_;
   std::vector<std::string> stages_;
+  std::set<std::type_index> kernels_;
   int enqueued_ = 0;
   int waits_ = 0;
   std::deque<std::function<void()>> work_;
@@ -122,6 +133,10 @@ public:
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
+    if (blocks != 0) {
+      const std::lock_guard lock(control_->mutex_);
+      control_->kernels_.insert(typeid(Kernel));
+    }
     enqueue(
         [inner = inner_.get(), kernel, blocks, args...] { inner->run(kernel, blocks, args...); });
   }

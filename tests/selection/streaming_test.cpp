@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the engine drives a device: what it enqueues, what it waits for, and for whom.
 #include <memory>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <typeindex>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/queues/serial.hpp"
-#include "selection/basic_engine.hpp"
+#include "selection/engine_on.hpp"
 #include "tests/selection/decisions.hpp"
 #include "tests/selection/make_events.hpp"
 #include "tests/selection/stream_queue.hpp"
@@ -18,23 +22,52 @@ using queue = stream_queue<serial_queue>;
 using controls = std::vector<std::shared_ptr<stream_control>>;
 
 /// An engine on imagined streams, and the control of each frame's.
-template <class Decide = keep_all>
-struct streaming {
-  explicit streaming(engine_limits limits, output_path path = output_path::mapped) {
-    limits.output = path;
-    made = std::make_unique<basic_engine<queue, Decide>>("stream", limits, [this] {
-      streams.push_back(std::make_shared<stream_control>());
-      return queue(serial_queue(), streams.back());
+struct streaming_engine {
+  explicit streaming_engine(const engine_limits& limits)
+      : streaming_engine(
+            [&](const auto& make_queue) { return make_engine_on("stream", limits, make_queue); }) {}
+
+  static streaming_engine keeping_odd(const engine_limits& limits) {
+    return streaming_engine([&](const auto& make_queue) {
+      return std::make_unique<basic_engine<queue, two_passes<keep_odd_numbers>>>("stream", limits,
+                                                                                 make_queue);
     });
-    for (const auto& s : streams) s->forget(); // the warming up
   }
+
   engine* operator->() const { return made.get(); }
 
   controls streams;
-  std::unique_ptr<engine> made; // ends first
+  std::set<std::type_index> warmed; ///< kernels that ran before there was a frame
+  std::unique_ptr<engine> made;     // ends first
+
+private:
+  template <class Make>
+  requires std::is_invocable_v<Make, queue (*)()>
+  explicit streaming_engine(const Make& make) {
+    made = make([this] {
+      streams.push_back(std::make_shared<stream_control>());
+      return queue(serial_queue(), streams.back());
+    });
+    warmed = streams.front()->kernels();
+    for (const auto& s : streams) s->forget(); // the warming up
+  }
 };
 
 const auto events = make_events(6, 3, 4, 23);
+
+/// With each form of packing.
+class streaming : public testing::TestWithParam<packing_form> {
+protected:
+  static engine_limits limits(const batch_capacity& capacity, std::uint32_t frames,
+                              output_path path = output_path::mapped) {
+    return {capacity, frames, 0, path, GetParam()};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(both, streaming,
+                         testing::Values(packing_form::two_passes, packing_form::one_pass),
+                         [](const auto& form) {
+                           return form.param == packing_form::one_pass ? "one_pass" : "two_passes";
+                         });
 
 bool odd(const made_event& e) { return e.number % 2 == 1; }
 
@@ -45,8 +78,8 @@ std::size_t written(const frame& f) {
   return n;
 }
 
-TEST(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
-  const streaming<> e({capacity_for(events, 1400), 3});
+TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
+  const streaming_engine e(limits(capacity_for(events, 1400), 3));
   randomness r(1);
   for (const auto& s : e.streams) s->hold();
   for (frame* const f : e->frames()) {
@@ -62,9 +95,9 @@ TEST(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
   }
 }
 
-TEST(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
+TEST_P(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
   for (const output_path path : {output_path::mapped, output_path::copied}) {
-    const streaming<> e({capacity_for(events, 1400), 1}, path);
+    const streaming_engine e(limits(capacity_for(events, 1400), 1, path));
     randomness r(2);
     frame& f = *e->frames()[0];
     fill(f, events, 1400, r);
@@ -77,8 +110,8 @@ TEST(streaming, waits_once_and_enqueues_nothing_more_when_it_waits) {
   }
 }
 
-TEST(streaming, reserves_nothing_once_it_is_made) {
-  const streaming<> e({capacity_for(events, 1400), 2});
+TEST_P(streaming, reserves_nothing_once_it_is_made) {
+  const streaming_engine e(limits(capacity_for(events, 1400), 2));
   const int before = imagined_memory::allocations();
   randomness r(3);
   for (int again = 0; again < 3; ++again) {
@@ -90,9 +123,9 @@ TEST(streaming, reserves_nothing_once_it_is_made) {
   EXPECT_EQ(imagined_memory::allocations(), before);
 }
 
-TEST(streaming, sends_the_input_and_its_tables_in_two_copies) {
+TEST_P(streaming, sends_the_input_and_its_tables_in_two_copies) {
   const batch_capacity capacity = capacity_for(events, 1400);
-  const streaming<> e({capacity, 1});
+  const streaming_engine e(limits(capacity, 1));
   frame& f = *e->frames()[0];
   randomness r(4);
   fill(f, {events[0]}, 1400, r);
@@ -110,8 +143,8 @@ TEST(streaming, sends_the_input_and_its_tables_in_two_copies) {
   EXPECT_LT(copies[1].bytes, others + used + 3 * region::alignment);
 }
 
-TEST(streaming, maps_exactly_the_bytes_that_there_are) {
-  const streaming<keep_odd_numbers> e({capacity_for(events, 0), 1});
+TEST(streaming_decision, maps_exactly_the_bytes_that_are_kept) {
+  const auto e = streaming_engine::keeping_odd({capacity_for(events, 0), 1});
   frame& f = *e->frames()[0];
   randomness r(5);
   for (std::size_t n = 0; n <= events.size(); ++n) {
@@ -125,9 +158,9 @@ TEST(streaming, maps_exactly_the_bytes_that_there_are) {
   }
 }
 
-TEST(streaming, copies_back_what_the_batch_could_have_become_and_not_the_whole_frame) {
+TEST_P(streaming, copies_back_what_the_batch_could_have_become_and_not_the_whole_frame) {
   const batch_capacity capacity = capacity_for(events, 0);
-  const streaming<> e({capacity, 1}, output_path::copied);
+  const streaming_engine e(limits(capacity, 1, output_path::copied));
   frame& f = *e->frames()[0];
   randomness r(6);
   fill(f, {events[0]}, 0, r);
@@ -142,19 +175,22 @@ TEST(streaming, copies_back_what_the_batch_could_have_become_and_not_the_whole_f
   EXPECT_LT(copies[2].bytes, largest_output(capacity));
 }
 
-TEST(streaming, names_every_stage) {
-  const streaming<> e({capacity_for(events, 0), 1});
+TEST_P(streaming, names_every_stage) {
+  const streaming_engine e(limits(capacity_for(events, 0), 1));
   frame& f = *e->frames()[0];
   randomness r(7);
   fill(f, events, 0, r);
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
-  EXPECT_EQ(e.streams[0]->stages(), (std::vector<std::string>{"copy in", "measure", "select",
-                                                              "place", "pack", "copy out"}));
+  const std::vector<std::string> two_passes = {"copy in", "measure", "select",
+                                               "place",   "pack",    "copy out"};
+  const std::vector<std::string> one_pass = {"copy in", "pack boards", "place", "pack events",
+                                             "copy out"};
+  EXPECT_EQ(e.streams[0]->stages(), GetParam() == packing_form::one_pass ? one_pass : two_passes);
 }
 
-TEST(streaming, hands_a_fault_to_the_frame_it_hit) {
-  const streaming<> e({capacity_for(events, 0), 2});
+TEST_P(streaming, hands_a_fault_to_the_frame_it_hit) {
+  const streaming_engine e(limits(capacity_for(events, 0), 2));
   randomness r(8);
   for (frame* const f : e->frames()) fill(*f, events, 0, r);
   e.streams[1]->fail("the device fell off the bus");
@@ -167,20 +203,32 @@ TEST(streaming, hands_a_fault_to_the_frame_it_hit) {
   expect_output(*e->frames()[0], events, all);
 }
 
-TEST(streaming, does_not_start_on_a_device_that_fails) {
+TEST_P(streaming, does_not_start_on_a_device_that_fails) {
   const auto stream = std::make_shared<stream_control>();
   stream->fail("no");
   const auto make = [&] {
-    return basic_engine<queue>("stream", {capacity_for(events, 0), 1},
-                               [&] { return queue(serial_queue(), stream); });
+    return make_engine_on("stream", limits(capacity_for(events, 0), 1),
+                          [&] { return queue(serial_queue(), stream); });
   };
-  EXPECT_THROW(make(), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(make()), std::runtime_error);
 }
 
-TEST(streaming, leaves_no_trace_of_the_warming_up) {
-  const streaming<> e({capacity_for(events, 0), 2});
+TEST_P(streaming, warms_up_every_kernel_that_a_frame_needs) {
+  const streaming_engine e(limits(capacity_for(events, 0), 1));
+  frame& f = *e->frames()[0];
+  randomness r(9);
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  EXPECT_GT(e.warmed.size(), 1U);
+  EXPECT_EQ(e.warmed, e.streams[0]->kernels());
+}
+
+TEST_P(streaming, leaves_no_trace_of_the_warming_up) {
+  const streaming_engine e(limits(capacity_for(events, 0), 2));
   for (const frame* const f : e->frames()) {
-    EXPECT_EQ(f->input.used_events + f->input.used_boards, 0U);
+    EXPECT_EQ(f->input.used_events + f->input.used_fragments + f->input.used_boards, 0U);
+    EXPECT_EQ(f->input.events[0].fragments, 0U);
     EXPECT_TRUE(f->results.empty());
     EXPECT_TRUE(f->output.empty());
   }

@@ -83,10 +83,10 @@ public:
          [this] { queue_.copy_within(output_.data(), input_.data(), packets_.size()); }},
         {{"in one pass", packets, packed},
          expected_.packed,
-         [&] { run_in_one_pass(queue_, there_, columns_, tiles_, out, summary_); }},
+         [&] { one_pass::run(queue_, there_, columns_, out, summary_); }},
         {{"measure, select, place, pack", packets, packed},
          expected_.packed,
-         [&] { run_sequence<keep_all>(queue_, there_, columns_, out, summary_); }},
+         [&] { two_passes<keep_all>::run(queue_, there_, columns_.frame, out, summary_); }},
         {{"a block a waveform, a thread a byte", waveforms, records},
          expected_.slots,
          [&] { queue_.run(pack_by_blocks{}, slots.waveforms, slots); }},
@@ -126,8 +126,7 @@ private:
   void take(region& from) {
     results_ = from.take<event_result>(capacity_.events);
     summary_ = from.take<frame_summary>(1).data();
-    columns_ = take_columns(from, capacity_, results_);
-    tiles_ = tile_columns::take(from, capacity_.fragments * tiles_per_fragment);
+    columns_ = one_pass_columns::take(from, capacity_, results_);
   }
 
   buffer place(const void* from, std::size_t n) {
@@ -170,8 +169,7 @@ private:
   batch_view there_;
   column<event_result> results_;
   frame_summary* summary_ = nullptr;
-  frame_columns columns_;
-  tile_columns::view tiles_;
+  one_pass_columns columns_; // those of the other plan are a part of them
 };
 
 /// Of the CUDA device; nothing in a program that was built without CUDA.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 bench engine`: frames of made-up events through the engine, as many in flight as it has,
-// results and packed events back in host memory. Beside it the limit of the same run: on a device
-// the same buffers copied there and nothing computed, on a CPU one core's memcpy of them.
+// results and packed events back in host memory, with each form of packing and, on a device, by
+// each way out. Beside it the limit of the same run: on a device the same buffers copied there and
+// nothing computed, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -53,11 +54,16 @@ public:
                           exit_missing_resource);
     options_.batches = std::max(o.batches, o.frames); // every frame is looked at
     // The first engine says where it computes; on a device both ways out are measured.
-    add_engine(output_path::mapped, "");
+    constexpr auto first_path = output_path::mapped;
+    add_engine(first_path, packing_form::two_passes);
     const bool on_device = runners_.front().made->name().starts_with("cuda");
+    add_engine(first_path, packing_form::one_pass);
     if (on_device) {
-      runners_.front().name += ", output mapped";
-      add_engine(output_path::copied, ", output copied");
+      for (runner& r : runners_) r.name += ", output mapped";
+      for (const packing_form packing : {packing_form::two_passes, packing_form::one_pass}) {
+        add_engine(output_path::copied, packing);
+        runners_.back().name += ", output copied";
+      }
     }
     const engine& first = *runners_.front().made;
     bytes_ = fragment_bytes(first.frames()[0]->input);
@@ -86,16 +92,18 @@ public:
   }
 
 private:
-  std::unique_ptr<engine> make(compute_settings where, std::uint32_t frames, output_path path) {
-    auto e = make_engine(where, {made_up_capacity(options_.events), frames, 0, path});
+  std::unique_ptr<engine> make(compute_settings where, std::uint32_t frames, output_path path,
+                               packing_form packing) {
+    auto e = make_engine(where, {made_up_capacity(options_.events), frames, 0, path, packing});
     for (frame* f : e->frames()) make_up_batch(f->input);
     return e;
   }
 
-  void add_engine(output_path path, const char* how) {
+  void add_engine(output_path path, packing_form packing) {
     runner r;
-    r.made = make(options_.compute, options_.frames, path);
-    r.name = "engine, " + std::string(r.made->name()) + how;
+    r.made = make(options_.compute, options_.frames, path, packing);
+    r.name = "engine, " + std::string(r.made->name()) +
+             (packing == packing_form::one_pass ? ", one pass" : ", two passes");
     r.run = [this, e = r.made.get()] { through(*e); };
     runners_.push_back(std::move(r));
   }
@@ -137,7 +145,8 @@ private:
 
   /// What the reference executor makes of the batch.
   void expect() {
-    const auto reference = make({backend::serial, 0}, 1, output_path::mapped);
+    const auto reference =
+        make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes);
     frame& f = *reference->frames()[0];
     reference->start(f);
     if (!reference->wait(f)) throw command_error(f.error);
@@ -179,7 +188,7 @@ private:
                                   {"of_limit", limit / t.median},
                                   {"right", r.right}});
       if (options_.as_json) continue;
-      std::printf("%-40s %7.2f (%7.2f … %7.2f) %5.2f %10.0f events/s%s\n", r.name.c_str(),
+      std::printf("%-56s %7.2f (%7.2f … %7.2f) %5.2f %10.0f events/s%s\n", r.name.c_str(),
                   bytes / t.median / giga, bytes / t.high / giga, bytes / t.low / giga,
                   limit / t.median, events / t.median, r.right ? "" : "  WRONG OUTPUT");
     }

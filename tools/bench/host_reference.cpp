@@ -48,12 +48,12 @@ std::vector<std::byte> pack_on_host(const decode_batch& batch) {
   frame_summary summary;
   std::vector<std::byte> output(largest_output(c));
   region counted;
-  static_cast<void>(take_columns(counted, c, {nullptr, c.events}));
+  static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
-  const frame_columns columns = take_columns(from, c, {results.data(), c.events});
+  const frame_columns columns = frame_columns::take(from, c, {results.data(), c.events});
   serial_queue queue;
-  run_sequence<keep_all>(queue, in, columns, {output.data(), output.size()}, &summary);
+  two_passes<keep_all>::run(queue, in, columns, {output.data(), output.size()}, &summary);
   output.resize(summary.output_bytes);
   return output;
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a kind of queue to an engine on it. This is the one place where the form of packing that was
+// asked for becomes a plan, whatever the executor.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "selection/basic_engine.hpp"
+#include "selection/one_pass.hpp"
+#include "selection/sequence.hpp"
+
+namespace l3 {
+
+/// Keeps everything. For the arguments see basic_engine.
+template <class MakeQueue>
+[[nodiscard]] std::unique_ptr<engine>
+make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
+               std::shared_ptr<void> parts = nullptr) {
+  using queue = std::invoke_result_t<MakeQueue>;
+  if (limits.packing == packing_form::one_pass) {
+    return std::make_unique<basic_engine<queue, one_pass>>(name, limits, make_queue,
+                                                           std::move(parts));
+  }
+  return std::make_unique<basic_engine<queue, two_passes<keep_all>>>(name, limits, make_queue,
+                                                                     std::move(parts));
+}
+
+} // namespace l3
