@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -175,7 +176,12 @@ TEST(http_server, who_does_not_take_an_answer_is_cut) {
   const http_server server("127.0.0.1", 0, test_pages(), limits);
   const client reads_nothing(server);
   reads_nothing.send("GET /large HTTP/1.1\r\nHost: l3\r\n\r\n");
-  EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
+  // The limit binds whoever asks next, too: where the processor is away for longer, it asks again.
+  const auto end = std::chrono::steady_clock::now() + 1min;
+  std::string answer;
+  while (status_line(answer) != "HTTP/1.1 200 OK" && std::chrono::steady_clock::now() < end)
+    answer = get(server, "/");
+  EXPECT_EQ(status_line(answer), "HTTP/1.1 200 OK");
 }
 
 TEST(http_server, a_port_in_use_is_told_with_address_and_port) {

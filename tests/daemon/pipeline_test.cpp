@@ -14,6 +14,12 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t event_bytes = 64 << 10;
 
+/// What is waited for comes from threads that need the processor.
+template <class Condition>
+void wait_until(const Condition& holds) {
+  while (!holds()) std::this_thread::sleep_for(100us);
+}
+
 /// A pipeline between batches submitted by hand and an outbox that nobody empties, unless told.
 struct rig {
   explicit rig(std::uint32_t frames = 3)
@@ -26,11 +32,16 @@ struct rig {
 
   void submit(std::uint32_t events) {
     input_batch* b = nullptr;
-    while ((b = ring.try_take()) == nullptr) std::this_thread::yield();
+    wait_until([&] {
+      if (stores) store_what_is_sealed();
+      return (b = ring.try_take()) != nullptr;
+    });
     for (std::uint32_t e = 0; e < events; ++e) b->events[e] = {.number = ++admitted};
     b->used_events = events;
     ring.submit(*b);
   }
+
+  void store_what_is_sealed() { out.stored_up_to(out.last_sealed(), steady_now()); }
 
   [[nodiscard]] std::uint64_t accounted() const {
     return out.events_waiting() + out.events_stored() + outcomes.events_rejected +
@@ -41,6 +52,7 @@ struct rig {
   frame_ring ring;
   outbox out;
   outcome_counters outcomes;
+  bool stores = false; ///< while a frame is waited for: a full outbox holds them all
   std::uint32_t admitted = 0;
   std::string reported;
   std::optional<pipeline> work;
@@ -59,7 +71,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
   EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
   EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
-  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  r.store_what_is_sealed();
   EXPECT_EQ(r.out.safe_batches(), 3U);
 }
 
@@ -73,7 +85,7 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   EXPECT_EQ(r.out.events_waiting(), 8U);
   EXPECT_EQ(r.work->failed_frames(), 1U);
   EXPECT_EQ(r.reported, "the device fell off the bus");
-  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  r.store_what_is_sealed();
   EXPECT_EQ(r.out.safe_batches(), 1U) << "what was given up is not told to its sender as safe";
 }
 
@@ -82,13 +94,13 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   r.begin();
   for (int b = 0; b < 3; ++b)
     r.submit(8); // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
-  while (!r.work->waiting_for_outbox()) std::this_thread::yield();
+  wait_until([&] { return r.work->waiting_for_outbox(); });
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
   r.work->finish(clock::now());
   EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
   EXPECT_EQ(r.accounted(), 24U);
-  r.out.stored_up_to(r.out.last_sealed(), steady_now());
+  r.store_what_is_sealed();
   EXPECT_LT(r.out.safe_batches(), 3U) << "what was given up is not told to its sender as safe";
 }
 
@@ -96,11 +108,11 @@ TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   rig r;
   r.begin();
   for (int b = 0; b < 3; ++b) r.submit(8);
-  while (!r.work->waiting_for_outbox()) std::this_thread::yield();
-  while (r.out.events_stored() < 24) {
-    r.out.stored_up_to(r.out.last_sealed(), steady_now());
-    std::this_thread::yield();
-  }
+  wait_until([&] { return r.work->waiting_for_outbox(); });
+  wait_until([&] {
+    r.store_what_is_sealed();
+    return r.out.events_stored() == 24;
+  });
   r.work->finish(clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(r.out.safe_batches(), 3U);
@@ -113,10 +125,8 @@ RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
   r.engine.fails = [=](const frame& f) { return f.input.serial % 8 == bad; };
   r.engine.keeps = [=](const event_entry& e) { return e.number % bad != 0; };
   r.begin();
-  for (const std::uint32_t events : batches) {
-    r.submit(events);
-    r.out.stored_up_to(r.out.last_sealed(), steady_now());
-  }
+  r.stores = true;
+  for (const std::uint32_t events : batches) r.submit(events);
   r.work->finish(clock::now());
   RC_ASSERT(r.accounted() == r.admitted);
 }

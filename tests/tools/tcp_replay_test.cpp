@@ -98,6 +98,9 @@ private:
   std::thread thread_;
 };
 
+/// Where giving up is the point. What must succeed has as long as a replay has by default.
+constexpr std::chrono::milliseconds short_time_limit{300};
+
 class tcp_replay_test : public testing::Test {
 protected:
   void make_file(std::uint32_t events, std::uint32_t spills) {
@@ -111,7 +114,13 @@ protected:
     s.rate = {replay_rate::kind::unlimited, 0};
     s.loops = loops;
     s.window = window;
-    s.time_limit = std::chrono::milliseconds(300);
+    return tcp_replay(*source_, s).run({});
+  }
+  [[nodiscard]] replay_report replay_until_given_up(const destination& to) const {
+    tcp_replay_settings s;
+    s.to = to;
+    s.rate = {replay_rate::kind::unlimited, 0};
+    s.time_limit = short_time_limit;
     return tcp_replay(*source_, s).run({});
   }
   /// The body of an event record as it must be.
@@ -230,28 +239,22 @@ TEST_F(tcp_replay_test, a_silent_daemon_is_given_up) {
     }
     return false;
   });
-  const auto report = replay(daemon.where());
+  const auto report = replay_until_given_up(daemon.where());
   EXPECT_FALSE(report.finished);
   EXPECT_EQ(report.events, 5U);
   EXPECT_EQ(report.acknowledged, 0U);
-  EXPECT_NE(report.trouble.find("7 records are not acknowledged"), std::string::npos)
-      << report.trouble;
+  EXPECT_EQ(report.trouble, "7 records are not acknowledged, and nothing has moved for 0.3 s");
 }
 
 TEST_F(tcp_replay_test, a_daemon_that_stays_away_is_given_up) {
   make_file(5, 1);
-  auto daemon = std::make_unique<fake_daemon>([&](stream& s, int) {
-    record r;
-    (void)s.read(r);
-    return false;
-  });
+  auto daemon = std::make_unique<fake_daemon>([](stream&, int) { return false; });
   tcp_replay_settings settings;
   settings.to = daemon->where();
-  settings.time_limit = std::chrono::milliseconds(300);
+  settings.time_limit = short_time_limit;
   tcp_replay replay(*source_, settings);
-  std::thread away([&] { daemon.reset(); });
+  daemon.reset();
   const auto report = replay.run({});
-  away.join();
   EXPECT_FALSE(report.finished);
   EXPECT_NE(report.trouble.find("cannot connect"), std::string::npos) << report.trouble;
 }
@@ -302,10 +305,13 @@ TEST_F(tcp_replay_test, a_daemon_without_a_place_is_given_up) {
     }
     return true;
   });
-  const auto report = replay(daemon.where());
+  const auto report = replay_until_given_up(daemon.where());
   over = true;
   EXPECT_FALSE(report.finished);
-  EXPECT_EQ(report.trouble, "refused: " + std::string(no_place_left));
+  // Where the processor was away for all of its time, the last answer had not come yet.
+  const bool refused = report.trouble == "refused: " + std::string(no_place_left);
+  const bool silent = report.trouble.find("not acknowledged") != std::string::npos;
+  EXPECT_TRUE(refused || silent) << report.trouble;
 }
 
 TEST_F(tcp_replay_test, does_not_believe_impossible_acknowledgements) {

@@ -2,6 +2,8 @@
 #include "tools/replay/tcp_replay.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <stdexcept>
 #include <system_error>
 
@@ -16,6 +18,13 @@ constexpr std::chrono::milliseconds first_pause{50}; // between attempts to conn
 constexpr std::chrono::milliseconds longest_pause{1000}; // … up to this
 constexpr std::chrono::nanoseconds place_pause = std::chrono::milliseconds(100);
 constexpr std::chrono::nanoseconds longest_wait = std::chrono::milliseconds(50);
+
+/// "30 s", "0.3 s".
+std::string seconds_text(std::chrono::duration<double> time) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g s", time.count());
+  return text.data();
+}
 
 } // namespace
 
@@ -261,7 +270,7 @@ replay_report tcp_replay::run(const replay_watch& watch) {
     if (pace_.elapsed() - last_progress_ > time_limit) {
       report_.trouble = std::to_string(window_.size()) +
                         " records are not acknowledged, and nothing has moved for " +
-                        std::to_string(settings_.time_limit.count() / 1'000'000'000) + " s";
+                        seconds_text(settings_.time_limit);
       break;
     }
     connection_->wait(idle_time());

@@ -2,6 +2,8 @@
 // A forwarder against a receiver that the test plays.
 #include "transport/output/forwarder.hpp"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 #include <zmq.hpp>
 
@@ -33,23 +35,25 @@ public:
   /// The next message that is no heartbeat; fails the test if none comes.
   message take() {
     while (true) {
-      zmq::message_t address, head, body;
-      if (!socket_.recv(address) || !socket_.recv(head) || !socket_.recv(body)) {
+      const auto m = receive();
+      if (!m) {
         ADD_FAILURE() << "no message came";
         return {};
       }
-      address_ = address.to_string();
-      const auto header = read_line_header({head.data<std::byte>(), head.size()});
-      EXPECT_TRUE(header && !body.more());
-      const auto* const bytes = body.data<std::byte>();
-      if (header && header->type != line_message::heartbeat)
-        return {*header, {bytes, bytes + body.size()}};
+      if (m->header.type != line_message::heartbeat) return *m;
     }
   }
-  /// Whether any message but a heartbeat comes within this time.
+  /// Whether nothing but heartbeats comes within this time.
   bool quiet(std::chrono::milliseconds time) {
+    const auto end = std::chrono::steady_clock::now() + time;
     zmq_pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
-    return zmq_poll(&item, 1, time.count()) == 0;
+    while (true) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+          end - std::chrono::steady_clock::now());
+      if (left <= 0ms || zmq_poll(&item, 1, left.count()) == 0) return true;
+      const auto m = receive();
+      if (!m || m->header.type != line_message::heartbeat) return false;
+    }
   }
   void answer(line_message type, std::uint64_t sequence, std::uint32_t credit,
               std::string_view body = {}) {
@@ -68,6 +72,17 @@ public:
   }
 
 private:
+  std::optional<message> receive() {
+    zmq::message_t address, head, body;
+    if (!socket_.recv(address) || !socket_.recv(head) || !socket_.recv(body)) return std::nullopt;
+    address_ = address.to_string();
+    const auto header = read_line_header({head.data<std::byte>(), head.size()});
+    EXPECT_TRUE(header && !body.more());
+    if (!header) return std::nullopt;
+    const auto* const bytes = body.data<std::byte>();
+    return message{*header, {bytes, bytes + body.size()}};
+  }
+
   zmq::context_t context_{1};
   zmq::socket_t socket_{context_, zmq::socket_type::router};
   std::string address_;
