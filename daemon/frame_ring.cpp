@@ -40,6 +40,13 @@ void frame_ring::submit(input_batch& batch) {
   submitted_arrived_.notify_one();
 }
 
+bool frame_ring::idle() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::none_of(slots_, [](const slot& s) {
+    return s.state == frame_state::running || s.state == frame_state::draining;
+  });
+}
+
 frame* frame_ring::wait_for(std::deque<slot*>& queue, std::condition_variable& arrived,
                             std::chrono::nanoseconds time_limit) {
   std::unique_lock lock(mutex_);

@@ -31,6 +31,7 @@ public:
   // Receivers.
   input_batch* try_take() override;
   void submit(input_batch& batch) override;
+  [[nodiscard]] bool idle() const override;
 
   // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed
   // and empty.

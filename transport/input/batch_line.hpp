@@ -37,9 +37,9 @@ public:
   /// Events in batches that are not submitted yet. Any thread.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
-  /// All closed batches were submitted.
-  [[nodiscard]] bool all_submitted() const {
-    return line_.size() == (current_ != nullptr ? 1U : 0U);
+  /// All closed batches are done with: one that closes now would not have to wait.
+  [[nodiscard]] bool idle() const {
+    return line_.size() == (current_ != nullptr ? 1U : 0U) && pool_.idle();
   }
 
 private:

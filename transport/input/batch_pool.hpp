@@ -18,6 +18,8 @@ public:
   /// Hands the batch to the compute side. An empty batch is allowed: its serial number counts as
   /// done.
   virtual void submit(input_batch& batch) = 0;
+  /// All that was submitted is done with: the next batch would be worked on at once.
+  [[nodiscard]] virtual bool idle() const = 0;
 };
 
 } // namespace l3

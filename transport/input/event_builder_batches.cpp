@@ -9,10 +9,6 @@
 namespace l3 {
 namespace {
 
-/// A batch that is old enough stays open while every other frame is busy: it would only wait. But
-/// not for ever, because there may be no other frame.
-constexpr std::uint64_t patience = 8;
-
 /// Part of a batch that one strip may hold.
 constexpr std::size_t strip_share = 8;
 
@@ -103,11 +99,12 @@ void event_builder::close_if_full() {
     close_batch(true);
 }
 
+/// A batch goes on its way before it is full only if it is worked on at once. While compute is busy
+/// it would but wait there, nearly empty, and use up a frame that later events need.
 void event_builder::close_if_old() {
   const auto* batch = line_.current();
   if (batch == nullptr || batch->batch->used_events == 0) return;
-  const std::uint64_t age = now_ - batch->first_admitted;
-  if (age >= batch_age_) close_batch(age >= patience * batch_age_);
+  if (now_ - batch->first_admitted >= batch_age_ && line_.idle()) close_batch(false);
 }
 
 void event_builder::park_open_events() {

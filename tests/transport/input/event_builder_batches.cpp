@@ -97,20 +97,24 @@ TEST_F(batches, more_open_events_than_a_batch_and_the_parking_area_hold) {
 }
 
 TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
-  rig r;
+  rig_options o;
+  o.batches = 2;
+  rig r(o);
+  r.pool.hold(true);
   r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
-  r.pool.stop(true);
-  r.pass(5ms * 8); // closed although there is no other frame
-  EXPECT_EQ(r.pool.submitted(), 1U);
+  r.pass(5ms); // event 2 is parked
+  for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
+  r.pass(1ms); // closed, as it is full, although there is no other frame
+  EXPECT_EQ(r.pool.submitted(), 2U);
   r.send(r.event({1, 3}) + r.event({1, 4}) + r.fragment({1, 5}, 1));
   EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 2U);
-  EXPECT_EQ(r.counters.events_admitted, 3U);
+  EXPECT_EQ(r.counters.events_admitted, 7U);
   r.send(r.fragment({1, 2}, 1) +
          r.fragment({1, 2}, 2)); // was in progress: waits, complete, for a frame
-  EXPECT_EQ(r.counters.events_admitted, 3U);
-  r.pool.stop(false);
+  EXPECT_EQ(r.counters.events_admitted, 7U);
+  r.pool.hold(false);
   r.pass(1ms);
-  EXPECT_EQ(r.counters.events_admitted, 4U);
+  EXPECT_EQ(r.counters.events_admitted, 8U);
   r.send(r.event({1, 6}));
   end(r);
   EXPECT_TRUE(r.pool.received.contains({1, 2}));
@@ -158,21 +162,58 @@ TEST_F(batches, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
   EXPECT_EQ(r.pool.received.size(), 7U);
 }
 
-TEST_F(batches, an_old_batch_waits_while_every_other_frame_is_busy) {
-  rig_options o;
-  o.batches = 2;
-  rig r(o);
+TEST_F(batches, an_old_batch_waits_while_compute_is_busy) {
+  rig r;
   r.pool.hold(true);
   r.send(r.event({1, 1}));
   r.pass(5ms);
   EXPECT_EQ(r.pool.submitted(), 1U);
   r.send(r.event({1, 2}));
   r.pass(5ms);
-  EXPECT_EQ(r.pool.submitted(), 1U) << "there is nowhere to go on";
+  EXPECT_EQ(r.pool.submitted(), 1U) << "it would only wait there";
   r.pool.hold(false);
   r.pass(1ms);
   EXPECT_EQ(r.pool.submitted(), 2U);
   end(r);
+}
+
+TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_shed) {
+  rig r; // 3 batches of 4
+  r.pool.hold(true);
+  r.send(r.event({1, 1}));
+  r.pass(5ms); // the only one that leaves before it is full: compute was idle
+  for (std::uint32_t n = 2; n <= 9; ++n) {
+    r.send(r.event({1, n}));
+    r.pass(400ms);
+  }
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.submitted(), 3U);
+  r.send(r.event({1, 10}));
+  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 1U) << "now all are full";
+  r.pool.hold(false);
+  r.send(r.event({1, 11}));
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 4U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 10U);
+}
+
+TEST_F(batches, behind_a_thread_that_stays_in_a_closed_batch_the_next_one_fills) {
+  rig r;
+  landing_strip stays(8, 1400);
+  r.send(r.event({1, 1}));
+  r.builder.enter(stays, r.now);
+  r.pass(5ms); // closed, but it cannot be submitted
+  for (std::uint32_t n = 2; n <= 9; ++n) {
+    r.send(r.event({1, n}));
+    r.pass(50ms);
+  }
+  EXPECT_EQ(r.pool.submitted(), 0U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  r.builder.leave(stays);
+  EXPECT_EQ(r.pool.submitted(), 3U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 9U);
 }
 
 TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -66,6 +67,12 @@ public:
     for (auto& f : frames_) {
       if (&f.batch == &b) f.taken = false;
     }
+  }
+
+  [[nodiscard]] bool idle() const override {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::none_of(
+        frames_, [this](const frame& f) { return f.taken && f.batch.serial <= submitted_; });
   }
 
   /// Submitted batches do not become free.

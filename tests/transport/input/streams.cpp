@@ -137,14 +137,15 @@ TEST_F(streams, an_event_set_aside_waits_for_a_frame) {
   const auto body = event_record_body({1, 1}, r.options.crates);
   ASSERT_TRUE(begin(body));
   write(body, 0, body.size());
-  r.pool.stop(true);
-  r.pass(40ms); // closes without another frame
+  r.pool.hold(true);
+  r.pass(5ms);
+  for (std::uint32_t n = 51; n <= 58; ++n) r.send(r.event({1, n})); // all other frames
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::wait);
-  EXPECT_EQ(r.counters.fragments_seen, 3U) << "not counted yet";
-  r.pool.stop(false);
+  EXPECT_EQ(r.counters.fragments_seen, 9 * 3U) << "not counted yet";
+  r.pool.hold(false);
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
   r.drain();
-  EXPECT_EQ(r.pool.received.size(), 2U);
+  EXPECT_EQ(r.pool.received.size(), 10U);
   r.expect_balance();
   r.expect_bytes();
 }
