@@ -57,21 +57,29 @@ store_writer::~store_writer() { (void)commit(); }
 
 void store_writer::scan() {
   const auto numbers = store_file_numbers(settings_.folder);
-  for (const auto number : numbers) scan_file(number, number == numbers.back());
+  for (const auto number : numbers)
+    scan_file(number, number == numbers.back() || tail_was_left(number));
   committed_ = appended_;
   if (!numbers.empty()) next_number_ = numbers.back() + 1;
   while (std::filesystem::exists(torn_file_path(settings_.folder, next_number_))) ++next_number_;
 }
 
-/// Older files were checked when they were the newest: of these, the headers are enough. In the
-/// newest, a crash of the machine may have left blocks whose bytes never reached the disk.
-void store_writer::scan_file(std::uint64_t number, bool newest) {
+/// A torn tail that could not be set aside leaves its file of that name empty: a mark that takes no
+/// room, so that blocks in it whose payload is wrong count as stored at no later start either.
+bool store_writer::tail_was_left(std::uint64_t number) const {
+  std::error_code none;
+  return std::filesystem::file_size(torn_file_path(settings_.folder, number), none) == 0 && !none;
+}
+
+/// Older files were checked when they were the newest: of these, the headers are enough. In an
+/// unchecked one, a crash of the machine may have left blocks whose bytes never reached the disk.
+void store_writer::scan_file(std::uint64_t number, bool unchecked) {
   store_file file(settings_.folder, number);
   std::uint64_t good_end = std::min<std::uint64_t>(file.size(), sizeof(store_file_header));
   if (file.size() < sizeof(store_file_header)) good_end = 0;
   std::vector<std::byte> payload;
   while (const auto block = file.next()) {
-    if (newest && !file.read_payload(*block, payload)) {
+    if (unchecked && !file.read_payload(*block, payload)) {
       ++damaged_;
       continue;
     }
@@ -93,15 +101,28 @@ void store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
   for (std::uint64_t at = good_end; at < from.size(); at += bytes.size()) {
     bytes.resize(std::min<std::uint64_t>(copy_step, from.size() - at));
     if (!from.read(at, bytes)) fail("cannot read " + path.string(), last_error());
-    if (const auto error = write_all(torn.get(), at - good_end, bytes)) {
-      fail("cannot set aside the torn end of " + path.string(), error);
+    if (write_all(torn.get(), at - good_end, bytes)) {
+      leave_tail(torn.get());
+      return;
     }
   }
-  if (::fsync(torn.get()) != 0) fail("cannot write " + torn_path.string(), last_error());
+  if (::fsync(torn.get()) != 0) {
+    leave_tail(torn.get());
+    return;
+  }
   const bool cut = good_end == 0 ? ::unlink(path.c_str()) == 0
                                  : ::truncate(path.c_str(), static_cast<off_t>(good_end)) == 0;
   if (!cut) fail("cannot cut off the torn end of " + path.string(), last_error());
   ++torn_tails_;
+}
+
+/// Readers step over it where it is, and writing goes on in a new file. A receiver that did not
+/// start would cost more.
+void store_writer::leave_tail(int torn) {
+  if (::ftruncate(torn, 0) != 0) fail("cannot mark a torn end that has to stay", last_error());
+  (void)::fsync(torn);
+  (void)::fsync(folder_.get());
+  ++torn_tails_left_;
 }
 
 void store_writer::account(const block_header& header) {

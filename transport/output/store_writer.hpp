@@ -67,12 +67,16 @@ public:
   [[nodiscard]] const store_tally& committed() const { return committed_; }
   [[nodiscard]] std::uint32_t last_run() const { return appended_.run; } ///< of the last block
   [[nodiscard]] std::uint64_t torn_tails() const { return torn_tails_; } ///< set aside at the start
+  /// Those that had to stay where they are, as on a full disk; the next start tries again.
+  [[nodiscard]] std::uint64_t torn_tails_left() const { return torn_tails_left_; }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
 
 private:
   void scan();
-  void scan_file(std::uint64_t number, bool newest);
+  void scan_file(std::uint64_t number, bool unchecked);
+  [[nodiscard]] bool tail_was_left(std::uint64_t number) const;
   void set_aside(std::uint64_t number, std::uint64_t good_end);
+  void leave_tail(int torn);
   void account(const block_header& header);
   [[nodiscard]] std::error_code open_next_file();
   [[nodiscard]] std::error_code write_at(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -89,6 +93,7 @@ private:
   store_tally appended_;
   store_tally committed_;
   std::uint64_t torn_tails_ = 0;
+  std::uint64_t torn_tails_left_ = 0;
   std::uint64_t damaged_ = 0;
 };
 
