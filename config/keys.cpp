@@ -2,9 +2,9 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
+#include "config/endpoint.hpp"
 #include "config/key_kinds.hpp"
 #include "config/readout_list.hpp"
 
@@ -16,13 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t max_crates = 64; // event building keeps a bit for each in a word
 constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
-
-std::optional<std::uint16_t> read_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return port;
-}
 
 bool is_ipv4(const std::string& text) {
   in_addr address{};
@@ -72,14 +65,8 @@ key endpoint(std::string_view path, Field field, std::string_view text) {
           "tcp://host:port or ipc://path",
           [=](const written_value& v, daemon_settings& s) -> complaints {
             const auto* words = std::get_if<std::string>(&v.content);
-            const std::string_view where = words ? *words : std::string_view();
-            const auto colon = where.rfind(':');
-            const bool tcp = where.starts_with("tcp://") &&
-                             colon > std::string_view("tcp://").size() &&
-                             read_port(where.substr(colon + 1)).value_or(0) != 0;
-            const bool ipc =
-                where.starts_with("ipc://") && where.size() > std::string_view("ipc://").size();
-            if (!tcp && !ipc) return complain(R"(is not an endpoint like "tcp://127.0.0.1:42200")");
+            if (!words || !is_endpoint(*words))
+              return complain(R"(is not an endpoint like "tcp://127.0.0.1:42200")");
             field(s) = *words;
             return {};
           },

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <sys/stat.h>
 
+#include "config/endpoint.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
@@ -33,7 +35,7 @@ struct options {
 
 constexpr auto longest_step = 100ms;
 constexpr std::uint64_t idle_time =
-    std::uint64_t{1'000'000'000}; // without a block: then the ledger is written
+    std::uint64_t{1'000'000'000}; // without a block: then the ledger is written, as at a goodbye
 constexpr mode_t folder_mode = 0755;
 
 void say(std::string_view text) {
@@ -121,11 +123,13 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
                                     : std::filesystem::path(o.ledger));
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_now());
+  std::uint64_t goodbyes = 0;
   while (!signals.came()) {
     (void)receiver.step(longest_step);
     const std::uint64_t now = steady_now();
     const auto& c = receiver.counters();
-    if (quiet.over(c.blocks.get(), now)) file.write(account(store, c, false));
+    const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
+    if (quiet.over(c.blocks.get(), now) || goodbye) file.write(account(store, c, false));
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(now) == 0) break;
   }
@@ -141,6 +145,9 @@ int receive(const options& o) {
   try {
     store_writer store(o.store);
     if (store.torn_tails() > 0) say("a torn tail was set aside as .torn");
+    if (store.torn_tails_left() > 0)
+      say("a torn tail cannot be set aside for want of room: it stays where it is until a later "
+          "start");
     if (store.damaged() > 0) {
       say(std::to_string(store.damaged()) + " places of the store are damaged");
     }
@@ -159,6 +166,9 @@ void add_receive(CLI::App& program, command_body& run) {
       program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
   c->footer("Runs until SIGINT or SIGTERM. A folder belongs to one receiver at a time.");
   c->add_option("--bind", o->receiver.bind, "address to listen on, as tcp://host:port")
+      ->check([](const std::string& text) -> std::string {
+        return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
+      })
       ->capture_default_str();
   c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
       ->required();

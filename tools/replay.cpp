@@ -28,6 +28,7 @@ struct options {
   bool json = false;
 };
 
+constexpr double longest_timeout = 1e6; // s: days
 constexpr std::uint32_t largest_chunk = 65492; // what a datagram can carry, whole words
 
 template <class Parse>
@@ -115,7 +116,13 @@ void add_replay(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   c->add_option("--timeout", o->timeout, "TCP: give up after so many seconds without progress")
-      ->check(CLI::PositiveNumber)
+      ->check([](const std::string& text) -> std::string {
+        double seconds = 0;
+        // What is no number compares as neither.
+        const bool good =
+            CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= longest_timeout;
+        return good ? "" : text + " is not a number of seconds above 0, up to a million";
+      })
       ->capture_default_str();
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return replay(*o); }; });

@@ -130,6 +130,7 @@ TEST(packing, refuses_broken_records_with_their_place) {
   }();
   const auto refusal = [&](const std::string& bytes, std::uint32_t samples) {
     write_file(folder / "in", std::vector<char>(bytes.begin(), bytes.end()));
+    std::filesystem::remove(folder / "out");
     auto error = error_of([&] { unpack(folder / "in", folder / "out", samples); });
     EXPECT_EQ(std::filesystem::exists(folder / "out"), error.empty());
     return error.substr(std::min(error.size(), error.find("offset")));

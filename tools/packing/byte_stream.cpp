@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
 
@@ -25,6 +26,22 @@ struct stat status_of(int descriptor) {
   struct stat s {};
   ::fstat(descriptor, &s);
   return s;
+}
+
+void refuse_input(const std::string& name, const struct stat& output, const byte_input& in) {
+  const auto theirs = status_of(in.descriptor());
+  if (output.st_dev == theirs.st_dev && output.st_ino == theirs.st_ino)
+    throw std::runtime_error(name + " is the input");
+}
+
+/// Where a file of this name would be made.
+std::string end_of_links(std::filesystem::path path) {
+  constexpr int most_links = 40; // as many as the system follows
+  for (int links = 0; std::filesystem::is_symlink(path); ++links) {
+    if (links == most_links) fail_with("cannot write ", path.string(), ELOOP);
+    path = path.parent_path() / std::filesystem::read_symlink(path);
+  }
+  return path.string();
 }
 
 } // namespace
@@ -65,22 +82,39 @@ std::span<const std::byte> byte_input::peek(std::size_t wanted) {
 
 byte_output::byte_output(std::string name, const byte_input& in)
     : name_(std::move(name)), buffer_(buffer_bytes) {
+  struct stat there {};
   const bool standard = name_ == "-";
+  const bool exists = !standard && ::stat(name_.c_str(), &there) == 0;
+  if (!standard && (!exists || S_ISREG(there.st_mode))) {
+    if (exists) refuse_input(name_, there, in);
+    if (exists && ::access(name_.c_str(), W_OK) != 0) fail();
+    open_new(in);
+    if (exists) (void)!::fchmod(file_.get(), there.st_mode);
+    return;
+  }
   if (standard) name_ = "standard output";
-  // Not emptied before it is known to be another file than the input.
   file_ = file_descriptor(standard ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                   : ::open(name_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+                                   : ::open(name_.c_str(), O_WRONLY | O_CLOEXEC));
   if (!file_) fail();
-  const auto ours = status_of(file_.get());
-  const auto theirs = status_of(in.descriptor());
-  regular_ = S_ISREG(ours.st_mode) && !standard;
-  if (S_ISREG(ours.st_mode) && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
-    throw std::runtime_error(name_ + " is the input");
-  if (regular_ && ::ftruncate(file_.get(), 0) != 0) fail();
+  if (const auto s = status_of(file_.get()); S_ISREG(s.st_mode)) refuse_input(name_, s, in);
+}
+
+void byte_output::open_new(const byte_input& in) {
+  final_ = end_of_links(name_);
+  const auto path = final_ + ".new";
+  // Not emptied before it is known to be another file than the input.
+  file_ = file_descriptor(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+  if (!file_) fail_with("cannot write ", path, errno);
+  const auto s = status_of(file_.get());
+  if (!S_ISREG(s.st_mode)) throw std::runtime_error(path + " is no file: take it away");
+  refuse_input(path, s, in);
+  new_ = path;
+  if (::ftruncate(file_.get(), 0) != 0) fail();
 }
 
 byte_output::~byte_output() {
-  if (regular_ && !closed_) ::unlink(name_.c_str());
+  if (!new_.empty()) ::unlink(new_.c_str());
 }
 
 void byte_output::fail() const { fail_with("cannot write ", name_, errno); }
@@ -106,7 +140,9 @@ void byte_output::flush() {
 
 void byte_output::close() {
   flush();
-  closed_ = true;
+  if (new_.empty()) return;
+  if (::rename(new_.c_str(), final_.c_str()) != 0) fail();
+  new_.clear();
 }
 
 } // namespace l3

@@ -39,11 +39,14 @@ private:
   std::uint64_t read_ = 0;
 };
 
+/// A file has its name only when it is whole: until close() it is NAME.new, whatever ends the
+/// program. Where NAME is a link, what it leads to is replaced; pipes and devices are written as they
+/// are.
 class byte_output {
 public:
-  /// Creates or empties the file. Refuses the one that `in` reads.
+  /// Refuses the file that `in` reads.
   byte_output(std::string name, const byte_input& in);
-  /// Takes a file away that was not closed: a half-written one would look whole.
+  /// Takes away what was not closed.
   ~byte_output();
   byte_output(const byte_output&) = delete;
   byte_output& operator=(const byte_output&) = delete;
@@ -56,16 +59,17 @@ public:
   [[nodiscard]] std::uint64_t written() const { return written_ + used_; }
 
 private:
+  void open_new(const byte_input& in);
   void flush();
   [[noreturn]] void fail() const;
 
-  std::string name_;
+  std::string name_; ///< for messages
+  std::string final_;
+  std::string new_; ///< until it gets its final name; nothing if it is written as it is
   file_descriptor file_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;
   std::uint64_t written_ = 0;
-  bool closed_ = false;
-  bool regular_ = false;
 };
 
 } // namespace l3

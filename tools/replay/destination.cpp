@@ -17,6 +17,11 @@
 namespace l3 {
 namespace {
 
+// Of events or bits in a second. Within these bounds the time of the largest record, 2^29 bits, fits
+// into 63 bits of nanoseconds.
+constexpr double lowest_rate = 0.1;
+constexpr double highest_rate = 1e15;
+
 [[noreturn]] void refuse(std::string_view text, const char* wanted) {
   throw std::invalid_argument("'" + std::string(text) + "' is not " + wanted);
 }
@@ -116,14 +121,19 @@ replay_rate parse_rate(std::string_view whole) {
   auto text = whole;
   const auto value = take_number(text);
   if (!value || *value <= 0) refuse(whole, wanted);
-  if (text == "ev/s") return {replay_rate::kind::events, *value};
+  const auto bounded = [&](replay_rate::kind how, double per_second) {
+    if (per_second < lowest_rate || per_second > highest_rate)
+      refuse(whole, "a rate between 0.1 and 10^15 a second");
+    return replay_rate{how, per_second};
+  };
+  if (text == "ev/s") return bounded(replay_rate::kind::events, *value);
   struct unit {
     std::string_view name;
     double factor;
   };
   constexpr std::array<unit, 4> units{{{"b/s", 1}, {"kb/s", 1e3}, {"Mb/s", 1e6}, {"Gb/s", 1e9}}};
   for (const auto& u : units)
-    if (text == u.name) return {replay_rate::kind::bits, *value * u.factor};
+    if (text == u.name) return bounded(replay_rate::kind::bits, *value * u.factor);
   refuse(whole, wanted);
 }
 
