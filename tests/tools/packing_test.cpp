@@ -6,6 +6,10 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/tools/temporary_folder.hpp"
 #include "tools/packing/packing.hpp"
@@ -159,6 +163,125 @@ TEST(packing, names_files_that_it_cannot_use) {
   EXPECT_NE(error_of([&] { pack(folder / "in", folder / "in", 64); }).find("is the input"),
             std::string::npos);
   EXPECT_EQ(contents(folder / "in").size(), 128U);
+}
+
+/// A waveform of 64 flat samples, and the text of a file that is none of ours.
+const std::vector<std::uint16_t> flat(64, 7);
+const std::vector<char> dear{'d', 'e', 'a', 'r'};
+const std::string packed_flat("\0\7\0", 3);
+
+TEST(packing, gives_a_file_its_name_when_it_is_whole) {
+  const temporary_folder folder;
+  write_file(folder / "in", flat);
+  write_file(folder / "out", dear);
+  {
+    byte_input in((folder / "in").string());
+    byte_output out((folder / "out").string(), in);
+    pack_stream(in, out, 64, quiet);
+    EXPECT_EQ(contents(folder / "out"), "dear") << "not yet closed";
+    EXPECT_TRUE(std::filesystem::exists(folder / "out.new"));
+    out.close();
+    EXPECT_EQ(contents(folder / "out"), packed_flat);
+  }
+  EXPECT_EQ(contents(folder / "out"), packed_flat) << "what was closed stays";
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
+}
+
+TEST(packing, leaves_an_earlier_output_alone_when_it_fails) {
+  const temporary_folder folder;
+  write_file(folder / "in", std::vector<char>{1}); // a record that is cut off
+  write_file(folder / "out", dear);
+  std::filesystem::permissions(folder / "out", std::filesystem::perms{0640});
+  EXPECT_NE(error_of([&] { unpack(folder / "in", folder / "out", 64); }), "");
+  EXPECT_EQ(contents(folder / "out"), "dear");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
+
+  write_file(folder / "in", flat);
+  pack(folder / "in", folder / "out", 64);
+  EXPECT_EQ(contents(folder / "out"), packed_flat);
+  EXPECT_EQ(std::filesystem::status(folder / "out").permissions(), std::filesystem::perms{0640})
+      << "those of the earlier one";
+}
+
+TEST(packing, writes_over_what_a_killed_run_left) {
+  const temporary_folder folder;
+  write_file(folder / "in", flat);
+  write_file(folder / "out.new", std::vector<char>(1000, 'x'));
+  pack(folder / "in", folder / "out", 64);
+  EXPECT_EQ(contents(folder / "out"), packed_flat);
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.new"));
+}
+
+TEST(packing, replaces_what_a_link_leads_to) {
+  const temporary_folder folder;
+  std::filesystem::create_directory(folder / "there");
+  write_file(folder / "in", flat);
+  write_file(folder / "there/a", dear);
+  std::filesystem::create_symlink("there/a", folder / "out");
+  std::filesystem::create_symlink("out", folder / "out of out");
+  std::filesystem::create_symlink("there/new one", folder / "nowhere");
+  std::filesystem::create_symlink("round", folder / "round");
+  for (const auto& [link, target] :
+       {std::pair{"out", "there/a"}, {"out of out", "there/a"}, {"nowhere", "there/new one"}}) {
+    pack(folder / "in", folder / link, 64);
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / link)) << link;
+    EXPECT_FALSE(std::filesystem::is_symlink(folder / target)) << link;
+    EXPECT_EQ(contents(folder / target), packed_flat) << link;
+    write_file(folder / target, dear);
+  }
+  EXPECT_NE(error_of([&] { pack(folder / "in", folder / "round", 64); }).find("cannot write"),
+            std::string::npos);
+}
+
+TEST(packing, never_writes_into_its_input) {
+  const temporary_folder folder;
+  write_file(folder / "in", flat);
+  const auto before = contents(folder / "in");
+  std::filesystem::create_symlink("in", folder / "a link");
+  std::filesystem::create_hard_link(folder / "in", folder / "another name");
+  std::filesystem::create_hard_link(folder / "in", folder / "out.new");
+  for (const char* out : {"in", "a link", "another name", "out"}) {
+    const auto error = error_of([&] { pack(folder / "in", folder / out, 64); });
+    EXPECT_NE(error.find("is the input"), std::string::npos) << out << ": " << error;
+    EXPECT_EQ(contents(folder / "in"), before) << out;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "out.new")) << "it is not ours to take away";
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST(packing, says_what_is_in_the_way) {
+  const temporary_folder folder;
+  write_file(folder / "in", flat);
+  std::filesystem::create_directory(folder / "a");
+  std::filesystem::create_directory(folder / "b.new");
+  write_file(folder / "other", dear);
+  std::filesystem::create_symlink("other", folder / "c.new");
+  ASSERT_EQ(::mkfifo((folder / "d.new").c_str(), 0600), 0);
+  for (const char* out : {"a", "b", "c", "d"}) {
+    const auto error = error_of([&] { pack(folder / "in", folder / out, 64); });
+    EXPECT_NE(error.find(folder / out), std::string::npos) << out << ": " << error;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "b"));
+  EXPECT_EQ(contents(folder / "other"), "dear");
+}
+
+TEST(packing, refuses_a_file_that_is_not_to_be_written) {
+  const temporary_folder folder;
+  write_file(folder / "in", flat);
+  write_file(folder / "out", dear);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms{0777});
+  std::filesystem::permissions(folder / "out", std::filesystem::perms{0444});
+  std::filesystem::permissions(folder / "in", std::filesystem::perms{0444});
+  constexpr uid_t nobody = 65534;
+  const auto try_it = [&] {
+    if (::geteuid() == 0 && ::setuid(nobody) != 0) _exit(2); // root may write everything
+    _exit(error_of([&] { pack(folder / "in", folder / "out", 64); }).find("cannot write") ==
+                  std::string::npos
+              ? 1
+              : 0);
+  };
+  EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
+  EXPECT_EQ(contents(folder / "out"), "dear");
 }
 
 } // namespace

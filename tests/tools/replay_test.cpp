@@ -39,6 +39,11 @@ TEST(destination, reads_rates_and_probabilities) {
   EXPECT_EQ(parse_rate("max").how, replay_rate::kind::unlimited);
   for (const char* bad : {"", "10", "ev/s", "-1ev/s", "0ev/s", "10GB/s", "nan ev/s", "maximum"})
     EXPECT_THROW((void)parse_rate(bad), std::invalid_argument) << bad;
+  EXPECT_EQ(parse_rate("0.1ev/s").value, 0.1);
+  EXPECT_EQ(parse_rate("1000000Gb/s").value, 1e15);
+  for (const char* out_of_range : {"0.09ev/s", "0.00001kb/s", "1e-300b/s", "1000001Gb/s",
+                                   "1.1e15ev/s", "1e300Gb/s", "1e999ev/s", "inf ev/s"})
+    EXPECT_THROW((void)parse_rate(out_of_range), std::invalid_argument) << out_of_range;
   EXPECT_DOUBLE_EQ(parse_probability("1%"), 0.01);
   EXPECT_DOUBLE_EQ(parse_probability("0.25"), 0.25);
   for (const char* bad : {"", "101%", "-1", "x", "1 %x"})

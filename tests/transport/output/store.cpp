@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -243,6 +244,58 @@ TEST(store, leaves_no_half_block_when_it_cannot_write) {
   }
   EXPECT_FALSE(append(store, second)) << "room again";
   EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+TEST(store, leaves_a_torn_tail_that_finds_no_room_where_it_is) {
+  // A last block that is cut off, and one that is whole but for its payload: only the first one's
+  // header says that it is not there.
+  for (const bool whole : {false, true}) {
+    test::scratch_folder folder;
+    const auto path = store_file_path(folder.path(), 1);
+    const auto torn_path = torn_file_path(folder.path(), 1);
+    {
+      store_writer store({folder.path()});
+      for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i, session, 8)));
+    }
+    auto file = read_file(path);
+    const std::size_t tail_bytes = block_of(3, session, 8).size();
+    const std::size_t tail_at = file.size() - tail_bytes;
+    const auto lost = static_cast<std::ptrdiff_t>(tail_bytes / 4);
+    if (whole)
+      std::fill(file.end() - lost, file.end(), std::byte{0});
+    else
+      file.erase(file.end() - lost, file.end());
+    write_file(path, file);
+
+    for (std::uint64_t start = 1; start <= 2; ++start) {
+      std::optional<store_writer> store;
+      {
+        const file_size_limit limit(16);
+        store.emplace(store_settings{folder.path()});
+      }
+      EXPECT_EQ(store->torn_tails_left(), 1U) << start;
+      EXPECT_EQ(store->torn_tails(), 0U) << start;
+      EXPECT_EQ(store->last_stored(session), 1 + start) << "what was acknowledged, and no more";
+      EXPECT_EQ(store->sessions().at(session).blocks, 1 + start) << "nor one of them twice";
+      EXPECT_EQ(read_file(path), file) << "untouched";
+      EXPECT_EQ(fs::file_size(torn_path), 0U) << "the mark";
+      ASSERT_FALSE(append(*store, block_of(2 + start, session, 8)));
+    }
+    const sequences all{{session, 1}, {session, 2}, {session, 3}, {session, 4}};
+    EXPECT_EQ(contents(folder.path()), all) << "readers step over it";
+    EXPECT_EQ(event_index(folder.path()).entries().size(), 4U);
+
+    const store_writer with_room({folder.path()});
+    EXPECT_EQ(with_room.torn_tails(), 1U);
+    EXPECT_EQ(with_room.torn_tails_left(), 0U);
+    EXPECT_EQ(with_room.last_stored(session), 4U);
+    EXPECT_EQ(fs::file_size(path), tail_at);
+    EXPECT_EQ(read_file(torn_path),
+              test::bytes(file.begin() + static_cast<std::ptrdiff_t>(tail_at), file.end()));
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), all);
+    EXPECT_EQ(damaged, 0U);
+  }
 }
 
 TEST(store, survives_a_full_disk) {
