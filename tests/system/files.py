@@ -135,6 +135,27 @@ class Pack(harness.SystemTest):
         self.assertEqual(p.stdout, bytes(3))
         self.assertEqual(json.loads(p.stderr)["bytes_out"], 3)
 
+    def test_killed_in_the_middle_it_leaves_no_file_that_looks_whole(self):
+        out, unfinished = self.folder / "out.koto", self.folder / "out.koto.new"
+        waveforms = random.Random(7).randbytes(16 << 20)  # more than it keeps in memory
+        for earlier in (None, b"dear"):
+            with self.subTest(earlier=earlier):
+                if earlier:
+                    out.write_bytes(earlier)
+                p = subprocess.Popen([harness.BIN / "koto-l3", "pack", "-", out], stdin=subprocess.PIPE)
+                self.addCleanup(p.stdin.close)
+                self.addCleanup(p.kill)
+                p.stdin.write(waveforms)
+                p.stdin.flush()
+                harness.wait_until(lambda: unfinished.exists() and unfinished.stat().st_size > 0, "some output")
+                p.kill()
+                self.assertEqual(p.wait(), -9)
+                self.assertEqual(out.read_bytes() if out.exists() else None, earlier)
+        source = self.folder / "in.u16"
+        source.write_bytes(bytes(128))
+        self.assertEqual(self.run_tool("pack", source, out)[0], 0)
+        self.assertEqual((out.read_bytes(), unfinished.exists()), (bytes(3), False))
+
     def test_what_is_not_records_is_told(self):
         bad = {"cut": pack(self.waveforms(64, 3))[:-1], "too many bits": b"\x11" + bytes(200), "a head": b"\x00\x00"}
         for what, data in bad.items():

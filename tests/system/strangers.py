@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Strangers on every port: they are refused and counted, they take neither memory nor places for long, and the data goes on."""
+import json
 import random
 import socket
 import struct
@@ -225,6 +226,43 @@ class OnTheReceiver(harness.SystemTest):
         say(line_sender.GOODBYE, 4)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(set(self.stored()), {(3, 10), (3, 20), (3, 30), (3, 40), (3, 41), (3, 42)})
+
+    def test_its_ledger_is_written_at_a_goodbye(self):
+        """Also while other daemons go on: the blocks of the second one keep the receiver from ever being idle."""
+        receiver, ledger = self.start_receiver(), self.store / "ledger.json"
+
+        def store(peer, session, sequence):
+            payload = an_event(session, sequence)
+            peer.send(line_sender.header(line_sender.BLOCK, session, sequence), line_sender.block(session, sequence, payload, 1))
+            self.assertEqual(peer.receive()[:3], (line_sender.ACKNOWLEDGEMENT, session, sequence))
+
+        sequences = {5: 0, 6: 0}
+        peers = {}
+        for session in sequences:
+            peers[session] = self.connect()
+            peers[session].send(*line_sender.hello(session))
+            self.assertEqual(peers[session].receive()[0], line_sender.WELCOME)
+
+        def go_on(session):
+            sequences[session] += 1
+            store(peers[session], session, sequences[session])
+            return True
+
+        for _ in range(3):
+            go_on(5)
+        go_on(6)
+        ledger.unlink(missing_ok=True)  # of the time before the first block
+        peers[5].send(line_sender.header(line_sender.GOODBYE, 5, 3), b"")
+        harness.wait_until(lambda: go_on(6) and ledger.exists(), "the ledger")
+        account = json.loads(ledger.read_text())
+        self.assertFalse(account["clean"], "it still runs")
+        self.assertEqual(len(account["sessions"]), 2)
+        self.assertGreaterEqual(account["events"]["forwarded"], 4)
+        self.assertLessEqual(account["events"]["forwarded"], 3 + sequences[6])
+        self.assertEqual(receiver.stop(), 0)
+        account = json.loads(ledger.read_text())
+        self.assertTrue(account["clean"])
+        self.assertEqual(account["events"]["forwarded"], 3 + sequences[6])
 
 
 if __name__ == "__main__":
