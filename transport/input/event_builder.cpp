@@ -114,12 +114,9 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
   const auto event = spill.state(number);
   if (event == state::whole || event == state::given_up)
     return count_after_end(spill, c.place, true);
-  // A chunk that has to be copied needs room in the batch, and making room may move open events, or
-  // end them, even this one, and with them its spill: it is looked up again.
-  const bool stays = c.strip != nullptr && c.strip->at_ == line_.current();
-  if (line_.current() != nullptr && !stays && !line_.current()->landing.has_slot())
-    close_batch(true);
-  if (spill.in_use && spill.state(number) == state::untouched) make_room_to_open();
+  // Making room may move open events, or end them, even this one, and with them its spill: it is
+  // looked up again.
+  make_room_to_take(c, event == state::untouched);
   if (!spill.in_use) return counters_.late_chunks.add();
   if (const auto now = spill.state(number); now == state::whole || now == state::given_up)
     return count_after_end(spill, c.place, true);
@@ -127,6 +124,17 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
   const auto handle = known ? spill.handle(number) : open_event(spill, number);
   if (stated) events_[handle].verified = true;
   add_chunk(handle, c);
+}
+
+/// A place for its event, if that begins, and a slot, if it has to be copied.
+void event_builder::make_room_to_take(const arrived_chunk& c, bool begins) {
+  const auto lacks_slot = [&] {
+    const bool stays = c.strip != nullptr && c.strip->at_ == line_.current();
+    return line_.current() != nullptr && !stays && !line_.current()->landing.has_slot();
+  };
+  do {
+    if (begins) make_room_to_open();
+  } while (lacks_slot() && close_batch(true));
 }
 
 void event_builder::add_chunk(std::uint32_t handle, const arrived_chunk& c) {
@@ -197,7 +205,7 @@ void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
     return;
   }
   if (!copy) copy = batch.landing.slot();
-  piece = copy.value(); // take_chunk() made sure that there is room
+  piece = copy.value(); // make_room_to_take() was here
   std::memcpy(batch.batch->bytes.data() + piece, c.bytes.data(), bytes);
 }
 

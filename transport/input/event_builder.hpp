@@ -137,6 +137,7 @@ private:
   void on_end_of_spill(const l2::datagram_header& h, link_counters& link);
   void take_chunk(spill_table& spill, const arrived_chunk& c, bool stated);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
+  void make_room_to_take(const arrived_chunk& c, bool begins);
   void add_chunk(std::uint32_t handle, const arrived_chunk& c);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
   void place_chunk(event_assembly& e, const arrived_chunk& c);
@@ -157,12 +158,13 @@ private:
   std::uint32_t open_event(spill_table& spill, std::uint32_t number);
   void all_fragments_ended(std::uint32_t handle);
   void settle(std::uint32_t handle);
+  void end_event(std::uint32_t handle);
   void settle_repeat(std::uint32_t handle);
   void settle_unconfirmed(std::uint32_t handle);
   void finish(const event_assembly& e, bool whole, bool admitted);
   void collect(const event_assembly& e);
   [[nodiscard]] bool store(event_assembly& e, event_key key, const admission::verdict& v);
-  [[nodiscard]] bool make_room_to_store(std::uint32_t handle);
+  void make_room_to_store(std::uint32_t handle);
   [[nodiscard]] bool room_for_parked(const event_assembly& e);
   void release(std::uint32_t handle, bool stored);
   void expire();

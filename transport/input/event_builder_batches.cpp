@@ -77,6 +77,7 @@ void event_builder::advance(std::uint64_t now) {
 }
 
 bool event_builder::close_batch(bool without_next) {
+  assert(home_ == line_.current()); // it is not being closed already
   auto* next = line_.try_take();
   if (next == nullptr && !without_next) return false;
   auto* old = line_.current();
@@ -110,7 +111,7 @@ void event_builder::close_if_old() {
 void event_builder::park_open_events() {
   while (parking_.free() < in_batch_) {
     const auto parked = oldest_in(event_place::parking);
-    settle(parked != event_assembly::none ? parked : oldest_in(event_place::batch));
+    end_event(parked != event_assembly::none ? parked : oldest_in(event_place::batch));
   }
   for (auto handle = events_.oldest(); in_batch_ > 0; handle = events_.younger(handle)) {
     if (events_[handle].place == event_place::batch) park(events_[handle]);

@@ -83,9 +83,15 @@ bool event_builder::is_due(const event_assembly& e) const {
   return e.due <= now_ || (e.all_ended() && e.due - doubt_ns <= rounds_.read_up_to());
 }
 
-/// Ends an event as it is.
+/// Ends an event as it is. Others may end before it, to make room for it; they get none made for
+/// themselves, so this goes no deeper.
 void event_builder::settle(std::uint32_t handle) {
-  if (!make_room_to_store(handle)) return;
+  make_room_to_store(handle);
+  end_event(handle);
+}
+
+/// Ends this event and no other; no batch is closed, no table of a spill used again.
+void event_builder::end_event(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
   const event_key key{*e.spill->number, e.number};
@@ -156,19 +162,13 @@ void event_builder::collect(const event_assembly& e) {
 }
 
 /// A parked event moves into the current batch. If that has no room, it closes, and others are
-/// parked, or end to make room for those. False: this one has ended with them.
-bool event_builder::make_room_to_store(std::uint32_t handle) {
+/// parked, or end to make room for those.
+void event_builder::make_room_to_store(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
-  const bool closing = home_ != line_.current();
-  if (e.place != event_place::parking || closing || line_.current() == nullptr) return true;
-  if (room_for_parked(e)) return true;
-  const auto& spill = *e.spill;
-  const event_key key{*spill.number, e.number};
+  if (e.place != event_place::parking || line_.current() == nullptr || room_for_parked(e)) return;
   settling_ = handle;
   close_batch(false);
   settling_ = event_assembly::none;
-  return spill.number == key.spill && spill.state(key.number) == spill_table::event_state::open &&
-         spill.handle(key.number) == handle;
 }
 
 /// Writes the event that was judged last into its batch; a parked one into the current batch, if

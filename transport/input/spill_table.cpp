@@ -145,7 +145,7 @@ bool spill_table::all_arrived() const {
 }
 
 std::optional<spill_summary> spill_table::take_summary() {
-  if (!in_use || !number || !closed || open_ != 0 || !unreported_) return std::nullopt;
+  if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
   unreported_ = false;
   return spill_summary{*number, admitted_, incomplete_, expected()};
 }

@@ -64,7 +64,7 @@ bool spill_tracker::is_older(std::uint32_t spill) const {
 }
 
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
-  if (&table != next_.get()) return;
+  if (confirmed(table)) return;
   if (is_repeat({*table.number, event_number})) return;
   confirm_next();
 }
@@ -101,11 +101,9 @@ void spill_tracker::confirm_next() {
   assert(next_->in_use && next_->number);
   forget_bitmaps(*next_->number);
   current_->closed = true;
-  if (previous_->in_use) retire_(*previous_);
   previous_->in_use = false;
   std::swap(previous_, current_);
   std::swap(current_, next_);
-  next_->in_use = false;
   ++begun_;
 }
 
@@ -114,12 +112,17 @@ void spill_tracker::begin_next(std::uint32_t spill, std::uint64_t now) {
   next_->reset(spill, now);
 }
 
+/// One of its last events may confirm it: then what was the previous spill is in its place.
 void spill_tracker::abandon_next() {
-  if (next_->in_use || next_->open_events() > 0) retire_(*next_);
-  next_->in_use = false;
+  do {
+    spill_table& table = *next_;
+    retire_(table);
+    if (&table == next_.get()) table.in_use = false;
+  } while (next_->in_use || next_->open_events() > 0);
 }
 
 void spill_tracker::tick(std::uint64_t now) {
+  if (!next_->in_use) abandon_next();
   if (!current_->in_use || current_->closed) return;
   const bool silent = current_->streams == 0 && now - current_->last_activity >= silence_;
   if (silent || current_->all_arrived()) current_->closed = true;

@@ -31,7 +31,9 @@ namespace l3 {
 
 class spill_tracker {
 public:
-  /// Called before a table is used for another spill: its open events must be ended.
+  /// Called before a table is used for another spill: its open events must be ended. Only stated(),
+  /// recorded(), tick() and close_all() call it, so none of these may be called while an event
+  /// ends.
   using retire = std::function<void(spill_table&)>;
 
   spill_tracker(const building_settings& settings, retire on_retire);
@@ -52,9 +54,12 @@ public:
 
   /// An event of the spill has arrived whole: if it is the next spill, that makes it current.
   void confirm_by(spill_table& table, std::uint32_t event_number);
-  [[nodiscard]] bool confirmed(const spill_table& table) const { return &table != next_.get(); }
+  [[nodiscard]] bool confirmed(const spill_table& table) const {
+    return &table != next_.get() || !table.in_use;
+  }
 
-  /// Closes the current spill when it has been silent for long enough.
+  /// Closes the current spill when it has been silent for long enough, and ends what is left of the
+  /// one before the previous.
   void tick(std::uint64_t now);
   void close_all();
 
@@ -91,7 +96,7 @@ private:
   retire retire_;
   std::unique_ptr<spill_table> previous_;
   std::unique_ptr<spill_table> current_;
-  std::unique_ptr<spill_table> next_;
+  std::unique_ptr<spill_table> next_;   // not in use: what is left of the spill before the previous
   std::vector<std::uint64_t> admitted_; // a bitmap per spill number
   std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
   std::uint64_t begun_ = 0;

@@ -127,6 +127,67 @@ private:
   std::vector<wire_datagram> late_;
 };
 
+/// A sender that follows no order: events of any number, whole or not, spills forward and back,
+/// ends of spill, silence; and a builder whose every place is the last one.
+class wanderer {
+public:
+  wanderer(const rig_options& o, std::uint32_t seed) : random_(seed), r_(o), spill_(below(512)) {}
+
+  rig& run() {
+    constexpr int steps = 150;
+    for (int s = 0; s < steps; ++s) step();
+    r_.pool.hold(false);
+    r_.drain();
+    return r_;
+  }
+
+private:
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
+
+  void step() {
+    const std::uint32_t what = below(20);
+    if (what < 12) return send_event();
+    if (what < 14) return change_spill();
+    if (what < 16) return r_.pass(std::chrono::milliseconds(below(20)));
+    if (what < 18) return r_.pool.hold(below(2) != 0);
+    if (what < 19) return r_.send(r_.ends_of_spill(spill_, 1 + below(most_events)));
+    r_.pass(std::chrono::milliseconds(below(2500)));
+  }
+
+  void send_event() {
+    auto all = r_.event({spill_, 1 + below(most_events)});
+    if (below(2) != 0) all.erase(all.begin() + below(static_cast<std::uint32_t>(all.size())));
+    if (below(3) == 0) std::shuffle(all.begin(), all.end(), random_);
+    r_.send(all);
+  }
+
+  /// One back, the same, or one on; the last spill's chunks are told from the next one's by time.
+  void change_spill() {
+    spill_ = (spill_ + below(3) + 511) % 512;
+    r_.pass(std::chrono::milliseconds(150));
+  }
+
+  static constexpr std::uint32_t most_events = 20;
+  std::mt19937 random_;
+  rig r_;
+  std::uint32_t spill_;
+};
+
+rig_options tiny() {
+  using rc::gen::inRange;
+  rig_options o;
+  o.crates = {{{4, 1, board_kind::sampling_125_mhz}}};
+  if (*rc::gen::arbitrary<bool>()) o.crates.crates.push_back({5, 1, board_kind::sampling_125_mhz});
+  o.chunk_bytes = 1024 + 4 * *inRange(0U, 300U);
+  o.batch_events = *inRange(1U, 4U);
+  o.batches = *inRange<std::size_t>(1, 5);
+  o.parked = *inRange(0U, 4U);
+  o.strip = *inRange(1U, 5U);
+  o.max_events = 32;
+  o.incomplete = *rc::gen::element(incomplete_events::drop, incomplete_events::forward);
+  return o;
+}
+
 void expect_conserved(const rig& r) {
   RC_ASSERT(r.counters.fragments_seen.get() ==
             r.counters.fragments_admitted + r.counters.fragments_incomplete +
@@ -136,11 +197,23 @@ void expect_conserved(const rig& r) {
             r.pool.received.size() + r.outcomes.events_shed.sum());
   RC_ASSERT(r.pool.twice == 0U);
   RC_ASSERT(r.builder.open_events() == 0U);
+  RC_ASSERT(r.builder.open_fragments() == 0U);
 }
 
 RC_GTEST_PROP(storms, lose_nothing_uncounted, ()) {
   storm s(any_scenario());
   expect_conserved(s.run());
+}
+
+RC_GTEST_PROP(storms, lose_nothing_uncounted_when_every_place_is_the_last, ()) {
+  constexpr int walks = 20; // a walk is short
+  const auto options = tiny();
+  for (int i = 0; i < walks; ++i) {
+    wanderer w(options, *rc::gen::arbitrary<std::uint32_t>());
+    const rig& r = w.run();
+    expect_conserved(r);
+    r.expect_bytes();
+  }
 }
 
 RC_GTEST_PROP(storms, without_damage_events_come_out_as_sent, ()) {
