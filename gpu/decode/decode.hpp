@@ -67,7 +67,7 @@ struct decode_boards {
     std::uint32_t range[packet_lanes];
     alignas(8) std::uint8_t wrong[2 * packet_lanes]; // a tag is: of a sample in that lane, and then
                                                      // of that word of header or footer
-    std::uint32_t fetched;
+    std::uint32_t fetched[2];
   };
 
   /// `share` is how many pieces of work an opportunistic block fetches at a time.
@@ -76,15 +76,14 @@ struct decode_boards {
                         column<const std::uint32_t> work, std::uint32_t share,
                         std::uint32_t threshold, const decoded_batch& out) const {
     if constexpr (how.opportunistic) {
-      for (;;) {
-        for_each(b, 1, [&](std::uint32_t) { s.fetched = fetch_add(b, out.cursor.data(), share); });
+      for (std::uint32_t turn = 0;; ++turn) {
+        std::uint32_t& fetched = s.fetched[turn % 2]; // a lane may be reading that of the last turn
+        for_each(b, 1, [&](std::uint32_t) { fetched = fetch_add(b, out.cursor.data(), share); });
         b.sync();
-        const std::uint32_t first = s.fetched;
+        const std::uint32_t first = fetched;
         if (first >= work.size()) return;
-        for (std::uint32_t w = first; w < work.size() && w < first + share; ++w) {
+        for (std::uint32_t w = first; w < work.size() && w < first + share; ++w)
           find_and_decode(b, s, in, work[w], threshold, out);
-          b.sync(); // shared memory is free again
-        }
       }
     } else {
       find_and_decode(b, s, in, work[b.index()], threshold, out);
@@ -112,10 +111,11 @@ private:
     }
   }
 
+  /// Leaves no sync() to the next board: what is written of it before its first one was read for
+  /// the last time before the last one of this board.
   template <block B>
   L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
-                           const board_entry& board, std::uint32_t threshold,
-                           const decoded_batch& out) {
+                           board_entry board, std::uint32_t threshold, const decoded_batch& out) {
     const fragment_entry fragment = in.fragments[board.fragment];
     if (board.opaque != 0 || !is_full_packet(board, fragment)) return;
     s.packet.stage(b, in, fragment, board);

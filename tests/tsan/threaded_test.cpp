@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of all executors on those that have threads, for ThreadSanitizer: with lanes that are
+// threads it watches every access of a kernel to shared memory, and with the pool those of blocks
+// to what they have in common.
+#include "tests/gpu/decode_cases.hpp"
+#include "tests/gpu/executor_cases.hpp"
+#include "tests/selection/hesitant_queue.hpp"
+#include "tests/selection/one_pass_cases.hpp"
+
+#include "gpu/queues/pool.hpp"
+#include "gpu/queues/threaded.hpp"
+
+namespace l3::test {
+namespace {
+
+template <std::uint32_t width>
+struct threaded {
+  static constexpr bool slow = true;
+  static threaded_queue make() { return threaded_queue(width); }
+};
+struct hesitant {
+  static constexpr bool slow = true;
+  static auto make() { return hesitant_queue(threaded_queue(3)); }
+};
+struct pool {
+  static constexpr bool slow = true;
+  static pool_queue make() {
+    static thread_pool threads(3);
+    return pool_queue(threads);
+  }
+};
+
+using with_threads = testing::Types<threaded<3>, threaded<4>, pool>;
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, executors, with_threads);
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, decoder, with_threads);
+
+using in_both_forms = testing::Types<threaded<3>, threaded<4>, pool, hesitant>;
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, both_forms, in_both_forms);
+
+} // namespace
+} // namespace l3::test
