@@ -26,6 +26,9 @@
 namespace l3 {
 namespace {
 
+/// How long a drain waits before it looks again whether a frame is free.
+constexpr auto frame_wait = std::chrono::milliseconds(1);
+
 engine_limits limits_of(const daemon_settings& s) {
   return {capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes), s.frames.count,
           0};
@@ -79,7 +82,8 @@ struct node::parts {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
     if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
-    if (!s.tcp.bind.empty()) tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
+    if (!s.tcp.bind.empty())
+      tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });
@@ -179,6 +183,9 @@ bool node::drain() {
   const auto deadline = std::chrono::steady_clock::now() + p.settings.run.drain_time_limit;
   if (p.udp) p.udp->stop();
   if (p.tcp) p.tcp->stop_reading();
+  // Frames come free as the outbox empties: until then complete events may have to wait.
+  while (!p.builder.try_drain(steady_now()) && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(frame_wait);
   p.builder.drain(steady_now());
   p.work.finish(deadline);
   p.line.drain_until(deadline);

@@ -106,7 +106,10 @@ public:
   /// To be called at least every few milliseconds: time limits, the age of the batch, ends of
   /// spill.
   void tick(std::uint64_t now);
-  /// When all receivers have stopped: every event in progress is ended, the last batch submitted.
+  /// When all receivers have stopped: ends every event but those that are complete and for which no
+  /// frame is free; false if there are any: ask again later.
+  [[nodiscard]] bool try_drain(std::uint64_t now);
+  /// The same, at once: these are shed(drain). The last batch is submitted.
   void drain(std::uint64_t now);
 
   [[nodiscard]] std::uint32_t open_events() const;
@@ -189,6 +192,8 @@ private:
   void refill(landing_strip& strip);
   void attach(landing_strip& strip);
   void release(landing_strip& strip);
+  void end_waiting_chunks();
+  [[nodiscard]] std::uint32_t oldest_with_room();
 
   // Streams (event_builder_streams.cpp).
   [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
@@ -222,6 +227,7 @@ private:
   std::uint32_t in_batch_ = 0;   // how many do
   std::uint32_t settling_ = event_assembly::none; // the event for which a batch is being closed
   std::uint32_t waiting_ = 0;                     // events whose fragments have all ended
+  shed without_room_ = shed::no_frame; // why a parked event for which there is no room is given up
   reading_rounds rounds_;
   std::uint32_t open_ = 0;
   std::atomic<std::uint64_t> open_fragments_ = 0;

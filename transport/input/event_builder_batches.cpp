@@ -46,10 +46,45 @@ void event_builder::tick(std::uint64_t now) {
   call_hook(lock);
 }
 
+bool event_builder::try_drain(std::uint64_t now) {
+  std::unique_lock lock(mutex_);
+  advance(now);
+  end_waiting_chunks();
+  while (open_ > 0) {
+    if (const auto handle = oldest_with_room(); handle != event_assembly::none) {
+      settle(handle);
+    } else if (line_.current() != nullptr) {
+      close_batch(true); // what is in it must not wait for what is left
+    } else {
+      break;
+    }
+  }
+  const bool all_ended = open_ == 0;
+  call_hook(lock);
+  return all_ended;
+}
+
+void event_builder::end_waiting_chunks() {
+  while (const auto chunk = unstated_.take_oldest()) wait_no_more(*chunk);
+}
+
+/// The oldest event that can end as it is without being shed, unless it was to be shed anyway.
+std::uint32_t event_builder::oldest_with_room() {
+  const auto waits = [this](const event_assembly& e) {
+    return e.place == event_place::parking &&
+           (e.all_ended() || settings_.incomplete == incomplete_events::forward) &&
+           (line_.current() == nullptr || !room_for_parked(e));
+  };
+  auto handle = events_.oldest();
+  while (handle != event_assembly::none && waits(events_[handle])) handle = events_.younger(handle);
+  return handle;
+}
+
 void event_builder::drain(std::uint64_t now) {
   std::unique_lock lock(mutex_);
   advance(now);
-  while (const auto chunk = unstated_.take_oldest()) wait_no_more(*chunk);
+  end_waiting_chunks();
+  without_room_ = shed::drain;
   while (events_.oldest() != event_assembly::none) settle(events_.oldest());
   spills_.close_all();
   for (auto* stream : streams_) {

@@ -101,7 +101,8 @@ void event_builder::end_event(std::uint32_t handle) {
   collect(e);
   const auto verdict = admission_.judge(key, arrived_);
   const bool stored = verdict.admit && store(e, key, verdict);
-  if (verdict.admit && !stored) outcomes_.events_shed.add(shed::no_frame);
+  if (verdict.admit && !stored)
+    outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish(e, verdict.complete, verdict.admit);
   if (stored) spills_.set_admitted(key);
   release(handle, stored);

@@ -123,6 +123,65 @@ TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
+/// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
+class draining : public batches {
+protected:
+  static rig_options two_batches() {
+    rig_options o;
+    o.batches = 2;
+    return o;
+  }
+  void SetUp() override {
+    r.pool.hold(true);
+    r.send(r.event({1, 1}) + r.fragment({1, 2}, 0) + r.fragment({1, 3}, 0));
+    r.pass(5ms);
+    for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
+    r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
+    ASSERT_EQ(r.pool.submitted(), 2U);
+    ASSERT_EQ(r.builder.open_events(), 2U);
+  }
+  rig r{two_batches()};
+};
+
+TEST_F(draining, a_complete_event_waits_for_a_frame) {
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  EXPECT_EQ(r.builder.open_events(), 1U) << "what is incomplete needs no frame";
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  r.pool.hold(false);
+  EXPECT_TRUE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({1, 2}));
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+}
+
+TEST_F(draining, what_still_waits_at_the_end_is_shed) {
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed[shed::drain], 1U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 1U);
+}
+
+TEST_F(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.batches = 2;
+  o.parked = 8;
+  rig r(o);
+  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
+  r.pass(5ms);
+  for (std::uint32_t n = 3; n <= 6; ++n) r.send(r.fragment({1, n}, 0));
+  r.pool.hold(true);
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  EXPECT_EQ(r.pool.received.size(), 5U) << "two batches more went, full";
+  r.pool.hold(false);
+  EXPECT_TRUE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 6U);
+}
+
 TEST_F(batches, a_parked_event_that_ends_closes_a_batch_without_room) {
   rig_options o;
   o.incomplete = incomplete_events::forward;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole node that is told to end while nothing moves: the receiver is absent, the outbox and all
+// frames are full. What was complete by then is forwarded if the receiver comes back in time.
+#include "daemon/node.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/transport/input/level2.hpp"
+#include "tests/transport/output/line_ends.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A UDP socket on loopback; unbound it sends, bound it keeps a port for a moment.
+class udp_socket {
+public:
+  udp_socket() : socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {}
+  ~udp_socket() { ::close(socket_); }
+  udp_socket(const udp_socket&) = delete;
+  udp_socket& operator=(const udp_socket&) = delete;
+
+  void send(const test::wire_datagram& d, std::uint16_t port) {
+    const auto content = d.on_the_wire();
+    const auto to = loopback(port);
+    ASSERT_EQ(::sendto(socket_, content.data(), content.size(), 0,
+                       reinterpret_cast<const sockaddr*>(&to), sizeof to),
+              static_cast<ssize_t>(content.size()));
+    ++sent;
+  }
+  std::uint16_t any_port() {
+    auto at = loopback(0);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    socklen_t size = sizeof at;
+    EXPECT_EQ(::getsockname(socket_, reinterpret_cast<sockaddr*>(&at), &size), 0);
+    return ntohs(at.sin_port);
+  }
+
+  std::uint64_t sent = 0;
+
+private:
+  static sockaddr_in loopback(std::uint16_t port) {
+    sockaddr_in a{};
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    a.sin_port = htons(port);
+    return a;
+  }
+  int socket_;
+};
+
+/// Small enough that a few hundred events fill everything.
+daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
+  daemon_settings s;
+  s.building.crates = {{{4, 1, board_kind::sampling_125_mhz}}};
+  s.building.chunk_bytes = 1400;
+  s.building.max_events_per_spill = 10000;
+  s.building.event_time_limit = 1min;
+  s.udp.port = port;
+  s.udp.ports = 1;
+  s.udp.socket_buffer = mebibytes(1);
+  s.tcp.bind.clear();
+  s.frames = {2, 2, 5ms};
+  s.compute.where = backend::serial;
+  s.outbox = {kibibytes(256), {64 << 10}, 1ms};
+  s.forward = test::line_to(receiver);
+  s.run.drain_time_limit = 1min;
+  return s;
+}
+
+class a_full_node : public testing::Test {
+protected:
+  a_full_node()
+      : far_(folder_.path()), port_(udp_socket().any_port()),
+        settings_(small_node(port_, far_.endpoint())) {
+    far_.kill();
+    node_.emplace(settings_);
+  }
+
+  /// Event 1 but for its end; then others, until one is shed for want of a frame; then the rest.
+  void fill() {
+    auto first = event(1);
+    send(first[0]);
+    for (std::uint32_t n = 2; shed(shed::no_frame) == 0; ++n) {
+      ASSERT_LE(n, settings_.building.max_events_per_spill);
+      for (const auto& d : event(n)) send(d);
+      ASSERT_TRUE(all_read());
+    }
+    for (std::size_t i = 1; i < first.size(); ++i) send(first[i]);
+    ASSERT_TRUE(all_read());
+  }
+
+  std::vector<test::wire_datagram> event(std::uint32_t number) const {
+    return test::datagrams_of({1, number}, settings_.building.crates,
+                              settings_.building.chunk_bytes);
+  }
+  void send(const test::wire_datagram& d) { sender_.send(d, port_); }
+  bool all_read() {
+    return test::eventually([&] {
+      const auto a = node_->account().datagrams;
+      return a.data + a.trailers == sender_.sent;
+    });
+  }
+  std::uint64_t shed(l3::shed reason) const {
+    return node_->account().events.shed.at(std::string(name_of(reason)));
+  }
+
+  test::scratch_folder folder_;
+  test::receiving_end far_;
+  std::uint16_t port_;
+  daemon_settings settings_;
+  std::optional<node> node_;
+  udp_socket sender_;
+};
+
+TEST_F(a_full_node, that_drains_forwards_what_was_complete_when_the_receiver_comes_back) {
+  fill();
+  const auto before = shed(shed::no_frame);
+  bool clean = false;
+  std::jthread draining([&] { clean = node_->drain(); });
+  ASSERT_TRUE(test::eventually([&] { return node_->state().now == phase::draining; }));
+  far_.start();
+  draining.join();
+  EXPECT_TRUE(clean);
+  EXPECT_EQ(shed(shed::no_frame), before);
+  EXPECT_EQ(shed(shed::drain), 0U);
+  const ledger end = node_->account();
+  EXPECT_EQ(end.events.admitted, end.events.forwarded + before);
+  EXPECT_TRUE(end.balanced());
+}
+
+TEST_F(a_full_node, that_drains_sheds_what_is_left_at_the_time_limit) {
+  settings_.run.drain_time_limit = 1ms;
+  node_.reset();
+  node_.emplace(settings_);
+  fill();
+  const auto before = shed(shed::no_frame);
+  EXPECT_FALSE(node_->drain());
+  EXPECT_EQ(shed(shed::no_frame), before);
+  EXPECT_GT(shed(shed::drain), 0U);
+  EXPECT_TRUE(node_->account().balanced());
+}
+
+} // namespace
+} // namespace l3
