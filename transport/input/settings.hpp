@@ -37,7 +37,8 @@ struct tcp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
-  /// A connection that is silent for so long makes way for another when there is no place left.
+  /// A connection on which no whole record has come for so long makes way for another when there
+  /// is no place left.
   std::chrono::nanoseconds silence_limit = std::chrono::seconds(10);
 };
 

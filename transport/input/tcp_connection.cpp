@@ -139,6 +139,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     // acknowledged before they are.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     link_.datagrams.add();
+    heard_at_ = steady_now();
   }
   co_return wrong;
 }
@@ -227,10 +228,7 @@ tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
 /// How many bytes were there; 0: the peer has ended the stream or is gone; below 0: nothing yet.
 std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
   const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
-  if (n > 0) {
-    link_.bytes.add(static_cast<std::uint64_t>(n));
-    heard_at_ = steady_now();
-  }
+  if (n > 0) link_.bytes.add(static_cast<std::uint64_t>(n));
   if (n >= 0) return n;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
 }

@@ -38,7 +38,8 @@ public:
   void close();
 
   [[nodiscard]] bool closed() const { return !socket_.is_open(); }
-  /// Since when the peer has sent nothing (steady clock, ns), if it waits for nothing either.
+  /// Since when the peer has sent no whole record (steady clock, ns), if it waits for nothing
+  /// either: bytes that never make a record keep no place.
   [[nodiscard]] std::optional<std::uint64_t> silent_since() const;
 
 private:
@@ -75,7 +76,7 @@ private:
   acknowledgements waiting_;
   std::uint64_t sequence_ = 0; // of the last record read, the hello aside
   std::uint64_t hello_ = 0;    // of the hello; 0: it was not read yet
-  std::uint64_t heard_at_;     // steady clock, ns
+  std::uint64_t heard_at_;     // the last whole record; steady clock, ns
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;

@@ -378,6 +378,29 @@ TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
   EXPECT_EQ(r.pool.received.size(), 2U);
 }
 
+TEST_F(tcp, bytes_that_make_no_record_keep_no_place) {
+  receiver.reset();
+  auto settings = loopback();
+  settings.max_connections = 1;
+  settings.silence_limit = 200ms;
+  receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
+  client trickling(receiver->port());
+  trickling.hello(crates);
+  EXPECT_EQ(trickling.wait_acknowledged(1), 1U);
+  const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
+  // A byte before each try: far less than the silence limit lies between them.
+  bool has_place = false;
+  for (std::size_t byte = 0; !has_place && byte + 1 < one.size(); ++byte) {
+    trickling.send(std::span(one).subspan(byte, 1));
+    client next(receiver->port());
+    next.hello(crates);
+    has_place = next.wait_acknowledged(1) == 1U;
+  }
+  EXPECT_TRUE(has_place);
+  EXPECT_FALSE(trickling.receive()) << "closed without a word: it may come again";
+  stop();
+}
+
 TEST_F(tcp, a_port_in_use_is_one_clear_message) {
   auto settings = loopback();
   settings.port = receiver->port();
