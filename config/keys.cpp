@@ -177,7 +177,10 @@ const std::vector<key>& keys() {
       duration(
           "building.event_time_limit", [](auto& s) -> auto& { return s.building.event_time_limit; },
           1ms, 1min,
-          "An event that is not complete this long after its first fragment is incomplete."),
+          "An event that is not complete this long after its first fragment is incomplete; the "
+          "oldest one sooner, when more are open than frames.events + building.parked_events (192 "
+          "by "
+          "default)."),
       duration(
           "building.spill_time_limit", [](auto& s) -> auto& { return s.building.spill_time_limit; },
           1ms, 1min, "Silence that ends a spill whose end-of-spill trailers were lost."),
@@ -188,7 +191,9 @@ const std::vector<key>& keys() {
           "What happens to incomplete events: counted and dropped, or forwarded with a flag."),
       integer(
           "building.parked_events", [](auto& s) -> auto& { return s.building.parked_events; }, 1,
-          65536, "Events that may wait for late fragments outside the frames."),
+          65536,
+          "Events that may wait for late fragments outside the frames; when all places are taken, "
+          "the oldest gives up its own as incomplete."),
 
       address(
           "udp.bind", [](auto& s) -> auto& { return s.udp.bind; },
@@ -215,7 +220,9 @@ const std::vector<key>& keys() {
           "Senders beyond this number are refused."),
       duration(
           "tcp.silence_limit", [](auto& s) -> auto& { return s.tcp.silence_limit; }, 1s, 1h,
-          "When all places are taken, a sender silent for this long gives its place to a new one."),
+          "When all places are taken, a sender of which no whole record has come for this long "
+          "gives "
+          "its place to a new one."),
 
       integer(
           "frames.count", [](auto& s) -> auto& { return s.frames.count; }, 2, 64,

@@ -96,6 +96,26 @@ TEST_F(batches, more_open_events_than_a_batch_and_the_parking_area_hold) {
   EXPECT_GE(r.counters.events_incomplete, 100U);
 }
 
+/// How many events can be open before the oldest is given up for the next one.
+std::uint32_t open_at_most(rig& r) {
+  std::uint32_t n = 0;
+  while (r.counters.events_incomplete == 0) r.send(r.fragment({1, ++n}, 0));
+  return n - 1;
+}
+
+TEST_F(batches, as_many_events_can_be_open_as_a_batch_and_the_parking_area_hold) {
+  rig r; // 4 and 4
+  EXPECT_EQ(open_at_most(r), 8U);
+  end(r);
+}
+
+TEST_F(batches, without_a_frame_a_few_more_can_be_open_to_be_counted) {
+  rig r;
+  r.pool.stop(true);
+  EXPECT_EQ(open_at_most(r), 4U + 4U + 64U);
+  end(r);
+}
+
 TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
   rig_options o;
   o.batches = 2;
