@@ -78,7 +78,8 @@ public:
   // Streams, each connection with a landing of its own.
   // ----------------------------------------------------------------
 
-  void attach(stream_landing& stream);
+  /// `hello`: the sequence number of the connection's hello.
+  void attach(stream_landing& stream, std::uint64_t hello = 0);
   void detach(stream_landing& stream);
   /// Room for the body of an event record; false if no frame is free: ask again later.
   [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, std::uint64_t now);
@@ -235,6 +236,7 @@ private:
   std::vector<piece_offset> arrived_pieces_; // of its fragments that are moved as a whole
   event_view stream_event_;
   std::vector<stream_landing*> streams_;
+  std::uint64_t streams_attached_ = 0;
   std::vector<spill_summary> due_;
 };
 

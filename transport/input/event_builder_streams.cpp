@@ -8,8 +8,10 @@
 
 namespace l3 {
 
-void event_builder::attach(stream_landing& stream) {
+void event_builder::attach(stream_landing& stream, std::uint64_t hello) {
   const std::lock_guard lock(mutex_);
+  stream.id_ = ++streams_attached_;
+  stream.hello_ = hello;
   streams_.push_back(&stream);
 }
 
@@ -18,6 +20,7 @@ void event_builder::detach(stream_landing& stream) {
   if (stream.at_ != nullptr) --stream.at_->reserved;
   stream.at_ = nullptr;
   leave_spill(stream);
+  for (auto* spill : spills_.tables()) spill->stream_gone(stream.id_);
   std::erase(streams_, &stream);
 }
 
@@ -197,7 +200,7 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
   advance(now);
   counters_.ends_of_spill.add();
   if (auto* spill = spills_.recorded(spill_number, now_); spill != nullptr) {
-    spill->end_of_stream(sequence, events);
+    spill->end_of_stream({stream.id_, sequence, events, sequence < stream.hello_});
     if (stream.spill_ == spill_number) leave_spill(stream);
     if (spill->streams == 0) spill->closed = true;
   }

@@ -16,12 +16,17 @@ constexpr std::uint32_t first_handle = 5;
 
 constexpr std::uint32_t max_parts = 64;
 
+/// Ends of streams that are told from repeats: far more than connections have a part in a spill.
+constexpr std::size_t max_stream_ends = 64;
+
 constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
 
 } // namespace
 
 spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
-    : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {}
+    : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {
+  stream_ends_.reserve(max_stream_ends);
+}
 
 void spill_table::reset(std::uint32_t spill, std::uint64_t now) {
   assert(open_ == 0);
@@ -39,7 +44,9 @@ void spill_table::reset(std::uint32_t spill, std::uint64_t now) {
   highest_ = begun_ = 0;
   complete_ends_ = 0;
   most_sent_ = 0;
-  admitted_ = incomplete_ = stream_record_ = stream_count_ = stream_sum_ = 0;
+  admitted_ = incomplete_ = stream_sum_ = 0;
+  stream_ends_.clear();
+  stream_ended_ = false;
   unreported_ = false;
 }
 
@@ -128,16 +135,34 @@ void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uin
   most_sent_ = std::max(most_sent_, end.count);
 }
 
-void spill_table::end_of_stream(std::uint64_t record, std::uint64_t count) {
-  if (record != stream_record_) stream_sum_ += stream_count_;
-  stream_record_ = record;
-  stream_count_ = count;
+/// The same record twice is one sender's, unless both came fresh over connections that are both
+/// open. The one sent again may overtake the one in the buffers of the broken connection.
+void spill_table::end_of_stream(const stream_end& end) {
   unreported_ = true;
+  stream_ended_ = true;
+  const auto known = std::ranges::find_if(stream_ends_, [&](const stream_end& e) {
+    const bool is_the_same = end.again || e.again || e.stream == 0;
+    return is_the_same && e.record == end.record && e.events == end.events;
+  });
+  if (known != stream_ends_.end()) {
+    known->stream = end.stream;
+    known->again = known->again && end.again;
+    return;
+  }
+  if (stream_ends_.size() == max_stream_ends) stream_ends_.erase(stream_ends_.begin());
+  stream_ends_.push_back(end);
+  stream_sum_ += end.events;
+}
+
+void spill_table::stream_gone(std::uint64_t stream) {
+  for (auto& e : stream_ends_) {
+    if (e.stream == stream) e.stream = 0;
+  }
 }
 
 std::optional<std::uint64_t> spill_table::expected() const {
-  if (complete_ends_ == 0 && stream_record_ == 0) return std::nullopt;
-  return std::max(most_sent_, stream_sum_ + stream_count_);
+  if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
+  return std::max(most_sent_, stream_sum_);
 }
 
 bool spill_table::all_arrived() const {

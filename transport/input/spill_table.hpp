@@ -23,6 +23,15 @@ struct spill_summary {
   friend bool operator==(const spill_summary&, const spill_summary&) = default;
 };
 
+/// What an end-of-spill record of a stream says. Numbers count within a sender, so two senders may
+/// use the same; and one that connects again, or starts again, sends its records again.
+struct stream_end {
+  std::uint64_t stream = 0; ///< which connection; 0: it is gone
+  std::uint64_t record = 0; ///< sequence number
+  std::uint64_t events = 0;
+  bool again = false; ///< numbered before the connection's hello: it was sent over another before
+};
+
 class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
@@ -67,7 +76,8 @@ public:
   // Ends of spill. A part that came before is ignored.
   void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
                     std::uint32_t count);
-  void end_of_stream(std::uint64_t record, std::uint64_t count);
+  void end_of_stream(const stream_end& end);
+  void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::optional<std::uint64_t> expected() const;
   /// Every crate has said how many events it sent, and so many have begun to arrive.
   [[nodiscard]] bool all_arrived() const;
@@ -102,9 +112,9 @@ private:
   std::uint32_t open_ = 0;
   std::uint64_t admitted_ = 0;
   std::uint64_t incomplete_ = 0;
-  std::uint64_t stream_record_ = 0; // of the last end_of_stream
-  std::uint64_t stream_count_ = 0;
-  std::uint64_t stream_sum_ = 0; // of those before it
+  std::vector<stream_end> stream_ends_; // the latest
+  std::uint64_t stream_sum_ = 0;        // of those, and of all before them
+  bool stream_ended_ = false;
   bool unreported_ = false;
 };
 

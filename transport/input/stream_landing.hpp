@@ -31,6 +31,8 @@ private:
   bool inside_ = false; // between enter() and leave()
   std::vector<std::byte> own_;
   std::optional<std::uint32_t> spill_; // begun and not ended
+  std::uint64_t id_ = 0;               // no two connections have the same
+  std::uint64_t hello_ = 0;            // sequence number of its hello
 };
 
 } // namespace l3

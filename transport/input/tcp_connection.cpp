@@ -131,7 +131,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     wrong = co_await read_bytes(body.data(), body.size(), false);
     if (!wrong && check_body(header, body))
       wrong = stream_error{refused::stream_checksum, "a record is damaged"};
-    if (!wrong) wrong = is_hello ? take_hello(body) : take_other(header, body);
+    if (!wrong) wrong = is_hello ? take_hello(header, body) : take_other(header, body);
   }
   if (!wrong) {
     (is_hello ? hello_ : sequence_) = header.sequence;
@@ -144,7 +144,8 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   co_return wrong;
 }
 
-tcp_connection::problem tcp_connection::take_hello(std::span<const std::byte> body) {
+tcp_connection::problem tcp_connection::take_hello(const record_header& header,
+                                                   std::span<const std::byte> body) {
   hello h;
   if (const auto reason = parse_hello(body, h))
     return stream_error{*reason, "the hello contradicts itself"};
@@ -160,7 +161,7 @@ tcp_connection::problem tcp_connection::take_hello(std::span<const std::byte> bo
                                                      text_of(configured) + ")"};
   }
   landing_ = std::make_unique<stream_landing>(max_event_body(configured));
-  builder_.attach(*landing_);
+  builder_.attach(*landing_, header.sequence);
   return std::nullopt;
 }
 

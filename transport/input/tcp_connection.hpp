@@ -57,7 +57,7 @@ private:
   task<problem> read_event(const record_header& header);
   task<problem> read_bytes(std::byte* to, std::size_t bytes, bool may_end);
   task<problem> store_event(const record_header& header);
-  problem take_hello(std::span<const std::byte> body);
+  problem take_hello(const record_header& header, std::span<const std::byte> body);
   problem take_other(const record_header& header, std::span<const std::byte> body);
   task<void> write_records();
   task<void> send_acknowledgement(std::uint64_t sequence);

@@ -273,6 +273,62 @@ TEST_F(streams, the_end_of_the_last_stream_ends_the_spill) {
   r.builder.detach(other);
 }
 
+/// What the summary says was sent, when all streams have ended the spill.
+class stream_ends : public streams {
+protected:
+  stream_ends() { r.builder.begin_of_spill(stream, 1, r.now); }
+
+  void end(stream_landing& s, std::uint64_t sequence, std::uint32_t events) {
+    r.builder.end_of_spill(s, 1, sequence, events, r.now);
+  }
+  std::uint64_t sent() {
+    r.pass(2s);
+    return r.summaries.at(r.summaries.size() - 1).expected.value_or(0);
+  }
+
+  stream_landing other{max_event_body(r.options.crates)};
+};
+
+TEST_F(stream_ends, of_two_senders_add_up_though_they_are_the_same) {
+  r.builder.attach(other, 1);
+  r.builder.begin_of_spill(other, 1, r.now);
+  end(stream, 53, 50);
+  end(other, 53, 50);
+  EXPECT_EQ(sent(), 100U);
+  r.builder.detach(other);
+}
+
+TEST_F(stream_ends, that_come_again_count_once_whatever_came_between) {
+  r.builder.attach(other, 1);
+  r.builder.begin_of_spill(other, 1, r.now);
+  end(stream, 53, 50);
+  end(other, 80, 70);
+  r.builder.detach(stream);
+  r.builder.attach(stream, 54);
+  end(stream, 53, 50);
+  EXPECT_EQ(sent(), 120U);
+  end(stream, 55, 3); // the same sender takes the spill up again
+  EXPECT_EQ(sent(), 123U);
+  r.builder.detach(other);
+}
+
+TEST_F(stream_ends, that_come_again_may_overtake_what_came_over_the_broken_connection) {
+  r.builder.attach(other, 60);
+  r.builder.begin_of_spill(other, 1, r.now);
+  end(other, 53, 50);
+  end(stream, 53, 50);
+  EXPECT_EQ(sent(), 50U);
+  r.builder.detach(other);
+}
+
+TEST_F(stream_ends, of_a_sender_that_starts_from_the_beginning_count_once) {
+  end(stream, 53, 50);
+  r.builder.detach(stream);
+  r.builder.attach(stream, 1);
+  end(stream, 53, 50);
+  EXPECT_EQ(sent(), 50U);
+}
+
 TEST_F(streams, a_stream_that_breaks_off_leaves_its_spill_to_silence) {
   {
     stream_landing other(max_event_body(r.options.crates));
