@@ -103,7 +103,8 @@ void add_input(exposition& out, const metrics_snapshot& s) {
 
   const datagram_account& d = s.account.datagrams;
   out.counter("refused_total", "Datagrams and records refused.").values(d.malformed);
-  out.counter("chunks_total", "Datagrams taken, by what they were.")
+  out.counter("chunks_total", "Datagrams taken, by what they were; those that are duplicate "
+                              "or late are also data.")
       .value(d.data, {{"kind", "data"}})
       .value(d.trailers, {{"kind", "trailer"}})
       .value(d.end_of_spill, {{"kind", "end_of_spill"}})
@@ -115,7 +116,8 @@ void add_input(exposition& out, const metrics_snapshot& s) {
 void add_fragments(exposition& out, const metrics_snapshot& s) {
   const fragment_account& f = s.account.fragments;
   out.counter("fragments_seen_total", "Fragments of which anything arrived.").value(f.seen);
-  out.counter("fragments_total", "Fragments by what became of them.")
+  out.counter("fragments_total", "Fragments by what became of them; duplicate: came again, "
+                                 "counted once for each event and crate, and dropped.")
       .value(f.admitted, {{"outcome", "admitted"}})
       .value(f.incomplete, {{"outcome", "incomplete"}})
       .value(sum_of(f.malformed), {{"outcome", "malformed"}})

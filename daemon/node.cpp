@@ -156,6 +156,8 @@ struct node::parts {
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
   rising_count missing{"events incomplete"};
+  rising_count repeating{"fragments came again of events that were taken before, and were dropped: "
+                         "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
   progress_watch progress{std::chrono::seconds(5)};
@@ -225,6 +227,7 @@ void node::look_around() {
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));
   p.missing.tell(p.building.events_incomplete);
+  p.repeating.tell(a.fragments.duplicate);
   p.dropping.tell(a.datagrams.kernel_drops);
   for (const spill_summary& e : ended) p.note_spill(e);
   constexpr std::size_t most_lines = 4; // a sender may claim any number of spills

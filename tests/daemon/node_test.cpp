@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole node that is told to end while nothing moves: the receiver is absent, the outbox and all
-// frames are full. What was complete by then is forwarded if the receiver comes back in time.
+// A whole node, fed over loopback, in what its parts do not show by themselves: how it ends while
+// nothing moves (the receiver is absent, the outbox and all frames are full), and what it says.
 #include "daemon/node.hpp"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+#include <sstream>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -73,24 +76,28 @@ daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   return s;
 }
 
-class a_full_node : public testing::Test {
+class a_small_node : public testing::Test {
 protected:
-  a_full_node()
+  a_small_node()
       : far_(folder_.path()), port_(udp_socket().any_port()),
         settings_(small_node(port_, far_.endpoint())) {
     far_.kill();
     node_.emplace(settings_);
   }
 
-  /// Event 1 but for its end; then others, until one is shed for want of a frame; then the rest.
+  /// Event 1 but for its end; then others, until the outbox has no room and then one is shed for
+  /// want of a frame; then the rest.
   void fill() {
     auto first = event(1);
     send(first[0]);
-    for (std::uint32_t n = 2; shed(shed::no_frame) == 0; ++n) {
-      ASSERT_LE(n, settings_.building.max_events_per_spill);
-      for (const auto& d : event(n)) send(d);
-      ASSERT_TRUE(all_read());
-    }
+    std::uint32_t n = 1;
+    const auto send_until = [&](const auto& holds) {
+      while (!holds() && n < settings_.building.max_events_per_spill) send_event(++n);
+    };
+    send_until([&] { return outbox_is_full(); });
+    const auto before = shed(shed::no_frame);
+    send_until([&] { return shed(shed::no_frame) > before; });
+    ASSERT_TRUE(outbox_is_full());
     for (std::size_t i = 1; i < first.size(); ++i) send(first[i]);
     ASSERT_TRUE(all_read());
   }
@@ -99,12 +106,20 @@ protected:
     return test::datagrams_of({1, number}, settings_.building.crates,
                               settings_.building.chunk_bytes);
   }
+  void send_event(std::uint32_t number) {
+    for (const auto& d : event(number)) send(d);
+    ASSERT_TRUE(all_read());
+  }
   void send(const test::wire_datagram& d) { sender_.send(d, port_); }
   bool all_read() {
     return test::eventually([&] {
       const auto a = node_->account().datagrams;
       return a.data + a.trailers == sender_.sent;
     });
+  }
+  bool outbox_is_full() {
+    node_->look_around();
+    return node_->state().has[static_cast<std::size_t>(trouble::outbox_full)];
   }
   std::uint64_t shed(l3::shed reason) const {
     return node_->account().events.shed.at(std::string(name_of(reason)));
@@ -118,7 +133,7 @@ protected:
   udp_socket sender_;
 };
 
-TEST_F(a_full_node, that_drains_forwards_what_was_complete_when_the_receiver_comes_back) {
+TEST_F(a_small_node, that_is_full_forwards_what_is_complete_if_the_receiver_comes_back) {
   fill();
   const auto before = shed(shed::no_frame);
   bool clean = false;
@@ -134,7 +149,7 @@ TEST_F(a_full_node, that_drains_forwards_what_was_complete_when_the_receiver_com
   EXPECT_TRUE(end.balanced());
 }
 
-TEST_F(a_full_node, that_drains_sheds_what_is_left_at_the_time_limit) {
+TEST_F(a_small_node, that_is_full_sheds_what_is_left_at_the_time_limit) {
   settings_.run.drain_time_limit = 1ms;
   node_.reset();
   node_.emplace(settings_);
@@ -143,6 +158,27 @@ TEST_F(a_full_node, that_drains_sheds_what_is_left_at_the_time_limit) {
   EXPECT_FALSE(node_->drain());
   EXPECT_EQ(shed(shed::no_frame), before);
   EXPECT_GT(shed(shed::drain), 0U);
+  EXPECT_TRUE(node_->account().balanced());
+}
+
+TEST_F(a_small_node, says_once_that_what_it_knows_came_again) {
+  std::ostringstream said;
+  const auto logger = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(said)));
+  for (std::uint32_t n = 1; n <= 4; ++n) send_event(n);
+  node_->look_around();
+  EXPECT_EQ(said.str().find("came again"), std::string::npos);
+  for (const int time : {2, 3}) {
+    for (std::uint32_t n = 1; n <= 4; ++n) send_event(n);
+    node_->look_around();
+    EXPECT_EQ(node_->account().fragments.duplicate, 4U) << time;
+  }
+  spdlog::set_default_logger(logger);
+  const auto first = said.str().find("4 fragments came again");
+  ASSERT_NE(first, std::string::npos) << said.str();
+  EXPECT_EQ(said.str().find("came again", first + 20), std::string::npos) << said.str();
+  EXPECT_EQ(node_->account().datagrams.duplicate, 2U * 4 * 2) << "every chunk of theirs";
   EXPECT_TRUE(node_->account().balanced());
 }
 
