@@ -25,6 +25,8 @@ struct rig_options {
   std::uint32_t strip = 16;
   incomplete_events incomplete = incomplete_events::drop;
   std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
+  std::chrono::nanoseconds event_time_limit = std::chrono::milliseconds(1500);
+  std::chrono::nanoseconds spill_time_limit = std::chrono::seconds(1);
 };
 
 class rig {
@@ -127,6 +129,8 @@ public:
     s.max_events_per_spill = o.max_events;
     s.parked_events = o.parked;
     s.incomplete = o.incomplete;
+    s.event_time_limit = o.event_time_limit;
+    s.spill_time_limit = o.spill_time_limit;
     return s;
   }
 

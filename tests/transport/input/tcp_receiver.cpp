@@ -209,6 +209,7 @@ TEST_F(tcp, a_peer_that_ends_its_stream_still_gets_its_acknowledgements) {
   c.hello(crates);
   c.event({3, 1}, crates);
   c.half_close();
+  wait_for([&] { return receiver->link().datagrams == 2; });
   wait_for([&] { return receiver->connections() == 0; });
   safe = everything;
   EXPECT_EQ(c.wait_acknowledged(2), 2U);
@@ -265,11 +266,16 @@ TEST_F(tcp, a_stalled_peer_holds_neither_a_frame_nor_the_others) {
 }
 
 TEST_F(tcp, a_peer_killed_within_a_record_leaves_nothing_behind) {
-  for (int i = 0; i < 20; ++i) {
+  const auto hello = record(record_type::hello, 0, 1, hello_bytes(1, crates));
+  const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
+  std::uint64_t sent = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
     client c(receiver->port());
-    c.hello(crates);
-    const auto one = record(record_type::event, 3, 2, event_record_body({3, 1}, crates));
-    c.send(std::span(one).first(static_cast<std::size_t>(20 + 600 * i)));
+    const auto part = std::span(one).first(20 + 600 * i);
+    c.send(hello);
+    c.send(part);
+    sent += hello.size() + part.size();
+    wait_for([&] { return receiver->link().bytes == sent; }); // before that it may not be there yet
     c.reset();
     wait_for([&] { return receiver->connections() == 0; });
   }
