@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a subcommand of `koto-l3` is: a function that adds its options to the program and what it
-// does to `run`. The exit code is 0 only when what was asked for holds; usage errors are 2 (main),
-// failures 1, a missing resource 69.
+// does to `run`. The exit code is 0 only when what was asked for holds; what others there are,
+// tools/README.md says.
 #pragma once
 
+#include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 namespace l3 {
 
@@ -23,6 +27,42 @@ struct command_error : std::runtime_error {
       : std::runtime_error(text), code(exit_code) {}
   int code;
 };
+
+/// What `parse` makes of an option's text; what it refuses is a usage error that names the option.
+template <class Parse>
+auto from_option(const char* name, const std::string& text, const Parse& parse) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw command_error(std::string(name) + ": " + e.what(), exit_usage);
+  }
+}
+
+/// What `open` opens: a file, a folder, a port. If it cannot, a resource is missing.
+template <class Open>
+auto opened(const Open& open) {
+  try {
+    return open();
+  } catch (const command_error&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_missing_resource);
+  }
+}
+
+/// Whether a file is there and may be read.
+inline void check_readable(const std::string& file) {
+  int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
+  if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
+  if (error != 0)
+    throw command_error("cannot read " + file + ": " + std::generic_category().message(error),
+                        exit_missing_resource);
+}
+
+/// For an option without a sign, whose type alone would let −1 be the largest number.
+inline std::string refuse_sign(const std::string& text) {
+  return text.starts_with('-') ? text + " is below 0" : "";
+}
 
 /// What runs once the command line is parsed; returns the exit code.
 using command_body = std::function<int()>;

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 demo`: a spill through the whole chain on this machine, by UDP and by TCP, verified
 // event by event.
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <unistd.h>
+#include <system_error>
 #include <vector>
 
 #include <boost/json.hpp>
 
+#include "selection/make_engine.hpp"
 #include "tools/command.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
+#include "tools/replay/destination.hpp"
 
 namespace l3 {
 namespace {
@@ -121,19 +126,37 @@ void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
-int demo(const demo_options& o) {
+std::filesystem::path make_folder(const demo_options& o) {
+  if (!o.folder.empty()) {
+    std::filesystem::create_directories(o.folder);
+    return o.folder;
+  }
+  auto name = (std::filesystem::temp_directory_path() / "koto-l3-demo-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr)
+    throw std::system_error(errno, std::generic_category(), "cannot make " + name);
+  return name;
+}
+
+/// Told now, not after the simulation.
+void check_options(const demo_options& o) {
+  (void)from_option("--rate", o.udp_rate, parse_rate);
+  (void)from_option("--tcp-rate", o.tcp_rate, parse_rate);
+  if (!o.data.waveforms.empty()) check_readable(o.data.waveforms);
+  if (o.data.backend == "cuda" && !why_no_cuda().empty())
+    throw command_error("backend cuda was asked for, but " + why_no_cuda(), exit_missing_resource);
+}
+
+int demo_in(const std::filesystem::path& folder, const demo_options& o, interrupt& signals) {
   std::error_code ignored;
-  const auto folder = o.folder.empty() ? std::filesystem::temp_directory_path() /
-                                             ("koto-l3-demo-" + std::to_string(getpid()))
-                                       : o.folder;
-  std::filesystem::create_directories(folder);
   const auto data = folder / "spill.l2raw";
+  const auto interrupted = [&] { return signals.came(); };
 
   say("simulating " + std::to_string(o.data.events) + " events" +
       (o.data.waveforms.empty() ? "" : " with the waveforms of " + o.data.waveforms));
-  simulate(o.data, data, o.json ? folder / "simulate.log" : std::filesystem::path());
+  simulate(o.data, data, o.json ? folder / "simulate.log" : std::filesystem::path(), interrupted);
 
   rehearsal_plan plan;
+  plan.interrupted = interrupted;
   plan.data = data;
   plan.backend = o.data.backend;
   say("receiver, daemon and replay client over UDP at " + o.udp_rate);
@@ -147,6 +170,7 @@ int demo(const demo_options& o) {
   plan.rate = o.tcp_rate;
   plan.folder = folder / "tcp";
   const rehearsal_result tcp = rehearse(plan);
+  if (interrupted()) throw command_error("interrupted");
 
   const bool ok = udp.ok() && tcp.ok();
   const bool keep = !ok || o.keep || !o.folder.empty();
@@ -158,6 +182,29 @@ int demo(const demo_options& o) {
   }
   if (!keep) std::filesystem::remove_all(folder, ignored);
   return ok ? 0 : exit_failure;
+}
+
+int demo(const demo_options& o) {
+  check_options(o);
+  interrupt signals; // the programs that it starts end with it
+  const auto folder = opened([&] { return make_folder(o); });
+  const bool scratch = o.folder.empty() && !o.keep;
+  say("working in " + folder.string() + (scratch ? ", which goes away if all is well" : ""));
+  try {
+    return demo_in(folder, o, signals);
+  } catch (const std::exception& e) {
+    // A program that heard the same signal may have ended before this one looked.
+    const bool interrupted = signals.came();
+    std::error_code ignored;
+    if (interrupted && scratch) std::filesystem::remove_all(folder, ignored);
+    if (interrupted) throw command_error("interrupted");
+    const auto* const known = dynamic_cast<const command_error*>(&e);
+    const bool missing = dynamic_cast<const std::system_error*>(&e) != nullptr;
+    throw command_error(std::string(e.what()) + "\nWhat there is, is in " + folder.string(),
+                        known != nullptr ? known->code
+                        : missing        ? exit_missing_resource
+                                         : exit_failure);
+  }
 }
 
 } // namespace

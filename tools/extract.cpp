@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include "tools/command.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/store/extraction.hpp"
 
@@ -23,14 +24,27 @@ int extract_store(const options& o) {
   if (!std::filesystem::is_directory(o.folder)) {
     throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
   }
+  if (store_file_numbers(o.folder).empty()) {
+    throw command_error("no store: no file blocks-*.kl3 in " + o.folder, exit_missing_resource);
+  }
+  interrupt signals;
   const event_index stored(o.folder);
   progress line("extract", stored.entries().size(), "events");
-  const auto done = extract(o.folder, stored, o.out, [&](std::uint64_t n) { line.update(n); });
+  const auto tell = [&](std::uint64_t n) {
+    if (signals.came()) throw command_error("interrupted: nothing is written");
+    line.update(n);
+  };
+  const auto done = from_option(
+      "out", o.out, [&](const std::string& out) { return extract(o.folder, stored, out, tell); });
   line.clear();
   if (o.json) {
-    const boost::json::object all{{"events", done.events},   {"fragments", done.fragments},
-                                  {"bytes", done.bytes},     {"repeats", done.repeats},
-                                  {"damaged", done.damaged}, {"file", o.out}};
+    const boost::json::object all{{"events", done.events},
+                                  {"fragments", done.fragments},
+                                  {"bytes", done.bytes},
+                                  {"repeats", done.repeats},
+                                  {"damaged", done.damaged},
+                                  {"torn_ends", stored.torn_ends().size()},
+                                  {"file", o.out}};
     std::printf("%s\n", boost::json::serialize(all).c_str());
   } else {
     std::printf("%s: %" PRIu64 " events, %" PRIu64 " fragments, %.1f MB\n", o.out.c_str(),
@@ -40,6 +54,7 @@ int extract_store(const options& o) {
     std::fprintf(stderr, "%" PRIu64 " events were stored more than once and are written once\n",
                  done.repeats);
   }
+  for (const auto& end : stored.torn_ends()) std::fprintf(stderr, "%s\n", text_of(end).c_str());
   if (done.damaged > 0) {
     throw command_error(std::to_string(done.damaged) +
                         " places of the store are damaged; what was there is missing");

@@ -2,6 +2,7 @@
 // `koto-l3`: simulate, replay, receive, inspect, measure. Finds the subcommand and runs it.
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "tools/command.hpp"
 
@@ -42,6 +43,9 @@ int main(int argc, char** argv) {
   } catch (const l3::command_error& e) {
     std::fprintf(stderr, "koto-l3 %s: %s\n", name, e.what());
     return e.code;
+  } catch (const std::system_error& e) { // what cannot be opened
+    std::fprintf(stderr, "koto-l3 %s: %s\n", name, e.what());
+    return l3::exit_missing_resource;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "koto-l3 %s: %s\n", name, e.what());
     return l3::exit_failure;

@@ -27,8 +27,11 @@ using direction = void (*)(byte_input&, byte_output&, std::uint32_t, const packi
 
 int convert(const options& o, const char* label, direction go) {
   const auto start = std::chrono::steady_clock::now();
-  byte_input in(o.in);
-  byte_output out(o.out, in);
+  auto in = opened([&] { return byte_input(o.in); });
+  auto out = opened([&] {
+    return from_option("out", o.out,
+                       [&](const std::string& name) { return byte_output(name, in); });
+  });
   progress line(label, in.size().value_or(0), "bytes");
   go(in, out, o.samples, [&](std::uint64_t n) { line.update(n); });
   out.close();

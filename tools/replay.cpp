@@ -28,17 +28,8 @@ struct options {
   bool json = false;
 };
 
-constexpr double longest_timeout = 1e6; // s: days
+constexpr double longest_timeout = 1e6;        // s: days
 constexpr std::uint32_t largest_chunk = 65492; // what a datagram can carry, whole words
-
-template <class Parse>
-auto from_option(const char* name, const std::string& text, const Parse& parse) {
-  try {
-    return parse(text);
-  } catch (const std::invalid_argument& e) {
-    throw command_error(std::string(name) + ": " + e.what(), exit_usage);
-  }
-}
 
 int replay(const options& o) {
   const auto to = from_option("--to", o.to, parse_destination);
@@ -49,6 +40,8 @@ int replay(const options& o) {
   if (!udp && (drop > 0 || duplicate > 0))
     throw command_error("--drop and --duplicate are for udp://", exit_usage);
   if (o.chunk % 4 != 0) throw command_error("--chunk must be a multiple of 4", exit_usage);
+
+  check_readable(o.file);
 
   interrupt interrupted;
   auto line = std::make_unique<progress>("reading", 0, "bytes");

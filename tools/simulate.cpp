@@ -10,6 +10,8 @@
 #include <boost/json.hpp>
 
 #include "tools/command.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/simulation/simulation.hpp"
 
@@ -69,21 +71,34 @@ int simulate(options o) {
   if (o.settings.threads == 0)
     o.settings.threads = std::max(1U, std::thread::hardware_concurrency());
 
+  interrupt signals;
+  if (!o.detector_file.empty()) check_readable(o.detector_file);
   const auto d = o.detector_file.empty() ? default_detector() : read_detector(o.detector_file);
   std::optional<recordings> waveforms;
-  if (!o.waveforms.empty()) o.settings.waveforms = &waveforms.emplace(o.waveforms, o.samples);
+  if (!o.waveforms.empty()) {
+    check_readable(o.waveforms);
+    o.settings.waveforms = &waveforms.emplace(o.waveforms, o.samples);
+  }
 
   const auto start = std::chrono::steady_clock::now();
-  l2raw_writer data(o.out, o.run, d.crates());
-  truth_file truth(o.out + ".truth.jsonl");
+  pending_file data_name(o.out);
+  pending_file truth_name(o.out + ".truth.jsonl");
+  auto data =
+      opened([&] { return std::make_unique<l2raw_writer>(data_name.path(), o.run, d.crates()); });
+  auto truth = opened([&] { return truth_file(truth_name.path()); });
   simulation s(d, o.settings);
   progress line("simulate", o.settings.events, "events");
-  const auto counts = s.run(data, truth, [&](std::uint64_t n) { line.update(n); });
-  data.close();
+  const auto counts = s.run(*data, truth, [&](std::uint64_t n) {
+    if (signals.came()) throw command_error("interrupted: nothing is written");
+    line.update(n);
+  });
+  data->close();
   truth.close();
+  truth_name.finish();
+  data_name.finish();
   line.clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  report(o, counts, data.bytes_written(), took.count());
+  report(o, counts, data->bytes_written(), took.count());
   return 0;
 }
 
@@ -96,12 +111,13 @@ void add_simulate(CLI::App& program, command_body& run) {
   c->add_option("out", o->out, "the .l2raw file to write; truth goes to OUT.truth.jsonl")
       ->required();
   c->add_option("--events", o->settings.events, "events in all spills together")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1U, most_spills * most_events_per_spill))
       ->capture_default_str();
   c->add_option("--spills", o->settings.spills, "spills, numbered from 1")
       ->check(CLI::Range(1U, most_spills))
       ->capture_default_str();
   c->add_option("--seed", o->settings.seed, "the same seed gives the same bytes")
+      ->check(refuse_sign)
       ->capture_default_str();
   c->add_option("--run", o->run, "run number")->capture_default_str();
   auto* file =

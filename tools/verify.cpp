@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <boost/json.hpp>
 
@@ -41,12 +42,12 @@ std::vector<table_row> rows_of(const comparison& c) {
           {"damaged", c.damaged}};
 }
 
-void print_table(const comparison& c, const std::vector<agreement>& agreements) {
+void print_table(const std::string& sent, const comparison& c,
+                 const std::vector<agreement>& agreements) {
   std::printf("events\n");
   for (const auto& r : rows_of(c)) std::printf("  %-12s %12" PRIu64 "\n", r.name, r.count);
   for (const auto& e : c.examples) std::printf("  %s\n", e.c_str());
-  if (!c.sent_damage.empty())
-    std::printf("  the .l2raw file is damaged: %s\n", c.sent_damage.c_str());
+  if (!c.sent_damage.empty()) std::printf("  %s %s\n", sent.c_str(), c.sent_damage.c_str());
   if (!agreements.empty()) std::printf("ledgers\n");
   for (const auto& a : agreements) {
     std::printf("  %-52s %12" PRIu64 " %12" PRIu64 "  %s\n", a.what.c_str(), a.one, a.other,
@@ -59,19 +60,36 @@ bool hold(const std::vector<agreement>& agreements) {
                      [](const agreement& a) { return a.holds(); });
 }
 
-void print_verdict(bool events_hold, bool ledgers_hold, std::size_t without_ledger) {
+/// What the receiver's ledger, if there is one, says of itself: one that is not final may be older
+/// than the store.
+std::optional<bool> receiver_is_final(const std::vector<ledger>& ledgers) {
+  std::optional<bool> final;
+  for (const auto& l : ledgers)
+    if (l.program == "receive") final = final.value_or(true) && l.clean;
+  return final;
+}
+
+void print_remarks(const event_index& stored, std::size_t without_ledger,
+                   std::optional<bool> receiver_final) {
+  for (const auto& end : stored.torn_ends()) std::printf("%s\n", text_of(end).c_str());
+  if (receiver_final == false)
+    std::printf("the receiver's ledger is not final: the receiver still runs, or was killed\n");
   if (without_ledger > 0) {
     std::printf("%zu daemon starts left no ledger: what was sent and what was admitted is not "
                 "compared\n",
                 without_ledger);
   }
+}
+
+void print_verdict(bool events_hold, bool ledgers_hold) {
   std::printf("%s\n", events_hold ? "every event that was sent is stored, byte for byte"
                                   : "what was stored is NOT what was sent");
   if (!ledgers_hold) std::printf("the ledgers do NOT agree\n");
 }
 
 void print_json(const comparison& c, const std::vector<agreement>& agreements,
-                std::size_t without_ledger) {
+                std::size_t without_ledger, const event_index& stored,
+                std::optional<bool> receiver_final) {
   namespace json = boost::json;
   json::object events;
   for (const auto& r : rows_of(c)) events[r.name] = r.count;
@@ -88,14 +106,15 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements,
                          {"events", events},
                          {"examples", examples},
                          {"sent_damage", c.sent_damage},
-                         {"ledgers", ledgers}};
+                         {"ledgers", ledgers},
+                         {"torn_ends", stored.torn_ends().size()},
+                         {"receiver_ledger_final",
+                          receiver_final ? json::value(*receiver_final) : json::value(nullptr)}};
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
 int verify(const options& o) {
-  if (!std::filesystem::is_regular_file(o.sent)) {
-    throw command_error("there is no file " + o.sent, exit_missing_resource);
-  }
+  check_readable(o.sent);
   if (!std::filesystem::is_directory(o.folder)) {
     throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
   }
@@ -103,7 +122,10 @@ int verify(const options& o) {
   const auto of_receiver = std::filesystem::path(o.folder) / "ledger.json";
   if (std::filesystem::exists(of_receiver)) paths.push_back(of_receiver.string());
   std::vector<ledger> ledgers;
-  for (const auto& p : paths) ledgers.push_back(read_ledger(p));
+  for (const auto& p : paths) {
+    check_readable(p);
+    ledgers.push_back(read_ledger(p));
+  }
 
   const event_index stored(o.folder);
   progress line("verify", 0, "events");
@@ -113,10 +135,11 @@ int verify(const options& o) {
   const auto agreements = check_ledgers(ledgers, stored.sessions());
   const auto without_ledger = sessions_without_ledger(ledgers, stored.sessions());
   if (o.json) {
-    print_json(c, agreements, without_ledger);
+    print_json(c, agreements, without_ledger, stored, receiver_is_final(ledgers));
   } else {
-    print_table(c, agreements);
-    print_verdict(c.holds(), hold(agreements), without_ledger);
+    print_table(o.sent, c, agreements);
+    print_remarks(stored, without_ledger, receiver_is_final(ledgers));
+    print_verdict(c.holds(), hold(agreements));
   }
   return c.holds() && hold(agreements) ? 0 : exit_failure;
 }

@@ -4,8 +4,8 @@
 import json
 import os
 import pathlib
-import re
 import shutil
+import signal
 import unittest
 
 import harness
@@ -45,9 +45,88 @@ class Demo(harness.SystemTest):
         alone = self.folder / "bin"
         alone.mkdir()
         shutil.copy(harness.BIN / "koto-l3", alone)
-        p = self.keep(harness.Program([alone / "koto-l3", "demo", "--events", "2"], self.folder / "alone.log"))
-        self.assertNotEqual(p.wait(), 0)
-        self.assertRegex(p.said(), re.compile("koto-l3d"))
+        p = self.keep(harness.Program([alone / "koto-l3", "demo", "--events", "2", "--folder", self.folder / "demo"],
+                                      self.folder / "alone.log"))
+        self.assertEqual(p.wait(), 69)
+        self.assertIn("koto-l3d: No such file or directory", p.said())
+
+    def test_it_tells_what_a_program_said_that_failed(self):
+        with_another = self.folder / "bin"
+        with_another.mkdir()
+        shutil.copy(harness.BIN / "koto-l3", with_another)
+        (with_another / "koto-l3d").write_text("#!/bin/sh\necho not in the mood >&2\nexit 3\n")
+        (with_another / "koto-l3d").chmod(0o755)
+        p = self.keep(harness.Program([with_another / "koto-l3", "demo", "--events", "2", "--folder", self.folder / "demo"],
+                                      self.folder / "another.log"))
+        self.assertEqual(p.wait(), 1)
+        self.assertIn("the daemon did not become ready", p.said())
+        self.assertIn("    not in the mood", p.said())
+        self.assertIn(str(self.folder / "demo"), p.said())
+
+
+class Interrupted(harness.SystemTest):
+    """Whatever ends the demo, the programs that it started end too."""
+
+    def setUp(self):
+        super().setUp()
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir()
+
+    def start(self, *more):
+        return self.keep(harness.Program([harness.BIN / "koto-l3", "demo", *more], self.folder / "demo.log",
+                                         environment={"TMPDIR": str(self.scratch)}))
+
+    def children(self, demo):
+        """{pid: (program, command)}"""
+        found = {}
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                command = (process / "cmdline").read_bytes().decode().split("\0")
+            except OSError:
+                continue  # it ended meanwhile
+            if parent == demo.pid:
+                found[int(process.name)] = (pathlib.Path(command[0]).name, command[1] if len(command) > 1 else "")
+        return found
+
+    def runs(self, pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    def end(self, demo, number, wanted):
+        """The signal, as soon as all these run."""
+        harness.wait_until(lambda: wanted <= set(self.children(demo).values()) or not demo.running(), f"{wanted}")
+        children = self.children(demo)
+        self.assertLessEqual(wanted, set(children.values()), demo.said())
+        demo.signal(number)
+        code = demo.wait()
+        harness.wait_until(lambda: not any(map(self.runs, children)), f"the end of {children}")
+        return code
+
+    def test_its_programs_end_with_it(self):
+        whole_chain = {("koto-l3", "receive"), ("koto-l3d", "--config"), ("koto-l3", "replay")}
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            for wanted, more in ((whole_chain, ("--events", "60", "--rate", "1ev/s")),
+                                 ({("koto-l3", "simulate")}, ("--events", "5000"))):
+                with self.subTest(number=number, wanted=wanted):
+                    demo = self.start(*more)
+                    code = self.end(demo, number, wanted)
+                    if number == signal.SIGKILL:
+                        (left,) = self.scratch.iterdir()
+                        self.assertIn(str(left), demo.said())
+                        shutil.rmtree(left)
+                    else:
+                        self.assertEqual(code, 1, demo.said())
+                        self.assertTrue(demo.said().endswith("koto-l3 demo: interrupted\n"), demo.said())
+                        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_a_folder_that_was_given_is_kept(self):
+        folder = self.folder / "mine"
+        demo = self.start("--events", "60", "--rate", "1ev/s", "--folder", folder)
+        self.assertEqual(self.end(demo, signal.SIGTERM, {("koto-l3", "replay")}), 1)
+        self.assertTrue((folder / "udp" / "daemon.log").exists())
 
 
 class Bench(harness.SystemTest):

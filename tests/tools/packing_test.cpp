@@ -62,7 +62,7 @@ template <class Action>
 std::string error_of(const Action& action) {
   try {
     action();
-  } catch (const std::runtime_error& e) {
+  } catch (const std::exception& e) {
     return e.what();
   }
   return "";

@@ -31,7 +31,7 @@ struct stat status_of(int descriptor) {
 void refuse_input(const std::string& name, const struct stat& output, const byte_input& in) {
   const auto theirs = status_of(in.descriptor());
   if (output.st_dev == theirs.st_dev && output.st_ino == theirs.st_ino)
-    throw std::runtime_error(name + " is the input");
+    throw std::invalid_argument(name + " is the input");
 }
 
 /// Where a file of this name would be made.

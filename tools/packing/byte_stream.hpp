@@ -40,11 +40,11 @@ private:
 };
 
 /// A file has its name only when it is whole: until close() it is NAME.new, whatever ends the
-/// program. Where NAME is a link, what it leads to is replaced; pipes and devices are written as they
-/// are.
+/// program. Where NAME is a link, what it leads to is replaced; pipes and devices are written as
+/// they are.
 class byte_output {
 public:
-  /// Refuses the file that `in` reads.
+  /// Throws std::invalid_argument if this is the file that `in` reads.
   byte_output(std::string name, const byte_input& in);
   /// Takes away what was not closed.
   ~byte_output();

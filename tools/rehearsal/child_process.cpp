@@ -4,13 +4,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+
+#include "transport/output/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -29,6 +31,40 @@ std::optional<std::filesystem::path> find_program(const std::string& name) {
   return std::nullopt;
 }
 
+namespace {
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+/// In the child: the program in place of this one. Whatever ends the parent, the child ends too.
+/// Only what may be called between fork and exec; `failure` is told what went wrong, and closed by
+/// exec.
+[[noreturn]] void become(const std::vector<char*>& argv, const char* output,
+                         child_process::errors where, pid_t parent, int failure) {
+  constexpr mode_t file_mode = 0644;
+  constexpr int not_started = 127;
+  const auto put = [&](const char* path, int flags, int at) {
+    const int file = ::open(path, flags | O_CLOEXEC, file_mode);
+    return file >= 0 && ::dup2(file, at) == at;
+  };
+  sigset_t none;
+  ::sigemptyset(&none);
+  const bool ready =
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0 &&
+      put("/dev/null", O_RDONLY, STDIN_FILENO) &&
+      (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&
+      (output == nullptr || where == child_process::errors::to_ours ||
+       ::dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO);
+  if (::getppid() != parent) ::_exit(not_started); // it ended before it was to be heard of
+  if (ready) ::execv(argv[0], argv.data());
+  const int error = errno;
+  (void)!::write(failure, &error, sizeof error);
+  ::_exit(not_started);
+}
+
+} // namespace
+
 child_process::child_process(std::vector<std::string> arguments,
                              const std::filesystem::path& output, errors where) {
   std::vector<char*> argv;
@@ -36,18 +72,19 @@ child_process::child_process(std::vector<std::string> arguments,
   for (auto& a : arguments) argv.push_back(a.data());
   argv.push_back(nullptr);
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!output.empty()) {
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(),
-                                     O_WRONLY | O_CREAT | O_APPEND, 0644);
-    if (where == errors::to_output)
-      posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  }
-  const int error = posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe", errno);
+  const file_descriptor failure(ends[0]);
+  file_descriptor told(ends[1]);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) fail(arguments[0], errno);
+  if (pid_ == 0) become(argv, output.empty() ? nullptr : output.c_str(), where, parent, told.get());
+  told = file_descriptor();
+  int error = 0;
+  if (::read(failure.get(), &error, sizeof error) != sizeof error) return; // it runs
+  (void)::waitpid(pid_, nullptr, 0);
+  fail(arguments[0], error);
 }
 
 child_process::child_process(child_process&& other) noexcept
@@ -60,7 +97,8 @@ child_process::~child_process() {
   }
 }
 
-std::optional<int> child_process::wait(std::chrono::milliseconds time_limit) {
+std::optional<int> child_process::wait(std::chrono::milliseconds time_limit,
+                                       const std::function<bool()>& stop) {
   const auto deadline = std::chrono::steady_clock::now() + time_limit;
   while (!exit_code_) {
     int status = 0;
@@ -69,7 +107,7 @@ std::optional<int> child_process::wait(std::chrono::milliseconds time_limit) {
       exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     } else if (done < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "waitpid");
-    } else if (std::chrono::steady_clock::now() >= deadline) {
+    } else if (std::chrono::steady_clock::now() >= deadline || (stop && stop())) {
       return std::nullopt;
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program, run as a child: started with its output in a file, waited for with a
-// time limit, and never left behind.
+// time limit, and never left behind, also if this program is killed. Start them from the thread
+// that lives longest: they end with it.
 #pragma once
 
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,8 +39,9 @@ public:
   child_process& operator=(child_process&&) = delete;
 
   /// Its exit code (128 + the signal if one ended it), or nothing if it still runs after the time
-  /// limit.
-  [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time_limit);
+  /// limit, or when `stop` says so.
+  [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time_limit,
+                                        const std::function<bool()>& stop = {});
   [[nodiscard]] bool running() { return !wait(std::chrono::milliseconds(0)).has_value(); }
   void signal(int number = SIGTERM);
   [[nodiscard]] pid_t pid() const { return pid_; }

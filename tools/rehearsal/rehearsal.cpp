@@ -15,6 +15,7 @@
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/free_ports.hpp"
 #include "tools/rehearsal/http_get.hpp"
+#include "tools/rehearsal/log_tail.hpp"
 
 namespace l3 {
 namespace {
@@ -45,16 +46,6 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "\"\n"
       << "[monitor]\nbind = \"127.0.0.1:" << at.monitor << "\"\n";
   if (!out.flush()) throw command_error("cannot write " + file.string());
-}
-
-/// Tries until it is true or the time is over.
-bool eventually(std::chrono::milliseconds time_limit, const std::function<bool()>& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + time_limit;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(20ms);
-  }
-  return true;
 }
 
 std::optional<json::value> status_of(std::uint16_t port) {
@@ -89,8 +80,8 @@ public:
     replay();
     wait_until_stored();
     result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
-    end(daemon_, "the daemon");
-    end(receiver_, "the receiver");
+    end(daemon_, "the daemon", "daemon");
+    end(receiver_, "the receiver", "receive");
     read_ledgers();
     check_ledgers();
     if (plan_.verify) verify();
@@ -103,6 +94,27 @@ private:
     return {p, static_cast<std::uint16_t>(p + udp_ports),
             static_cast<std::uint16_t>(p + udp_ports + 1),
             static_cast<std::uint16_t>(p + udp_ports + 2)};
+  }
+
+  void check_interrupt() const {
+    if (plan_.interrupted && plan_.interrupted()) throw command_error("interrupted");
+  }
+
+  /// Tries until it is true or the time is over.
+  bool eventually(std::chrono::milliseconds time_limit, const std::function<bool()>& holds) const {
+    const auto deadline = std::chrono::steady_clock::now() + time_limit;
+    while (!holds()) {
+      check_interrupt();
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      std::this_thread::sleep_for(20ms);
+    }
+    return true;
+  }
+
+  std::optional<int> wait_for(child_process& child, std::chrono::milliseconds time_limit) const {
+    const auto code = child.wait(time_limit, plan_.interrupted);
+    check_interrupt();
+    return code;
   }
 
   [[nodiscard]] std::filesystem::path log(const char* name) const {
@@ -130,8 +142,9 @@ private:
       return connected || !d.running() || !receiver_.running();
     });
     if (!connected) {
-      throw command_error("the daemon or the receiver did not become ready; see " +
-                          log("daemon").string() + " and " + log("receive").string());
+      throw command_error(receiver_.running()
+                              ? "the daemon did not become ready" + see_log(log("daemon"))
+                              : "the receiver did not become ready" + see_log(log("receive")));
     }
     return d;
   }
@@ -156,13 +169,13 @@ private:
     const bool show = !plan_.quiet && isatty(STDERR_FILENO) != 0;
     child_process client(arguments, report,
                          show ? child_process::errors::to_ours : child_process::errors::to_output);
-    const auto code = client.wait(plan_.time_limit);
+    const auto code = wait_for(client, plan_.time_limit);
     if (!code) return problem("the replay client did not end in time");
     if (*code != 0)
-      problem("the replay client ended with " + std::to_string(*code) + "; see " + report.string());
+      problem("the replay client ended with " + std::to_string(*code) + see_log(report));
     json::error_code error;
     const json::value said = json::parse(text_of(report), error);
-    if (error) return problem("the replay client did not report; see " + report.string());
+    if (error) return problem("the replay client did not report" + see_log(report));
     result_.seconds =
         said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
@@ -199,11 +212,12 @@ private:
     if (!quiet) problem("events were still under way at the end");
   }
 
-  void end(child_process& child, const char* name) {
+  void end(child_process& child, const char* name, const char* its_log) {
     child.signal(SIGTERM);
-    const auto code = child.wait(70s);
-    if (!code) problem(std::string(name) + " did not end when told to");
-    if (code && *code != 0) problem(std::string(name) + " ended with " + std::to_string(*code));
+    const auto code = wait_for(child, 70s);
+    if (!code) problem(std::string(name) + " did not end when told to" + see_log(log(its_log)));
+    if (code && *code != 0)
+      problem(std::string(name) + " ended with " + std::to_string(*code) + see_log(log(its_log)));
   }
 
   void read_ledgers() {
@@ -241,9 +255,9 @@ private:
                      "--ledger", (plan_.folder / "replay-ledger.json").string(), "--ledger",
                      (plan_.folder / "daemon-ledger.json").string()},
                     log("verify"));
-    const auto code = v.wait(plan_.time_limit);
+    const auto code = wait_for(v, plan_.time_limit);
     result_.verified = code == 0;
-    if (!result_.verified) problem("verify found differences; see " + log("verify").string());
+    if (!result_.verified) problem("verify found differences" + see_log(log("verify")));
   }
 
   void problem(std::string text) { result_.problems.push_back(std::move(text)); }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct rehearsal_plan {
   bool may_lose = false;
   bool quiet = false; ///< the programs' progress goes to their logs
   std::chrono::seconds time_limit{600};
+  std::function<bool()> interrupted{}; ///< true: everything is ended and rehearse() throws
 };
 
 struct rehearsal_result {
@@ -55,8 +57,8 @@ struct rehearsal_result {
   }
 };
 
-/// Runs it. Throws command_error if a program cannot be started or does not become ready; whatever
-/// is wrong with the data is among the problems.
+/// Runs it. Throws command_error if a program cannot be started, does not become ready, or is
+/// interrupted; whatever is wrong with the data is among the problems.
 [[nodiscard]] rehearsal_result rehearse(const rehearsal_plan& plan);
 
 } // namespace l3

@@ -5,6 +5,7 @@
 
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
+#include "tools/rehearsal/log_tail.hpp"
 
 namespace l3 {
 
@@ -15,18 +16,21 @@ void add_workload_options(CLI::App& command, workload& to) {
   command.add_option("--spills", to.spills, "In so many spills")
       ->capture_default_str()
       ->check(CLI::Range(1U, 511U));
-  command.add_option("--seed", to.seed, "Of the simulation")->capture_default_str();
+  command.add_option("--seed", to.seed, "Of the simulation")
+      ->capture_default_str()
+      ->check(refuse_sign);
   command.add_option("--waveforms", to.waveforms,
                      "Recorded waveforms (little-endian u16) in place of simulated ones");
   command.add_option("--samples", to.samples, "Samples of a recorded waveform")
       ->capture_default_str()
       ->check(CLI::IsMember({64, 256}));
   command.add_option("--backend", to.backend, "Where the daemon's kernels run")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "serial", "pool", "shuffled", "threaded", "cuda"}));
 }
 
 void simulate(const workload& what, const std::filesystem::path& file,
-              const std::filesystem::path& log) {
+              const std::filesystem::path& log, const std::function<bool()>& interrupted) {
   std::vector<std::string> arguments{(program_folder() / "koto-l3").string(),
                                      "simulate",
                                      file.string(),
@@ -41,9 +45,9 @@ void simulate(const workload& what, const std::filesystem::path& file,
                      {"--waveforms", what.waveforms, "--samples", std::to_string(what.samples)});
   }
   child_process p(arguments, log);
-  const auto code = p.wait(std::chrono::minutes(30));
+  const auto code = p.wait(std::chrono::minutes(30), interrupted);
   if (code == 0) return;
-  throw command_error("the simulation failed" + (log.empty() ? "" : "; see " + log.string()),
+  throw command_error("the simulation failed" + (log.empty() ? "" : see_log(log)),
                       code.value_or(exit_failure));
 }
 

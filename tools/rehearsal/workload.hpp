@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -24,8 +25,8 @@ struct workload {
 void add_workload_options(CLI::App& command, workload& to);
 
 /// Runs `koto-l3 simulate`; what that says goes to `log`, or where this program speaks if that is
-/// empty. Throws command_error if it fails.
+/// empty. Throws command_error if it fails, or as soon as `interrupted` says so.
 void simulate(const workload& what, const std::filesystem::path& file,
-              const std::filesystem::path& log = {});
+              const std::filesystem::path& log = {}, const std::function<bool()>& interrupted = {});
 
 } // namespace l3

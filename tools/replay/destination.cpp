@@ -17,8 +17,8 @@
 namespace l3 {
 namespace {
 
-// Of events or bits in a second. Within these bounds the time of the largest record, 2^29 bits, fits
-// into 63 bits of nanoseconds.
+// Of events or bits in a second. Within these bounds the time of the largest record, 2^29 bits,
+// fits into 63 bits of nanoseconds.
 constexpr double lowest_rate = 0.1;
 constexpr double highest_rate = 1e15;
 

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/format/endian.hpp"
 
@@ -49,8 +50,7 @@ replay_source::replay_source(const std::filesystem::path& file,
     at = reader_.position();
     if (tell) tell(at);
   }
-  if (reader_.damage())
-    refuse(reader_.damage()->offset, std::string(name_of(reader_.damage()->reason)));
+  if (reader_.damage()) throw std::runtime_error(file.string() + " " + fault_of(reader_));
   if (in_spill) refuse(at, "the end of the last spill is missing");
   if (events_ == 0) throw std::runtime_error(file.string() + " holds no events");
 }

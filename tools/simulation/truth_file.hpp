@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The truth beside the data: one JSON object a line for every event, in the order of the file
-// (tools/README.md).
+// (tools/simulation/README.md).
 #pragma once
 
 #include <chrono>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
 
@@ -116,6 +117,7 @@ comparison compare(const std::filesystem::path& sent_file,
                    const std::filesystem::path& store_folder, const event_index& stored,
                    std::uint32_t loops, const std::function<void(std::uint64_t)>& progress) {
   l2raw_reader sent(sent_file);
+  if (sent.damage()) throw std::runtime_error(sent_file.string() + " " + fault_of(sent));
   comparing c(store_folder, stored);
   spill_changer changer(sent.crates());
   event_view event;
@@ -136,13 +138,13 @@ comparison compare(const std::filesystem::path& sent_file,
         wrong = parse_event(changer.change(record->body, spill, number), sent.crates(), event);
       if (wrong) {
         c.result().sent_damage =
-            "an event record contradicts itself: " + std::string(name_of(*wrong));
+            "has an event record that contradicts itself: " + std::string(name_of(*wrong));
         break;
       }
       c.take({number, event.number}, event);
       if (progress) progress(c.result().sent);
     }
-    if (sent.damage()) c.result().sent_damage = sent.damage()->text();
+    if (sent.damage()) c.result().sent_damage = fault_of(sent);
   }
   return c.finish();
 }

@@ -24,8 +24,9 @@ struct comparison {
   std::uint64_t duplicated = 0; ///< stored once more by the same daemon
   std::uint64_t repeated =
       0; ///< stored once more by another start of a daemon, to which it was sent again
-  std::uint64_t damaged = 0;         ///< places in the store that cannot be read
-  std::string sent_damage;           ///< why the .l2raw file could not be read to its end
+  std::uint64_t damaged = 0; ///< places in the store that cannot be read
+  std::string
+      sent_damage; ///< what ended the reading of the .l2raw file before its end, as fault_of()
   std::vector<std::string> examples; ///< the first few differences
 
   /// Every event that was sent is stored, once a daemon, with its bytes, and nothing else is.
@@ -36,8 +37,8 @@ struct comparison {
 };
 
 /// `loops`: how often the file was sent, with spill numbers that went on. `progress` is told how
-/// many events have been compared. Throws std::runtime_error if a file cannot be opened, or if the
-/// spill numbers wrapped: two events would have one name.
+/// many events have been compared. Throws std::runtime_error if a file cannot be opened, if what
+/// was sent is not an .l2raw file, or if the spill numbers wrapped: two events would have one name.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
                                  const event_index& stored, std::uint32_t loops,

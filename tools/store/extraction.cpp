@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "tools/pending_file.hpp"
+
 namespace l3 {
 
 namespace {
@@ -39,24 +41,14 @@ private:
   event_reader reader_;
 };
 
-/// A file that appears under its name when it is finished; until then, and after an error, what was
-/// there stays. What is no regular file, a pipe or a device, is written as it is.
+/// A file that appears under its name when it is finished.
 class new_file {
 public:
-  explicit new_file(std::filesystem::path path)
-      : final_(std::filesystem::exists(path) ? std::filesystem::canonical(path) : std::move(path)) {
-    const bool replace =
-        !std::filesystem::exists(final_) || std::filesystem::is_regular_file(final_);
-    path_ = final_;
-    if (replace) path_ += ".new";
-    file_.open(path_, std::ios::binary | std::ios::trunc);
-    check();
+  explicit new_file(const std::filesystem::path& path)
+      : name_(path), file_(name_.path(), std::ios::binary | std::ios::trunc) {
+    if (!file_)
+      throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
   }
-  ~new_file() {
-    if (std::error_code ignored; path_ != final_) std::filesystem::remove(path_, ignored);
-  }
-  new_file(const new_file&) = delete;
-  new_file& operator=(const new_file&) = delete;
 
   void write(std::span<const std::byte> bytes) {
     file_.write(reinterpret_cast<const char*>(bytes.data()),
@@ -66,20 +58,17 @@ public:
   void finish() {
     file_.close();
     check();
-    if (path_ == final_) return;
-    std::filesystem::rename(path_, final_);
-    path_ = final_;
+    name_.finish();
   }
 
 private:
   void check() const {
     if (!file_)
-      throw std::runtime_error("cannot write " + path_.string() + ": " +
+      throw std::runtime_error("cannot write " + name_.path().string() + ": " +
                                std::generic_category().message(errno));
   }
 
-  std::filesystem::path final_;
-  std::filesystem::path path_;
+  pending_file name_;
   std::ofstream file_;
 };
 
@@ -93,7 +82,7 @@ void check_paths(const std::filesystem::path& folder, const std::filesystem::pat
   if (!std::filesystem::exists(out)) return;
   for (const auto n : numbers) {
     if (std::filesystem::equivalent(out, store_file_path(folder, n))) {
-      throw std::runtime_error(out.string() + " is a file of the store");
+      throw std::invalid_argument(out.string() + " is a file of the store");
     }
   }
 }

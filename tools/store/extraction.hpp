@@ -21,7 +21,8 @@ struct extraction {
 };
 
 /// The file appears, or is replaced, when all is written. Throws std::runtime_error if it cannot be
-/// written or the folder holds no store.
+/// written (std::system_error: not even opened) or the folder holds no store, std::invalid_argument
+/// if it is a file of the store.
 [[nodiscard]] extraction extract(const std::filesystem::path& store_folder,
                                  const event_index& stored, const std::filesystem::path& out,
                                  const std::function<void(std::uint64_t)>& progress);

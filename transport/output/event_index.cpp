@@ -19,6 +19,7 @@ event_index::event_index(const std::filesystem::path& folder) {
     }
   }
   damaged_ += reader.damaged();
+  torn_ends_ = reader.torn_ends();
   // Stable: what was stored first stays first.
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](const entry& a, const entry& b) { return a.key < b.key; });

@@ -49,6 +49,8 @@ public:
   /// Places in the files, blocks and events that could not be read; what was in them is not in the
   /// index.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+  /// Not among these: the store may be being written.
+  [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
 
 private:
   void take_block(const stored_block& block, std::span<const std::byte> payload);
@@ -58,6 +60,7 @@ private:
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;
+  std::vector<torn_end> torn_ends_;
 };
 
 /// Reads events at the places of an index, with a file kept open as long as the entries stay in it.

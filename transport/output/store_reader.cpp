@@ -140,6 +140,18 @@ std::optional<stored_block> store_file::next() {
   return block;
 }
 
+std::optional<torn_end> store_file::torn() const {
+  const std::uint64_t all = size();
+  const std::uint64_t good = all < sizeof(store_file_header) ? 0 : next_;
+  if (all > 0 && all == good) return std::nullopt;
+  return torn_end{path_, all - good};
+}
+
+std::string text_of(const torn_end& end) {
+  return end.path + ": its last " + std::to_string(end.bytes) +
+         " bytes are no whole block: torn by a crash, cut off, or being written";
+}
+
 bool store_file::read_payload(const stored_block& block, std::vector<std::byte>& payload) const {
   payload.resize(block.header.payload_bytes);
   return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
@@ -158,7 +170,10 @@ std::optional<std::uint64_t> store_reader::following() const {
 }
 
 void store_reader::open(std::uint64_t number) {
-  if (file_) damaged_ += file_->damaged();
+  if (file_) {
+    damaged_ += file_->damaged();
+    if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
+  }
   file_.emplace(folder_, number);
 }
 
@@ -175,6 +190,13 @@ std::optional<stored_block> store_reader::next() {
     }
     open(*number);
   }
+}
+
+std::vector<torn_end> store_reader::torn_ends() const {
+  auto all = torn_ends_;
+  if (file_)
+    if (auto end = file_->torn()) all.push_back(std::move(*end));
+  return all;
 }
 
 } // namespace l3

@@ -34,6 +34,14 @@ struct stored_block {
   [[nodiscard]] std::uint64_t end() const { return payload_offset() + header.payload_bytes; }
 };
 
+/// The end of a block file that is no whole block: a crash tore it, the file was cut, or a block is
+/// being written.
+struct torn_end {
+  std::string path;
+  std::uint64_t bytes = 0;
+};
+[[nodiscard]] std::string text_of(const torn_end& end);
+
 /// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
 /// blocks of this version.
 class store_file {
@@ -48,6 +56,8 @@ public:
   /// The block's payload, if its checksum is right.
   [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
   [[nodiscard]] std::uint64_t size() const; ///< now
+  /// What lies behind the last whole block; meant for when next() has given that one.
+  [[nodiscard]] std::optional<torn_end> torn() const;
   /// Stretches stepped over because no good header began where one should.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
 
@@ -77,6 +87,8 @@ public:
     return file_->read_payload(block, payload);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
+  /// Of all files, once next() gives nothing.
+  [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:
   [[nodiscard]] std::optional<std::uint64_t> following() const;
@@ -85,6 +97,7 @@ private:
   std::filesystem::path folder_;
   std::optional<store_file> file_;
   std::uint64_t damaged_ = 0;
+  std::vector<torn_end> torn_ends_; ///< of the files before this one
 };
 
 } // namespace l3

@@ -163,7 +163,22 @@ TEST(comparison, finds_damage_in_the_store_and_in_the_file) {
 
   std::filesystem::resize_file(t.sent(), std::filesystem::file_size(t.sent()) - 5);
   c = t.verdict();
-  EXPECT_FALSE(c.sent_damage.empty());
+  EXPECT_EQ(c.sent_damage.find("ends within a record, at offset "), 0U) << c.sent_damage;
+  EXPECT_FALSE(c.holds());
+}
+
+TEST(comparison, judges_nothing_by_a_file_of_another_kind) {
+  trial t(1);
+  t.store(t.all());
+  for (const char* text : {"", "short", "longer than the header of a record, and none"}) {
+    std::ofstream(t.sent()) << text;
+    try {
+      (void)t.verdict();
+      FAIL() << text;
+    } catch (const std::runtime_error& e) {
+      EXPECT_EQ(e.what(), t.sent() + " is not an .l2raw file");
+    }
+  }
 }
 
 /// Six events of two spills, the same in every call but for the spills.
@@ -292,7 +307,7 @@ TEST(extraction, does_not_overwrite_the_store) {
   const std::string file = t.folder.path() + "/blocks-000001.kl3";
   const auto before = text_of(file);
   const event_index stored(t.folder.path());
-  EXPECT_THROW((void)extract(t.folder.path(), stored, file, nullptr), std::runtime_error);
+  EXPECT_THROW((void)extract(t.folder.path(), stored, file, nullptr), std::invalid_argument);
   EXPECT_EQ(text_of(file), before);
 }
 

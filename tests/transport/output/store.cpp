@@ -284,6 +284,7 @@ TEST(store, leaves_a_torn_tail_that_finds_no_room_where_it_is) {
     const sequences all{{session, 1}, {session, 2}, {session, 3}, {session, 4}};
     EXPECT_EQ(contents(folder.path()), all) << "readers step over it";
     EXPECT_EQ(event_index(folder.path()).entries().size(), 4U);
+    EXPECT_EQ(event_index(folder.path()).torn_ends().size(), whole ? 0U : 1U);
 
     const store_writer with_room({folder.path()});
     EXPECT_EQ(with_room.torn_tails(), 1U);
@@ -437,6 +438,31 @@ TEST(store, loses_no_block_to_a_damaged_head) {
     EXPECT_EQ(damaged, 1U);
     EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
   }
+}
+
+TEST(event_index, tells_of_ends_that_are_no_whole_block) {
+  test::scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.file_bytes = block_of(1).size() + 1; // one block a file
+  {
+    store_writer store(settings);
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  EXPECT_TRUE(event_index(folder.path()).torn_ends().empty());
+  const auto cut = [&](std::uint64_t file, std::uintmax_t bytes) {
+    const auto path = store_file_path(folder.path(), file);
+    fs::resize_file(path, fs::file_size(path) - bytes);
+  };
+  cut(1, 10);
+  cut(3, fs::file_size(store_file_path(folder.path(), 3)) - 7);
+  const event_index index(folder.path());
+  EXPECT_EQ(index.entries().size(), 1U);
+  EXPECT_EQ(index.damaged(), 0U);
+  ASSERT_EQ(index.torn_ends().size(), 2U);
+  EXPECT_EQ(index.torn_ends()[0].bytes, block_of(1).size() - 10);
+  EXPECT_EQ(index.torn_ends()[1].bytes, 7U);
+  EXPECT_NE(text_of(index.torn_ends()[1]).find("blocks-000003.kl3: its last 7 bytes"),
+            std::string::npos);
 }
 
 TEST(event_index, does_not_give_an_event_whose_bytes_changed) {

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What koto-l3 says and how it ends when it is told something wrong, finds something missing, or is interrupted: the table of exit
+codes in tools/README.md."""
+import json
+import os
+import signal
+import subprocess
+
+import harness
+import l2raw
+import level2
+
+FAILED, USAGE, MISSING = 1, 2, 69
+NUMBERS = ("0", "-1", "99999999999999999999", "nan", "1e999", "")
+
+
+class CommandLine(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        maker = level2.EventMaker(self.crates, 61)
+        self.sent = self.folder / "sent.l2raw"
+        self.events = {3: [maker.fragments(3, n) for n in range(1, 21)]}
+        l2raw.write(self.sent, self.crates, self.events)
+
+    def says(self, code, text, *arguments):
+        """It ends with this code and a message of a line or two that has this text."""
+        its_code, said = self.run_tool(*arguments)
+        self.assertEqual(its_code, code, said)
+        self.assertIn(text, said)
+        self.assertLessEqual(len(said.splitlines()), 2, said)
+        self.assertLess(len(said), 500, said)
+
+    def fill_store(self):
+        """A store of all events, by way of a daemon; the receiver's ledger is final."""
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        sender = self.udp_sender(daemon)
+        for number, fragments in enumerate(self.events[3], 1):
+            sender.event(3, number, fragments)
+        sender.end(3, len(self.events[3]))
+        daemon.wait_for_stored(len(self.events[3]))
+        self.stop_daemon(daemon)
+        return receiver
+
+
+class Usage(CommandLine):
+    def test_numbers_that_are_out_of_range(self):
+        out = self.folder / "out"
+        replay = ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}")
+        cases = [(("simulate", out), ("--events", "--spills")), (replay, ("--loop", "--window", "--timeout", "--chunk")),
+                 (("verify", self.sent, self.folder), ("--loop",)), (("pack", self.sent, out), ("--samples",)),
+                 (("unpack", self.sent, out), ("--samples",)), (("demo",), ("--events", "--spills"))]
+        for command, options in cases:
+            for option in options:
+                for number in NUMBERS:
+                    with self.subTest(command=command[0], option=option, number=number):
+                        self.says(USAGE, option, *command, f"{option}={number}")
+        for option in ("--seed", "--run", "--threads"):
+            self.says(USAGE, option, "simulate", out, f"{option}=-1")
+        self.says(USAGE, "--seed", "demo", "--seed=-1")
+        self.says(USAGE, "--end-delay", *replay, "--end-delay=-1")
+        self.assertFalse(out.exists())
+
+    def test_rates_and_probabilities(self):
+        for rate in ("0ev/s", "-1ev/s", "nan ev/s", "1e16ev/s", "0.01ev/s", "10", "fast"):
+            with self.subTest(rate):
+                self.says(USAGE, "--rate", "replay", self.sent, "--to", "tcp://h:1", f"--rate={rate}")
+                self.says(USAGE, "--rate", "demo", f"--rate={rate}")
+                self.says(USAGE, "--tcp-rate", "demo", f"--tcp-rate={rate}")
+        for probability in ("-0.1", "1.1", "nan", "x"):
+            self.says(USAGE, "--drop", "replay", self.sent, "--to", "udp://h:1", f"--drop={probability}")
+
+    def test_endpoints(self):
+        for bind in ("tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", "tcp://:1", "tcp://h:1x", "ipc://", "42200"):
+            with self.subTest(bind):
+                self.says(USAGE, "is not an endpoint", "receive", "--out", self.store, f"--bind={bind}")
+        self.assertFalse(self.store.exists())
+        for to in ("udp://h:0", "tcp://h:99999", "tcp://:1", "h:1"):
+            self.says(USAGE, "--to", "replay", self.sent, f"--to={to}")
+
+    def test_commands_and_options_that_are_none(self):
+        self.says(USAGE, "no command 'recieve'", "recieve")
+        self.says(USAGE, "--nothing", "pack", "a", "b", "--nothing")
+        self.says(USAGE, "out", "pack", "a")
+        self.says(USAGE, "--backend", "demo", "--backend", "abacus")
+
+    def test_help_is_text(self):
+        for command in ("simulate", "replay", "receive", "verify", "extract", "pack", "unpack", "demo", "bench"):
+            with self.subTest(command):
+                p = subprocess.run([harness.BIN / "koto-l3", command, "--help"], capture_output=True, check=True)
+                self.assertTrue(p.stdout.decode().replace("\n", "").isprintable())
+
+
+class Missing(CommandLine):
+    def test_what_is_not_there(self):
+        none, out = self.folder / "none", self.folder / "out"
+        empty = self.folder / "empty"
+        empty.mkdir()
+        to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
+        for arguments in (("replay", none, *to), ("replay", self.folder, *to), ("verify", none, empty),
+                          ("verify", self.sent, none), ("verify", self.sent, empty, "--ledger", none), ("verify", empty, empty),
+                          ("extract", none, out), ("extract", empty, out), ("pack", none, out), ("pack", self.sent, none / "out"),
+                          ("unpack", none, out), ("simulate", none / "out"), ("simulate", out, "--detector", none),
+                          ("simulate", out, "--waveforms", none), ("demo", "--waveforms", none),
+                          ("demo", "--folder", self.sent), ("receive", "--out", none / "store"), ("receive", "--out", self.sent)):
+            with self.subTest(" ".join(map(str, arguments))):
+                self.says(MISSING, str(self.folder), *arguments)
+        self.assertFalse(out.exists())
+        self.fill_store().stop()
+        self.says(MISSING, str(none), "extract", self.store, none / "out")
+        self.says(USAGE, "is a file of the store", "extract", self.store, self.store / "blocks-000001.kl3")
+        self.says(USAGE, "is the input", "pack", self.sent, self.sent)
+
+    def test_a_port_that_is_taken(self):
+        receiver = self.start_receiver()
+        self.says(MISSING, "cannot listen", "receive", "--out", self.folder / "other", "--bind",
+                  f"tcp://{harness.HOST}:{self.ports.receiver}")
+        self.says(MISSING, "in use", "receive", "--out", self.store, "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + 1}")
+        receiver.stop()
+
+
+class Files(CommandLine):
+    def test_a_file_that_is_no_level_2_data(self):
+        other = self.folder / "other"
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for data in (b"", b"L", bytes(100), b"x" * 1000):
+            other.write_bytes(data)
+            self.says(FAILED, "is not an .l2raw file", "verify", other, empty)
+            self.says(FAILED, "is not an .l2raw file", "replay", other, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
+
+    def test_what_verify_and_extract_say_of_cut_files(self):
+        receiver, out = self.fill_store(), self.folder / "out"
+        code, said = self.run_tool("verify", self.sent, self.store)
+        self.assertEqual(code, 0, said)
+        self.assertIn("the receiver's ledger is not final", said)
+        code, said = self.run_tool("verify", self.sent, self.store, "--json")
+        self.assertIs(json.loads(said)["receiver_ledger_final"], False)
+        self.assertEqual(receiver.stop(), 0)
+        code, said = self.run_tool("verify", self.sent, self.store, "--json")
+        self.assertIs(json.loads(said)["receiver_ledger_final"], True)
+        code, said = self.run_tool("verify", self.sent, self.store)
+        self.assertNotIn("final", said)
+        self.assertNotIn("no whole block", said)
+
+        whole = self.sent.read_bytes()
+        self.sent.write_bytes(whole[:-1])
+        code, said = self.run_tool("verify", self.sent, self.store)
+        self.assertEqual(code, FAILED)
+        self.assertIn("sent.l2raw ends within a record", said)
+        self.sent.write_bytes(whole)
+
+        file = self.store / "blocks-000001.kl3"
+        file.write_bytes(file.read_bytes()[:-1])
+        for arguments in (("extract", self.store, out), ("verify", self.sent, self.store)):
+            code, said = self.run_tool(*arguments)
+            self.assertRegex(said, r"blocks-000001\.kl3: its last \d+ bytes are no whole block")
+        self.assertEqual(code, FAILED, "events are missing")
+        self.assertEqual(json.loads(self.run_tool("verify", self.sent, self.store, "--json")[1])["torn_ends"], 1)
+
+
+class Interrupted(CommandLine):
+    """The signal waits, held back, while the program starts: it comes at the first event, whatever the machine does."""
+
+    def interrupted(self, number, *arguments):
+        def signal_myself():
+            signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+            os.kill(os.getpid(), number)
+        p = subprocess.run([harness.BIN / "koto-l3", *arguments], preexec_fn=signal_myself, capture_output=True,
+                           timeout=harness.PATIENCE, check=False)
+        self.assertEqual(p.returncode, FAILED, p.stderr)
+        self.assertIn(b"interrupted", p.stderr)
+
+    def test_nothing_half_written_has_its_final_name(self):
+        self.fill_store().stop()
+        before = sorted(self.folder.iterdir())
+        out = self.folder / "out"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for earlier in (None, b"dear"):
+                for arguments in (("simulate", out, "--events", "5"), ("extract", self.store, out)):
+                    with self.subTest(number=number, earlier=earlier, command=arguments[0]):
+                        if earlier:
+                            out.write_bytes(earlier)
+                        self.interrupted(number, *arguments)
+                        self.assertEqual(out.read_bytes() if earlier else None, earlier)
+                        self.assertEqual(sorted(f for f in self.folder.iterdir() if f != out), before)
+                        out.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    harness.main()
