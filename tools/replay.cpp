@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
@@ -67,7 +68,12 @@ int replay(const options& o) {
     s.loops = o.loops;
     s.window = o.window << 20;
     s.time_limit = std::chrono::nanoseconds(static_cast<std::int64_t>(o.timeout * 1e9));
-    report = tcp_replay(source, s).run(watch);
+    try {
+      report = tcp_replay(source, s).run(watch);
+    } catch (
+        const std::system_error& e) { // nobody listens: not sent, but nothing of ours is missing
+      throw command_error(e.what());
+    }
   }
   line->clear();
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp));
