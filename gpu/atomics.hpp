@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What kernels may do to memory that other blocks use at the same time: fetch work from a counter,
-// take a place in a list, and hand a finished value to whoever waits for it. Each takes the block
-// as its first argument and has a special form for devices under gpu/cuda, behind the same name;
-// what stands here is what all CPU executors run.
+// take a place in a list, and tell a value to whoever waits for it. None of them orders any other
+// access. Each takes the block as its first argument and has a special form for devices under
+// gpu/cuda, behind the same name; what stands here is what all CPU executors run.
 #pragma once
 
 #include <atomic>
@@ -27,16 +27,16 @@ template <block B>
   return fetch_add(b, at, 1);
 }
 
-/// Makes `value` visible, and with it all that this thread wrote before.
+/// Tells `value` to other blocks: this word alone, not what was written before it.
 template <block B>
 void publish(const B&, std::uint64_t* at, std::uint64_t value) {
-  std::atomic_ref(*at).store(value, std::memory_order_release);
+  std::atomic_ref(*at).store(value, std::memory_order_relaxed);
 }
 
-/// The value now; who sees one that was published sees what was written before it, too.
+/// The value now.
 template <block B>
 [[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
-  return std::atomic_ref(*at).load(std::memory_order_acquire);
+  return std::atomic_ref(*at).load(std::memory_order_relaxed);
 }
 
 /// Called while waiting for another block, which may need this very core.

@@ -15,6 +15,7 @@
 
 #include "gpu/atomics.hpp"
 #include "gpu/columns/soa.hpp"
+#include "selection/look_back.hpp"
 #include "selection/sequence.hpp"
 
 namespace l3 {
@@ -41,42 +42,6 @@ struct one_pass_columns {
     c.tiles = tile_columns::take(from, capacity.fragments * tiles_per_fragment);
     return c;
   }
-};
-
-/// What is known of where a tile's data ends, in one word, so that it is told in one store.
-class position_word {
-public:
-  position_word() = default;
-  L3_FN explicit position_word(std::uint64_t word) : word_(word) {}
-
-  /// It ends that many bytes behind the end of the one before it: behind the multiple of 8 that
-  /// follows it, if the tile is the first of its event.
-  [[nodiscard]] L3_FN static position_word after_previous(std::uint64_t bytes, bool first) {
-    return position_word(bytes << shift | (first ? first_bit : 0) | relative_bit);
-  }
-  /// It ends there.
-  [[nodiscard]] L3_FN static position_word at(std::uint64_t end) {
-    return position_word(end << shift | absolute_bit);
-  }
-
-  [[nodiscard]] L3_FN bool is_relative() const { return (word_ & relative_bit) != 0; }
-  [[nodiscard]] L3_FN bool is_absolute() const { return (word_ & absolute_bit) != 0; }
-  [[nodiscard]] L3_FN std::uint64_t word() const { return word_; }
-
-  /// Where it ends, if the one before it ends at `previous`.
-  [[nodiscard]] L3_FN std::uint64_t end(std::uint64_t previous) const {
-    const std::uint64_t bytes = word_ >> shift;
-    if (is_absolute()) return bytes;
-    return ((word_ & first_bit) != 0 ? round_up(previous, packed_alignment) : previous) + bytes;
-  }
-
-private:
-  static constexpr std::uint32_t shift = 3;
-  static constexpr std::uint64_t absolute_bit = 1;
-  static constexpr std::uint64_t relative_bit = 2;
-  static constexpr std::uint64_t first_bit = 4;
-
-  std::uint64_t word_ = 0;
 };
 
 /// One block an event: finds its fragments, about which nothing is known yet.
@@ -110,14 +75,14 @@ struct pack_tiles {
   static constexpr std::uint32_t sample_bits = 14;
   static constexpr std::uint32_t max_board_bytes =
       2 * pack_boards::head_words + packet_lanes * koto::record_bytes(sample_bits);
-  static constexpr std::uint32_t window = width; // tiles that are looked back at in one go
 
   struct shared {
     staged_packet packet;
+    packet_findings found;
     union { // one after the other
       measure_boards::lane_measures measures;
       pack_boards::lane_records records;
-      std::uint64_t before[window]; // this tile: those nearest to it first
+      look_back::shared ends;
     };
     std::uint32_t ticket;
     alignas(64) std::byte image[boards * max_board_bytes + copy_slack];
@@ -134,12 +99,14 @@ struct pack_tiles {
     b.sync();
     const std::uint32_t t = s.ticket;
     const tile mine = tile_of(in, t);
-    for (std::uint32_t i = mine.first, made = 0; i < mine.last; ++i)
-      made += make_board(b, s, in, mine.fragment, i, columns, s.image + made);
-
     std::uint64_t bytes = mine.raw_bytes;
-    for (std::uint32_t i = mine.first; i < mine.last; ++i) bytes += columns.boards.bytes[i];
-    const std::uint64_t start = find_end(b, s, t, size_of(in, t, bytes, tiles), tiles) - bytes;
+    for (std::uint32_t i = mine.first, made = 0; i < mine.last; ++i) {
+      const board_shape shape = make_board(b, s, in, mine.fragment, i, columns, s.image + made);
+      if ((shape.form & board_raw) == 0) made += shape.bytes;
+      bytes += shape.bytes;
+    }
+    const std::uint64_t start =
+        find_end(b, s.ends, t, size_of(in, t, bytes, tiles), tiles.position) - bytes;
     if (start + bytes <= out.capacity) // else the event will be found to have no room
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
@@ -160,50 +127,22 @@ private:
     return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
   }
 
-  /// Returns how many bytes were written to `image`; raw boards are copied later, from where they
-  /// are.
+  /// Writes the board's data to `image`, unless it is raw: such boards are copied later, from where
+  /// they are.
   template <block B>
-  L3_FN static std::uint32_t make_board(const B& b, shared& s, const batch_view& in,
-                                        const fragment_entry& fragment, std::uint32_t i,
-                                        const frame_columns& columns, std::byte* image) {
+  L3_FN static board_shape make_board(const B& b, shared& s, const batch_view& in,
+                                      const fragment_entry& fragment, std::uint32_t i,
+                                      const frame_columns& columns, std::byte* image) {
     const board_entry board = in.boards[i];
-    if (measure_boards::can_be_decoded(board, fragment)) {
-      s.packet.stage(b, in, fragment, board);
-      b.sync();
-      measure_boards::measure_staged(b, s.packet, s.measures, in, i, board, fragment, columns);
-    } else {
-      measure_boards::leave_raw(b, i, board, fragment, columns);
-    }
+    if (!measure_boards::can_be_decoded(board, fragment))
+      return measure_boards::leave_raw(b, i, board, fragment, columns);
+    s.packet.stage(b, in, fragment, board);
     b.sync();
-    if ((columns.boards.form[i] & board_raw) != 0) return 0;
-    pack_boards::pack_staged(b, s.packet, s.records, i, board.kind, columns, image);
-    return columns.boards.bytes[i];
-  }
-
-  /// Where the data of tile t ends, counted from the first byte of all, and tells it.
-  template <block B>
-  L3_FN static std::uint64_t find_end(const B& b, shared& s, std::uint32_t t, position_word mine,
-                                      const tile_columns::view& tiles) {
-    for_each(b, 1, [&](std::uint32_t) { publish(b, &tiles.position[t], mine.word()); });
-    for (;;) {
-      for_each(b, window, [&](std::uint32_t k) {
-        s.before[k] = k < t ? observe(b, &tiles.position[t - 1 - k]) : position_word::at(0).word();
-      });
-      b.sync();
-      std::uint32_t k = 0;
-      while (k < window && position_word(s.before[k]).is_relative()) ++k;
-      if (k < window && position_word(s.before[k]).is_absolute()) {
-        std::uint64_t end = 0;
-        for (std::uint32_t n = k + 1; n > 0; --n) end = position_word(s.before[n - 1]).end(end);
-        end = mine.end(end);
-        for_each(b, 1, [&](std::uint32_t) {
-          publish(b, &tiles.position[t], position_word::at(end).word());
-        });
-        return end;
-      }
-      give_way(b);
-      b.sync();
-    }
+    const board_shape shape = measure_boards::measure_staged(b, s.packet, s.measures, s.found, in,
+                                                             i, board, fragment, columns);
+    if ((shape.form & board_raw) == 0)
+      pack_boards::pack_staged(b, s.packet, s.found, s.records, board.kind, shape, image);
+    return shape;
   }
 
   /// With what stands before its data: the header and the tables of its event, and events that have

@@ -8,6 +8,7 @@
 
 #include "selection/measure.hpp"
 #include "selection/pack.hpp"
+#include "selection/pack_events.hpp"
 #include "selection/place.hpp"
 #include "selection/select.hpp"
 

@@ -27,16 +27,19 @@ struct cuda_block;
 }
 
 __device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64_t value) {
-  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 
 [[nodiscard]] __device__ inline std::uint64_t observe(const cuda_block&, std::uint64_t* at) {
   std::uint64_t value = 0;
-  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
 }
 
-/// The scheduler of a device has other warps to run anyway.
-__device__ inline void give_way(const cuda_block&) {}
+/// The scheduler of a device has other warps to run, and the memory other loads to serve.
+__device__ inline void give_way(const cuda_block&) {
+  constexpr std::uint32_t nanoseconds = 100;
+  __nanosleep(nanoseconds);
+}
 
 } // namespace l3

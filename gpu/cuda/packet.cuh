@@ -21,11 +21,21 @@ __device__ inline void swap_in(const cuda_block&, const std::byte* words, std::u
     const auto* const from = reinterpret_cast<const std::uint32_t*>(words);
     auto* const pairs = reinterpret_cast<std::uint32_t*>(to);
     constexpr std::uint32_t swap_each_half = 0x2301;
-#pragma unroll 5
-    for (std::uint32_t i = threadIdx.x; i < n / 2; i += blockDim.x)
-      pairs[i] = __byte_perm(__ldg(from + i), 0, swap_each_half);
+    constexpr std::uint32_t in_flight = 5;
+    const std::uint32_t count = n / 2;
+    for (std::uint32_t first = threadIdx.x; first < count; first += in_flight * blockDim.x) {
+      std::uint32_t word[in_flight] = {};
+#pragma unroll
+      for (std::uint32_t k = 0; k < in_flight; ++k)
+        if (first + k * blockDim.x < count) word[k] = __ldg(from + first + k * blockDim.x);
+#pragma unroll
+      for (std::uint32_t k = 0; k < in_flight; ++k)
+        if (first + k * blockDim.x < count)
+          pairs[first + k * blockDim.x] = __byte_perm(word[k], 0, swap_each_half);
+    }
   } else {
     const auto* const from = reinterpret_cast<const std::uint16_t*>(words);
+#pragma unroll 1
     for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = swap_bytes(from[i]);
   }
 }
@@ -37,17 +47,18 @@ __device__ inline void copy_out(const cuda_block&, const std::byte* made, std::b
   const std::uint32_t to_border = (word - misplaced) % word;
   const std::uint32_t head = n < to_border ? n : to_border;
   const std::uint32_t words = (n - head) / word;
-  for (std::uint32_t i = threadIdx.x; i < head; i += blockDim.x) to[i] = made[i];
+  if (threadIdx.x < head) to[threadIdx.x] = made[threadIdx.x]; // less than a word
 
   const auto shift =
       static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(made + head) % word);
   const auto* const from = reinterpret_cast<const std::uint32_t*>(made + head - shift);
   auto* const out = reinterpret_cast<std::uint32_t*>(to + head);
   constexpr std::uint32_t bits = 8;
+#pragma unroll 1
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
     out[i] = __funnelshift_r(from[i], from[i + 1], bits * shift);
 
-  for (std::uint32_t i = head + words * word + threadIdx.x; i < n; i += blockDim.x) to[i] = made[i];
+  if (const std::uint32_t i = head + words * word + threadIdx.x; i < n) to[i] = made[i];
 }
 
 } // namespace l3

@@ -62,11 +62,21 @@ struct cuda_block {
   [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
   [[nodiscard]] __device__ std::uint32_t lane() const { return threadIdx.x; }
   __device__ void sync() const { __syncthreads(); }
+
+  /// As everywhere, but not unrolled: nearly all loops have one turn or two.
+  template <class F>
+  __device__ void for_each(std::uint32_t n, F&& f) const {
+#pragma unroll 1
+    for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) f(i);
+  }
 };
 
+/// At least one block at a time is no demand, but it keeps the compiler from spilling registers so
+/// that one more fits.
 template <class Kernel, class... Args>
-__global__ void __launch_bounds__(Kernel::width) run_block(Kernel kernel, Args... args) {
+__global__ void __launch_bounds__(Kernel::width, 1) run_block(Kernel kernel, Args... args) {
   __shared__ typename Kernel::shared shared;
+  __builtin_assume(blockDim.x == Kernel::width); // strides become constants of the addresses
   kernel(cuda_block{}, shared, args...);
 }
 

@@ -3,8 +3,8 @@
 // of them run at the same time. CPU executors run blocks one after the other, or nearly so: without
 // this no block would ever have to look twice, nor further back than its neighbour.
 //
-// It knows the words that one_pass.hpp publishes. Most tiles are never heard to say where they end,
-// only how long they are; and now and then a glance finds nothing although there is something.
+// It knows the words that look_back.hpp publishes. Most tiles are never heard to say where they
+// end, only how long they are; and now and then a glance finds nothing although there is something.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 #include "gpu/atomics.hpp"
 #include "gpu/block.hpp"
-#include "selection/one_pass.hpp"
+#include "selection/look_back.hpp"
 
 namespace l3::test {
 
@@ -27,8 +27,8 @@ struct hesitation {
   std::atomic<std::uint32_t> glances = 0;
   std::atomic<std::uint32_t> waited = 0; ///< how often a block had to look again
 };
-static_assert(hesitation::ends_heard < pack_tiles::window &&
-              hesitation::glances_in_vain > pack_tiles::window);
+static_assert(hesitation::ends_heard < look_back::window &&
+              hesitation::glances_in_vain > look_back::window);
 
 template <class Inner>
 class hesitant_block {

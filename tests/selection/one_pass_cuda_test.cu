@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/cuda/queue.cuh"
 #include "tests/gpu/device.hpp"
+#include "tests/selection/look_back_cases.hpp"
 #include "tests/selection/one_pass_cases.hpp"
 
 namespace l3::test {
@@ -11,5 +12,6 @@ struct on_device {
   static cuda_queue make() { return {}; }
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, both_forms, on_device);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda, looking_back, on_device);
 
 } // namespace l3::test

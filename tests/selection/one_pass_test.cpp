@@ -6,6 +6,7 @@
 #include "gpu/queues/shuffled.hpp"
 #include "gpu/queues/threaded.hpp"
 #include "tests/selection/hesitant_queue.hpp"
+#include "tests/selection/look_back_cases.hpp"
 
 namespace l3::test {
 namespace {
@@ -42,6 +43,7 @@ using on_cpu = testing::Types<serial<1>, serial<128>, shuffled, threaded, pool<1
                               hesitant<serial<1>>, hesitant<serial<128>>, hesitant<shuffled>,
                               hesitant<threaded>, hesitant<pool<3>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, both_forms, on_cpu);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, looking_back, on_cpu);
 
 TEST(hesitant_queue, makes_blocks_look_again) {
   hesitant_queue queue{serial_queue(128)};
@@ -68,6 +70,26 @@ TEST(position_word, says_where_a_fragment_ends) {
   EXPECT_TRUE(position_word::after_previous(0, false).is_relative());
   constexpr std::uint64_t large = std::uint64_t{1} << 40;
   EXPECT_EQ(position_word::after_previous(large, true).end(large + 1), 2 * large + 8);
+}
+
+TEST(position_step, is_the_same_however_steps_are_put_together) {
+  randomness r(10);
+  for (int again = 0; again < 500; ++again) {
+    const std::uint32_t n = 1 + below(r, 30);
+    const auto lengths = make_lengths(n, below(r, 5), r);
+    std::vector<position_step> steps;
+    for (const std::uint64_t word : lengths) steps.emplace_back(position_word(word));
+    while (steps.size() > 1) {
+      const std::uint32_t k = below(r, static_cast<std::uint32_t>(steps.size() - 1));
+      steps[k] = position_step().then(steps[k]).then(steps[k + 1]).then(position_step());
+      steps.erase(steps.begin() + k + 1);
+    }
+    const std::uint64_t from = below(r, 100);
+    std::uint64_t end = from;
+    for (const std::uint64_t word : lengths) end = position_word(word).end(end);
+    ASSERT_EQ(steps[0].end(from), end);
+  }
+  EXPECT_EQ(position_step(position_word::at(77)).end(0), 77U);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "tests/gpu/decode_cases.hpp"
 #include "tests/gpu/executor_cases.hpp"
 #include "tests/selection/hesitant_queue.hpp"
+#include "tests/selection/look_back_cases.hpp"
 #include "tests/selection/one_pass_cases.hpp"
 
 #include "gpu/queues/pool.hpp"
@@ -36,6 +37,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(threads, decoder, with_threads);
 
 using in_both_forms = testing::Types<threaded<3>, threaded<4>, pool, hesitant>;
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, both_forms, in_both_forms);
+INSTANTIATE_TYPED_TEST_SUITE_P(threads, looking_back, in_both_forms);
 
 } // namespace
 } // namespace l3::test

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking back on a device. The first warp does it, 32 tiles at a time: a vote finds the nearest
+// that knew its end, and five exchanges between lanes make one step of all up to there. The other
+// warps wait at the barrier, where they take no issue slots.
+#pragma once
+
+#include <cstdint>
+
+namespace l3 {
+
+__device__ inline position_step step_of_lane_above(const position_step& s, std::uint32_t distance) {
+  constexpr std::uint32_t all = 0xffffffff;
+  return {__shfl_down_sync(all, s.before(), distance), __shfl_down_sync(all, s.after(), distance),
+          __shfl_down_sync(all, s.rounds() ? 1 : 0, distance) != 0};
+}
+
+[[nodiscard]] __device__ inline std::uint64_t find_end(const cuda_block& b, look_back::shared& s,
+                                                       std::uint32_t t, position_word mine,
+                                                       column<std::uint64_t> positions) {
+  constexpr std::uint32_t warp = 32;
+  constexpr std::uint32_t everyone = 0xffffffff;
+  const std::uint32_t lane = threadIdx.x;
+  if (lane < warp) {
+    if (lane == 0) publish(b, &positions[t], mine.word());
+    position_step all(mine);
+    for (std::uint32_t from = t;;) { // the nearest that has not been seen is from − 1
+      const position_word seen = lane < from
+                                     ? position_word(observe(b, &positions[from - 1 - lane]))
+                                     : position_word::at(0);
+      const std::uint32_t absolute = __ballot_sync(everyone, seen.is_absolute());
+      const std::uint32_t unknown = __ballot_sync(everyone, !seen.is_known());
+      // Of the lanes up to the nearest that knew its end; all of them, if none did.
+      const std::uint32_t counted = absolute ^ (absolute - 1);
+      if ((unknown & counted) != 0) {
+        give_way(b);
+        continue;
+      }
+      position_step step;
+      if ((counted >> lane & 1) != 0) step = position_step(seen);
+        // The lane above has seen what is further ahead of this tile, so its step comes first.
+#pragma unroll
+      for (std::uint32_t distance = 1; distance < warp; distance *= 2) {
+        const position_step above = step_of_lane_above(step, distance);
+        if (lane + distance < warp) step = above.then(step);
+      }
+      all = step.then(all); // right in lane 0, which has them all
+      if (absolute != 0) break;
+      from -= warp;
+    }
+    if (lane == 0) {
+      s.end = all.end(0);
+      publish(b, &positions[t], position_word::at(s.end).word());
+    }
+  }
+  b.sync();
+  return s.end;
+}
+
+} // namespace l3
