@@ -28,6 +28,7 @@
 #include "config/print.hpp"
 #include "daemon/http_server.hpp"
 #include "daemon/log.hpp"
+#include "daemon/naming_key.hpp"
 #include "daemon/node.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/status.hpp"
@@ -131,9 +132,11 @@ int run(const daemon_settings& settings) {
   latest.set(n.snapshot());
   std::optional<http_server> http;
   if (!settings.monitor.bind.empty()) {
-    http.emplace(settings.monitor.bind, settings.monitor.port,
-                 monitor_pages([&] { return latest.get(); }, [&] { return n.state(); },
-                               [&] { return n.stuck(); }));
+    naming_key("monitor.bind", [&] {
+      http.emplace(settings.monitor.bind, settings.monitor.port,
+                   monitor_pages([&] { return latest.get(); }, [&] { return n.state(); },
+                                 [&] { return n.stuck(); }));
+    });
     spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
   }
   // The start has succeeded. Whoever finds a ledger after a crash must not take it for that of an

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that a daemon tells about itself, as plain numbers, and how Prometheus reads it. The
-// daemon fills a snapshot from its counters twice a second; a scrape only formats the latest one, so
-// it never touches the data path. docs: each family's help text; names, label sets and units follow
-// the conventions of Prometheus.
+// daemon fills a snapshot from its counters twice a second; a scrape only formats the latest one,
+// so it never touches the data path. docs: each family's help text; names, label sets and units
+// follow the conventions of Prometheus.
 #pragma once
 
 #include <array>

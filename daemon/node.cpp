@@ -15,6 +15,7 @@
 
 #include "daemon/frame_ring.hpp"
 #include "daemon/log.hpp"
+#include "daemon/naming_key.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/progress_watch.hpp"
 #include "transport/format/batch_capacity.hpp"
@@ -81,9 +82,12 @@ struct node::parts {
     if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
-    if (!s.udp.bind.empty()) udp.emplace(s.udp, builder);
-    if (!s.tcp.bind.empty())
-      tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
+    if (!s.udp.bind.empty()) naming_key("udp.bind", [&] { udp.emplace(s.udp, builder); });
+    if (!s.tcp.bind.empty()) {
+      naming_key("tcp.bind", [&] {
+        tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
+      });
+    }
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });

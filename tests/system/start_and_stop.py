@@ -52,13 +52,13 @@ class Start(harness.SystemTest):
         self.assertEqual(p.wait(), 0, p.said())
 
     def test_a_port_that_is_taken(self):
-        for kind, port in ((socket.SOCK_DGRAM, self.ports.udp + 3), (socket.SOCK_STREAM, self.ports.tcp),
-                           (socket.SOCK_STREAM, self.ports.monitor)):
+        for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
+                                (socket.SOCK_STREAM, self.ports.monitor, "monitor.bind")):
             with socket.socket(socket.AF_INET, kind) as s:
                 s.bind((harness.HOST, port))
                 if kind == socket.SOCK_STREAM:
                     s.listen()
-                self.start(self.write_config(), MISSING_RESOURCE, str(port), "in use")
+                self.start(self.write_config(), MISSING_RESOURCE, str(port), "in use", key)
         # Nothing is left behind that would hinder the next start.
         self.stop_daemon(self.start_daemon())
 

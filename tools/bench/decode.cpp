@@ -3,7 +3,6 @@
 // added, beside a copy of the same bytes in the same memory in the same run.
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 
 #include <boost/json.hpp>
@@ -12,6 +11,7 @@
 #include "gpu/queues/serial.hpp"
 #include "selection/make_engine.hpp"
 #include "tools/bench/bench.hpp"
+#include "tools/bench/compute_options.hpp"
 #include "tools/bench/decode_stand.hpp"
 #include "tools/bench/measure.hpp"
 
@@ -157,15 +157,7 @@ void add_bench_decode(CLI::App& bench, command_body& run) {
   auto o = std::make_shared<decode_options>();
   auto* c = bench.add_subcommand(
       "decode", "Board packets to waveforms, one technique added after the other, beside a copy");
-  const std::map<std::string, backend> backends{{"auto", backend::automatic},
-                                                {"serial", backend::serial},
-                                                {"pool", backend::pool},
-                                                {"cuda", backend::cuda}};
-  c->add_option("--backend", o->compute.where, "Where the kernels run")
-      ->transform(CLI::CheckedTransformer(backends))
-      ->default_str("auto");
-  c->add_option("--threads", o->compute.threads, "Of the pool; 0: one per processor")
-      ->capture_default_str();
+  add_compute_options(*c, o->compute);
   const auto count = [&](const char* option, std::uint32_t& n, const char* is, std::uint32_t least,
                          std::uint32_t most) {
     c->add_option(option, n, is)->check(CLI::Range(least, most))->capture_default_str();

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include <boost/json.hpp>
@@ -16,6 +15,7 @@
 #include "selection/make_engine.hpp"
 #include "tools/bench/arrivals.hpp"
 #include "tools/bench/bench.hpp"
+#include "tools/bench/compute_options.hpp"
 #include "tools/bench/made_up_batch.hpp"
 #include "tools/bench/measure.hpp"
 #include "tools/bench/memory_block.hpp"
@@ -217,15 +217,7 @@ void add_bench_engine(CLI::App& bench, command_body& run) {
   auto o = std::make_shared<engine_options>();
   auto* c = bench.add_subcommand(
       "engine", "Frames in flight through decoding and packing, beside the bare copy of them");
-  const std::map<std::string, backend> backends{{"auto", backend::automatic},
-                                                {"serial", backend::serial},
-                                                {"pool", backend::pool},
-                                                {"cuda", backend::cuda}};
-  c->add_option("--backend", o->compute.where, "Where the kernels run")
-      ->transform(CLI::CheckedTransformer(backends))
-      ->default_str("auto");
-  c->add_option("--threads", o->compute.threads, "Of the pool; 0: one per processor")
-      ->capture_default_str();
+  add_compute_options(*c, o->compute);
   const auto count = [&](const char* option, std::uint32_t& n, const char* is, std::uint32_t most) {
     c->add_option(option, n, is)->check(CLI::Range(1U, most))->capture_default_str();
   };
