@@ -28,6 +28,7 @@ enum class output_path : std::uint8_t {
 
 /// How kept events become packed events. The bytes are the same (docs/decisions/0008).
 enum class packing_form : std::uint8_t {
+  automatic,  ///< the faster one, as far as that was measured: one pass on CPUs, two on devices
   two_passes, ///< packets are read to be measured, and those of kept events again to be packed
   one_pass,   ///< packets are read once; only for runs that keep everything
 };
@@ -37,7 +38,7 @@ struct engine_limits {
   std::uint32_t frames = 4;
   std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
   output_path output = output_path::mapped;
-  packing_form packing = packing_form::two_passes;
+  packing_form packing = packing_form::automatic;
 };
 
 /// A line of the memory plan: what was reserved.

@@ -20,7 +20,10 @@ template <class MakeQueue>
 make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
                std::shared_ptr<void> parts = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
-  if (limits.packing == packing_form::one_pass) {
+  constexpr auto faster =
+      queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
+  if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==
+      packing_form::one_pass) {
     return std::make_unique<basic_engine<queue, one_pass>>(name, limits, make_queue,
                                                            std::move(parts));
   }
