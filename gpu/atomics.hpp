@@ -19,9 +19,16 @@ template <block B>
   return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
 }
 
+/// The same with an atomic for each item, come what may: a device's compiler may make one atomic of
+/// those of a warp that it sees to use one counter. To measure what that is worth.
+template <block B>
+[[nodiscard]] std::uint32_t fetch_add_alone(const B& b, std::uint32_t* at, std::uint32_t n) {
+  return fetch_add(b, at, n);
+}
+
 /// The same by 1, for items of a for_each that all use one counter: on a device those of a warp
-/// that come here together are served by one atomic. A CPU has no warps: there is nothing to
-/// gather.
+/// that come here together are served by one atomic, come what may. A CPU has no warps: there is
+/// nothing to gather.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_one_of_warp(const B& b, std::uint32_t* at) {
   return fetch_add(b, at, 1);

@@ -14,15 +14,25 @@ struct cuda_block;
   return atomicAdd(at, n);
 }
 
-/// The first of those that are here together adds for all, and each takes its share.
-[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block&,
+/// ptxas gathers lanes by itself where it sees that they use one counter. Here it does not: it does
+/// not know that no block has more than 1024 threads.
+[[nodiscard]] __device__ inline std::uint32_t fetch_add_alone(const cuda_block&, std::uint32_t* at,
+                                                              std::uint32_t n) {
+  constexpr std::uint32_t bits_of_a_thread = 10;
+  return atomicAdd(at + (threadIdx.x >> bits_of_a_thread), n);
+}
+
+/// The first of those that are here together adds for all, and each takes its share. By hand, for
+/// ptxas does it in some kernels and on some devices only; alone, lest it does it once more around
+/// this. The test gathered_atomics reads both in the machine code.
+[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block& b,
                                                                 std::uint32_t* at) {
   const std::uint32_t here = __activemask();
   std::uint32_t before_me = 0;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before_me));
   const auto mine = static_cast<std::uint32_t>(__popc(here & before_me));
   std::uint32_t first = 0;
-  if (mine == 0) first = atomicAdd(at, static_cast<std::uint32_t>(__popc(here)));
+  if (mine == 0) first = fetch_add_alone(b, at, static_cast<std::uint32_t>(__popc(here)));
   return __shfl_sync(here, first, __ffs(static_cast<int>(here)) - 1) + mine;
 }
 

@@ -232,7 +232,7 @@ private:
     if constexpr (how.warp_aggregation) {
       return fetch_one_of_warp(b, count);
     } else {
-      return fetch_add(b, count, 1);
+      return fetch_add_alone(b, count, 1);
     }
   }
 

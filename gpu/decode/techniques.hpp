@@ -13,7 +13,8 @@ struct decode_techniques {
   bool table_by_source = true;
   /// Boards that have nothing to decode get no block: there is one for every slot of every crate.
   bool zero_suppression = true;
-  /// The hits of a warp take their places in the list by one atomic: each by its own. A CPU has no
+  /// The hits of a warp take their places in the list by one atomic: each by one of its own. A
+  /// plain atomicAdd is neither: compilers for devices gather lanes where they can. A CPU has no
   /// warps, there it is the same code.
   bool warp_aggregation = true;
   /// Boards that take longest come first, so that none of them is what all wait for at the end: as

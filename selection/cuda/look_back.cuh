@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking back on a device. The first warp does it, 32 tiles at a time: a vote finds the nearest
-// that knew its end, and five exchanges between lanes make one step of all up to there. The other
-// warps wait at the barrier, where they take no issue slots.
+// Looking back on a device. The first warp does it, 32 tiles at a time: votes find the nearest that
+// knew its end and whether all up to there are known, and in five rounds of exchanges the lanes
+// make one step of these. The other warps wait at the barrier, where they take no issue slots.
 #pragma once
 
 #include <cstdint>
