@@ -62,6 +62,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
               settings.crates.size(), max_chunks_),
       line_(pool, settings.chunk_bytes),
       parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_),
+      table_bytes_(spills_.bytes() + unstated_.bytes() + events_.bytes()),
       admission_(settings_, counters) {
   arrived_.reserve(settings.crates.size());
   arrived_pieces_.resize(settings.crates.size());

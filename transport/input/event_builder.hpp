@@ -118,11 +118,9 @@ public:
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return line_.events(); }
-  /// Of the parking area, and of everything else that was allocated at the start.
+  /// Of the parking area, and of everything else that was allocated at the start. Any thread.
   [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
-  [[nodiscard]] std::size_t table_bytes() const {
-    return spills_.bytes() + unstated_.bytes() + events_.bytes();
-  }
+  [[nodiscard]] std::size_t table_bytes() const { return table_bytes_; }
 
 private:
   /// A chunk to be taken.
@@ -223,6 +221,7 @@ private:
   assembly_pool events_;
   batch_line line_;
   parking parking_;
+  const std::size_t table_bytes_; // the tables take turns, and may not be asked without the lock
   admission admission_;
   batch_in_use* home_ = nullptr; // where open events lie: the current batch, but while that changes
   std::uint32_t in_batch_ = 0;   // how many do
