@@ -22,6 +22,14 @@ inline constexpr std::size_t field_count = sizeof(Fields<one_byte>);
 
 inline constexpr std::size_t most_fields = 16;
 
+/// Whether a field is called what a member of views is called, which would hide it there.
+template <class S>
+inline constexpr bool named_like_members_of_views = requires {
+  &S::size;
+}
+|| requires { &S::first; }
+|| requires { &S::as_columns; };
+
 /// act(all the fields of s, in the order of their declaration); n is their number.
 template <std::size_t n, class S, class F>
 L3_FN constexpr auto with_fields(S& s, F&& act) {

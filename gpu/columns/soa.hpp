@@ -42,6 +42,8 @@ public:
 
   /// The schema by itself, for whoever walks it.
   using declared = Fields<column_of>;
+  static_assert(!named_like_members_of_views<declared>,
+                "no column may be called size, first or as_columns: views have these");
 
   /// The same layout, checked in every build.
   using checked = soa<Fields, range_checks::on>;

@@ -26,17 +26,19 @@ INSTANTIATE_TYPED_TEST_SUITE_P(cuda, columns_on, cuda_places);
 
 TEST(columns_cuda, run_the_example) {
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
-  cuda_queue queue;
+  // show device
   pinned_columns<pulses> found(1000);
   pinned_columns<gains> known(10);
   fill_example(found.view(), known.view());
   device_columns<pulses> pulses_there(1000);
   device_columns<gains> gains_there(10);
+  cuda_queue queue;
   copy(queue, pulses_there, found);
   copy(queue, gains_there, known);
   queue.run(calibrate{}, 1, pulses_there.view(), gains_there.const_view());
   copy(queue, found, pulses_there);
-  ASSERT_EQ(queue.finish(), "");
+  ASSERT_EQ(queue.finish(), ""); // from here on the host may read `found`
+  // end
   check_example(found.view());
 }
 
@@ -53,11 +55,13 @@ struct touch {
 TEST(zz_columns_cuda, trap_beyond_the_end) { // last: a device that trapped stays so
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   cuda_queue queue;
+  // show trap
   device_columns<probes::checked> columns(8);
-  queue.run(touch{}, 1, columns.view(), 7U);
+  queue.run(touch{}, 1, columns.view(), 7U); // reads and writes that row
   ASSERT_EQ(queue.finish(), "");
   queue.run(touch{}, 1, columns.view(), 8U); // within the buffer, but not within the column
   EXPECT_NE(queue.finish(), "");
+  // end
 }
 
 } // namespace l3::test

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <stdexcept>
+#include <type_traits>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +38,33 @@ struct arena {
   }
 };
 // end
+
+// show read_only
+template <class View>
+concept writes_in_rows = requires(View found) {
+  found[0].energy = 1;
+};
+template <class View>
+concept writes_in_columns = requires(View found) {
+  found.energy[0] = 1;
+};
+static_assert(writes_in_rows<pulses::view> && writes_in_columns<pulses::view>);
+static_assert(!writes_in_rows<pulses::const_view> && !writes_in_columns<pulses::const_view>);
+static_assert(std::is_convertible_v<pulses::view, pulses::const_view>);
+static_assert(!std::is_constructible_v<pulses::view, pulses::const_view>);
+// end
+
+TEST(columns_example, lie_in_one_buffer) {
+  const std::uint32_t n = 1000;
+  // show buffer
+  const buffer memory = host_memory::allocate(pulses::bytes(n)); // n is known at run time
+  const pulses::view found = pulses::over({memory.data(), memory.size()}, n);
+  EXPECT_EQ(found.size(), n);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found.time.data()) % region::alignment, 0U);
+  // end
+  EXPECT_THROW(static_cast<void>(pulses::over({memory.data(), memory.size()}, 2 * n)),
+               std::out_of_range);
+}
 
 TEST(columns_example, run_on_the_host) {
   // show run
@@ -106,6 +135,8 @@ TEST(columns_example, save_and_load) {
   // show file
   save_columns<pulses>(folder / "pulses.columns", found.view());
   const host_columns<pulses> again = load_columns<pulses>(folder / "pulses.columns");
+  EXPECT_THROW(static_cast<void>(load_columns<gains>(folder / "pulses.columns")), // other columns
+               std::runtime_error);
   // end
   ASSERT_EQ(again.size(), 3U);
   EXPECT_EQ(again[2].energy, 77);
@@ -163,6 +194,7 @@ TEST(columns_example, is_what_the_page_shows) {
   std::map<std::string, std::string> shown;
   read_shown(root / "tests/gpu/columns_example.hpp", shown);
   read_shown(root / "tests/gpu/columns_example_test.cpp", shown);
+  read_shown(root / "tests/gpu/columns_cuda_test.cu", shown);
   const auto quoted = quoted_in(root / "docs/adding-a-column.md");
   for (const auto& [name, text] : shown) {
     ASSERT_TRUE(quoted.contains(name)) << "the page does not show " << name;
