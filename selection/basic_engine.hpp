@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string_view>
@@ -47,6 +48,7 @@ public:
 
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
+    if (!fragments_follow_events(own.input)) std::abort(); // kernels might wait for ever
     own.results = {};
     own.output = {};
     const std::size_t room = std::min(output_bytes_, largest_output(used_part(own.input)));

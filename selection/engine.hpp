@@ -53,7 +53,8 @@ public:
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  /// Enqueues all work on a frame whose input is filled. On a device it returns at once, on a CPU
+  /// Enqueues all work on a frame whose input is filled: each of its fragments belongs to one
+  /// event, and they lie in the order of their events. On a device it returns at once, on a CPU
   /// when the work is done. A frame belongs to one thread at a time; different frames may be
   /// started and waited for by different threads.
   virtual void start(frame& f) = 0;

@@ -28,6 +28,16 @@ namespace l3 {
   return {b.used_events, b.used_fragments, b.used_pieces, b.used_boards, b.used_bytes};
 }
 
+/// Whether each fragment belongs to one event, and they lie in the order of their events.
+[[nodiscard]] inline bool fragments_follow_events(const input_batch& b) {
+  std::uint32_t fragments = 0;
+  for (const event_entry& e : b.events.first(b.used_events)) {
+    if (e.fragments != 0 && e.first_fragment != fragments) return false;
+    fragments += e.fragments;
+  }
+  return fragments == b.used_fragments;
+}
+
 struct frame_parts {
   std::byte* input = nullptr;
   column<event_entry> events;

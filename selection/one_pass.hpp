@@ -2,6 +2,10 @@
 // The sequence for runs that keep everything: each packet is read once, measured, packed and
 // written where it belongs. The bytes are those of two_passes<keep_all>.
 //
+// Each fragment must belong to one event, and they must lie in the order of their events: a tile of
+// a fragment that is nobody's would never be told of, and all behind it would wait for ever. The
+// engine looks after that (fragments_follow_events).
+//
 // A block takes a tile, which is up to eight boards of a fragment, by a ticket, in their order. It
 // puts the data of these boards together in shared memory and tells how long that is. Where it goes
 // is the sum over all tiles before it: the block looks back over what their blocks have told, until

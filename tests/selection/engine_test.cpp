@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -83,6 +84,28 @@ TEST(engine, works_on_frames_of_several_threads) {
         }
       });
     }
+  }
+}
+
+TEST(engine, does_not_start_on_fragments_of_no_event_or_of_two) {
+  const auto events = make_events(3, 3, 3, 31);
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    engine_limits limits{capacity_for(events, 1400), 1};
+    limits.packing = form;
+    const auto e = make_engine({backend::serial, 0}, limits);
+    frame& f = *e->frames()[0];
+    const auto spoiled = [&](const auto& spoil) {
+      randomness r(9);
+      fill(f, events, 1400, r);
+      ASSERT_GT(f.input.events[1].fragments, 0U);
+      spoil(f.input);
+      EXPECT_DEATH(e->start(f), "");
+    };
+    spoiled([](input_batch& b) { --b.used_events; });
+    spoiled([](input_batch& b) { --b.events[1].fragments; });
+    spoiled([](input_batch& b) { --b.events[1].first_fragment; });
+    spoiled([](input_batch& b) { --b.used_fragments; });
+    spoiled([](input_batch& b) { std::swap(b.events[1], b.events[2]); });
   }
 }
 
