@@ -87,7 +87,7 @@ if __name__ == "__main__":
     if sys.argv[1] == "--self-test":
         found = self_test()
     elif sys.argv[1].endswith("NOTFOUND"):
-        print("skipped: there is no cuobjdump, with which to read machine code")
+        print("machine code: Skipped\nthere is no cuobjdump, which shows it")
         sys.exit(NO_CUOBJDUMP)
     else:
         found = check("".join(subprocess.run([sys.argv[1], "-sass", f], capture_output=True, text=True, check=True).stdout
