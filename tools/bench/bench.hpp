@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The benches, each in the source of its name, `pack` and `unpack` in codec.cpp. A figure means
 // something only beside the limit that was measured in the same run on the same machine, so every
-// bench measures both and prints their ratio.
+// bench measures both and prints their ratio. `show` makes a table of what one left as JSON.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,5 +17,6 @@ void add_bench_device(CLI::App& bench, command_body& run);
 void add_bench_engine(CLI::App& bench, command_body& run);
 void add_bench_memory(CLI::App& bench, command_body& run);
 void add_bench_pipeline(CLI::App& bench, command_body& run);
+void add_bench_show(CLI::App& bench, command_body& run);
 
 } // namespace l3
