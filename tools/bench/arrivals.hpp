@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of an engine on a device: the same buffers copied there, as many at a time as the
-// engine has frames, and nothing computed. For any queue, as copies.hpp.
+// The limit of an engine: the same buffers copied to where it computes, as many at a time as it has
+// frames, and nothing computed. What arrived is compared, as every output of a bench. For any
+// queue, as copies.hpp; on a CPU one core copies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <span>
@@ -24,6 +27,19 @@ public:
   arrivals(MakeQueue&& make_queue, std::span<const std::span<const std::byte>> from) {
     for (const auto& bytes : from)
       lanes_.push_back({Queue::memory::allocate_on_device(bytes.size()), make_queue(), bytes});
+    std::size_t largest = 0;
+    for (const lane& l : lanes_) largest = std::max(largest, l.to.size());
+    back_ = Queue::memory::allocate(largest);
+  }
+
+  /// Makes all that arrived before unusable.
+  void poison() {
+    std::memset(back_.data(), poison_byte, back_.size());
+    for (lane& l : lanes_) {
+      l.queue.copy_in(l.to.data(), back_.data(), l.to.size());
+      l.queue.submit();
+      finish(l);
+    }
   }
 
   /// Copies `n` buffers, in turn, and returns when all have arrived.
@@ -38,7 +54,19 @@ public:
     for (std::uint32_t i = 0; i < lanes && i < n; ++i) finish(lanes_[i]);
   }
 
+  /// Whether each buffer lies on the device as it does here.
+  [[nodiscard]] bool is_right() {
+    return std::ranges::all_of(lanes_, [&](lane& l) {
+      l.queue.copy_out(back_.data(), l.to.data(), l.to.size());
+      l.queue.submit();
+      finish(l);
+      return std::memcmp(back_.data(), l.from.data(), l.from.size()) == 0;
+    });
+  }
+
 private:
+  static constexpr int poison_byte = 0xa5;
+
   struct lane {
     buffer to;
     Queue queue; // goes first: then nothing is copied any more
@@ -49,11 +77,41 @@ private:
     if (const std::string error = l.queue.finish(); !error.empty()) throw std::runtime_error(error);
   }
 
+  buffer back_; // on the host
   std::vector<lane> lanes_;
 };
 
-/// run() of arrivals on the CUDA device. Only if there is one.
-[[nodiscard]] std::function<void(std::uint32_t)>
-cuda_arrivals(std::span<const std::span<const std::byte>> from);
+/// Without a device: memcpy, when it is asked for.
+struct memcpy_queue {
+  struct memory : host_memory {
+    [[nodiscard]] static buffer allocate_on_device(std::size_t n) { return allocate(n); }
+  };
+
+  static void copy_in(void* to, const void* from, std::size_t n) { std::memcpy(to, from, n); }
+  static void copy_out(void* to, const void* from, std::size_t n) { std::memcpy(to, from, n); }
+  static void submit() {}
+  static std::string finish() { return {}; }
+};
+
+/// Arrivals by some queue.
+struct some_arrivals {
+  template <class Queue>
+  explicit some_arrivals(std::shared_ptr<arrivals<Queue>> by)
+      : poison([by] { by->poison(); }), run([by](std::uint32_t n) { by->run(n); }),
+        is_right([by] { return by->is_right(); }) {}
+
+  std::function<void()> poison;
+  std::function<void(std::uint32_t)> run;
+  std::function<bool()> is_right;
+};
+
+[[nodiscard]] inline some_arrivals
+memcpy_arrivals(std::span<const std::span<const std::byte>> from) {
+  return some_arrivals(
+      std::make_shared<arrivals<memcpy_queue>>([] { return memcpy_queue(); }, from));
+}
+
+/// On the CUDA device. Only if there is one.
+[[nodiscard]] some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from);
 
 } // namespace l3::bench

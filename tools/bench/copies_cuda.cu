@@ -10,9 +10,8 @@ std::vector<copy_row> cuda_copies(std::size_t bytes, std::uint32_t rounds) {
   return copies<cuda_queue>([] { return cuda_queue(); }, bytes).run(rounds);
 }
 
-std::function<void(std::uint32_t)> cuda_arrivals(std::span<const std::span<const std::byte>> from) {
-  const auto a = std::make_shared<arrivals<cuda_queue>>([] { return cuda_queue(); }, from);
-  return [a](std::uint32_t n) { a->run(n); };
+some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from) {
+  return some_arrivals(std::make_shared<arrivals<cuda_queue>>([] { return cuda_queue(); }, from));
 }
 
 } // namespace l3::bench

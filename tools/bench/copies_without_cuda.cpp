@@ -8,8 +8,6 @@ namespace l3::bench {
 
 std::vector<copy_row> cuda_copies(std::size_t, std::uint32_t) { return {}; }
 
-std::function<void(std::uint32_t)> cuda_arrivals(std::span<const std::span<const std::byte>>) {
-  std::abort();
-}
+some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>>) { std::abort(); }
 
 } // namespace l3::bench

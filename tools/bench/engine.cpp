@@ -18,7 +18,6 @@
 #include "tools/bench/compute_options.hpp"
 #include "tools/bench/made_up_batch.hpp"
 #include "tools/bench/measure.hpp"
-#include "tools/bench/memory_block.hpp"
 
 namespace l3 {
 namespace {
@@ -27,6 +26,7 @@ using namespace bench;
 namespace json = boost::json;
 
 constexpr double giga = 1e9;
+constexpr int poison_byte = 0xa5;
 
 struct engine_options {
   compute_settings compute;
@@ -41,7 +41,9 @@ struct engine_options {
 struct runner {
   std::string name;
   std::unique_ptr<engine> made; ///< none: it is the limit
+  std::function<void()> poison; ///< makes the output of the last run unusable
   std::function<void()> run;
+  std::function<bool()> is_right; ///< the output is, after a run
   std::vector<double> seconds;
   bool right = true;
 };
@@ -74,14 +76,15 @@ public:
   }
 
   int run() {
-    for (std::uint32_t round = 0; round < options_.rounds; ++round) {
+    constexpr std::uint32_t warming_rounds = 1;
+    for (std::uint32_t round = 0; round < warming_rounds + options_.rounds; ++round) {
       for (runner& r : runners_) {
-        if (r.made) poison(*r.made);
+        r.poison();
         const auto start = std::chrono::steady_clock::now();
         r.run();
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-        r.seconds.push_back(took.count());
-        if (r.made) r.right = r.right && is_right(*r.made);
+        if (round >= warming_rounds) r.seconds.push_back(took.count());
+        r.right = r.right && r.is_right();
       }
     }
     print();
@@ -104,27 +107,20 @@ private:
     r.made = make(options_.compute, options_.frames, path, packing);
     r.name = "engine, " + std::string(r.made->name()) +
              (packing == packing_form::one_pass ? ", one pass" : ", two passes");
+    r.poison = [e = r.made.get()] { poison(*e); };
     r.run = [this, e = r.made.get()] { through(*e); };
+    r.is_right = [this, e = r.made.get()] { return is_right(*e); };
     runners_.push_back(std::move(r));
   }
 
   void add_limit(bool on_device) {
+    const some_arrivals limit = on_device ? cuda_arrivals(inputs_) : memcpy_arrivals(inputs_);
     runner r;
-    if (on_device) {
-      r.name = "the same buffers copied to the device";
-      r.run = [this, copy = cuda_arrivals(inputs_)] { copy(options_.batches); };
-    } else {
-      r.name = "memcpy of the same buffers, one core";
-      const std::size_t size = made_up_capacity(options_.events).bytes;
-      target_ = std::make_unique<memory_block>(inputs_.size() * size);
-      r.run = [this, size] {
-        for (std::uint32_t i = 0; i < options_.batches; ++i) {
-          const auto from = inputs_[i % inputs_.size()];
-          std::memcpy(target_->bytes().data() + i % inputs_.size() * size, from.data(),
-                      from.size());
-        }
-      };
-    }
+    r.name = on_device ? "the same buffers copied to the device"
+                       : "memcpy of the same buffers, one core";
+    r.poison = limit.poison;
+    r.run = [this, run = limit.run] { run(options_.batches); };
+    r.is_right = limit.is_right;
     runners_.insert(runners_.begin(), std::move(r));
   }
 
@@ -155,7 +151,7 @@ private:
 
   static void poison(const engine& e) {
     for (const frame* f : e.frames())
-      std::memset(f->output_memory.data(), 0xa5, f->output_memory.size());
+      std::memset(f->output_memory.data(), poison_byte, f->output_memory.size());
   }
 
   [[nodiscard]] bool is_right(const engine& e) const {
@@ -206,7 +202,6 @@ private:
   engine_options options_;
   std::uint64_t bytes_ = 0; // of the fragments of a batch
   std::vector<std::span<const std::byte>> inputs_;
-  std::unique_ptr<memory_block> target_;
   std::vector<std::byte> expected_;
   std::vector<runner> runners_; // the first is the limit
 };
