@@ -31,6 +31,7 @@ struct device_pack_row {
   std::uint64_t traffic = 0;     ///< read once and written once
   std::vector<double> seconds{};
   bool right = true;
+  bool first_kernel = false; ///< that gains are quoted against
 };
 
 /// What has to come out, made on the host.
@@ -46,6 +47,10 @@ struct device_pack_expected {
   std::vector<std::byte> slots;       ///< records as the first kernels leave them, poison between
   std::uint64_t record_bytes = 0;     ///< of the records alone
 };
+
+/// The same waveforms packed by one core, with the best instructions that it has.
+[[nodiscard]] device_pack_row pack_on_one_core(const device_pack_expected& expected,
+                                               std::uint32_t rounds);
 
 template <class Queue>
 class device_pack {
@@ -87,10 +92,10 @@ public:
         {{"measure, select, place, pack", packets, packed},
          expected_.packed,
          [&] { two_passes<keep_all>::run(queue_, there_, columns_.frame, out, summary_); }},
-        {{"a block a waveform, a thread a byte", waveforms, records},
+        {{"a block a waveform, a thread a byte", waveforms, records, {}, true, true},
          expected_.slots,
          [&] { queue_.run(pack_by_blocks{}, slots.waveforms, slots); }},
-        {{"a thread a waveform", waveforms, records},
+        {{"a thread a waveform", waveforms, records, {}, true, true},
          expected_.slots,
          [&] { queue_.run(pack_by_threads{}, pack_by_threads::blocks(slots), slots); }},
     };

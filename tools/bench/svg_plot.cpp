@@ -11,7 +11,7 @@
 namespace l3::bench {
 namespace {
 
-constexpr double width = 860;
+constexpr double width = 960;
 constexpr double height = 520;
 constexpr double left = 80;
 constexpr double right = 660; // the names of the lines stand beyond
