@@ -137,6 +137,8 @@ class Bench(harness.SystemTest):
                                        "0.02", "--json"], self.folder / "bench.log", environment={"PATH": str(nowhere)}))
         self.assertEqual(p.wait(3 * harness.PATIENCE), 0, p.said())
         report = json.loads(p.said()[p.said().index("{"):])
+        self.assertEqual(report["bench"], "pipeline")
+        self.assertTrue(report["processor"])
         limit, tcp, udp = report["figures"]
         self.assertEqual((limit["bytes_per_second"], limit["note"]), (None, "iperf3 is not in PATH"))
         self.assertIsNone(tcp["limit"])

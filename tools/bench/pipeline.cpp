@@ -16,6 +16,7 @@
 
 #include "tools/bench/bench.hpp"
 #include "tools/bench/iperf3.hpp"
+#include "tools/bench/measure.hpp"
 #include "tools/bench/udp_claim.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
@@ -164,7 +165,9 @@ private:
                                      {"limit", value_of(m.limit)},
                                      {"note", m.note}});
     }
-    const json::object all{{"holds", ok_},
+    const json::object all{{"bench", "pipeline"},
+                           {"processor", bench::processor_name()},
+                           {"holds", ok_},
                            {"figures", figures},
                            {"udp_without_loss", sustained(trials_)},
                            {"problems", json::array(problems_.begin(), problems_.end())}};
