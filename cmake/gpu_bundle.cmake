@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The folder of `./run gpu-bundle`: programs, kernel tests and every library they need but the C library and the driver, so
-# that it runs on a GPU host that has none of what koto-l3 is built with. Its gpu-check says what happened there.
+# that it runs on a GPU host that has none of what koto-l3 is built with. Its gpu-check says what happened there, and its
+# --help which C library the host must have.
 if(NOT L3_HAVE_CUDA OR NOT L3_TESTS OR L3_SANITIZE)
   return()
 endif()
@@ -26,8 +27,14 @@ endforeach()
 
 install(TARGETS ${l3_bundled_programs} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION bin COMPONENT gpu-bundle)
 install(TARGETS ${l3_bundled_tests} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION tests COMPONENT gpu-bundle)
+# The runtime of the compiler lies apart, where the programs do not look: it needs a newer C library than all else, and most
+# hosts have one of their own that will do. gpu-check falls back on it.
+set(l3_libc "ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv")
+set(l3_compiler_runtime "libstdc..|libgcc_s")
 install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib COMPONENT gpu-bundle
-  PRE_EXCLUDE_REGEXES "^(ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv)\\.so")
+  PRE_EXCLUDE_REGEXES "^(${l3_libc}|${l3_compiler_runtime})\\.so")
+install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib/runtime COMPONENT gpu-bundle
+  PRE_INCLUDE_REGEXES "^(${l3_compiler_runtime})\\.so" PRE_EXCLUDE_REGEXES ".*")
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/gpu-check DESTINATION . COMPONENT gpu-bundle)
 install(CODE "
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}

@@ -14,6 +14,9 @@ import tempfile
 SIZE_LIMIT = 60_000_000
 # What the host brings: the C library and the kernel's page. The driver is not linked but looked for at run time.
 OF_THE_HOST = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv)|linux-vdso)\.so.*")
+COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s)\.so\.\d+")
+GCC = 12
+GLIBCXX_OF_GCC = (3, 4, 30)
 NO_GPU = 69
 
 
@@ -33,22 +36,50 @@ def check_size(bundle):
     return [p for p in files if p.read_bytes()[:4] == b"\x7fELF"]
 
 
+def where_found(binary, **environment):
+    """What the loader takes for each library of a program, but for the host's part: {name: path}."""
+    result = clean_run("ldd", binary, folder="/", **environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+    pairs = [line.strip().partition(" => ") for line in result.stdout.splitlines()]
+    return {name: os.path.realpath(found.split(" (")[0]) for name, _, found in pairs
+            if not OF_THE_HOST.fullmatch(pathlib.Path(name.split(" ")[0]).name)}
+
+
 def check_libraries(bundle, binaries):
     """Every library is in the bundle, and the loader finds it there wherever the bundle lies, also those of the libraries:
-    what a machine of ours happens to have installed must not help."""
+    what a machine of ours happens to have installed must not help. But the compiler's own are the host's, until one asks
+    for those of the bundle."""
+    runtime = bundle / "lib/runtime"
+    assert {p.name for p in runtime.iterdir() if COMPILERS.fullmatch(p.name)} == {"libstdc++.so.6", "libgcc_s.so.1"}
+    assert not [p for p in (bundle / "lib").iterdir() if COMPILERS.fullmatch(p.name)], "they would hide those of the host"
     for binary in binaries:
         for name in re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", binary).stdout):
-            assert OF_THE_HOST.fullmatch(name) or (bundle / "lib" / name).exists(), f"{binary.name} needs {name}"
-        if binary.parent.name == "lib":
+            folder = runtime if COMPILERS.fullmatch(name) else bundle / "lib"
+            assert OF_THE_HOST.fullmatch(name) or (folder / name).exists(), f"{binary.name} needs {name}"
+        if binary.is_relative_to(bundle / "lib"):
             continue
-        result = clean_run("ldd", binary, folder="/")
-        assert result.returncode == 0, result.stdout + result.stderr
-        for line in result.stdout.splitlines():
-            name, _, found = line.strip().partition(" => ")
-            if OF_THE_HOST.fullmatch(pathlib.Path(name.split(" ")[0]).name):
-                continue
-            where = os.path.realpath(found.split(" (")[0])
-            assert where.startswith(f"{bundle}/lib/"), f"{binary.name}: {line.strip()}"
+        for name, found in where_found(binary).items():
+            inside = found.startswith(f"{bundle}/")
+            assert inside != bool(COMPILERS.fullmatch(name)), f"{binary.name}: {name} is {found}"
+        for name, found in where_found(binary, LD_LIBRARY_PATH=str(runtime)).items():
+            assert found.startswith(f"{bundle}/lib/"), f"{binary.name}: {name} is {found}"
+
+
+def highest(binaries, family):
+    """The latest version of a library's symbols that any of them needs, as a tuple."""
+    versions = [v for b in binaries for v in re.findall(rf"\({family}_([0-9.]+)\)", run("objdump", "-T", b).stdout)]
+    return max(tuple(map(int, v.split("."))) for v in versions)
+
+
+def check_what_hosts_bring(bundle, binaries):
+    """gpu-check asks hosts for the C library that is needed indeed, without the compiler's libraries and with them."""
+    runtime = [b for b in binaries if b.parent.name == "runtime"]
+    others = [b for b in binaries if b.parent.name != "runtime"]
+    needed = [".".join(map(str, highest(group, "GLIBC"))) for group in (others, runtime)]
+    text = (bundle / "gpu-check").read_text()
+    assert re.findall(r"glibc (\d[0-9.]*\d)", text) == needed * 2, f"in --help and where they do not run: {needed}"
+    assert text.count(f"libstdc++ of GCC {GCC}") == 2 and highest(others, "GLIBCXX") == GLIBCXX_OF_GCC, highest(others, "GLIBCXX")
+    assert highest([bundle / "bin/koto-l3"], "GLIBCXX") == GLIBCXX_OF_GCC, "whether it runs tells of all"
 
 
 def check_programs_are_stripped(binaries):
@@ -72,13 +103,23 @@ def check_programs(bundle, folder):
         assert result.returncode == 0 and result.stdout.startswith(program), result.stdout + result.stderr
 
 
-def check_no_gpu(bundle, folder):
+def check_no_gpu(bundle, folder, **environment):
     """Without a device the check neither passes nor leaves one guessing; an existing device is hidden."""
     out = folder / "out"
-    result = clean_run(bundle / "gpu-check", "--out", out, folder=folder, CUDA_VISIBLE_DEVICES="")
+    result = clean_run(bundle / "gpu-check", "--out", out, folder=folder, CUDA_VISIBLE_DEVICES="", **environment)
     assert result.returncode == NO_GPU, f"ended with {result.returncode}: {result.stdout}{result.stderr}"
     assert re.fullmatch(r"gpu-check: there is no GPU to check on: .*CUDA.*\n", result.stderr), result.stderr
     assert "passed" not in result.stdout, result.stdout
+
+
+def check_old_host(bundle, folder):
+    """A host whose libstdc++ has not what is needed: here one that has nothing at all."""
+    host = folder / "host"
+    host.mkdir()
+    shutil.copy(bundle / "lib/libz.so.1", host / "libstdc++.so.6")
+    result = clean_run(bundle / "bin/koto-l3", "--version", folder=folder, LD_LIBRARY_PATH=str(host))
+    assert result.returncode != 0 and "GLIBCXX" in result.stderr, result.stderr
+    check_no_gpu(bundle, folder, LD_LIBRARY_PATH=str(host))
 
 
 def main():
@@ -97,7 +138,9 @@ def main():
         check_programs_are_stripped(binaries)
         check_libraries(bundle, binaries)
         check_programs(bundle, elsewhere)
+        check_what_hosts_bring(bundle, binaries)
         check_no_gpu(bundle, elsewhere)
+        check_old_host(bundle, elsewhere)
         check_cpu_tests(bundle, elsewhere)
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs deploy/gpu-check in a folder of stand-ins, to see what it says of tests that pass, fail, skip or do not run:
-gpu_check_test.py GPU_CHECK."""
+gpu_check_test.py SOURCES."""
+import fnmatch
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -12,15 +14,18 @@ PASSING = 'echo "[  PASSED  ] 4 tests."'
 SKIPPING = 'echo "[  PASSED  ] 2 tests."; echo "[  SKIPPED ] 1 test, listed below:"'
 EMPTY = 'echo "[  PASSED  ] 0 tests."'
 TOOL = """case "$1 $2" in
+  "bench show") echo "table of $(cat "$3")" ;;
   "bench "*) shift 2; echo "{\\"args\\": \\"$*\\"}" ;;
   "demo --backend") [ "$3" = cuda ] ;;
   "--version ") echo koto-l3 ;;
   *) exit 2 ;;
 esac"""
-BENCHES = {"memory": "--json --backend cuda", "device": "--json", "decode": "--json --backend cuda", "engine": "--json --backend cuda",
-           "pack": "--json", "unpack": "--json", "pipeline": "--json --backend cuda"}
-CHECKERS = {f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")}
-SANITIZER = 'shift 4; case $* in *"--gtest_filter=-*tells_a_fault*"*) exec "$@" ;; esac; exit 3'
+BENCHES = {"device": "--plot OUT/bench-device.svg --json", "memory": "--backend cuda --json", "decode": "--backend cuda --json",
+           "engine": "--backend cuda --json", "pack": "--json", "unpack": "--json", "pipeline": "--backend cuda --sustain 0 --json"}
+CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
+# What tells most comes first; the checkers take longest.
+ORDER = ["codec_test", "executors_cuda_test", *(f"bench-{b}" for b in BENCHES if b != "pipeline"), "demo", "bench-pipeline", *CHECKERS]
+SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
 NEEDS_RUNTIME = 'case ${LD_LIBRARY_PATH:-} in */lib/runtime) ;; *) echo "GLIBCXX_3.4.30 not found" >&2; exit 1 ;; esac'
 
@@ -41,24 +46,64 @@ def run_check(gpu_check, programs, sanitizer=None, arguments=()):
             path.chmod(0o755)
         result = subprocess.run([folder / "gpu-check", "--out", folder / "out", *arguments], capture_output=True, text=True, cwd="/",
                                 env={"PATH": f"{folder}/path:/usr/bin:/bin"})
-        files = {p.name: p.read_text() for p in (folder / "out").rglob("*") if p.is_file()}
+        files = {p.name: p.read_text().replace(f"{folder}/out", "OUT") for p in (folder / "out").rglob("*") if p.is_file()}
     words = [line.split() for line in files.get("table.txt", "").splitlines()]
-    rows = {w[0]: w[1] for w in words if len(w) >= 3 and w[1] in ("passed", "FAILED", "skipped")}
-    assert result.returncode in (2, 69) or files["table.txt"] == result.stdout, "what is printed is what is written"
+    rows = {w[0]: w[1] for w in words if len(w) >= 3 and w[1] in ("passed", "FAILED", "skipped", "cut")}
+    assert result.returncode in (2, 69) or files["table.txt"] == result.stdout.replace(f"{folder}/out", "OUT"), "what is printed is what is written"
     return result.returncode, result.stderr, rows, files
 
 
+def check_what_checkers_leave_out(sources):
+    """A deliberate fault would be all that a checker reports: each of those tests is left out, and nothing else but what
+    checkers cannot run."""
+    left_out = re.search(r"^left_out='-(.*)'$", (sources / "deploy/gpu-check").read_text(), re.M)[1].split(":")
+    cases = {}
+    for room in ("gpu", "selection"):
+        for source in sorted((sources / "tests" / room).glob("*.cu")) + sorted((sources / "tests" / room).glob("*cuda_test.cpp")):
+            for suite, name, body in re.findall(r"^TEST\w*\((\w+), (\w+)\)(.*?)^}", source.read_text(), re.M | re.S):
+                cases[f"{suite}.{name}"] = body
+    out = {c for c in cases if any(fnmatch.fnmatchcase(c, p) for p in left_out)}
+    for pattern in left_out:
+        assert fnmatch.filter(cases, pattern), f"{pattern} leaves nothing out"
+    faulting = {c for c in cases if re.search(r'EXPECT_NE\(\w+\.finish\(\), ""\)', cases[c])}
+    assert {"zz_columns_cuda.trap_beyond_the_end", "zz_cuda_queue.tells_a_fault_and_does_not_abort"} <= faulting, faulting
+    for case in cases:
+        assert case.startswith("zz_") == (case in faulting), f"{case}: exactly the names of faulting tests begin with zz_"
+    assert out == faulting | {"cuda_queue.waits_for_no_other"}, out
+
+
 def main():
-    gpu_check = sys.argv[1]
+    sources = pathlib.Path(sys.argv[1])
+    gpu_check = sources / "deploy/gpu-check"
+    check_what_checkers_leave_out(sources)
 
     code, error, rows, files = run_check(gpu_check, {"tests/codec_test": SKIPPING}, SANITIZER)
     assert code == 0, (code, error, rows)
-    steps = {"codec_test", "executors_cuda_test", "demo", *CHECKERS, *(f"bench-{b}" for b in BENCHES)}
-    assert rows == dict.fromkeys(steps, "passed"), rows
+    assert list(rows.items()) == [(step, "passed") for step in ORDER], rows
     for bench, arguments in BENCHES.items():  # on the GPU or not at all: they never choose
         assert files[f"bench-{bench}.json"] == f'{{"args": "{arguments}"}}\n', files[f"bench-{bench}.json"]
+        assert files[f"bench-{bench}.txt"] == f"table of {files[f'bench-{bench}.json']}", files
     assert "2 cases, 1 more skipped" in files["table.txt"]
-    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 13 passed, 0 skipped" in files["table.txt"], files
+    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 0 cut, 13 passed, 0 skipped" in files["table.txt"], files
+
+    # Time that is over: the clock of this host jumps when the demo begins, or as soon as anything does.
+    clock = 'test "$*" = +%s || exec /bin/date; if [ -e "${0%/*}/../late" ]; then echo 2000; else echo 1000; fi'
+    late_demo = TOOL.replace('[ "$3" = cuda ]', ': > "${0%/*}/../late"; exit 124')
+    code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": late_demo, "path/date": clock}, SANITIZER, ["--limit", "590"])
+    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", *CHECKERS], rows
+    assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
+    assert "0 failed, 5 cut, 7 passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
+    code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": late_demo}, SANITIZER, ["--limit", "9000"])
+    assert code == 1 and rows["demo"] == "FAILED" and rows["bench-pipeline"] == "passed", rows
+    _, _, _, files = run_check(gpu_check, {"path/timeout": 'shift 2; echo "$1" >>"${0%/*}/../out/given"; shift; exec "$@"'},
+                               SANITIZER, ["--limit", "100"])
+    assert all(95 <= int(line) <= 100 or int(line) == 30 for line in files["given"].split()), files["given"]
+
+    # A bench that fails after it has said something, one of which no table can be made, and one that says nothing.
+    for body, there in (("echo wrong; exit 1", True), ('[ "$2" = show ] && exit 1; echo "{}"', True), ("exit 1", False)):
+        code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": f'case "$1" in --version) exit 0 ;; esac; {body}'}, SANITIZER)
+        assert code == 1 and rows["bench-device"] == "FAILED", (body, rows)
+        assert [name in files for name in ("bench-device.json", "bench-device.txt")] == [there] * 2, (body, files.keys())
 
     for name, body in {"a_test": "exit 1", "b_test": EMPTY, "c_test": "kill -SEGV $$", "d_cuda_test": SKIPPING}.items():
         code, _, rows, files = run_check(gpu_check, {f"tests/{name}": body}, SANITIZER)
@@ -94,8 +139,10 @@ def main():
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "tests,demo"])
     assert rows == {"executors_cuda_test": "passed", "demo": "passed"}, rows
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "checkers"])
-    assert rows.keys() == CHECKERS, rows
-    for wrong in (["--only", "nothing"], ["--out"], ["--fast"]):
+    assert list(rows) == CHECKERS, rows
+    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "racecheck,tests"])
+    assert list(rows) == ["executors_cuda_test", CHECKERS[1]], rows
+    for wrong in (["--only", "nothing"], ["--out"], ["--fast"], ["--limit", "0"], ["--limit", "soon"]):
         code, error, _, files = run_check(gpu_check, {}, SANITIZER, wrong)
         assert code == 2 and "gpu-check [--out" in error and not files, (wrong, code)
     print("ok")
