@@ -2,10 +2,12 @@
 #include "transport/output/forwarder.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
+#include <sys/socket.h>
 #include <zmq.hpp>
 
 #include "transport/output/line.hpp"
@@ -41,6 +43,26 @@ constexpr int slowest_reconnect_ms = 500;
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
 
+/// Whoever connects to a port of this machine at which nobody listens may be given that very port
+/// as its own, and TCP connects a socket to itself. ZeroMQ has no doubts about such a peer, and no
+/// receiver could take the port any more.
+bool is_connected_to_itself(int socket) {
+  sockaddr_storage here{};
+  sockaddr_storage there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  socklen_t other_length = sizeof there;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &other_length) != 0) return false;
+  return (here.ss_family == AF_INET || here.ss_family == AF_INET6) && length == other_length &&
+         std::memcmp(&here, &there, length) == 0;
+}
+
+/// The port is free at once when the socket is closed.
+void let_close_at_once(int socket) {
+  constexpr linger at_once{1, 0};
+  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 } // namespace
 
 struct forwarder::connection {
@@ -63,7 +85,8 @@ struct forwarder::connection {
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
     const char* const events = "inproc://link-events";
     if (zmq_socket_monitor(socket.handle(), events,
-                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED) != 0) {
+                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                               ZMQ_EVENT_DISCONNECTED) != 0) {
       throw zmq::error_t();
     }
     monitor.set(zmq::sockopt::linger, 0);
@@ -119,13 +142,27 @@ void forwarder::take_link_events() {
   zmq::message_t address;
   while (connection_->monitor.recv(event, zmq::recv_flags::dontwait)) {
     if (event.more()) (void)connection_->monitor.recv(address);
-    if (event.size() < sizeof(std::uint16_t)) continue;
-    linked_ = load<std::uint16_t>(event.data<std::byte>()) == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
+    const auto what = load<std::uint16_t>(event.data<std::byte>());
+    if (what == ZMQ_EVENT_CONNECTED) {
+      leave_itself(load<std::int32_t>(event.data<std::byte>() + sizeof what));
+      continue;
+    }
+    linked_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
     if (welcomed_.exchange(false) && !linked_) {
       report_once("the connection to " + settings_.to + " broke");
     }
     not_before_ = 0;
   }
+}
+
+void forwarder::leave_itself(int socket) {
+  if (!is_connected_to_itself(socket)) return;
+  let_close_at_once(socket);
+  report_once("nobody listens at " + settings_.to + ", and the connection came back to itself");
+  connection_->socket.disconnect(settings_.to);
+  connection_->socket.connect(settings_.to);
+  linked_ = false;
 }
 
 void forwarder::take_messages(std::uint64_t now) {

@@ -58,6 +58,8 @@ private:
   struct connection;
 
   void take_link_events();
+  /// Ends a connection of this socket if it is one to itself, and tries again.
+  void leave_itself(int socket);
   void take_messages(std::uint64_t now);
   void take_message(const line_header& header, std::string_view body, std::uint64_t now);
   void welcomed(const line_header& header, std::uint64_t now);
