@@ -233,6 +233,7 @@ void node::look_around() {
   p.missing.tell(p.building.events_incomplete);
   p.repeating.tell(a.fragments.duplicate);
   p.dropping.tell(a.datagrams.kernel_drops);
+  ended.erase(std::unique(ended.begin(), ended.end()), ended.end()); // two ends said the same
   for (const spill_summary& e : ended) p.note_spill(e);
   constexpr std::size_t most_lines = 4; // a sender may claim any number of spills
   const std::size_t told = std::min(ended.size(), most_lines);

@@ -10,6 +10,7 @@ namespace l3 {
 
 class pending_file {
 public:
+  /// Throws std::runtime_error if something that is no file stands under NAME.new.
   explicit pending_file(const std::filesystem::path& name);
   /// Takes away what was not finished.
   ~pending_file();

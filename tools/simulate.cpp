@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -31,9 +32,15 @@ struct options {
 constexpr std::uint32_t most_spills = 511;              // numbers from 1, before they wrap
 constexpr std::uint32_t most_events_per_spill = 131072; // that a daemon takes by default
 
+/// Beside a pipe or a device there is no place for it.
+std::string truth_name_of(const std::string& out) {
+  const bool is_file = !std::filesystem::exists(out) || std::filesystem::is_regular_file(out);
+  return is_file ? out + ".truth.jsonl" : "/dev/null";
+}
+
 void report(const options& o, const type_counts& counts, std::uint64_t bytes, double seconds) {
   const auto rate = seconds > 0 ? o.settings.events / seconds : 0.0;
-  const auto truth = o.out + ".truth.jsonl";
+  const std::string truth = truth_name_of(o.out);
   boost::json::object types;
   for (std::size_t t = 0; t < counts.size(); ++t)
     if (counts[t] != 0) types[name_of(static_cast<event_type>(t))] = counts[t];
@@ -82,7 +89,7 @@ int simulate(options o) {
 
   const auto start = std::chrono::steady_clock::now();
   pending_file data_name(o.out);
-  pending_file truth_name(o.out + ".truth.jsonl");
+  pending_file truth_name(truth_name_of(o.out));
   auto data =
       opened([&] { return std::make_unique<l2raw_writer>(data_name.path(), o.run, d.crates()); });
   auto truth = opened([&] { return truth_file(truth_name.path()); });
@@ -108,7 +115,8 @@ void add_simulate(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("simulate", "write level-2 data with known truth");
   c->footer("Footer words are all 0x6000: the sums of the older trigger are zero.");
-  c->add_option("out", o->out, "the .l2raw file to write; truth goes to OUT.truth.jsonl")
+  c->add_option("out", o->out,
+                "the .l2raw file to write; truth goes to OUT.truth.jsonl, but not beside a pipe")
       ->required();
   c->add_option("--events", o->settings.events, "events in all spills together")
       ->check(CLI::Range(1U, most_spills * most_events_per_spill))

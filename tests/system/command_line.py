@@ -187,5 +187,23 @@ class Interrupted(CommandLine):
                         out.unlink(missing_ok=True)
 
 
+class Pipes(CommandLine):
+    def test_what_is_written_into_a_pipe(self):
+        self.fill_store().stop()
+        file, pipe = self.folder / "file", self.folder / "pipe"
+        os.mkfifo(pipe)
+        for command in (lambda out: ("simulate", out, "--events", "3"), lambda out: ("extract", self.store, out)):
+            with self.subTest(command(file)[0]):
+                self.assertEqual(self.run_tool(*command(file))[0], 0)
+                p = self.start_tool(*command(pipe))
+                self.assertEqual(pipe.read_bytes(), file.read_bytes())
+                self.assertEqual(p.wait(), 0, p.said())
+        self.assertFalse((self.folder / "pipe.truth.jsonl").exists())
+
+    def test_a_pipe_in_the_way(self):
+        os.mkfifo(self.folder / "out.new")
+        self.says(FAILED, "take it away", "simulate", self.folder / "out", "--events", "1")
+
+
 if __name__ == "__main__":
     harness.main()

@@ -191,6 +191,8 @@ ledger ledger_from_json(std::string_view text) {
       l.spills.push_back(spill);
     }
     return l;
+  } catch (const boost::system::system_error& e) { // whose what() names the library's sources
+    throw std::runtime_error("not a ledger: " + e.code().message());
   } catch (const std::exception& e) {
     throw std::runtime_error(std::string("not a ledger: ") + e.what());
   }

@@ -162,7 +162,12 @@ void spill_table::stream_gone(std::uint64_t stream) {
 
 std::optional<std::uint64_t> spill_table::expected() const {
   if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
-  return std::max(most_sent_, stream_sum_);
+  const std::uint64_t came = admitted_ + incomplete_;
+  // What came by both ways may be the same events twice, or some by each. If even that is too
+  // little, not all senders have said it.
+  for (const std::uint64_t said : {std::max(most_sent_, stream_sum_), most_sent_ + stream_sum_})
+    if (said >= came) return said;
+  return std::nullopt;
 }
 
 bool spill_table::all_arrived() const {

@@ -298,6 +298,21 @@ TEST_F(stream_ends, of_two_senders_add_up_though_they_are_the_same) {
   r.builder.detach(other);
 }
 
+TEST_F(stream_ends, that_say_less_than_came_say_nothing) {
+  for (std::uint32_t n = 1; n <= 3; ++n) send({1, n});
+  end(stream, 53, 2);
+  EXPECT_EQ(sent(), 0U);
+}
+
+TEST_F(stream_ends, and_those_of_datagrams_add_up_if_each_alone_says_too_little) {
+  for (std::uint32_t n = 1; n <= 3; ++n) send({1, n});
+  r.send(r.event({1, 4}));
+  r.send(r.event({1, 5}));
+  end(stream, 53, 3);
+  r.send(r.ends_of_spill(1, 2));
+  EXPECT_EQ(sent(), 5U);
+}
+
 TEST_F(stream_ends, that_come_again_count_once_whatever_came_between) {
   r.builder.attach(other, 1);
   r.builder.begin_of_spill(other, 1, r.now);
