@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an algorithm of the selection is: a kernel (gpu/block.hpp) that says how it is called, for
+// what it is run, and which slots it reads and writes. Its call operator takes the block, its
+// shared memory, the frame, then a view of each slot: those it reads, which it cannot write, and
+// those it writes, in the order of its lists.
+//
+//   struct find_clusters {
+//     static constexpr std::string_view name = "find_clusters";
+//     static constexpr blocks_for run_for = blocks_for::event;
+//     using reads = slot_list<pulses, board_signals>;
+//     using writes = slot_list<clusters, calorimeter>;
+//
+//     static constexpr std::uint32_t width = 128;
+//     struct shared { … };
+//     template <block B>
+//     L3_FN void operator()(const B&, shared&, const selection_frame&,
+//                           const pulses::columns::const_view&, …,
+//                           const calorimeter::columns::view&) const;
+//
+//     /// What is wrong with what it wrote; nullptr if nothing is. On the host, in tests.
+//     static const char* broken_promise(const selection_frame&,
+//                                       const pulses::columns::const_view&, …);
+//   };
+//
+// docs/adding-an-algorithm.md goes through one from the idea to its test.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+#include "gpu/packet.hpp"
+#include "selection/columns.hpp"
+#include "selection/tables.hpp"
+
+namespace l3 {
+
+/// A slot: columns with a name, and how many rows they need for a batch.
+template <class S>
+concept slot = requires(const batch_capacity& c) {
+  typename S::columns::view;
+  { S::name } -> std::convertible_to<std::string_view>;
+  { S::rows(c) } -> std::same_as<std::uint32_t>;
+};
+
+template <slot... S>
+struct slot_list {};
+
+/// What an algorithm has a block for.
+enum class blocks_for : std::uint8_t { board, event };
+
+/// What every algorithm may look at beside its slots.
+struct selection_frame {
+  batch_view batch;
+  selection_tables tables;
+  frame_columns packing; ///< what packing leaves and wants: its events' `accepted` is the decision
+};
+
+template <class A>
+concept algorithm = requires {
+  { A::name } -> std::convertible_to<std::string_view>;
+  { A::run_for } -> std::convertible_to<blocks_for>;
+  typename A::reads;
+  typename A::writes;
+  typename A::shared;
+  { A::width } -> std::convertible_to<std::uint32_t>;
+};
+
+} // namespace l3

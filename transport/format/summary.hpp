@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the selection found in an event and decided about it: one event_summary for every event that
+// was looked at, kept or not. The packed form of it travels with each kept event (docs/formats.md,
+// section 7). Plain structs, usable in device code.
+//
+// Everything is a whole number: energies in keV (in the beam counters 1/1000 photoelectron),
+// lengths in 0.1 mm, times in 1/128 ns since the trigger's time.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace l3 {
+
+/// Quantities of an event, on which lines may cut. Their order is that of the packed summary: new
+/// ones go to the end. docs/selection.md has formulas and sources.
+enum class quantity : std::uint8_t {
+  calorimeter_energy,  ///< keV; of all crystals above threshold in time
+  crystals,            ///< how many these are
+  clusters,            ///< of two crystals or more
+  photons,             ///< clusters in time that are high enough
+  photon_energy,       ///< keV, their sum
+  photon_energy_min,   ///< keV
+  photon_energy_max,   ///< keV
+  photon_inner,        ///< 0.1 mm: the least max(|x|, |y|) of any photon
+  photon_radius,       ///< 0.1 mm: of the outermost photon
+  photon_distance,     ///< 0.1 mm: of the two that are nearest to each other
+  photon_time_spread,  ///< 1/128 ns: between the first and the last
+  centre_radius,       ///< 0.1 mm: of the energy-weighted mean position of the photons
+  opening,             ///< 1/1000: cosine of the transverse angle between two photons
+  vertex_z,            ///< 0.1 mm: of two photons of a neutral pion on the axis
+  transverse_momentum, ///< keV/c, of that pion
+  count_
+};
+inline constexpr std::uint32_t quantities = static_cast<std::uint32_t>(quantity::count_);
+
+/// The value of a quantity that the event does not have, such as the vertex of three photons: it
+/// lies in no range.
+inline constexpr std::int32_t undefined_quantity = -0x7fffffff - 1;
+
+inline constexpr std::uint32_t max_lines = 32;
+inline constexpr std::uint32_t max_vetoes = 31;
+inline constexpr std::uint32_t max_summary_photons = 16;
+/// In event_summary::unknown, beside the vetoes' bits.
+inline constexpr std::uint32_t calorimeter_unknown = 1U << 31;
+
+/// A cluster that counts as a photon.
+struct photon_summary {
+  std::int32_t energy = 0; ///< keV
+  std::int32_t time = 0;   ///< 1/128 ns
+  std::int16_t x = 0;      ///< 0.1 mm
+  std::int16_t y = 0;
+  std::uint16_t crystals = 0;
+  std::uint16_t reserved = 0;
+
+  friend bool operator==(const photon_summary&, const photon_summary&) = default;
+};
+static_assert(sizeof(photon_summary) == 16);
+
+/// Why the selection did not judge an event: it is then kept without being selected, and counted.
+enum selection_status : std::uint8_t {
+  too_many_clusters = 1,
+  too_many_hits = 2,
+  more_photons = 4, ///< than the summary has places; the event was judged all the same
+};
+inline constexpr std::uint32_t not_judged = too_many_clusters | too_many_hits;
+
+/// What kept an event from a line: the first of its conditions that failed. 0: it fired. From
+/// out_of_range on: the quantity that was out of range.
+enum line_reason : std::uint8_t {
+  line_fired = 0,
+  line_trigger = 1,      ///< not the level-1 bits it wants
+  line_veto = 2,         ///< a counter fired that must not have
+  line_veto_missing = 3, ///< a counter did not fire that must have
+  line_unknown = 4,      ///< a counter, or the calorimeter, could not be read out
+  line_prescale = 5,     ///< it fired, and was prescaled away
+  line_decodable = 6,    ///< it wants events that cannot be decoded
+  line_not_judged = 7,
+  line_out_of_range = 16,
+};
+
+struct event_summary {
+  std::uint32_t fired = 0;   ///< bit n: line n fired
+  std::uint32_t kept_by = 0; ///< those of them that its prescale left
+  std::uint32_t vetoes = 0;  ///< bit n: counter n fired
+  std::uint32_t unknown = 0; ///< counters of which a board is missing or cannot be decoded
+  std::uint16_t trigger = 0; ///< level-1 bits, header word 0 of the trigger board
+  std::uint16_t photons_found = 0;
+  std::uint8_t status = 0;  ///< selection_status
+  std::uint8_t photons = 0; ///< in the list below
+  std::uint8_t lines = 0;
+  std::uint8_t kept = 0; ///< 1: by a line, or because it was not judged
+  std::int32_t quantity[quantities] = {};
+  std::uint8_t reason[max_lines] = {}; ///< line_reason
+  photon_summary photon[max_summary_photons];
+
+  friend bool operator==(const event_summary&, const event_summary&) = default;
+};
+
+[[nodiscard]] constexpr std::string_view name_of(quantity q) {
+  constexpr std::string_view names[quantities] = {"calorimeter_energy",
+                                                  "crystals",
+                                                  "clusters",
+                                                  "photons",
+                                                  "photon_energy",
+                                                  "photon_energy_min",
+                                                  "photon_energy_max",
+                                                  "photon_inner",
+                                                  "photon_radius",
+                                                  "photon_distance",
+                                                  "photon_time_spread",
+                                                  "centre_radius",
+                                                  "opening",
+                                                  "vertex_z",
+                                                  "transverse_momentum"};
+  return names[static_cast<std::uint32_t>(q)];
+}
+
+} // namespace l3
