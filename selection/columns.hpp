@@ -10,6 +10,7 @@
 #include "gpu/columns/soa.hpp"
 #include "gpu/frame.hpp"
 #include "gpu/memory.hpp"
+#include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
 

@@ -32,6 +32,7 @@
 #include "gpu/packet.hpp"
 #include "selection/columns.hpp"
 #include "selection/tables.hpp"
+#include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
 
