@@ -4,101 +4,14 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <initializer_list>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 
-#include <toml++/toml.h>
-
 #include "selection/detector.hpp"
+#include "selection/toml_section.hpp"
 
 namespace l3 {
 namespace {
-
-/// A table of the description, and the file's name for messages.
-class section {
-public:
-  section(const toml::table& table, std::string title, std::string_view file)
-      : table_(table), title_(std::move(title)), file_(file) {}
-
-  [[nodiscard]] std::string place(const toml::node& node) const {
-    const auto at = node.source().begin;
-    return std::string(file_) + ':' + std::to_string(at.line) + ':' + std::to_string(at.column);
-  }
-  [[nodiscard]] std::string place() const { return place(table_); }
-  [[nodiscard]] std::string place(std::string_view key) const {
-    const auto* node = table_.get(key);
-    return node == nullptr ? place() : place(*node);
-  }
-
-  [[noreturn]] void refuse(std::string_view key, const std::string& text) const {
-    throw std::runtime_error(place(key) + ": " + title_ + '.' + std::string(key) + ' ' + text);
-  }
-
-  [[nodiscard]] bool has(std::string_view key) const { return table_.contains(key); }
-
-  void allow(std::initializer_list<std::string_view> keys) const {
-    for (const auto& [key, node] : table_)
-      if (std::find(keys.begin(), keys.end(), key.str()) == keys.end())
-        throw std::runtime_error(place(node) + ": unknown key " + title_ + '.' +
-                                 std::string(key.str()));
-  }
-
-  [[nodiscard]] double number(std::string_view key, std::optional<double> missing = {}) const {
-    const auto* node = table_.get(key);
-    if (node == nullptr && missing) return *missing;
-    const auto value = node == nullptr ? std::optional<double>{} : node->value<double>();
-    if (!value || !std::isfinite(*value)) refuse(key, "must be a number");
-    return *value;
-  }
-  [[nodiscard]] double positive(std::string_view key, std::optional<double> missing = {}) const {
-    const double v = number(key, missing);
-    if (v <= 0) refuse(key, "must be above 0");
-    return v;
-  }
-  [[nodiscard]] std::uint32_t count(std::string_view key, std::uint32_t least, std::uint32_t most,
-                                    std::optional<std::uint32_t> missing = {}) const {
-    const auto* node = table_.get(key);
-    if (node == nullptr && missing) return *missing;
-    const auto v =
-        node == nullptr ? std::optional<std::int64_t>{} : node->value_exact<std::int64_t>();
-    if (!v || *v < least || *v > most)
-      refuse(key,
-             "must be a whole number, " + std::to_string(least) + " to " + std::to_string(most));
-    return static_cast<std::uint32_t>(*v);
-  }
-  [[nodiscard]] std::string text(std::string_view key) const {
-    const auto* node = table_.get(key);
-    const auto v = node == nullptr ? std::optional<std::string>{} : node->value<std::string>();
-    if (!v || v->empty()) refuse(key, "must be a text");
-    return *v;
-  }
-  template <std::size_t N>
-  [[nodiscard]] std::array<double, N> numbers(std::string_view key) const {
-    const auto* list = table_.get_as<toml::array>(key);
-    std::array<double, N> values{};
-    bool good = list != nullptr && list->size() == N;
-    for (std::size_t i = 0; good && i < N; ++i) {
-      const auto v = (*list)[i].template value<double>();
-      good = v.has_value();
-      values[i] = v.value_or(0);
-    }
-    if (!good) refuse(key, "must be a list of " + std::to_string(N) + " numbers");
-    return values;
-  }
-  [[nodiscard]] std::array<double, 2> range(std::string_view key) const {
-    const auto r = numbers<2>(key);
-    if (r[0] > r[1]) refuse(key, "must rise");
-    return r;
-  }
-
-private:
-  const toml::table& table_;
-  std::string title_;
-  std::string_view file_;
-};
 
 /// `parts` numbers with slashes between them.
 std::optional<input_address> parse_address(std::string_view text, std::size_t parts) {
@@ -207,40 +120,21 @@ void add_signals(detector& d, const section& s) {
                  s.positive("light_speed"), s.count("seed", 0, any)});
 }
 
-section table_of(const toml::table& root, std::string_view key, std::string_view file) {
-  const auto* table = root.get_as<toml::table>(key);
-  if (table == nullptr)
-    throw std::runtime_error(std::string(file) + ": the table [" + std::string(key) +
-                             "] is missing");
-  return {*table, std::string(key), file};
-}
-
 } // namespace
 
 detector parse_detector(std::string_view text, std::string_view name) {
-  toml::table root;
-  try {
-    root = toml::parse(text, name);
-  } catch (const toml::parse_error& e) {
-    const auto at = e.source().begin;
-    throw std::runtime_error(std::string(name) + ':' + std::to_string(at.line) + ':' +
-                             std::to_string(at.column) + ": " + std::string(e.description()));
-  }
+  const auto root = parse_toml(text, name);
   const section whole(root, "detector", name);
   whole.allow({"dead", "calorimeter", "trigger", "signals", "veto"});
 
   detector d(readout::koto());
-  add_calorimeter(d, table_of(root, "calorimeter", name));
-  add_signals(d, table_of(root, "signals", name));
-  const auto trigger = table_of(root, "trigger", name);
+  add_calorimeter(d, whole.inner("calorimeter"));
+  add_signals(d, whole.inner("signals"));
+  const auto trigger = whole.inner("trigger");
   trigger.allow({"board"});
   d.set_trigger_board(address(trigger, "board", 2), trigger.place("board"));
 
-  if (const auto* vetoes = root.get_as<toml::array>("veto"))
-    for (const auto& entry : *vetoes) {
-      if (!entry.is_table()) whole.refuse("veto", "must be tables");
-      add_veto(d, section(*entry.as_table(), "veto", name));
-    }
+  whole.for_each_table("veto", [&d](const section& s) { add_veto(d, s); });
   if (const auto* dead = root.get_as<toml::array>("dead"))
     for (const auto& entry : *dead) {
       const auto at = parse_address(entry.value<std::string>().value_or(""), 3);
@@ -251,11 +145,7 @@ detector parse_detector(std::string_view text, std::string_view name) {
 }
 
 detector read_detector(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (std::filesystem::is_directory(file) || !in || !(text << in.rdbuf()))
-    throw std::runtime_error("cannot read " + file.string());
-  return parse_detector(text.str(), file.string());
+  return parse_detector(read_text(file), file.string());
 }
 
 } // namespace l3

@@ -137,7 +137,8 @@ TEST(detector, errors_say_where_and_what) {
   EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = [\"x\"]"),
             "d.toml:1:8: detector.dead must be a list of \"crate/slot/channel\"");
   EXPECT_EQ(refusal("\"14/15\"", "\"14/19\""), "d.toml:17:9: the readout has no board 14/19");
-  EXPECT_EQ(refusal("seed = 1", "sed = 1"), "d.toml:26:7: unknown key signals.sed");
+  EXPECT_EQ(refusal("seed = 1", "sed = 1"), "d.toml:26:7: unknown key signals.sed; known are noise_typical, noise_range, "
+            "pedestal_range, time_offset, pulse_time, attenuation_length, light_speed, seed");
   EXPECT_EQ(refusal("ends = 2", "ends = 3"),
             "d.toml:30:8: veto.ends must be a whole number, 1 to 2");
   EXPECT_EQ(refusal("modules = 2", "modules = two").substr(0, 13), "d.toml:37:12:");

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
+#include "selection/random.hpp"
 #include "tools/replay/datagram_burst.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/replay/report.hpp"
 #include "tools/replay/source.hpp"
 #include "tools/replay/watch.hpp"
-#include "tools/simulation/random.hpp"
 
 namespace l3 {
 

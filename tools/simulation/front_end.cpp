@@ -2,37 +2,19 @@
 #include "tools/simulation/front_end.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "selection/input_constants.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr double slow_sample = 8; // ns
-constexpr double fast_sample = 2;
-constexpr double slow_width = 27.8; // of a pulse after the filter
-constexpr double slow_skew = 0.072;
-constexpr std::array<double, 3> fast_widths{4.2, 8.5, 12.7}; // 10, 20, 30 ns wide at half height
-constexpr std::uint16_t fast_limit = 0x0fff;                 // those digitizers use 12 bits
-constexpr int time_stamp_step = 8;                           // ns
+constexpr int time_stamp_step = 8; // ns
 constexpr std::uint32_t time_stamp_mask = (1U << 28) - 1;
 
 std::byte* put(std::byte* p, std::uint16_t word) {
   store_big(p, word);
   return p + sizeof word;
-}
-
-std::uint16_t limit_of(board_kind kind) {
-  return kind == board_kind::sampling_125_mhz ? l2::payload_mask : fast_limit;
-}
-
-/// The value that a share u of all values does not exceed, where they lie between the ends and most
-/// of them near the peak.
-double triangular(double least, double peak, double most, double u) {
-  const double range = most - least;
-  if (u * range < peak - least) return least + std::sqrt(u * range * (peak - least));
-  return most - std::sqrt((1 - u) * range * (most - peak));
 }
 
 } // namespace
@@ -41,19 +23,13 @@ front_end::front_end(const detector& d, std::uint64_t seed)
     : detector_(d), trigger_board_(d.number_of(d.trigger_board()) / detector::inputs_per_board),
       slow_noise_(splitmix(seed), noise_table::correlation::neighbours),
       fast_noise_(splitmix(seed + 1), noise_table::correlation::none),
-      slow_pulse_(slow_width, slow_skew, slow_sample) {
-  for (const double width : fast_widths) fast_pulses_.emplace_back(width, 0, fast_sample);
-
+      slow_pulse_(slow_pulse_form, sample_length(board_kind::sampling_125_mhz)) {
+  for (const auto& form : fast_pulse_forms)
+    fast_pulses_.emplace_back(form, sample_length(board_kind::sampling_500_mhz));
   // Constants belong to the detector, not to the events: other events, same pedestals.
-  const auto& figures = d.signals();
-  random_source random(figures.seed);
-  for (std::uint32_t n = 0; n < d.input_count(); ++n) {
-    const double noise =
-        triangular(figures.noise_min, figures.noise_typical, figures.noise_max, random.uniform());
-    const double pedestal = random.uniform(figures.pedestal_min, figures.pedestal_max);
-    constants_.push_back({static_cast<std::uint16_t>(pedestal), noise_table::scale_for(noise),
-                          figures.time_offset * random.gaussian()});
-  }
+  for (const auto& c : draw_input_constants(d))
+    constants_.push_back(
+        {static_cast<std::uint16_t>(c.pedestal), noise_table::scale_for(c.noise), c.time});
 }
 
 void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& random,
@@ -87,7 +63,7 @@ void front_end::add_pulse(const signal& s, board_kind kind, random_source& rando
            : fast_pulses_[random.below(static_cast<std::uint32_t>(fast_pulses_.size()))];
   const double time = detector_.signals().pulse_time + constants_[s.input].time_offset + s.time;
   shape.add(samples.data() + s.input % detector::inputs_per_board, l2::sample_words / channels,
-            channels, s.height, time, limit_of(kind));
+            channels, s.height, time, highest_sample(kind));
 }
 
 template <class MakeSamples>

@@ -46,12 +46,12 @@ public:
   [[nodiscard]] std::vector<crate_fragment> fragments_of(std::span<const std::byte> event) const;
 
   /// Constants of an input, by its number in the detector.
-  struct input_constants {
+  struct constants {
     std::uint16_t pedestal = 0;
     std::int16_t noise_scale = 0;
     double time_offset = 0;
   };
-  [[nodiscard]] const input_constants& constants_of(std::uint32_t input) const {
+  [[nodiscard]] const constants& constants_of(std::uint32_t input) const {
     return constants_[input];
   }
   [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulse_; }
@@ -73,7 +73,7 @@ private:
   noise_table fast_noise_;
   pulse_shape slow_pulse_;
   std::vector<pulse_shape> fast_pulses_; // of different widths
-  std::vector<input_constants> constants_;
+  std::vector<constants> constants_;
 };
 
 } // namespace l3

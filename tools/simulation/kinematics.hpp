@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "tools/simulation/random.hpp"
+#include "selection/random.hpp"
 
 namespace l3 {
 

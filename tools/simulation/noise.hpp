@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "tools/simulation/random.hpp"
+#include "selection/random.hpp"
 
 namespace l3 {
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "tools/simulation/arithmetic.hpp"
-
 namespace l3 {
 namespace {
 
@@ -16,19 +14,17 @@ constexpr double reach_after = 9.0; // the skew makes the tail longer
 
 } // namespace
 
-pulse_shape::pulse_shape(double width, double skew, double sample_length)
+pulse_shape::pulse_shape(const pulse_form& form, double sample_length)
     : sample_length_(sample_length),
-      before_(static_cast<int>(reach_before * width / sample_length) + 1),
-      length_(before_ + static_cast<int>(reach_after * width / sample_length) + 2),
+      before_(static_cast<int>(reach_before * form.width / sample_length) + 1),
+      length_(before_ + static_cast<int>(reach_after * form.width / sample_length) + 2),
       table_(static_cast<std::size_t>(phases * length_)) {
   for (int p = 0; p < phases; ++p)
     for (int s = 0; s < length_; ++s) {
       // The peak lies p / 64 of a sample after sample `before_`.
       const double t = (s - before_ - static_cast<double>(p) / phases) * sample_length;
-      const double w = width + skew * t;
-      const double v = w > 0 ? exp_of_minus(t * t / (2 * w * w)) : 0;
       table_[static_cast<std::size_t>(p * length_ + s)] =
-          static_cast<std::int32_t>(v * (1 << shift) + 0.5);
+          static_cast<std::int32_t>(form.at(t) * (1 << shift) + 0.5);
     }
 }
 

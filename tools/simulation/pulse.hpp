@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "selection/pulse_form.hpp"
+
 namespace l3 {
 
 /// A pulse of height 1 with its peak at time 0.
 class pulse_shape {
 public:
-  /// height · exp(−t² / 2s²) with s = width + skew · t; times in ns.
-  pulse_shape(double width, double skew, double sample_length);
+  pulse_shape(const pulse_form& form, double sample_length);
 
   /// Adds a pulse to `samples` values that lie `stride` apart, and cuts it off at `limit`. `time`
   /// is that of its peak since the first sample.

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "tools/simulation/random.hpp"
+#include "selection/random.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {

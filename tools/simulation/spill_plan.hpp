@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tools/simulation/random.hpp"
+#include "selection/random.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {

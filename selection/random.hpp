@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's random numbers: xoshiro256** started from splitmix64, and the few distributions
-// that are needed, made of operations whose rounding is fixed. The same seed gives the same numbers
-// on every machine.
+// Random numbers of a seed: xoshiro256** started from splitmix64, and the few distributions that
+// are needed, made of operations whose rounding is fixed. The same seed gives the same numbers on
+// every machine: the simulator lives on them, and the constants of the inputs of a detector that
+// nobody has measured (selection/input_constants.hpp).
 #pragma once
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
-#include "tools/simulation/arithmetic.hpp"
+#include "selection/arithmetic.hpp"
 
 namespace l3 {
 

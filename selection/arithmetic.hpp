@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exponential, logarithm and angle from + − × ÷ and square roots alone. The C library's own differ
-// in their last bit from version to version and from processor to processor; a simulated file must
-// not.
+// in their last bit from version to version and from processor to processor; a simulated file and
+// the tables of the selection must not.
 #pragma once
 
 #include <cmath>
