@@ -13,6 +13,7 @@
 #include <string>
 
 #include "transport/format/input_batch.hpp"
+#include "transport/format/summary.hpp"
 
 namespace l3 {
 
@@ -36,7 +37,8 @@ struct frame {
   std::span<std::byte> output_memory;
 
   // Valid from a successful wait() until the next start(); all of it is host memory.
-  std::span<const event_result> results; ///< one per event of the input, in its order
+  std::span<const event_result> results;    ///< one per event of the input, in its order
+  std::span<const event_summary> summaries; ///< likewise, if a selection runs; else empty
   std::span<const std::byte>
       output;        ///< the packed events of all kept ones, in that order, without gaps
   std::string error; ///< why wait() failed

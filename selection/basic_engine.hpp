@@ -20,23 +20,28 @@
 
 namespace l3 {
 
-/// `Queue` runs kernels; `Queue::memory` allocates for it; `Plan` says which kernels.
+/// `Queue` runs kernels; `Queue::memory` allocates for it; `Plan` says which kernels: by itself, or
+/// as an object that was made for this engine.
 template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
+  static constexpr bool selects = requires { Plan::selects; };
+  static constexpr std::uint32_t summary_bytes =
+      selects ? packed_summary_bytes(max_lines, max_summary_photons) : 0;
 
 public:
   /// Calls make_queue() for each frame. `parts` is whatever the queues need to outlive them.
   template <class MakeQueue>
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue&& make_queue,
-               std::shared_ptr<void> parts = nullptr)
-      : parts_(std::move(parts)),
+               std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
+      : parts_(std::move(parts)), plan_(std::move(plan)),
         output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
-                                               : largest_output(limits.batch)),
+                                               : largest_output(limits.batch, summary_bytes)),
         output_path_(limits.output) {
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
-      owned_.push_back(std::make_unique<own_frame>(limits.batch, output_bytes_, make_queue()));
+      owned_.push_back(
+          std::make_unique<own_frame>(plan_, limits.batch, output_bytes_, make_queue()));
       owned_.back()->index = i;
       frames_.push_back(owned_.back().get());
     }
@@ -50,10 +55,12 @@ public:
     auto& own = static_cast<own_frame&>(f);
     if (!fragments_follow_events(own.input)) std::abort(); // kernels might wait for ever
     own.results = {};
+    own.summaries = {};
     own.output = {};
-    const std::size_t room = std::min(output_bytes_, largest_output(used_part(own.input)));
+    const std::size_t room =
+        std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
     if constexpr (has_device) own.send_input();
-    Plan::run(own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+    plan_.run(own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
     if constexpr (has_device) own.send_back(output_path_, room);
   }
 
@@ -64,22 +71,25 @@ public:
       if (!f.error.empty()) return false;
     }
     f.results = {own.host.results.data(), f.input.used_events};
+    if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
     f.output = {own.host.output, own.host.summary->output_bytes};
     return true;
   }
 
 private:
   struct own_frame : frame {
-    own_frame(const batch_capacity& c, std::size_t output_bytes, Queue q) : queue(std::move(q)) {
+    own_frame(const Plan& plan, const batch_capacity& c, std::size_t output_bytes, Queue q)
+        : queue(std::move(q)) {
+      const std::uint32_t summary_rows = selects ? c.events : 0;
       region counted;
-      (void)frame_parts::take(counted, c, output_bytes);
+      (void)frame_parts::take(counted, c, output_bytes, summary_rows);
       host_memory = Queue::memory::allocate(counted.used());
       region here(host_memory);
-      host = frame_parts::take(here, c, output_bytes);
+      host = frame_parts::take(here, c, output_bytes, summary_rows);
 
       region arena;
-      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes);
-      (void)Plan::columns::take(arena, c, {nullptr, c.events});
+      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows);
+      (void)columns_of(plan, arena, c, {nullptr, c.events}, {nullptr, summary_rows});
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena.used());
       } else {
@@ -87,8 +97,8 @@ private:
       }
       region there(arena_memory);
       parts = host;
-      if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes);
-      columns = Plan::columns::take(there, c, parts.results);
+      if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes, summary_rows);
+      columns = columns_of(plan, there, c, parts.results, parts.summaries);
       if constexpr (has_device) {
         arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
       }
@@ -129,6 +139,16 @@ private:
       queue.submit();
     }
 
+    static typename Plan::columns columns_of(const Plan& plan, region& from,
+                                             const batch_capacity& c, column<event_result> results,
+                                             column<event_summary> summary_column) {
+      if constexpr (selects) {
+        return plan.take(from, c, results, summary_column);
+      } else {
+        return Plan::columns::take(from, c, results);
+      }
+    }
+
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
@@ -155,6 +175,7 @@ private:
     for (event_entry& e : in.events.first(in.used_events)) e = {};
     in.clear();
     f.results = {};
+    f.summaries = {};
     f.output = {};
   }
 
@@ -167,13 +188,15 @@ private:
     }
     const std::size_t input = limits.frames * limits.batch.bytes;
     const std::size_t output = limits.frames * output_bytes_;
-    plan_ = {{"frames: input", input},
-             {"frames: output", output},
-             {"frames: tables and results", host - input - output},
-             {has_device ? "frames: device memory" : "frames: columns", arena}};
+    memory_plan_ = {{"frames: input", input},
+                    {"frames: output", output},
+                    {"frames: tables and results", host - input - output},
+                    {has_device ? "frames: device memory" : "frames: columns", arena}};
+    if constexpr (selects) memory_plan_.push_back({"selection: tables", plan_.table_bytes()});
   }
 
   std::shared_ptr<void> parts_;
+  Plan plan_;
   std::size_t output_bytes_;
   output_path output_path_;
   std::vector<std::unique_ptr<own_frame>> owned_;

@@ -10,6 +10,7 @@
 #include "gpu/columns/soa.hpp"
 #include "gpu/frame.hpp"
 #include "gpu/memory.hpp"
+#include "selection/tables.hpp"
 #include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
@@ -47,6 +48,20 @@ struct event_fields {
 };
 using event_columns = soa<event_fields>;
 
+/// What a selection leaves for packing; empty where none runs.
+struct selected_columns {
+  column<const event_summary> summaries;
+  column<const line_entry> lines;
+  std::uint32_t settings = 0; ///< a hash of what was in force
+
+  /// Of the event's summary as it is packed.
+  [[nodiscard]] L3_FN std::uint32_t summary_bytes(std::uint32_t event) const {
+    return summaries.size() == 0
+               ? 0
+               : packed_summary_bytes(summaries[event].lines, summaries[event].photons);
+  }
+};
+
 /// Views that may be written, also for kernels that only read: what pack reads, the same kernel may
 /// have written (selection/one_pass.hpp).
 struct frame_columns {
@@ -54,6 +69,7 @@ struct frame_columns {
   board_columns::view boards;
   fragment_columns::view fragments;
   event_columns::view events;
+  selected_columns selected;
 
   /// All but the results, of as many events, which are handed to the host and lie with the output.
   [[nodiscard]] static frame_columns take(region& from, const batch_capacity& capacity,

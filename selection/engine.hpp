@@ -14,6 +14,7 @@
 
 #include "gpu/frame.hpp"
 #include "gpu/settings.hpp"
+#include "selection/program.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/format/input_batch.hpp"
 
@@ -66,19 +67,21 @@ public:
   /// For people: "pool (2 threads)", "cuda (NVIDIA H200)".
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::span<frame* const> frames() const { return frames_; }
-  [[nodiscard]] std::span<const memory_use> memory_plan() const { return plan_; }
+  [[nodiscard]] std::span<const memory_use> memory_plan() const { return memory_plan_; }
 
 protected:
   engine() = default;
 
   std::string name_;
   std::vector<frame*> frames_;
-  std::vector<memory_use> plan_;
+  std::vector<memory_use> memory_plan_;
 };
 
-/// The engine that the settings ask for. Throws std::runtime_error, with a text for the operator,
-/// if cuda was asked for and there is no device, or if memory is short.
+/// The engine that the settings ask for; without a program it keeps every event. Throws
+/// std::runtime_error, with a text for the operator, if cuda was asked for and there is no device,
+/// if memory is short, or if the program's sequence is not one.
 [[nodiscard]] std::unique_ptr<engine> make_engine(const compute_settings& settings,
-                                                  const engine_limits& limits);
+                                                  const engine_limits& limits,
+                                                  const selection_program* program = nullptr);
 
 } // namespace l3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kind of queue to an engine on it. This is the one place where the form of packing that was
-// asked for becomes a plan, whatever the executor.
+// From a kind of queue to an engine on it. This is the one place where what is asked for, a
+// selection or a form of packing, becomes a plan, whatever the executor.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,22 @@
 
 #include "selection/basic_engine.hpp"
 #include "selection/one_pass.hpp"
+#include "selection/selecting.hpp"
 #include "selection/sequence.hpp"
 
 namespace l3 {
 
-/// Keeps everything. For the arguments see basic_engine.
+/// Without a program it keeps everything. For the arguments see basic_engine.
 template <class MakeQueue>
 [[nodiscard]] std::unique_ptr<engine>
 make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
-               std::shared_ptr<void> parts = nullptr) {
+               std::shared_ptr<void> parts = nullptr, const selection_program* program = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
+  if (program != nullptr) {
+    return std::make_unique<basic_engine<queue, selecting<queue>>>(
+        name, limits, make_queue, std::move(parts),
+        selecting<queue>(*program, limits.batch, make_queue()));
+  }
   constexpr auto faster =
       queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
   if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==

@@ -7,6 +7,8 @@ namespace l3 {
 
 std::string why_no_cuda() { return "this program was built without CUDA"; }
 
-std::unique_ptr<engine> make_cuda_engine(const engine_limits&) { std::abort(); }
+std::unique_ptr<engine> make_cuda_engine(const engine_limits&, const selection_program*) {
+  std::abort();
+}
 
 } // namespace l3

@@ -11,13 +11,18 @@
 #include "selection/deliver.hpp"
 #include "selection/layout.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/summary.hpp"
 
 namespace l3 {
 
 /// Bytes that the packed events of the fullest batch cannot exceed: a board's data is never longer
-/// than its packet, a raw fragment as long as it is; tables, headers and padding come on top.
-[[nodiscard]] inline std::size_t largest_output(const batch_capacity& c) {
-  return round_up(c.bytes + std::size_t{c.events} * (sizeof(packed_event) + 2 * packed_alignment) +
+/// than its packet, a raw fragment as long as it is; tables, headers, summaries and padding come on
+/// top.
+[[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
+                                                std::uint32_t summary_bytes = 0) {
+  return round_up(c.bytes +
+                      std::size_t{c.events} *
+                          (sizeof(packed_event) + 2 * packed_alignment + summary_bytes) +
                       std::size_t{c.fragments} * sizeof(packed_fragment) +
                       std::size_t{c.boards} * sizeof(packed_board),
                   4096);
@@ -46,9 +51,11 @@ struct frame_parts {
   column<board_entry> boards;
   frame_summary* summary = nullptr;
   column<event_result> results;
+  column<event_summary> summaries; ///< none where no selection runs
   std::byte* output = nullptr;
 
-  [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output) {
+  [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output,
+                                        std::uint32_t summaries = 0) {
     constexpr std::size_t page = 4096;
     frame_parts p;
     p.input = static_cast<std::byte*>(from.take_bytes(c.bytes, page));
@@ -58,6 +65,7 @@ struct frame_parts {
     p.boards = from.take<board_entry>(c.boards);
     p.summary = from.take<frame_summary>(1).data();
     p.results = from.take<event_result>(c.events);
+    p.summaries = from.take<event_summary>(summaries);
     p.output = static_cast<std::byte*>(from.take_bytes(output, page));
     return p;
   }
@@ -70,10 +78,11 @@ struct frame_parts {
     return distance(tables(), boards.data() + used_boards);
   }
 
-  /// Summary and results, and the output behind them.
+  /// Of the frame the summary, of its events the results and the summaries, and the output behind.
   [[nodiscard]] std::byte* head() const { return reinterpret_cast<std::byte*>(summary); }
   [[nodiscard]] std::size_t head_bytes(std::uint32_t used_events) const {
-    return distance(head(), results.data() + used_events);
+    return summaries.size() == 0 ? distance(head(), results.data() + used_events)
+                                 : distance(head(), summaries.data() + used_events);
   }
   [[nodiscard]] std::size_t bytes_to_output() const { return distance(head(), output); }
 

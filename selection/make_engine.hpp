@@ -12,12 +12,14 @@ namespace l3 {
 
 /// Any executor but cuda; automatic means pool.
 [[nodiscard]] std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
-                                                      const engine_limits& limits);
+                                                      const engine_limits& limits,
+                                                      const selection_program* program);
 
 /// Empty if there is a device that answers; else a text for the operator.
 [[nodiscard]] std::string why_no_cuda();
 
 /// To be called only if there is a device.
-[[nodiscard]] std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits);
+[[nodiscard]] std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits,
+                                                       const selection_program* program);
 
 } // namespace l3

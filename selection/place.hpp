@@ -28,7 +28,8 @@ struct place_boards {
              [&](std::uint32_t k) { sum_boards(event.first_fragment + k, in, out); });
     b.sync();
     for_each(b, 1, [&](std::uint32_t) {
-      std::uint64_t at = data_offset(event.fragments, event.boards);
+      std::uint64_t at =
+          data_offset(event.fragments, event.boards, out.selected.summary_bytes(b.index()));
       std::uint64_t original = 0;
       event_result result;
       result.flags = event.flags;

@@ -2,8 +2,8 @@
 // The sequence: which kernels run on a frame, in which order. The same lines on every executor.
 //
 // A plan is such a sequence as a type: the columns that its kernels leave for one another, and
-// run(), which enqueues them. This is the plan that selects; one_pass.hpp has another, for runs
-// that keep everything. The packed bytes are the same.
+// run(), which enqueues them. This is the plain one; one_pass.hpp has another, for runs that keep
+// everything, with the same bytes, and selecting.hpp the one whose algorithms are configured.
 #pragma once
 
 #include "selection/measure.hpp"
@@ -11,13 +11,20 @@
 #include "selection/pack_events.hpp"
 #include "selection/place.hpp"
 #include "selection/select.hpp"
+#include "selection/stage.hpp"
 
 namespace l3 {
 
-/// Names what is enqueued from here on, for a profiler; queues without one do not listen.
+/// Finds room for the accepted events, and packs them there.
 template <class Queue>
-void stage(Queue& queue, const char* name) {
-  if constexpr (requires { queue.stage(name); }) queue.stage(name);
+void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
+                   frame_summary* summary) {
+  stage(queue, "place");
+  queue.run(place_boards{}, in.events.size(), in, all);
+  queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
+  stage(queue, "pack");
+  queue.run(pack_boards{}, in.boards.size(), in, all, out);
+  queue.run(pack_events{}, in.events.size(), in, all, out);
 }
 
 /// Measures all boards, decides, and packs what is kept. `Decide` is the kernel that decides.
@@ -32,12 +39,7 @@ struct two_passes {
     queue.run(measure_boards{}, in.boards.size(), in, all);
     stage(queue, "select");
     queue.run(Decide{}, in.events.size(), in, all);
-    stage(queue, "place");
-    queue.run(place_boards{}, in.events.size(), in, all);
-    queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
-    stage(queue, "pack");
-    queue.run(pack_boards{}, in.boards.size(), in, all, out);
-    queue.run(pack_events{}, in.events.size(), in, all, out);
+    pack_accepted(queue, in, all, out, summary);
   }
 };
 

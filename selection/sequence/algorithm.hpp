@@ -8,7 +8,8 @@
 //     static constexpr std::string_view name = "find_clusters";
 //     static constexpr blocks_for run_for = blocks_for::event;
 //     using reads = slot_list<pulses, board_signals>;
-//     using writes = slot_list<clusters, calorimeter>;
+//     using writes = slot_list<clusters, calorimeter>; // `updates` may be left out if there are
+//     none
 //
 //     static constexpr std::uint32_t width = 128;
 //     struct shared { … };

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "transport/format/function.hpp"
+
 namespace l3 {
 
 /// Quantities of an event, on which lines may cut. Their order is that of the packed summary: new
@@ -92,10 +94,48 @@ struct event_summary {
   std::uint8_t kept = 0; ///< 1: by a line, or because it was not judged
   std::int32_t quantity[quantities] = {};
   std::uint8_t reason[max_lines] = {}; ///< line_reason
+  std::uint32_t reserved = 0;
   photon_summary photon[max_summary_photons];
 
   friend bool operator==(const event_summary&, const event_summary&) = default;
 };
+static_assert(sizeof(event_summary) % 8 == 0);
+
+/// The head of an event's summary in the output stream. Behind it stand, for each line, a
+/// packed_line, then the photons (photon_summary), then the quantities (i32), then zeros up to a
+/// multiple of 8.
+struct packed_summary {
+  std::uint8_t version = 1;
+  std::uint8_t lines = 0;
+  std::uint8_t photons = 0;
+  std::uint8_t quantities = 0;
+  std::uint16_t trigger = 0;
+  std::uint8_t status = 0;
+  std::uint8_t reserved0 = 0;
+  std::uint16_t photons_found = 0;
+  std::uint16_t reserved1 = 0;
+  std::uint32_t settings = 0; ///< a hash of the lines and cuts in force
+  std::uint32_t fired = 0;
+  std::uint32_t kept_by = 0;
+  std::uint32_t vetoes = 0;
+  std::uint32_t unknown = 0;
+};
+static_assert(sizeof(packed_summary) == 32);
+
+struct packed_line {
+  std::uint32_t id = 0; ///< FNV-1a, 32 bits, of its name
+  std::uint32_t prescale = 0;
+};
+static_assert(sizeof(packed_line) == 8);
+
+/// Bytes of a packed summary, a multiple of 8.
+[[nodiscard]] L3_FN constexpr std::uint32_t packed_summary_bytes(std::uint32_t lines,
+                                                                 std::uint32_t photons) {
+  const auto bytes = static_cast<std::uint32_t>(
+      sizeof(packed_summary) + lines * sizeof(packed_line) + photons * sizeof(photon_summary) +
+      quantities * sizeof(std::int32_t));
+  return (bytes + 7) / 8 * 8;
+}
 
 [[nodiscard]] constexpr std::string_view name_of(quantity q) {
   constexpr std::string_view names[quantities] = {"calorimeter_energy",

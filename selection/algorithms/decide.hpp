@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// decide: judges every line on an event and says whether it is kept. Lines are data
+// (selection/tables.hpp): each has level-1 bits, counters and ranges of quantities as conditions,
+// and a prescale. An event is kept if a line fired and its prescale left it; or if it could not be
+// judged, because it had more clusters or hits than there is room for: then it passes unselected.
+//
+// A prescale of n keeps one in n, chosen by a hash of run, spill, event number and line alone: the
+// same event gets the same answer on any node, in any batch, on any device, in any replay.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/atomics.hpp"
+#include "selection/event_columns.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+/// Mixes all bits of a word into all: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA
+/// 2014).
+[[nodiscard]] L3_FN constexpr std::uint64_t mix_bits(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31);
+}
+
+/// Whether the line's prescale leaves this event (docs/formats.md, section 7).
+[[nodiscard]] L3_FN constexpr bool survives_prescale(std::uint32_t run, std::uint32_t spill,
+                                                     std::uint32_t number, std::uint32_t line_id,
+                                                     std::uint32_t prescale) {
+  const std::uint64_t when = mix_bits(std::uint64_t{run} << 32 | spill);
+  return mix_bits(when ^ (std::uint64_t{number} << 32 | line_id)) % prescale == 0;
+}
+
+struct decide {
+  static constexpr std::string_view name = "decide";
+  static constexpr blocks_for run_for = blocks_for::event;
+  using reads = slot_list<board_signals, hit_counts, veto_bits>;
+  using updates = slot_list<summaries>;
+  using writes = slot_list<>;
+
+  static constexpr std::uint32_t width = 32;
+
+  struct shared {
+    std::uint32_t undecodable; // boards and fragments
+    std::uint8_t reason[max_lines];
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const selection_frame& f,
+                        const board_signals::columns::const_view& boards,
+                        const hit_counts::columns::const_view& found,
+                        const veto_bits::columns::const_view& vetoes,
+                        const summaries::columns::view& out) const {
+    const std::uint32_t e = b.index();
+    const event_entry event = f.batch.events[e];
+    const std::uint32_t lines = f.tables.constants.lines;
+    for_each(b, 1, [&](std::uint32_t) { s.undecodable = 0; });
+    b.sync();
+    for_each(b, event.boards, [&](std::uint32_t k) {
+      if (boards.number[event.first_board + k] == board_signals::unread)
+        static_cast<void>(fetch_add(b, &s.undecodable, 1));
+    });
+    for_each(b, event.fragments, [&](std::uint32_t k) {
+      if (f.batch.fragments[event.first_fragment + k].raw != 0)
+        static_cast<void>(fetch_add(b, &s.undecodable, 1));
+    });
+    b.sync();
+    const seen what{vetoes.fired[e], vetoes.unknown[e], vetoes.trigger[e], s.undecodable != 0};
+    const std::uint32_t status =
+        out.all[e].status | (found.found[e] > hits::max_hits ? std::uint32_t{too_many_hits} : 0U);
+    for_each(b, lines, [&](std::uint32_t n) {
+      const line_entry& line = f.tables.lines[n];
+      std::uint8_t why = (status & not_judged) != 0 ? std::uint8_t{line_not_judged}
+                                                    : reason_against(line, what, out.all[e]);
+      if (why == line_fired && !survives_prescale(f.tables.constants.run, event.spill, event.number,
+                                                  line.id, line.prescale))
+        why = line_prescale;
+      s.reason[n] = why;
+    });
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) {
+      event_summary& summary = out.all[e];
+      summary.status = static_cast<std::uint8_t>(status);
+      summary.vetoes = what.vetoes;
+      summary.unknown = what.unknown;
+      summary.trigger = what.trigger;
+      summary.lines = static_cast<std::uint8_t>(lines);
+      for (std::uint32_t n = 0; n < lines; ++n) {
+        const std::uint8_t why = s.reason[n];
+        summary.reason[n] = why;
+        if (why == line_fired) summary.kept_by |= 1U << n;
+        if (why == line_fired || why == line_prescale) summary.fired |= 1U << n;
+      }
+      summary.kept = summary.kept_by != 0 || (status & not_judged) != 0 ? 1 : 0;
+      f.packing.events.accepted[e] = summary.kept;
+    });
+  }
+
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const hit_counts::columns::const_view&,
+                                    const veto_bits::columns::const_view&,
+                                    const summaries::columns::const_view& out) {
+    const std::uint32_t lines = f.tables.constants.lines;
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      const event_summary& s = out.all[e];
+      if ((s.kept_by & ~s.fired) != 0) return "a line keeps what it did not fire on";
+      if (lines < max_lines && (s.fired >> lines) != 0) return "a line fired that there is not";
+      if ((s.kept != 0) != (s.kept_by != 0 || (s.status & not_judged) != 0))
+        return "kept, and not by a line";
+      if (f.packing.events.accepted[e] != s.kept) return "what is kept is not what is packed";
+    }
+    return nullptr;
+  }
+
+private:
+  /// What is known of the event beside its quantities.
+  struct seen {
+    std::uint32_t vetoes;
+    std::uint32_t unknown;
+    std::uint16_t trigger;
+    bool undecodable;
+  };
+
+  [[nodiscard]] L3_FN static std::uint8_t reason_against(const line_entry& line, const seen& what,
+                                                         const event_summary& event) {
+    if (line.trigger_any != 0 && (line.trigger_any & what.trigger) == 0) return line_trigger;
+    if ((line.trigger_none & what.trigger) != 0) return line_trigger;
+    if (line.undecodable != 0 && !what.undecodable) return line_decodable;
+    const std::uint32_t looked_at =
+        line.vetoes_off | line.vetoes_on | (line.ranges != 0 ? calorimeter_unknown : 0U);
+    const std::uint32_t unknown = looked_at & what.unknown;
+    if (unknown != 0 && line.unknown == unknown_rule::refuse) return line_unknown;
+    const std::uint32_t let_pass = line.unknown == unknown_rule::keep ? unknown : 0;
+    if ((line.vetoes_off & what.vetoes & ~let_pass) != 0) return line_veto;
+    if ((line.vetoes_on & ~what.vetoes & ~let_pass) != 0) return line_veto_missing;
+    if ((let_pass & calorimeter_unknown) != 0) return line_fired;
+    for (std::uint32_t k = 0; k < line.ranges; ++k) {
+      const range_entry& range = line.range[k];
+      const auto which = static_cast<std::uint32_t>(range.what);
+      const std::int32_t value = event.quantity[which];
+      if (value == undefined_quantity || value < range.from || value > range.to)
+        return static_cast<std::uint8_t>(line_out_of_range + which);
+    }
+    return line_fired;
+  }
+};
+
+} // namespace l3

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/sequence/plan.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace l3 {
+namespace {
+
+std::string quoted(std::string_view name) { return '`' + std::string(name) + '`'; }
+
+std::string listed(std::span<const algorithm_info> registry) {
+  std::string names;
+  for (const algorithm_info& a : registry)
+    names += (names.empty() ? "" : ", ") + std::string(a.name);
+  return names;
+}
+
+/// Who writes a slot, for whoever wants to put it into the sequence.
+std::string writers_of(std::string_view slot_name, std::span<const algorithm_info> registry) {
+  std::string names;
+  for (const algorithm_info& a : registry) {
+    const bool writes = std::any_of(a.writes.begin(), a.writes.end(),
+                                    [&](const slot_info& s) { return s.name == slot_name; });
+    if (writes) names += (names.empty() ? "" : " or ") + quoted(a.name);
+  }
+  return names.empty() ? "nothing" : names;
+}
+
+std::size_t find_algorithm(std::string_view name, std::span<const algorithm_info> registry) {
+  const auto found = std::find_if(registry.begin(), registry.end(),
+                                  [&](const algorithm_info& a) { return a.name == name; });
+  if (found == registry.end())
+    throw std::runtime_error("sequence: there is no algorithm " + quoted(name) +
+                             "; there are: " + listed(registry));
+  return static_cast<std::size_t>(found - registry.begin());
+}
+
+auto find_slot(std::vector<sequence_plan::placed_slot>& slots, std::string_view name) {
+  return std::find_if(slots.begin(), slots.end(), [&](const auto& s) { return s.name == name; });
+}
+
+/// Gives every slot the lowest place that no slot holds at the same time, the largest first: small
+/// ones then fill the gaps.
+void place(sequence_plan& plan) {
+  std::vector<sequence_plan::placed_slot*> largest_first;
+  for (auto& s : plan.slots)
+    if (!s.handed_out) largest_first.push_back(&s);
+  std::stable_sort(largest_first.begin(), largest_first.end(),
+                   [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
+  std::vector<const sequence_plan::placed_slot*> placed;
+  for (auto* const slot : largest_first) {
+    auto& s = *slot;
+    std::size_t at = 0;
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const auto* other : placed) {
+        const bool at_once = s.first_step <= other->last_step && other->first_step <= s.last_step;
+        const bool overlap = at < other->offset + other->bytes && other->offset < at + s.bytes;
+        if (!at_once || !overlap) continue;
+        at = round_up(other->offset + other->bytes, region::alignment);
+        moved = true;
+      }
+    }
+    s.offset = at;
+    plan.bytes = std::max(plan.bytes, at + s.bytes);
+    placed.push_back(&s);
+  }
+}
+
+} // namespace
+
+const sequence_plan::placed_slot& sequence_plan::at(std::string_view slot_name) const {
+  const auto found = std::find_if(slots.begin(), slots.end(),
+                                  [&](const placed_slot& s) { return s.name == slot_name; });
+  if (found == slots.end()) throw std::logic_error("no slot " + quoted(slot_name) + " in the plan");
+  return *found;
+}
+
+sequence_plan plan_sequence(std::span<const std::string> names,
+                            std::span<const algorithm_info> registry,
+                            const batch_capacity& capacity, std::string_view handed_out) {
+  sequence_plan plan;
+  for (std::size_t step = 0; step < names.size(); ++step) {
+    plan.steps.push_back(find_algorithm(names[step], registry));
+    const algorithm_info& a = registry[plan.steps.back()];
+    for (const slot_info& s : a.reads) {
+      const auto found = find_slot(plan.slots, s.name);
+      if (found == plan.slots.end())
+        throw std::runtime_error("sequence: " + quoted(a.name) + " reads " + quoted(s.name) +
+                                 ", which no earlier step writes; " + writers_of(s.name, registry) +
+                                 " does");
+      found->last_step = step;
+    }
+    for (const slot_info& s : a.writes) {
+      if (const auto found = find_slot(plan.slots, s.name); found != plan.slots.end())
+        throw std::runtime_error(
+            "sequence: " + quoted(a.name) + " writes " + quoted(s.name) + " a second time; " +
+            quoted(registry[plan.steps[found->first_step]].name) + " did before");
+      plan.slots.push_back({s.name, 0, s.bytes(capacity), step, step, s.name == handed_out});
+    }
+  }
+  if (find_slot(plan.slots, handed_out) == plan.slots.end())
+    throw std::runtime_error("sequence: nothing writes " + quoted(handed_out) + "; " +
+                             writers_of(handed_out, registry) + " does");
+  place(plan);
+  return plan;
+}
+
+std::string describe(const sequence_plan& plan, std::span<const algorithm_info> registry) {
+  std::string text;
+  const auto add = [&](const char* verb, const std::vector<slot_info>& slots) {
+    const char* before = verb;
+    for (const slot_info& s : slots) {
+      text += before + std::string(s.name);
+      before = ", ";
+    }
+  };
+  for (const std::size_t i : plan.steps) {
+    text += std::string(registry[i].name) + ':';
+    add(" reads ", registry[i].reads);
+    add(registry[i].reads.empty() ? " writes " : "; writes ", registry[i].writes);
+    text += '\n';
+  }
+  std::size_t sum = 0;
+  for (const auto& s : plan.slots) {
+    const std::string steps = s.first_step == s.last_step
+                                  ? "step " + std::to_string(s.first_step + 1)
+                                  : "steps " + std::to_string(s.first_step + 1) + " to " +
+                                        std::to_string(s.last_step + 1);
+    text += std::string(s.name) + ": " + std::to_string(s.bytes) + " B, " + steps;
+    text += s.handed_out ? ", with the results\n" : ", at " + std::to_string(s.offset) + '\n';
+    if (!s.handed_out) sum += s.bytes;
+  }
+  text +=
+      "arena: " + std::to_string(plan.bytes) + " B for slots of " + std::to_string(sum) + " B\n";
+  return text;
+}
+
+} // namespace l3

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the names of a sequence to a plan: which algorithms run, in which order, and where in a
+// frame's arena each slot lies. The wiring is checked here, before anything runs: an algorithm may
+// read a slot only if an earlier one writes it. A slot needs its memory from the step that writes
+// it to the last that reads it; slots whose times do not overlap share theirs. Sizes follow from
+// the configured limits alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/memory.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+/// A slot without its type.
+struct slot_info {
+  std::string_view name;
+  std::size_t (*bytes)(const batch_capacity&) = nullptr;
+};
+
+/// An algorithm without its type.
+struct algorithm_info {
+  std::string_view name;
+  std::vector<slot_info> reads; ///< what it updates included
+  std::vector<slot_info> writes;
+};
+
+namespace sequence_details {
+
+template <slot S>
+std::size_t bytes_of(const batch_capacity& c) {
+  return S::columns::bytes(S::rows(c));
+}
+template <slot... S>
+std::vector<slot_info> infos(slot_list<S...>) {
+  return {slot_info{S::name, &bytes_of<S>}...};
+}
+
+template <class A>
+struct updates_of {
+  using type = slot_list<>;
+};
+template <class A>
+requires requires { typename A::updates; }
+struct updates_of<A> {
+  using type = typename A::updates;
+};
+
+} // namespace sequence_details
+
+/// The slots that it updates; most algorithms have none.
+template <algorithm A>
+using updates_of = typename sequence_details::updates_of<A>::type;
+
+template <algorithm A>
+[[nodiscard]] algorithm_info info_of() {
+  namespace d = sequence_details;
+  algorithm_info info{A::name, d::infos(typename A::reads{}), d::infos(typename A::writes{})};
+  for (const slot_info& s : d::infos(updates_of<A>{})) info.reads.push_back(s);
+  return info;
+}
+
+struct sequence_plan {
+  struct placed_slot {
+    std::string_view name;
+    std::size_t offset = 0; ///< in the arena
+    std::size_t bytes = 0;
+    std::size_t first_step = 0; ///< which writes it
+    std::size_t last_step = 0;  ///< which reads it last
+    bool handed_out = false;    ///< lies with the frame's results instead
+  };
+
+  std::vector<std::size_t> steps; ///< indices into the registry
+  std::vector<placed_slot> slots; ///< in the order in which they are written
+  std::size_t bytes = 0;          ///< of the arena
+
+  [[nodiscard]] const placed_slot& at(std::string_view slot_name) const;
+};
+
+/// `registry` lists what there is. The slot `handed_out` lies outside the arena; `wanted` must have
+/// been written at the end. Throws std::runtime_error with what is wrong and what to do.
+[[nodiscard]] sequence_plan plan_sequence(std::span<const std::string> names,
+                                          std::span<const algorithm_info> registry,
+                                          const batch_capacity& capacity,
+                                          std::string_view handed_out);
+
+/// The plan for people: a line for each step with what it reads and writes, and the arena.
+[[nodiscard]] std::string describe(const sequence_plan& plan,
+                                   std::span<const algorithm_info> registry);
+
+} // namespace l3
