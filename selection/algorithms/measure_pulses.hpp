@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// measure_pulses: one block a board. Reads the packet once, measures it for packing as
+// measure_boards does, and finds its pulses on the way, while the samples are in shared memory.
+//
+// What it leaves of a waveform without a pulse is its pedestal and, of one of 64 samples, the
+// highest sample in time. A board that cannot be decoded, or that the readout does not have, is
+// unread: all its rows are zero.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "selection/algorithms/find_pulses.hpp"
+#include "selection/measure.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+struct measure_pulses {
+  static constexpr std::string_view name = "measure_pulses";
+  static constexpr blocks_for run_for = blocks_for::board;
+  using reads = slot_list<>;
+  using writes = slot_list<pulses, board_signals>;
+
+  static constexpr std::uint32_t width = 128;
+
+  struct shared {
+    staged_packet packet;
+    packet_findings found;
+    union { // one after the other
+      measure_boards::lane_measures measures;
+      find_pulses::shared search;
+    };
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const selection_frame& frame,
+                        const pulses::columns::view& pulse_rows,
+                        const board_signals::columns::view& signals) const {
+    const std::uint32_t i = b.index();
+    const board_entry board = frame.batch.boards[i];
+    const fragment_entry fragment = frame.batch.fragments[board.fragment];
+    if (!measure_boards::can_be_decoded(board, fragment)) {
+      measure_boards::leave_raw(b, i, board, fragment, frame.packing);
+      leave_unread(b, i, pulse_rows, signals);
+      return;
+    }
+    s.packet.stage(b, frame.batch, fragment, board);
+    b.sync();
+    const board_shape shape = measure_boards::measure_staged(
+        b, s.packet, s.measures, s.found, frame.batch, i, board, fragment, frame.packing);
+    const std::uint32_t number = number_of(frame.tables, board, fragment);
+    if ((shape.form & board_raw) != 0 || number == board_signals::unread) {
+      leave_unread(b, i, pulse_rows, signals);
+      return;
+    }
+    const input_entry* const inputs = frame.tables.inputs.data() + inputs_per_board * number;
+    const std::uint16_t* const words = s.packet.by_lane(board.kind);
+    find_pulses::find(b, words, board.kind, s.found, inputs, s.search);
+    b.sync();
+    write_rows(b, words, board.kind, s.search, i, pulse_rows);
+    write_signals(b, s, board.kind, inputs, i, number, signals);
+  }
+
+  /// Of what every consumer relies on.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const pulses::columns::const_view& pulse_rows,
+                                    const board_signals::columns::const_view& signals) {
+    for (std::uint32_t i = 0; i < frame.batch.boards.size(); ++i) {
+      const board_entry& board = frame.batch.boards[i];
+      const std::uint32_t number = signals.number[i];
+      if (number == board_signals::unread) {
+        if (signals.lit[i] != 0 || signals.trigger[i] != 0)
+          return "a board that was not read gave a signal";
+      } else if (inputs_per_board * (number + 1) > frame.tables.inputs.size()) {
+        return "a board has a number that is no board's";
+      }
+      for (std::uint32_t r = 0; r < packet_lanes; ++r) {
+        const std::uint32_t row = packet_lanes * i + r;
+        const pulses::columns::value pulse = pulse_rows[row];
+        if ((signals.lit[i] >> r & 1U) != 0) {
+          const std::uint32_t channel = channel_of(r, board.kind);
+          const input_entry input = frame.tables.inputs[inputs_per_board * number + channel];
+          if (input.kind == input_kind::none) return "a row is lit that belongs to no input";
+          if ((pulse.flags & pulse_found) == 0) return "a row is lit that holds no pulse";
+        }
+        if (const char* broken = broken_pulse(pulse)) return broken;
+      }
+    }
+    return nullptr;
+  }
+
+private:
+  static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
+
+  [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
+    return kind == board_kind::sampling_125_mhz ? row : row / find_pulses::pulses_per_channel;
+  }
+
+  [[nodiscard]] L3_FN static std::uint32_t number_of(const selection_tables& tables,
+                                                     const board_entry& board,
+                                                     const fragment_entry& fragment) {
+    if (fragment.crate + 1U >= tables.first_board.size() || board.slot < l2::first_slot)
+      return board_signals::unread;
+    const std::uint32_t number = tables.first_board[fragment.crate] + board.slot - l2::first_slot;
+    const bool known = number < tables.first_board[fragment.crate + 1U] &&
+                       inputs_per_board * (number + 1) <= tables.inputs.size();
+    return known ? number : board_signals::unread;
+  }
+
+  template <block B>
+  L3_FN static void leave_unread(const B& b, std::uint32_t i,
+                                 const pulses::columns::view& pulse_rows,
+                                 const board_signals::columns::view& signals) {
+    for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows[packet_lanes * i + r] = {}; });
+    for_each(b, 1, [&](std::uint32_t) { signals[i] = {board_signals::unread, 0, 0}; });
+  }
+
+  template <block B>
+  L3_FN static void write_rows(const B& b, const std::uint16_t* words, board_kind kind,
+                               const find_pulses::shared& s, std::uint32_t i,
+                               const pulses::columns::view& pulse_rows) {
+    const bool slow = kind == board_kind::sampling_125_mhz;
+    for_each(b, packet_lanes, [&](std::uint32_t r) {
+      pulses::columns::value pulse{};
+      const std::uint32_t c = channel_of(r, kind);
+      pulse.pedestal = s.pedestal[c];
+      pulse.flags = s.flags[r];
+      if ((pulse.flags & pulse_found) != 0) {
+        pulse.peak_sample = s.peak_sample[r];
+        if (slow) {
+          measure(slow_trace{words, c}, s.base[r], pulse);
+        } else {
+          measure(fast_trace{words, c}, s.base[r], pulse);
+        }
+      } else if (slow) {
+        pulse.peak = find_pulses::highest_in_time(s, c);
+      }
+      pulse_rows[packet_lanes * i + r] = pulse;
+    });
+  }
+
+  template <class Trace>
+  L3_FN static void measure(const Trace& trace, std::int32_t base, pulses::columns::value& pulse) {
+    pulse.peak = static_cast<std::uint16_t>(trace[pulse.peak_sample]);
+    pulse.sum = find_pulses::sum_of(trace, pulse.peak_sample, pulse.pedestal);
+    const std::uint32_t edge = find_pulses::edge_of(trace, pulse.peak_sample, pulse.pedestal, base);
+    std::uint32_t flags = pulse.flags;
+    if (pulse.peak >= Trace::limit) flags |= pulse_saturated;
+    if (edge == find_pulses::no_edge) {
+      flags |= pulse_no_edge;
+    } else {
+      pulse.time = static_cast<std::uint16_t>(edge);
+    }
+    pulse.flags = static_cast<std::uint8_t>(flags);
+  }
+
+  template <block B>
+  L3_FN static void write_signals(const B& b, const shared& s, board_kind kind,
+                                  const input_entry* inputs, std::uint32_t i, std::uint32_t number,
+                                  const board_signals::columns::view& signals) {
+    for_each(b, 1, [&](std::uint32_t) {
+      std::uint32_t lit = 0;
+      for (std::uint32_t r = 0; r < packet_lanes; ++r) {
+        if ((s.search.flags[r] & pulse_found) != 0 &&
+            inputs[channel_of(r, kind)].kind != input_kind::none)
+          lit |= 1U << r;
+      }
+      signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
+                    static_cast<std::uint16_t>(s.packet.header()[0] & l2::payload_mask)};
+    });
+  }
+
+  static const char* broken_pulse(const pulses::columns::value& pulse) {
+    if ((pulse.flags & pulse_found) == 0) {
+      return pulse.peak_sample != 0 || pulse.time != 0 || pulse.sum != 0
+                 ? "a row without a pulse has a time or a sum"
+                 : nullptr;
+    }
+    if (4 * pulse.peak < pulse.pedestal) return "a pulse is below its pedestal";
+    if (pulse.time > 256 * pulse.peak_sample) return "a pulse has its edge behind its peak";
+    if ((pulse.flags & pulse_no_edge) != 0 && pulse.time != 0)
+      return "a pulse has a time but no edge";
+    return nullptr;
+  }
+};
+
+} // namespace l3

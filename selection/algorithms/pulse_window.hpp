@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which samples of a waveform the features of a pulse are made of, and what of a pulse they then
+// hold: what calibration needs to turn sums and times into energies and times of the detector
+// (detector figures: docs/detector.md).
+#pragma once
+
+#include <cstdint>
+
+#include "transport/format/function.hpp"
+
+namespace l3 {
+
+/// Pulses on boards of 64 samples are in time if they peak in here: 204 ns ± 100 ns.
+inline constexpr std::uint32_t in_time_first = 12;
+inline constexpr std::uint32_t in_time_end = 44;
+/// The sample of boards of 256 samples at which pulses in time with the trigger peak.
+inline constexpr std::uint32_t fast_trigger_sample = 102;
+
+inline constexpr std::uint32_t slow_pedestal_samples = 8;  ///< the first
+inline constexpr std::uint32_t fast_pedestal_samples = 16; ///< the first of each quarter
+
+/// The samples whose sum over the pedestal stands for a pulse.
+struct pulse_window {
+  static constexpr std::uint32_t before_peak = 6;
+  static constexpr std::uint32_t after_peak = 10; ///< the peak's included
+
+  std::uint32_t first;
+  std::uint32_t end;
+
+  [[nodiscard]] L3_FN static constexpr pulse_window around(std::uint32_t peak_sample,
+                                                           std::uint32_t samples) {
+    return {peak_sample > before_peak ? peak_sample - before_peak : 0,
+            peak_sample + after_peak < samples ? peak_sample + after_peak : samples};
+  }
+};
+
+/// On boards of 64 samples, in groups of four: those around the peak's group in which a pulse may
+/// still be high. What is high enough beyond is another pulse.
+inline constexpr std::uint32_t pulse_groups_before = 3;
+inline constexpr std::uint32_t pulse_groups_after = 4;
+
+} // namespace l3
