@@ -52,4 +52,40 @@ __device__ inline void give_way(const cuda_block&) {
   __nanosleep(nanoseconds);
 }
 
+[[nodiscard]] __device__ inline std::uint32_t fetch_add_within(const cuda_block&, std::uint32_t* at,
+                                                               std::uint32_t n) {
+  return atomicAdd(at, n);
+}
+
+/// Shared memory adds 32 bits by itself; 64 would be a loop of compare and exchange, which lanes
+/// that add to one sum would turn as many times as there are of them.
+__device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uint64_t n) {
+  constexpr std::uint32_t half = 32;
+  auto* const words = reinterpret_cast<std::uint32_t*>(at); // the low one first
+  const auto low = static_cast<std::uint32_t>(n);
+  const std::uint32_t before = atomicAdd(words, low);
+  const std::uint32_t carry = before + low < low ? 1 : 0;
+  const std::uint32_t high = static_cast<std::uint32_t>(n >> half) + carry;
+  if (high != 0) atomicAdd(words + 1, high);
+}
+
+__device__ inline void set_bits_within(const cuda_block&, std::uint32_t* at, std::uint32_t bits) {
+  atomicOr(at, bits);
+}
+
+__device__ inline std::uint32_t fetch_min_within(const cuda_block&, std::uint32_t* at,
+                                                 std::uint32_t n) {
+  return atomicMin(at, n);
+}
+
+__device__ inline std::uint64_t fetch_max_within(const cuda_block&, std::uint64_t* at,
+                                                 std::uint64_t n) {
+  static_assert(sizeof(unsigned long long) == sizeof n);
+  return atomicMax(reinterpret_cast<unsigned long long*>(at), n);
+}
+
+[[nodiscard]] __device__ inline std::uint32_t observe_within(const cuda_block&, std::uint32_t* at) {
+  return *static_cast<const volatile std::uint32_t*>(at);
+}
+
 } // namespace l3

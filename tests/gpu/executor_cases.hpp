@@ -12,6 +12,7 @@
 #include "gpu/block.hpp"
 #include "gpu/column.hpp"
 #include "gpu/memory.hpp"
+#include "tests/gpu/shared_words.hpp"
 
 namespace l3::test {
 
@@ -141,7 +142,31 @@ TYPED_TEST_P(executors, share_memory_within_a_block) {
   }
 }
 
+TYPED_TEST_P(executors, use_words_of_shared_memory_at_once) {
+  using kernel = use_shared_words;
+  auto queue = TypeParam::make();
+  constexpr std::uint32_t blocks = 5;
+  reachable<kernel::results, decltype(queue)> out(blocks);
+  queue.run(kernel{}, blocks, out.view());
+  for (const kernel::results& r : out.read(queue)) {
+    EXPECT_EQ(r.last, kernel::items);
+    EXPECT_EQ(r.sum, std::uint64_t{kernel::items} * (kernel::items - 1) / 2 * kernel::step);
+    EXPECT_EQ(r.balance, 0U);
+    EXPECT_EQ(r.least, 0U);
+    EXPECT_EQ(r.most, (kernel::items - 1) * (kernel::step >> 16));
+    EXPECT_GT(r.falling, 1U);
+    EXPECT_GT(r.rising, 1U);
+    EXPECT_LT(r.falling, kernel::items / 4);
+    EXPECT_LT(r.rising, kernel::items / 4);
+    for (std::uint32_t i = 0; i < kernel::items; ++i) {
+      ASSERT_EQ(r.places[i], 1U);
+      ASSERT_TRUE((r.seen[i / 32] >> i % 32 & 1) != 0);
+    }
+  }
+}
+
 REGISTER_TYPED_TEST_SUITE_P(executors, visit_every_item_once, visit_every_cell_of_a_table_once,
-                            may_have_nothing_to_do, share_memory_within_a_block);
+                            may_have_nothing_to_do, share_memory_within_a_block,
+                            use_words_of_shared_memory_at_once);
 
 } // namespace l3::test

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting bits, on the host and on devices, where the functions of <bit> may not be called.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "transport/format/function.hpp"
+
+namespace l3 {
+
+/// How many bits are 1.
+[[nodiscard]] L3_FN inline std::uint32_t ones(std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__popc(word));
+#else
+  return static_cast<std::uint32_t>(std::popcount(word));
+#endif
+}
+
+/// The number of the lowest bit that is 1, of a word that is not 0.
+[[nodiscard]] L3_FN inline std::uint32_t lowest_one(std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::uint32_t>(__ffs(static_cast<int>(word))) - 1;
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(word));
+#endif
+}
+
+} // namespace l3

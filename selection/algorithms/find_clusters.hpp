@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// find_clusters: one block an event. Crystals above threshold and in time are joined to clusters
+// wherever two of them are neighbours (selection/neighbours.hpp), and each cluster becomes a sum of
+// energies and energy-weighted means.
+//
+// Nothing depends on the order of boards, rows or lanes: a cluster is known by its lowest crystal
+// (disjoint_sets.hpp), those are numbered by counting bits (ranked_bits.hpp), and sums are of whole
+// numbers.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gpu/atomics.hpp"
+#include "gpu/bits.hpp"
+#include "gpu/block.hpp"
+#include "selection/algorithms/disjoint_sets.hpp"
+#include "selection/algorithms/ranked_bits.hpp"
+#include "selection/algorithms/rounding.hpp"
+#include "selection/event_columns.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+struct find_clusters {
+  static constexpr std::string_view name = "find_clusters";
+  static constexpr blocks_for run_for = blocks_for::event;
+  using reads = slot_list<pulses, board_signals>;
+  using writes = slot_list<clusters, calorimeter>;
+
+  static constexpr std::uint32_t width = 128; // on a device
+
+  /// There is shared memory for so many; tables with more are refused at start.
+  static constexpr std::uint32_t max_crystals = 2816;
+  static constexpr std::uint32_t max_clusters = clusters::max_clusters;
+
+  /// What a crystal has: its energy in the upper half, and below it its time, shifted so that
+  /// greater is later. Should an event bring a crystal twice, which no sound channel map allows,
+  /// the greatest counts: the higher energy, and of equal ones the later time. 0: nothing.
+  class cell {
+  public:
+    L3_FN static std::uint64_t of(std::int32_t energy, std::int32_t time) {
+      return std::uint64_t{static_cast<std::uint32_t>(energy)} << half |
+             (static_cast<std::uint32_t>(time) ^ sign);
+    }
+    L3_FN static std::int32_t energy(std::uint64_t c) {
+      return static_cast<std::int32_t>(c >> half);
+    }
+    L3_FN static std::int32_t time(std::uint64_t c) {
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(c) ^ sign);
+    }
+
+  private:
+    static constexpr std::uint32_t half = 32;
+    static constexpr std::uint32_t sign = 1U << 31;
+  };
+
+  struct cluster_sums {
+    std::uint64_t energy;
+    std::uint64_t time; // energy-weighted, as x and y are; all modulo 2⁶⁴
+    std::uint64_t x;
+    std::uint64_t y;
+    std::uint64_t crystals;
+  };
+
+  struct shared {
+    std::uint64_t cells[max_crystals];
+    std::uint64_t energy; // of all crystals
+    cluster_sums sums[max_clusters];
+    disjoint_sets<max_crystals> sets;
+    ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
+    std::uint32_t crystals;              // that count
+    std::uint16_t crystal[max_crystals]; // which these are, in any order
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const selection_frame& frame,
+                        const pulses::columns::const_view& pulse,
+                        const board_signals::columns::const_view& signal,
+                        const clusters::columns::view& cluster,
+                        const calorimeter::columns::view& all) const {
+    const selection_tables& tables = frame.tables;
+    const std::uint32_t n = crystals_of(tables);
+    clear(b, s, n);
+    b.sync();
+    collect(b, s, frame, n, pulse, signal);
+    b.sync();
+    join(b, s, tables);
+    b.sync();
+    find_roots(b, s);
+    b.sync();
+    s.roots.rank(b);
+    b.sync();
+    sum_up(b, s, tables);
+    b.sync();
+    write(b, s, cluster, all);
+  }
+
+  /// What is wrong with what it wrote; nullptr if nothing is.
+  static const char* broken_promise(const selection_frame& frame,
+                                    const pulses::columns::const_view&,
+                                    const board_signals::columns::const_view&,
+                                    const clusters::columns::const_view& cluster,
+                                    const calorimeter::columns::const_view& all) {
+    for (std::uint32_t e = 0; e < frame.batch.events.size(); ++e) {
+      const auto whole = all[e];
+      if (whole.crystals > crystals_of(frame.tables)) return "more crystals than there are";
+      if (whole.energy < 0) return "a calorimeter of negative energy";
+      if (2U * whole.clusters > whole.crystals) return "more clusters than pairs of crystals";
+      std::uint32_t crystals = 0;
+      for (std::uint32_t k = 0; k < stored(whole.clusters); ++k) {
+        const auto one = cluster[max_clusters * e + k];
+        if (one.crystals < 2) return "a cluster of one crystal";
+        if (one.energy <= 0 || one.energy > whole.energy)
+          return "a cluster's energy is not part of the whole";
+        if (one.time < frame.tables.constants.crystal_from ||
+            one.time > frame.tables.constants.crystal_to)
+          return "a cluster is out of time";
+        crystals += one.crystals;
+      }
+      if (crystals > whole.crystals) return "a crystal in two clusters";
+    }
+    return nullptr;
+  }
+
+  /// Of so many clusters that were found.
+  [[nodiscard]] L3_FN static std::uint32_t stored(std::uint32_t found) {
+    return found < max_clusters ? found : max_clusters;
+  }
+
+private:
+  [[nodiscard]] L3_FN static std::uint32_t crystals_of(const selection_tables& tables) {
+    const std::uint32_t n = tables.crystals.size();
+    if (n == 0) return 0;
+    return n - 1 < max_crystals ? n - 1 : max_crystals;
+  }
+
+  template <block B>
+  L3_FN static void clear(const B& b, shared& s, std::uint32_t n) {
+    for_each(b, n, [&](std::uint32_t i) { s.cells[i] = 0; });
+    s.roots.clear(b);
+    for_each(b, max_clusters, [&](std::uint32_t k) { s.sums[k] = {}; });
+    for_each(b, 1, [&](std::uint32_t) {
+      s.crystals = 0;
+      s.energy = 0;
+    });
+  }
+
+  /// Every crystal that counts, into its cell and onto the list.
+  template <block B>
+  L3_FN static void collect(const B& b, shared& s, const selection_frame& frame, std::uint32_t n,
+                            const pulses::columns::const_view& pulse,
+                            const board_signals::columns::const_view& signal) {
+    const event_entry& event = frame.batch.events[b.index()];
+    for_each(b, event.boards, [&](std::uint32_t k) {
+      const std::uint32_t board = event.first_board + k;
+      std::uint32_t lit = signal.lit[board];
+      const std::uint32_t number = signal.number[board];
+      // No crystal hangs on a 500 MHz board, whose rows are not channels.
+      if (lit == 0 || number == board_signals::unread ||
+          frame.batch.boards[board].kind != board_kind::sampling_125_mhz)
+        return;
+      for (; lit != 0; lit &= lit - 1) {
+        const std::uint32_t row = lowest_one(lit);
+        const input_entry& input = frame.tables.inputs[l2::waveforms_per_board * number + row];
+        if (input.kind != input_kind::crystal || input.index >= n) continue;
+        const std::uint32_t at = l2::waveforms_per_board * board + row;
+        add_crystal(b, s, frame.tables.constants, input.index, input.energy_of(pulse.sum[at]),
+                    input.time_of(pulse.time[at]));
+      }
+    });
+  }
+
+  template <block B>
+  L3_FN static void add_crystal(const B& b, shared& s, const selection_constants& cut,
+                                std::uint16_t crystal, std::int32_t energy, std::int32_t time) {
+    // Means are weighted with energies: what has none has no part in them, whatever the threshold.
+    if (energy < cut.crystal_threshold || energy <= 0) return;
+    if (time < cut.crystal_from || time > cut.crystal_to) return;
+    if (fetch_max_within(b, &s.cells[crystal], cell::of(energy, time)) != 0) return;
+    s.sets.set_apart(crystal);
+    s.crystal[fetch_add_within(b, &s.crystals, 1)] = crystal;
+  }
+
+  template <block B>
+  L3_FN static void join(const B& b, shared& s, const selection_tables& tables) {
+    for_each(b, s.crystals, [&](std::uint32_t i) {
+      const std::uint32_t crystal = s.crystal[i];
+      const std::uint32_t end = tables.crystals[crystal + 1].first_neighbour;
+      for (std::uint32_t k = tables.crystals[crystal].first_neighbour; k < end; ++k) {
+        const std::uint32_t neighbour = tables.neighbours[k];
+        if (s.cells[neighbour] != 0) s.sets.unite(b, crystal, neighbour);
+      }
+    });
+  }
+
+  /// Every crystal points at its root, and roots that have company are marked.
+  template <block B>
+  L3_FN static void find_roots(const B& b, shared& s) {
+    for_each(b, s.crystals, [&](std::uint32_t i) {
+      const std::uint32_t crystal = s.crystal[i];
+      const std::uint32_t root = s.sets.flatten(b, crystal);
+      if (root != crystal) s.roots.insert(b, root);
+    });
+  }
+
+  template <block B>
+  L3_FN static void sum_up(const B& b, shared& s, const selection_tables& tables) {
+    for_each(b, s.crystals, [&](std::uint32_t i) {
+      const std::uint32_t crystal = s.crystal[i];
+      const std::int64_t energy = cell::energy(s.cells[crystal]);
+      add_within(b, &s.energy, static_cast<std::uint64_t>(energy));
+      const std::uint32_t root = s.sets.parent[crystal];
+      if (!s.roots.contains(root)) return; // alone
+      const std::uint32_t k = s.roots.rank_of(root);
+      if (k >= max_clusters) return;
+      const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, should times be beyond reason
+        return static_cast<std::uint64_t>(energy) * static_cast<std::uint64_t>(x);
+      };
+      cluster_sums& to = s.sums[k];
+      add_within(b, &to.energy, static_cast<std::uint64_t>(energy));
+      add_within(b, &to.time, weighted(cell::time(s.cells[crystal])));
+      add_within(b, &to.x, weighted(tables.crystals[crystal].x));
+      add_within(b, &to.y, weighted(tables.crystals[crystal].y));
+      add_within(b, &to.crystals, 1);
+    });
+  }
+
+  template <block B>
+  L3_FN static void write(const B& b, const shared& s, const clusters::columns::view& cluster,
+                          const calorimeter::columns::view& all) {
+    const std::uint32_t found = s.roots.size();
+    for_each(b, stored(found), [&](std::uint32_t k) {
+      const cluster_sums& sum = s.sums[k];
+      const auto energy = static_cast<std::int64_t>(sum.energy);
+      const auto mean = [&](std::uint64_t weighted) {
+        return divide_down(static_cast<std::int64_t>(weighted), energy);
+      };
+      const std::uint32_t row = max_clusters * b.index() + k;
+      cluster.energy[row] = limited(energy);
+      cluster.time[row] = limited(mean(sum.time));
+      cluster.x[row] = static_cast<std::int16_t>(mean(sum.x));
+      cluster.y[row] = static_cast<std::int16_t>(mean(sum.y));
+      cluster.crystals[row] = static_cast<std::uint16_t>(sum.crystals);
+    });
+    for_each(b, 1, [&](std::uint32_t) {
+      all.energy[b.index()] = limited(static_cast<std::int64_t>(s.energy));
+      all.crystals[b.index()] = static_cast<std::uint16_t>(s.crystals);
+      all.clusters[b.index()] = static_cast<std::uint16_t>(found);
+    });
+  }
+};
+static_assert(sizeof(find_clusters::shared) <= 48 * 1024, "what a block of a device has");
+
+} // namespace l3

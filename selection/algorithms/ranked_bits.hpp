@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// A set of numbers, as bits in shared memory, in which each finds its rank: how many lower ones are
+// in the set. So what all lanes found in any order is numbered in rising order, without a sort.
+// Between clear, insert, rank and the questions stands a sync() each.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/atomics.hpp"
+#include "gpu/bits.hpp"
+#include "gpu/block.hpp"
+
+namespace l3 {
+
+/// Numbers below `capacity`.
+template <std::uint32_t capacity>
+class ranked_bits {
+  static constexpr std::uint32_t word_bits = 32;
+  static constexpr std::uint32_t words_a_group = 8; // ranks are added up in two steps
+  static constexpr std::uint32_t groups = capacity / (words_a_group * word_bits);
+  static constexpr std::uint32_t words = groups * words_a_group;
+  static_assert(words * word_bits == capacity, "whole groups of words");
+
+public:
+  template <block B>
+  L3_FN void clear(const B& b) {
+    for_each(b, words, [&](std::uint32_t w) { bits_[w] = 0; });
+  }
+
+  template <block B>
+  L3_FN void insert(const B& b, std::uint32_t i) {
+    set_bits_within(b, &bits_[i / word_bits], 1U << i % word_bits);
+  }
+
+  template <block B>
+  L3_FN void rank(const B& b) {
+    for_each(b, groups, [&](std::uint32_t g) {
+      std::uint32_t count = 0;
+      for (std::uint32_t w = g * words_a_group; w < (g + 1) * words_a_group; ++w) {
+        before_[w] = count;
+        count += ones(bits_[w]);
+      }
+      in_group_[g] = count;
+    });
+    b.sync();
+    for_each(b, words, [&](std::uint32_t w) {
+      for (std::uint32_t g = 0; g < w / words_a_group; ++g) before_[w] += in_group_[g];
+    });
+  }
+
+  [[nodiscard]] L3_FN bool contains(std::uint32_t i) const {
+    return (bits_[i / word_bits] >> i % word_bits & 1U) != 0;
+  }
+  [[nodiscard]] L3_FN std::uint32_t rank_of(std::uint32_t i) const {
+    const std::uint32_t lower = (1U << i % word_bits) - 1;
+    return before_[i / word_bits] + ones(bits_[i / word_bits] & lower);
+  }
+  [[nodiscard]] L3_FN std::uint32_t size() const {
+    return before_[words - 1] + ones(bits_[words - 1]);
+  }
+
+private:
+  std::uint32_t bits_[words];
+  std::uint32_t before_[words]; // how many are in lower words: of the group, and then of all
+  std::uint32_t in_group_[groups];
+};
+
+} // namespace l3

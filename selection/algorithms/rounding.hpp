@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the algorithms come to whole numbers. Each of these gives the same bits on every executor:
+// division rounds towards minus infinity, square roots downwards, doubles to the nearest, and what
+// does not fit 32 bits becomes the largest that does.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "transport/format/function.hpp"
+
+namespace l3 {
+
+inline constexpr std::int32_t largest_number = 0x7fffffff;
+
+/// A number that fits. The smallest of 32 bits is not used: it means an undefined quantity.
+[[nodiscard]] L3_FN inline std::int32_t limited(std::int64_t n) {
+  if (n > largest_number) return largest_number;
+  if (n < -largest_number) return -largest_number;
+  return static_cast<std::int32_t>(n);
+}
+
+/// sum ÷ by, for by > 0, rounded towards minus infinity.
+[[nodiscard]] L3_FN inline std::int64_t divide_down(std::int64_t sum, std::int64_t by) {
+  const std::int64_t quotient = sum / by;
+  return quotient * by > sum ? quotient - 1 : quotient;
+}
+
+/// The largest whole number whose square is at most n, for n < 2⁶²: a double's root is off by one
+/// at most.
+[[nodiscard]] L3_FN inline std::int64_t root_down(std::int64_t n) {
+  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+  if (root * root > n) --root;
+  if ((root + 1) * (root + 1) <= n) ++root;
+  return root;
+}
+
+/// The nearest whole number, halves upwards.
+[[nodiscard]] L3_FN inline std::int32_t nearest(double x) {
+  constexpr double most = largest_number;
+  if (!(x < most)) return largest_number;
+  if (x < -most) return -largest_number;
+  return limited(static_cast<std::int64_t>(std::floor(x + 0.5)));
+}
+
+} // namespace l3

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calorimeter as the algorithms know it, with gains and times drawn at random, and what of an
+// event's pulses counts, worked out as plainly as possible.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "selection/detector.hpp"
+#include "selection/neighbours.hpp"
+#include "tests/selection/made_pulses.hpp"
+
+namespace l3::test {
+
+inline constexpr double cluster_reach = 70; // mm
+
+/// KOTO's 2240 small and 476 large crystals, 16 a board in their order, and four boards of veto
+/// inputs behind them.
+class made_calorimeter {
+public:
+  static constexpr std::uint32_t veto_boards = 4;
+
+  made_calorimeter() {
+    places_ = calorimeter_places({.small_size = 25,
+                                  .columns = 48,
+                                  .hole_columns = 8,
+                                  .tile_columns = 4,
+                                  .large_size = 50,
+                                  .large_radius = 918});
+    std::vector<crystal_entry> crystals;
+    for (const crystal_place& p : places_) {
+      crystals.push_back({static_cast<std::int16_t>(std::lround(10 * p.x)),
+                          static_cast<std::int16_t>(std::lround(10 * p.y)), 0});
+    }
+    table_ = find_neighbours(crystals, static_cast<std::int32_t>(10 * cluster_reach));
+    boards_ = (size() + l2::waveforms_per_board - 1) / l2::waveforms_per_board;
+    inputs.resize((boards_ + veto_boards) * l2::waveforms_per_board);
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      inputs[i].time_shift = 2;
+      inputs[i].gain = 1 << input_entry::gain_shift;
+      inputs[i].index = static_cast<std::uint16_t>(i);
+      if (i < size()) inputs[i].kind = input_kind::crystal;
+      if (i >= boards_ * l2::waveforms_per_board) inputs[i].kind = input_kind::veto;
+    }
+    constants.crystal_threshold = 3000;
+    constants.crystal_from = -2000;
+    constants.crystal_to = 2000;
+  }
+
+  /// Gains, times and the sign of nothing in particular.
+  void draw(randomness& r) {
+    for (input_entry& input : inputs) {
+      input.gain = static_cast<std::int32_t>((1U << 15) + below(r, 1U << 17));
+      input.time = static_cast<std::int32_t>(below(r, 40000));
+    }
+  }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
+  [[nodiscard]] std::uint32_t boards() const { return boards_; }
+  [[nodiscard]] const std::vector<crystal_place>& places() const { return places_; }
+  [[nodiscard]] const neighbour_table& table() const { return table_; }
+
+  /// The crystal there; size() if there is none.
+  [[nodiscard]] std::uint32_t at(double x, double y) const {
+    const auto here = std::find_if(places_.begin(), places_.end(), [&](const crystal_place& p) {
+      return std::abs(p.x - x) < p.size / 2 && std::abs(p.y - y) < p.size / 2;
+    });
+    return static_cast<std::uint32_t>(here - places_.begin());
+  }
+  /// The small crystal in a column and row of the grid; size() in the hole.
+  [[nodiscard]] std::uint32_t small(std::uint32_t column, std::uint32_t row) const {
+    return at(25.0 * column - 587.5, 25.0 * row - 587.5);
+  }
+
+  [[nodiscard]] selection_tables tables() const {
+    const auto over = [](const auto& v) {
+      return column(v.data(), static_cast<std::uint32_t>(v.size()));
+    };
+    selection_tables t;
+    t.constants = constants;
+    t.inputs = over(inputs);
+    t.crystals = over(table_.crystals);
+    t.neighbours = over(table_.neighbours);
+    return t;
+  }
+
+  std::vector<input_entry> inputs;
+  selection_constants constants;
+
+private:
+  std::vector<crystal_place> places_;
+  neighbour_table table_;
+  std::uint32_t boards_ = 0;
+};
+
+/// Lights a crystal with a gain of 1, in time.
+inline void light(pulse_event& event, std::uint32_t crystal, std::int32_t energy,
+                  std::uint16_t time = 0) {
+  add_pulse(event, static_cast<std::uint16_t>(crystal / 16), crystal % 16, energy, time);
+}
+
+/// A cluster, or a crystal.
+struct textbook_cluster {
+  std::int64_t energy = 0;
+  std::int64_t time = 0;
+  std::int64_t x = 0;
+  std::int64_t y = 0;
+  std::uint32_t crystals = 0;
+
+  friend bool operator==(const textbook_cluster&, const textbook_cluster&) = default;
+};
+
+struct textbook_calorimeter {
+  std::int64_t energy = 0;
+  std::uint32_t crystals = 0;
+  std::uint32_t found = 0;
+  std::vector<textbook_cluster> clusters; ///< those there is room for
+
+  friend bool operator==(const textbook_calorimeter&, const textbook_calorimeter&) = default;
+};
+
+inline std::int64_t textbook_floor(std::int64_t sum, std::int64_t by) {
+  return sum >= 0 ? sum / by : -((-sum + by - 1) / by);
+}
+
+/// The crystals of an event that count, by number: energy and time.
+inline std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>>
+textbook_crystals(const pulse_event& event, const made_calorimeter& calorimeter) {
+  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lit;
+  const selection_constants& cut = calorimeter.constants;
+  for (const pulse_board& board : event) {
+    if (board.number == board_signals::unread || board.kind != board_kind::sampling_125_mhz)
+      continue;
+    for (std::uint32_t row = 0; row < 16; ++row) {
+      if ((board.lit >> row & 1) == 0) continue;
+      const input_entry& input = calorimeter.inputs[16U * board.number + row];
+      if (input.kind != input_kind::crystal || input.index >= calorimeter.size()) continue;
+      const std::int64_t energy = textbook_floor(std::int64_t{board.sum[row]} * input.gain, 65536);
+      const std::int64_t time = std::int64_t{4} * board.time[row] - input.time;
+      if (energy < std::max(cut.crystal_threshold, 1) || time < cut.crystal_from ||
+          time > cut.crystal_to)
+        continue;
+      auto& mine = lit[input.index];
+      mine = std::max(mine, std::pair(energy, time));
+    }
+  }
+  return lit;
+}
+
+/// Every pair looked at, by the places themselves.
+inline textbook_calorimeter textbook_clusters(const pulse_event& event,
+                                              const made_calorimeter& calorimeter) {
+  struct hit {
+    std::uint32_t crystal;
+    std::int64_t energy;
+    std::int64_t time;
+    bool seen;
+  };
+  std::vector<hit> hits;
+  textbook_calorimeter all;
+  for (const auto& [crystal, what] : textbook_crystals(event, calorimeter)) {
+    hits.push_back({crystal, what.first, what.second, false});
+    all.energy += what.first;
+    ++all.crystals;
+  }
+  const auto are_near = [&](const hit& a, const hit& b) {
+    const crystal_place& p = calorimeter.places()[a.crystal];
+    const crystal_place& q = calorimeter.places()[b.crystal];
+    return std::abs(p.x - q.x) <= cluster_reach && std::abs(p.y - q.y) <= cluster_reach;
+  };
+  for (hit& first : hits) {
+    if (first.seen) continue;
+    first.seen = true;
+    std::vector<const hit*> members{&first};
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      for (hit& other : hits) {
+        if (other.seen || !are_near(*members[k], other)) continue;
+        other.seen = true;
+        members.push_back(&other);
+      }
+    }
+    if (members.size() < 2) continue;
+    ++all.found;
+    if (all.found > clusters::max_clusters) continue;
+    textbook_cluster sum;
+    for (const hit* h : members) {
+      sum.energy += h->energy;
+      sum.time += h->energy * h->time;
+      sum.x += h->energy * std::lround(10 * calorimeter.places()[h->crystal].x);
+      sum.y += h->energy * std::lround(10 * calorimeter.places()[h->crystal].y);
+      ++sum.crystals;
+    }
+    constexpr std::int64_t most = INT32_MAX;
+    all.clusters.push_back({std::min(sum.energy, most), textbook_floor(sum.time, sum.energy),
+                            textbook_floor(sum.x, sum.energy), textbook_floor(sum.y, sum.energy),
+                            sum.crystals});
+  }
+  all.energy = std::min<std::int64_t>(all.energy, INT32_MAX);
+  return all;
+}
+
+} // namespace l3::test
