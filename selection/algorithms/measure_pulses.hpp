@@ -10,7 +10,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "selection/algorithms/find_pulses.hpp"
+#include "selection/algorithms/find_fast_pulses.hpp"
+#include "selection/algorithms/find_slow_pulses.hpp"
 #include "selection/measure.hpp"
 #include "selection/sequence/algorithm.hpp"
 
@@ -26,10 +27,12 @@ struct measure_pulses {
 
   struct shared {
     staged_packet packet;
-    packet_findings found;
+    packet_findings measured;
+    found_pulses found;
     union { // one after the other
       measure_boards::lane_measures measures;
-      find_pulses::shared search;
+      find_slow_pulses::shared slow;
+      find_fast_pulses::shared fast;
     };
   };
 
@@ -48,7 +51,7 @@ struct measure_pulses {
     s.packet.stage(b, frame.batch, fragment, board);
     b.sync();
     const board_shape shape = measure_boards::measure_staged(
-        b, s.packet, s.measures, s.found, frame.batch, i, board, fragment, frame.packing);
+        b, s.packet, s.measures, s.measured, frame.batch, i, board, fragment, frame.packing);
     const std::uint32_t number = number_of(frame.tables, board, fragment);
     if ((shape.form & board_raw) != 0 || number == board_signals::unread) {
       leave_unread(b, i, pulse_rows, signals);
@@ -56,10 +59,15 @@ struct measure_pulses {
     }
     const input_entry* const inputs = frame.tables.inputs.data() + inputs_per_board * number;
     const std::uint16_t* const words = s.packet.by_lane(board.kind);
-    find_pulses::find(b, words, board.kind, s.found, inputs, s.search);
+    if (board.kind == board_kind::sampling_125_mhz) {
+      find_slow_pulses::find(b, words, s.measured, inputs, s.slow, s.found);
+    } else {
+      find_fast_pulses::find(b, words, s.measured, inputs, s.fast, s.found);
+    }
     b.sync();
-    write_rows(b, words, board.kind, s.search, i, pulse_rows);
-    write_signals(b, s, board.kind, inputs, i, number, signals);
+    write_rows(b, words, board.kind, inputs, s.found, i, pulse_rows);
+    b.sync();
+    write_signals(b, s, i, number, signals);
   }
 
   /// Of what every consumer relies on.
@@ -94,7 +102,7 @@ private:
   static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
 
   [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
-    return kind == board_kind::sampling_125_mhz ? row : row / find_pulses::pulses_per_channel;
+    return kind == board_kind::sampling_125_mhz ? row : row / find_fast_pulses::pulses_per_channel;
   }
 
   [[nodiscard]] L3_FN static std::uint32_t number_of(const selection_tables& tables,
@@ -118,54 +126,56 @@ private:
 
   template <block B>
   L3_FN static void write_rows(const B& b, const std::uint16_t* words, board_kind kind,
-                               const find_pulses::shared& s, std::uint32_t i,
+                               const input_entry* inputs, found_pulses& found, std::uint32_t i,
                                const pulses::columns::view& pulse_rows) {
-    const bool slow = kind == board_kind::sampling_125_mhz;
+    const std::uint32_t first = packet_lanes * i;
+    // Column by column, so that it is vectorised; most rows are then done.
+    for_each(b, packet_lanes,
+             [&](std::uint32_t r) { pulse_rows.pedestal[first + r] = found.pedestal[r]; });
+    for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.peak[first + r] = found.peak[r]; });
+    for_each(b, packet_lanes,
+             [&](std::uint32_t r) { pulse_rows.peak_sample[first + r] = found.peak_sample[r]; });
+    for_each(b, packet_lanes,
+             [&](std::uint32_t r) { pulse_rows.flags[first + r] = found.flags[r]; });
+    for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.time[first + r] = 0; });
+    for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.sum[first + r] = 0; });
+    for_each(b, packet_lanes, [&](std::uint32_t r) { found.lit[r] = 0; });
+    b.sync();
     for_each(b, packet_lanes, [&](std::uint32_t r) {
-      pulses::columns::value pulse{};
+      if ((found.flags[r] & pulse_found) == 0) return;
       const std::uint32_t c = channel_of(r, kind);
-      pulse.pedestal = s.pedestal[c];
-      pulse.flags = s.flags[r];
-      if ((pulse.flags & pulse_found) != 0) {
-        pulse.peak_sample = s.peak_sample[r];
-        if (slow) {
-          measure(slow_trace{words, c}, s.base[r], pulse);
-        } else {
-          measure(fast_trace{words, c}, s.base[r], pulse);
-        }
-      } else if (slow) {
-        pulse.peak = find_pulses::highest_in_time(s, c);
+      if (kind == board_kind::sampling_125_mhz) {
+        measure(slow_trace{words, c}, found, r, 0, pulse_rows[first + r]);
+      } else {
+        measure(fast_trace{words, c}, found, r, found.foot[r], pulse_rows[first + r]);
       }
-      pulse_rows[packet_lanes * i + r] = pulse;
+      if (inputs[c].kind != input_kind::none) found.lit[r] = static_cast<std::uint16_t>(1U << r);
     });
   }
 
   template <class Trace>
-  L3_FN static void measure(const Trace& trace, std::int32_t base, pulses::columns::value& pulse) {
-    pulse.peak = static_cast<std::uint16_t>(trace[pulse.peak_sample]);
-    pulse.sum = find_pulses::sum_of(trace, pulse.peak_sample, pulse.pedestal);
-    const std::uint32_t edge = find_pulses::edge_of(trace, pulse.peak_sample, pulse.pedestal, base);
-    std::uint32_t flags = pulse.flags;
-    if (pulse.peak >= Trace::limit) flags |= pulse_saturated;
-    if (edge == find_pulses::no_edge) {
-      flags |= pulse_no_edge;
-    } else {
-      pulse.time = static_cast<std::uint16_t>(edge);
-    }
+  L3_FN static void measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
+                            std::int32_t foot, const pulses::columns::row& pulse) {
+    const std::uint32_t k = found.peak_sample[r];
+    const std::int32_t pedestal = found.pedestal[r];
+    const std::int32_t peak = trace[k];
+    const std::uint32_t edge = edge_of(trace, k, pedestal, foot);
+    std::uint32_t flags = found.flags[r];
+    if (peak >= Trace::limit) flags |= pulse_saturated;
+    if (edge == no_edge) flags |= pulse_no_edge;
+    pulse.peak = static_cast<std::uint16_t>(peak);
     pulse.flags = static_cast<std::uint8_t>(flags);
+    pulse.time = static_cast<std::uint16_t>(edge == no_edge ? 0 : edge);
+    pulse.sum = sum_of(trace, k, pedestal);
   }
 
   template <block B>
-  L3_FN static void write_signals(const B& b, const shared& s, board_kind kind,
-                                  const input_entry* inputs, std::uint32_t i, std::uint32_t number,
+  L3_FN static void write_signals(const B& b, const shared& s, std::uint32_t i,
+                                  std::uint32_t number,
                                   const board_signals::columns::view& signals) {
     for_each(b, 1, [&](std::uint32_t) {
       std::uint32_t lit = 0;
-      for (std::uint32_t r = 0; r < packet_lanes; ++r) {
-        if ((s.search.flags[r] & pulse_found) != 0 &&
-            inputs[channel_of(r, kind)].kind != input_kind::none)
-          lit |= 1U << r;
-      }
+      for (std::uint32_t r = 0; r < packet_lanes; ++r) lit |= s.found.lit[r];
       signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
                     static_cast<std::uint16_t>(s.packet.header()[0] & l2::payload_mask)};
     });

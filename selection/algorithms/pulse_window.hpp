@@ -34,9 +34,9 @@ struct pulse_window {
   }
 };
 
-/// On boards of 64 samples, in groups of four: those around the peak's group in which a pulse may
-/// still be high. What is high enough beyond is another pulse.
-inline constexpr std::uint32_t pulse_groups_before = 3;
-inline constexpr std::uint32_t pulse_groups_after = 4;
+/// At 125 MHz: how far around its peak a pulse may still be high. What is high enough beyond is
+/// another one.
+inline constexpr std::uint32_t reach_before = 12;
+inline constexpr std::uint32_t reach_after = 18;
 
 } // namespace l3

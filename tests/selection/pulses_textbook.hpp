@@ -76,10 +76,9 @@ inline pulse textbook_slow(const std::vector<int>& samples, int least) {
     return none;
   }
   unsigned flags = none.flags;
-  const int from = (peak / 4 - 3) * 4;
-  const int to = (peak / 4 + 5) * 4;
   for (int k = 0; k < 64; ++k)
-    if ((k < from || k >= to) && 4 * samples[k] - pedestal >= 4 * least) flags |= pulse_second;
+    if ((k < peak - 12 || k >= peak + 18) && 4 * samples[k] - pedestal >= 4 * least)
+      flags |= pulse_second;
   return textbook_pulse(samples, pedestal, {peak, 0}, 0x3fff, flags);
 }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The waveform of a channel as it stands in a staged packet, sample by sample, whichever kind of
+// board it is from; and what is measured of a pulse once it is known where it peaks.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/packet.hpp"
+#include "selection/algorithms/pulse_window.hpp"
+
+namespace l3 {
+
+/// 64 samples: a lane of the packet.
+struct slow_trace {
+  static constexpr std::uint32_t samples = packet_rows;
+  static constexpr std::int32_t limit = l2::payload_mask;
+
+  const std::uint16_t* words;
+  std::uint32_t channel;
+
+  [[nodiscard]] L3_FN std::int32_t operator[](std::uint32_t k) const {
+    return words[packet_lanes * k + channel] & l2::payload_mask;
+  }
+};
+
+/// 256 samples: a quarter in each of four lanes.
+struct fast_trace {
+  static constexpr std::uint32_t channels = 4;
+  static constexpr std::uint32_t samples = packet_rows * packet_lanes / channels;
+  static constexpr std::int32_t limit = 0x0fff; // these digitizers use 12 bits
+
+  const std::uint16_t* words;
+  std::uint32_t channel;
+
+  [[nodiscard]] L3_FN std::int32_t operator[](std::uint32_t k) const {
+    const std::uint32_t lane = channels * (k / packet_rows) + channel;
+    return words[packet_lanes * (k % packet_rows) + lane] & l2::payload_mask;
+  }
+};
+
+/// What is found in the waveforms of a board, by row of the slot `pulses`.
+struct found_pulses {
+  alignas(64) std::uint16_t pedestal[packet_lanes]; // 1/4 count
+  alignas(64) std::uint16_t peak[packet_lanes];     // at 125 MHz: the highest sample in time
+  alignas(64) std::int32_t foot[packet_lanes];      // at 500 MHz: 1/4 count over the pedestal
+  alignas(64) std::uint16_t lit[packet_lanes];      // the row's bit, if it is lit
+  alignas(16) std::uint8_t peak_sample[packet_lanes];
+  alignas(16) std::uint8_t flags[packet_lanes];
+};
+
+/// Of the lowest sample that is `least_height` over the pedestal; more than any if there is none.
+[[nodiscard]] L3_FN inline std::uint16_t least_sample(std::uint32_t pedestal,
+                                                      std::uint32_t least_height) {
+  constexpr std::uint32_t most = 0xffff;
+  const std::uint32_t sample = (pedestal + 3) / 4 + least_height;
+  return static_cast<std::uint16_t>(sample < most ? sample : most);
+}
+
+/// Where the rising edge of a pulse crosses half the height over its foot, in 1/256 sample; no_edge
+/// if that is not within the waveform. Pedestal and foot in 1/4 count, the foot over the pedestal.
+inline constexpr std::uint32_t no_edge = ~0U;
+template <class Trace>
+[[nodiscard]] L3_FN std::uint32_t edge_of(const Trace& trace, std::uint32_t peak_sample,
+                                          std::int32_t pedestal, std::int32_t foot) {
+  const std::int32_t level = 4 * trace[peak_sample] + pedestal + foot; // 1/8 count
+  std::int32_t after = trace[peak_sample];
+  for (std::uint32_t k = peak_sample; k > 0; --k) {
+    const std::int32_t before = trace[k - 1];
+    if (8 * before < level) {
+      const std::int32_t part = 256 / 8 * (level - 8 * before) / (after - before);
+      return 256 * (k - 1) + static_cast<std::uint32_t>(part);
+    }
+    after = before;
+  }
+  return no_edge;
+}
+
+/// In 1/4 count over the pedestal, of the part of the window that is within the waveform.
+template <class Trace>
+[[nodiscard]] L3_FN std::int32_t sum_of(const Trace& trace, std::uint32_t peak_sample,
+                                        std::int32_t pedestal) {
+  const pulse_window window = pulse_window::around(peak_sample, Trace::samples);
+  std::int32_t sum = 0;
+  for (std::uint32_t k = window.first; k < window.end; ++k) sum += trace[k];
+  return 4 * sum - static_cast<std::int32_t>(window.end - window.first) * pedestal;
+}
+
+} // namespace l3
