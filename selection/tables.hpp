@@ -108,7 +108,7 @@ struct line_entry {
 
 struct selection_constants {
   std::uint32_t run = 0;
-  std::uint32_t settings = 0; ///< CRC-32C of what the lines and cuts were, for the stream
+  std::uint32_t settings = 0; ///< of all that decides (selection/settings_id.hpp), for the stream
 
   // Crystals, clusters, photons.
   std::int32_t crystal_threshold = 0; ///< keV

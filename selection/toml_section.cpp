@@ -3,19 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <stdexcept>
 
 namespace l3 {
-namespace {
-
-std::string in_words(double v) {
-  std::ostringstream out;
-  out << v;
-  return out.str();
-}
-
-} // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view name) {
   try {
@@ -25,14 +15,6 @@ toml::table parse_toml(std::string_view text, std::string_view name) {
     throw std::runtime_error(std::string(name) + ':' + std::to_string(at.line) + ':' +
                              std::to_string(at.column) + ": " + std::string(e.description()));
   }
-}
-
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::ostringstream text;
-  if (std::filesystem::is_directory(file) || !in || !(text << in.rdbuf()))
-    throw std::runtime_error("cannot read " + file.string());
-  return text.str();
 }
 
 std::string section::place(const toml::node& node) const {
@@ -49,7 +31,7 @@ void section::refuse(std::string_view key, const std::string& text) const {
   throw std::runtime_error(place(key) + ": " + title_ + '.' + std::string(key) + ' ' + text);
 }
 
-void section::allow(std::initializer_list<std::string_view> keys) const {
+void section::allow(const std::vector<std::string_view>& keys) const {
   std::string known;
   for (const auto key : keys) known += (known.empty() ? "" : ", ") + std::string(key);
   complaints wrong;
@@ -121,15 +103,6 @@ std::array<double, 2> section::range(std::string_view key) const {
   const auto r = numbers<2>(key);
   if (!(r[0] <= r[1])) refuse(key, "must rise");
   return r;
-}
-
-void complaints::add(std::string_view text) {
-  if (!lines_.empty()) lines_ += '\n';
-  lines_ += text;
-}
-
-void complaints::raise() const {
-  if (!lines_.empty()) throw std::runtime_error(lines_);
 }
 
 } // namespace l3

@@ -7,21 +7,19 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
-#include <initializer_list>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <toml++/toml.h>
+
+#include "selection/complaints.hpp"
 
 namespace l3 {
 
 /// Throws std::runtime_error: "NAME:LINE:COLUMN: what is wrong".
 [[nodiscard]] toml::table parse_toml(std::string_view text, std::string_view name);
-/// The whole file. Throws std::runtime_error if it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
 
 class section {
 public:
@@ -38,7 +36,7 @@ public:
   [[noreturn]] void refuse(std::string_view key, const std::string& text) const;
 
   /// Refuses all keys but these.
-  void allow(std::initializer_list<std::string_view> keys) const;
+  void allow(const std::vector<std::string_view>& keys) const;
 
   [[nodiscard]] bool has(std::string_view key) const { return table_.contains(key); }
   /// nullptr if it is missing.
@@ -67,26 +65,6 @@ private:
   const toml::table& table_;
   std::string title_;
   std::string_view file_;
-};
-
-/// Gathers what is wrong, to say it all at once.
-class complaints {
-public:
-  /// Calls ask(); what it throws is gathered.
-  template <class F>
-  void hear(const F& ask) {
-    try {
-      ask();
-    } catch (const std::runtime_error& e) {
-      add(e.what());
-    }
-  }
-  void add(std::string_view text);
-  /// Throws std::runtime_error with a line for each, if there is any.
-  void raise() const;
-
-private:
-  std::string lines_;
 };
 
 template <class F>

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which unit people speak of a quantity of an event, and what it can be at all: settings give
+// ranges in these units, events carry whole numbers (transport/format/summary.hpp).
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "transport/format/summary.hpp"
+
+namespace l3 {
+
+struct quantity_unit {
+  std::string_view name; ///< "MeV"; empty for a number of things
+  double steps = 1;      ///< whole numbers in one unit
+  double least = 0;      ///< it is never below …
+  double most = 0;       ///< … and never above, in units
+};
+
+[[nodiscard]] constexpr quantity_unit unit_of(quantity q) {
+  constexpr double any = std::numeric_limits<double>::infinity();
+  constexpr double crystals = 0xffff; // counted in 16 bits
+  constexpr double clusters = 64;     // with more an event is not judged
+  switch (q) {
+  case quantity::calorimeter_energy:
+  case quantity::photon_energy:
+  case quantity::photon_energy_min:
+  case quantity::photon_energy_max: return {"MeV", 1000, 0, any};
+  case quantity::crystals: return {"", 1, 0, crystals};
+  case quantity::clusters:
+  case quantity::photons: return {"", 1, 0, clusters};
+  case quantity::photon_inner:
+  case quantity::photon_radius:
+  case quantity::photon_distance:
+  case quantity::centre_radius: return {"mm", 10, 0, any};
+  case quantity::photon_time_spread: return {"ns", 128, 0, any};
+  case quantity::opening: return {"", 1000, -1, 1};
+  case quantity::vertex_z: return {"mm", 10, -any, any};
+  case quantity::transverse_momentum: return {"MeV/c", 1000, 0, any};
+  case quantity::count_: break;
+  }
+  return {};
+}
+
+[[nodiscard]] constexpr std::optional<quantity> quantity_named(std::string_view name) {
+  for (std::uint32_t i = 0; i < quantities; ++i)
+    if (name_of(static_cast<quantity>(i)) == name) return static_cast<quantity>(i);
+  return std::nullopt;
+}
+
+} // namespace l3
