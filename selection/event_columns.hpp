@@ -87,10 +87,12 @@ struct calorimeter {
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
 };
 
-/// Hits in modules of the vetoes, max_hits rows an event, sorted by module, then time.
+/// Hits in modules of the vetoes, max_hits rows an event, sorted by module, then by the time of the
+/// earlier of the hit's pulses.
 struct hits {
   static constexpr std::string_view name = "hits";
   static constexpr std::uint32_t max_hits = 512;
+  static constexpr std::uint16_t no_module = 0xffff; ///< the row holds nothing
   template <template <class> class column>
   struct fields {
     column<std::int32_t> energy;  ///< keV or 1/1000 photoelectron

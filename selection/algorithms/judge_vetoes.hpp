@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// judge_vetoes: which counters fired in an event, which of them cannot be asked because boards of
+// theirs are missing, and the level-1 bits. A counter fires if one of its modules has a hit above
+// threshold in time. One that stands in the beam wants neighbours: so many modules side by side,
+// each with such a hit, all of them near in time.
+//
+// For these the hits that count are sorted once more, by module and time. If modules fired
+// together, one of their hits is the first: each hit looks, by bisection, whether the modules
+// beside its own have one soon after it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gpu/atomics.hpp"
+#include "gpu/sort.hpp"
+#include "selection/event_columns.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+struct judge_vetoes {
+  static constexpr std::string_view name = "judge_vetoes";
+  static constexpr blocks_for run_for = blocks_for::event;
+  using reads = slot_list<board_signals, hits, hit_counts>;
+  using writes = slot_list<veto_bits>;
+
+  static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t max_boards = 1024; ///< of a readout: 64 crates of 16
+
+private:
+  static constexpr std::uint32_t word_bits = 32;
+
+public:
+  struct shared {
+    sort_space<hits::max_hits> near; ///< hits of counters that want neighbours
+    std::uint32_t found;             ///< there
+    std::uint32_t present[max_boards / word_bits];
+    std::uint32_t fired;
+    std::uint32_t unknown;
+    std::uint32_t trigger;
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const selection_frame& f,
+                        const board_signals::columns::const_view& boards,
+                        const hits::columns::const_view& all,
+                        const hit_counts::columns::const_view& counts,
+                        const veto_bits::columns::view& out) const {
+    const selection_tables& t = f.tables;
+    const std::uint32_t e = b.index();
+    for_each(b, max_boards / word_bits, [&](std::uint32_t w) { s.present[w] = 0; });
+    for_each(b, 1, [&](std::uint32_t) { s.found = s.fired = s.unknown = s.trigger = 0; });
+    b.sync();
+    look_at_boards(b, s, t, f.batch.events[e], boards);
+    const std::uint32_t found = counts.found[e];
+    for_each(b, found < hits::max_hits ? found : hits::max_hits,
+             [&](std::uint32_t i) { look_at_hit(b, s, t, all[e * hits::max_hits + i]); });
+    b.sync();
+    const std::uint32_t boards_of_readout = number_of_boards(t);
+    for_each(b, boards_of_readout, [&](std::uint32_t n) {
+      if ((s.present[n / word_bits] >> n % word_bits & 1) == 0)
+        set_bits_within(b, &s.unknown, t.board_vetoes[n]);
+    });
+    const std::uint32_t n = s.found;
+    sort_block(b, s.near, n);
+    for_each(b, n, [&](std::uint32_t i) { look_beside(b, s, t, i, n); });
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) {
+      out[e] = veto_bits::columns::value{s.fired, s.unknown, static_cast<std::uint16_t>(s.trigger)};
+    });
+  }
+
+  [[nodiscard]] L3_FN static std::uint32_t number_of_boards(const selection_tables& t) {
+    const std::uint32_t places = t.first_board.size();
+    const std::uint32_t n = places == 0 ? 0 : t.first_board[places - 1];
+    const std::uint32_t most =
+        t.board_vetoes.size() < max_boards ? t.board_vetoes.size() : max_boards;
+    return n < most ? n : most;
+  }
+
+  /// Whether a hit counts for its counter, which is the veto of its module.
+  [[nodiscard]] L3_FN static bool counts(const veto_entry& veto, std::int32_t energy,
+                                         std::int32_t time, std::uint32_t module) {
+    const bool is_its = module - veto.first_module < veto.modules;
+    return is_its && energy >= veto.threshold && time >= veto.from && time <= veto.to;
+  }
+
+  /// What is wrong with what it wrote; nullptr if nothing is.
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const hits::columns::const_view& all,
+                                    const hit_counts::columns::const_view& counts_of_hits,
+                                    const veto_bits::columns::const_view& out) {
+    const selection_tables& t = f.tables;
+    std::uint32_t can_be_unknown = 0;
+    for (std::uint32_t n = 0; n < number_of_boards(t); ++n) can_be_unknown |= t.board_vetoes[n];
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
+      std::uint32_t reached = 0; // by a hit that counts
+      std::uint32_t alone = 0;   // of these, the counters for which one hit is enough
+      for (std::uint32_t i = 0; i < counts_of_hits.found[e] && i < hits::max_hits; ++i) {
+        const hits::columns::value hit = all[e * hits::max_hits + i];
+        if (hit.module >= t.modules.size()) continue;
+        const std::uint32_t counter = t.modules[hit.module].veto;
+        if (counter >= t.vetoes.size() || counter >= max_vetoes) continue;
+        if (!counts(t.vetoes[counter], hit.energy, hit.time, hit.module)) continue;
+        reached |= 1U << counter;
+        if (t.vetoes[counter].neighbours <= 1) alone |= 1U << counter;
+      }
+      if ((out.fired[e] & ~reached) != 0) return "a counter fired without a hit that counts";
+      if ((alone & ~out.fired[e]) != 0) return "a hit that counts did not fire its counter";
+      if ((out.unknown[e] & ~can_be_unknown) != 0) return "a counter without boards is unknown";
+      if (out.trigger[e] > l2::payload_mask) return "the level-1 bits are more than a word holds";
+    }
+    return nullptr;
+  }
+
+private:
+  // A hit that is sorted: its module, then its time, so biased that it sorts as a whole number.
+  static constexpr std::uint32_t time_bits = 32;
+  static constexpr std::uint32_t time_bias = 0x80000000;
+  [[nodiscard]] L3_FN static std::uint64_t key_of(std::uint32_t module, std::uint32_t biased_time) {
+    return std::uint64_t{module} << time_bits | biased_time;
+  }
+
+  template <block B>
+  L3_FN static void look_at_boards(const B& b, shared& s, const selection_tables& t,
+                                   const event_entry& event,
+                                   const board_signals::columns::const_view& boards) {
+    for_each(b, event.boards, [&](std::uint32_t k) {
+      const std::uint32_t number = boards.number[event.first_board + k];
+      if (number == board_signals::unread) return;
+      if (number < max_boards)
+        set_bits_within(b, &s.present[number / word_bits], 1U << number % word_bits);
+      if (number == t.constants.trigger_board)
+        set_bits_within(b, &s.trigger, boards.trigger[event.first_board + k]);
+    });
+  }
+
+  template <block B>
+  L3_FN static void look_at_hit(const B& b, shared& s, const selection_tables& t,
+                                const hits::columns::value& hit) {
+    if (hit.module >= t.modules.size()) return;
+    const std::uint32_t counter = t.modules[hit.module].veto;
+    if (counter >= t.vetoes.size() || counter >= max_vetoes) return;
+    const veto_entry& veto = t.vetoes[counter];
+    if (!counts(veto, hit.energy, hit.time, hit.module)) return;
+    if (veto.neighbours <= 1) {
+      set_bits_within(b, &s.fired, 1U << counter);
+    } else {
+      const std::uint32_t at = fetch_add_within(b, &s.found, 1); // below max_hits, as all hits are
+      s.near.keys[at] = key_of(hit.module, static_cast<std::uint32_t>(hit.time) ^ time_bias);
+    }
+  }
+
+  /// If sorted hit i is the first of a coincidence, its counter fires.
+  template <block B>
+  L3_FN static void look_beside(const B& b, shared& s, const selection_tables& t, std::uint32_t i,
+                                std::uint32_t n) {
+    const auto module = static_cast<std::uint32_t>(s.near.keys[i] >> time_bits);
+    const auto begin = static_cast<std::uint32_t>(s.near.keys[i]);
+    const std::uint32_t counter = t.modules[module].veto;
+    const veto_entry& veto = t.vetoes[counter];
+    if (veto.within < 0) return;
+    const auto within = static_cast<std::uint32_t>(veto.within);
+    const std::uint32_t end = begin + within < begin ? 0xffffffff : begin + within;
+    const std::uint32_t first = veto.first_module;
+    const std::uint32_t last = first + veto.modules;
+    std::uint32_t low = module;
+    std::uint32_t high = module;
+    const auto enough = [&] { return high - low + 1 >= veto.neighbours; };
+    while (!enough() && low > first && has_hit(s, n, low - 1, begin, end)) --low;
+    while (!enough() && high + 1 < last && has_hit(s, n, high + 1, begin, end)) ++high;
+    if (enough()) set_bits_within(b, &s.fired, 1U << counter);
+  }
+
+  /// Among n sorted hits, from `begin` to `end`.
+  [[nodiscard]] L3_FN static bool has_hit(const shared& s, std::uint32_t n, std::uint32_t module,
+                                          std::uint32_t begin, std::uint32_t end) {
+    const std::uint64_t least = key_of(module, begin);
+    std::uint32_t low = 0;
+    for (std::uint32_t high = n; low < high;) {
+      const std::uint32_t middle = (low + high) / 2;
+      if (s.near.keys[middle] < least) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < n && s.near.keys[low] <= key_of(module, end);
+  }
+};
+
+} // namespace l3
