@@ -150,7 +150,7 @@ private:
         }
       }
       const std::uint32_t row = row_ + count_++;
-      found_.peak_sample[row] = static_cast<std::uint8_t>(peak_sample);
+      found_.peak_sample[row] = static_cast<std::uint16_t>(peak_sample);
       found_.foot[row] = foot;
       found_.flags[row] |= pulse_found;
       return true;

@@ -71,9 +71,10 @@ private:
     for_each(b, packet_lanes, [&](std::uint32_t c) {
       s.least[c] = least_sample(found.pedestal[c], inputs[c].least_height);
     });
-    for_each(b, packet_lanes, [&](std::uint32_t c) { found.peak_sample[c] = 0; });
-    for_each(b, packet_lanes,
-             [&](std::uint32_t c) { found.flags[c] = measured.bits[c] == 0 ? pulse_flat : 0; });
+    for_each(b, packet_lanes, [&](std::uint32_t c) {
+      found.peak_sample[c] = 0;
+      found.flags[c] = measured.bits[c] == 0 ? pulse_flat : 0;
+    });
   }
 
   /// On the flank of a pulse out of time there is none in time, or it is hidden.
@@ -92,9 +93,9 @@ private:
       if (reaches(trace, 0, k - reach_before, least) ||
           reaches(trace, k + reach_after, slow_trace::samples, least))
         flags |= pulse_second;
-      found.peak_sample[c] = static_cast<std::uint8_t>(k);
+      found.peak_sample[c] = static_cast<std::uint16_t>(k);
     }
-    found.flags[c] = static_cast<std::uint8_t>(flags);
+    found.flags[c] = static_cast<std::uint16_t>(flags);
   }
   static_assert(reach_before <= in_time_first && in_time_end - 1 + reach_after <= packet_rows);
 

@@ -133,10 +133,12 @@ private:
     for_each(b, packet_lanes,
              [&](std::uint32_t r) { pulse_rows.pedestal[first + r] = found.pedestal[r]; });
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.peak[first + r] = found.peak[r]; });
-    for_each(b, packet_lanes,
-             [&](std::uint32_t r) { pulse_rows.peak_sample[first + r] = found.peak_sample[r]; });
-    for_each(b, packet_lanes,
-             [&](std::uint32_t r) { pulse_rows.flags[first + r] = found.flags[r]; });
+    for_each(b, packet_lanes, [&](std::uint32_t r) {
+      pulse_rows.peak_sample[first + r] = static_cast<std::uint8_t>(found.peak_sample[r]);
+    });
+    for_each(b, packet_lanes, [&](std::uint32_t r) {
+      pulse_rows.flags[first + r] = static_cast<std::uint8_t>(found.flags[r]);
+    });
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.time[first + r] = 0; });
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.sum[first + r] = 0; });
     for_each(b, packet_lanes, [&](std::uint32_t r) { found.lit[r] = 0; });

@@ -40,12 +40,12 @@ struct fast_trace {
 
 /// What is found in the waveforms of a board, by row of the slot `pulses`.
 struct found_pulses {
+  alignas(64) std::uint16_t peak_sample[packet_lanes];
+  alignas(64) std::uint16_t flags[packet_lanes];    // pulse_flag
   alignas(64) std::uint16_t pedestal[packet_lanes]; // 1/4 count
   alignas(64) std::uint16_t peak[packet_lanes];     // at 125 MHz: the highest sample in time
   alignas(64) std::int32_t foot[packet_lanes];      // at 500 MHz: 1/4 count over the pedestal
   alignas(64) std::uint16_t lit[packet_lanes];      // the row's bit, if it is lit
-  alignas(16) std::uint8_t peak_sample[packet_lanes];
-  alignas(16) std::uint8_t flags[packet_lanes];
 };
 
 /// Of the lowest sample that is `least_height` over the pedestal; more than any if there is none.
