@@ -26,7 +26,9 @@ enum pulse_flag : std::uint8_t {
 };
 
 /// Pulses, 16 rows a board, numbered 16 × board + row. At 125 MHz row c is what channel c saw in
-/// time with the trigger; at 500 MHz row 4 c + j is the jth pulse of channel c.
+/// time with the trigger; at 500 MHz row 4 c + j is the jth pulse of channel c. Rows of what was
+/// read have a pedestal, those at 125 MHz also a peak, which is the highest sample in time; all
+/// else is 0 where no pulse was found that is high enough for its input.
 struct pulses {
   static constexpr std::string_view name = "pulses";
   template <template <class> class column>
