@@ -28,11 +28,12 @@ inline constexpr std::uint32_t max_bits = 16;
 inline constexpr std::uint32_t max_record_bytes = record_head_bytes + octets * max_bits;
 
 /// N: how many bits a difference up to `range` (below 65536) needs. Without branches or tables, so
-/// that it vectorises.
+/// that it vectorises; nor comparisons, of which compilers make branches.
 [[nodiscard]] L3_FN constexpr std::uint32_t bits_needed(std::uint32_t range) {
   std::uint32_t bits = 0;
   for (std::uint32_t step = 8; step != 0; step /= 2) {
-    const std::uint32_t more = range >= (1U << step) ? step : 0;
+    const std::uint32_t does_not_fit = ((1U << step) - 1 - range) >> 31;
+    const std::uint32_t more = does_not_fit * step;
     bits += more;
     range >>= more;
   }
