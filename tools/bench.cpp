@@ -17,6 +17,7 @@ void add_bench(CLI::App& program, command_body& run) {
   add_bench_memory(*c, run);
   add_bench_pipeline(*c, run);
   add_bench_show(*c, run);
+  add_bench_sort(*c, run);
 }
 
 } // namespace l3

@@ -18,5 +18,6 @@ void add_bench_engine(CLI::App& bench, command_body& run);
 void add_bench_memory(CLI::App& bench, command_body& run);
 void add_bench_pipeline(CLI::App& bench, command_body& run);
 void add_bench_show(CLI::App& bench, command_body& run);
+void add_bench_sort(CLI::App& bench, command_body& run);
 
 } // namespace l3
