@@ -21,7 +21,8 @@ enum pulse_flag : std::uint8_t {
   pulse_found = 1,
   pulse_saturated = 2, ///< its peak is at the end of the digitizer's range
   pulse_flat = 4,      ///< all samples of the waveform are the same
-  pulse_second = 8,    ///< the waveform holds another pulse, or more than there are rows for
+  pulse_second = 8,    ///< the waveform holds another pulse, or more than there are rows for;
+                       ///< where none was found, one out of time that may hide it
   pulse_no_edge = 16,  ///< its rising edge is not within the waveform: time is 0
 };
 

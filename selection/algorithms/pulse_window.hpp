@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which samples of a waveform the features of a pulse are made of, and what of a pulse they then
-// hold: what calibration needs to turn sums and times into energies and times of the detector
-// (detector figures: docs/detector.md).
+// Which samples of a waveform the features of a pulse are made of. Who turns sums and times into
+// energies and times of the detector goes by the same numbers (selection/pulse_response.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,8 @@
 
 namespace l3 {
 
-/// Pulses on boards of 64 samples are in time if they peak in here: 204 ns ± 100 ns.
+/// Pulses on boards of 64 samples are in time if they peak in here: 96 … 352 ns, around the
+/// trigger's 204 ns.
 inline constexpr std::uint32_t in_time_first = 12;
 inline constexpr std::uint32_t in_time_end = 44;
 /// The sample of boards of 256 samples at which pulses in time with the trigger peak.
