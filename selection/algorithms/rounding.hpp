@@ -26,13 +26,11 @@ inline constexpr std::int32_t largest_number = 0x7fffffff;
   return quotient * by > sum ? quotient - 1 : quotient;
 }
 
-/// The largest whole number whose square is at most n, for n < 2⁶²: a double's root is off by one
-/// at most.
+/// The largest whole number whose square is at most n, for 0 ≤ n < 2⁶². A double's root is never
+/// too small, for that of a square is exact, and too large by one at most.
 [[nodiscard]] L3_FN inline std::int64_t root_down(std::int64_t n) {
-  auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
-  if (root * root > n) --root;
-  if ((root + 1) * (root + 1) <= n) ++root;
-  return root;
+  const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+  return root * root > n ? root - 1 : root;
 }
 
 /// The nearest whole number, halves upwards.

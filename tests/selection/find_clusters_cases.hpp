@@ -5,14 +5,13 @@
 
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "selection/algorithms/find_clusters.hpp"
-#include "tests/selection/made_calorimeter.hpp"
+#include "tests/selection/clusters_textbook.hpp"
 
 namespace l3::test {
 
