@@ -139,6 +139,7 @@ const std::vector<section>& sections() {
       {"frames",
        "The batches of events that circulate through the pipeline; they bound memory and latency."},
       {"compute", "Where the kernels run."},
+      {"selection", "Which events are kept."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
       {"forward", "The output line."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
@@ -246,6 +247,17 @@ const std::vector<key>& keys() {
       integer(
           "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
           "Threads of the pool; 0: one per processor."),
+
+      file_name(
+          "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },
+          "Cuts, counters and trigger lines, as deploy/selection.toml; \"built-in\" is that file, "
+          "without any every event is kept."),
+      file_name(
+          "selection.detector", [](auto& s) -> auto& { return s.selection.detector; },
+          "Channel map and geometry; \"built-in\" is deploy/detector.toml."),
+      file_name(
+          "selection.calibration", [](auto& s) -> auto& { return s.selection.calibration; },
+          "Gains, times and dead channels of the inputs that differ from the description."),
 
       size(
           "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),

@@ -32,6 +32,7 @@
 #include "daemon/node.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/status.hpp"
+#include "selection/load_selection.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace {
@@ -119,6 +120,18 @@ void check_ledger_place(const std::string& file) {
   std::remove(trial.c_str());
 }
 
+/// What is wrong with the selection's files; empty if nothing is.
+std::string wrong_with_selection(const daemon_settings& settings) {
+  if (settings.selection.lines.empty()) return {};
+  try {
+    static_cast<void>(
+        load_selection(settings.selection, settings.building.crates, settings.run.number));
+    return {};
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+}
+
 int run(const daemon_settings& settings) {
   stop_signals signals;
   const auto manager = service_manager::from_environment();
@@ -187,6 +200,10 @@ int main(int argc, char** argv) {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
     for (const config_error& e : config.errors) std::fprintf(stderr, "%s\n", to_string(e).c_str());
     if (!config.ok()) return exit_bad_configuration;
+    if (const std::string wrong = wrong_with_selection(config.settings); !wrong.empty()) {
+      std::fprintf(stderr, "%s\n", wrong.c_str());
+      return exit_bad_configuration;
+    }
     if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
     return check || print ? EXIT_SUCCESS : run(config.settings);

@@ -158,6 +158,24 @@ void add_events(exposition& out, const metrics_snapshot& s) {
   out.counter("packed_bytes_total", "Bytes of packed events.").value(s.packed_bytes);
 }
 
+void add_lines(exposition& out, const metrics_snapshot& s) {
+  if (s.lines.empty()) return;
+  out.counter("line_events_total", "Events on which a trigger line fired, and what its prescale "
+                                   "left of them.");
+  for (const line_snapshot& l : s.lines) {
+    out.value(l.fired, {{"line", l.name}, {"outcome", "fired"}});
+    out.value(l.kept, {{"line", l.name}, {"outcome", "kept"}});
+  }
+  out.counter("line_refused_total", "Rejected events, by why each line did not keep them.");
+  for (const line_snapshot& l : s.lines)
+    for (const auto& [reason, n] : l.refused) out.value(n, {{"line", l.name}, {"reason", reason}});
+  out.gauge("line_prescale", "One in so many of a line's events is kept.");
+  for (const line_snapshot& l : s.lines) out.value(l.prescale, {{"line", l.name}});
+  out.counter("events_not_judged_total",
+              "Events kept because they had more clusters or hits than there is room for.")
+      .value(s.events_not_judged);
+}
+
 void add_pipeline(exposition& out, const metrics_snapshot& s) {
   out.gauge("frames", "Frames by state.");
   for (std::size_t i = 0; i < s.frames.size(); ++i)
@@ -219,6 +237,7 @@ std::string render_metrics(const metrics_snapshot& s) {
   add_input(out, s);
   add_fragments(out, s);
   add_events(out, s);
+  add_lines(out, s);
   add_pipeline(out, s);
   add_output(out, s);
   return out.text();

@@ -43,6 +43,15 @@ struct histogram_snapshot {
 inline constexpr std::array<const char*, 4> frame_state_names{"free", "filling", "running",
                                                               "draining"};
 
+/// A trigger line's counts.
+struct line_snapshot {
+  std::string name;
+  std::uint32_t prescale = 1;
+  std::uint64_t fired = 0;
+  std::uint64_t kept = 0;
+  reason_counts refused; ///< of the events that were rejected, by why this line did not keep them
+};
+
 struct metrics_snapshot {
   std::string version;
   std::string backend; ///< "pool", "cuda" …
@@ -60,6 +69,8 @@ struct metrics_snapshot {
   std::uint64_t events_incomplete = 0;
   std::uint64_t events_parked = 0;
   std::uint64_t spills = 0;
+  std::vector<line_snapshot> lines; ///< at most 32; none where no selection runs
+  std::uint64_t events_not_judged = 0;
   std::uint64_t boards_damaged = 0;
   std::uint64_t boards_opaque = 0;
   std::uint64_t waveform_bytes = 0; ///< fragments of the events that were packed
@@ -90,7 +101,7 @@ struct metrics_snapshot {
 [[nodiscard]] std::int64_t events_unaccounted(const metrics_snapshot& s);
 [[nodiscard]] std::int64_t fragments_unaccounted(const metrics_snapshot& s);
 
-/// The Prometheus text format. The number of series depends on the number of links only.
+/// The Prometheus text format. The number of series depends on the numbers of links and lines only.
 [[nodiscard]] std::string render_metrics(const metrics_snapshot& s);
 
 } // namespace l3

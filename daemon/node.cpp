@@ -7,6 +7,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "daemon/naming_key.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/progress_watch.hpp"
+#include "selection/load_selection.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/input/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
@@ -35,10 +37,23 @@ engine_limits limits_of(const daemon_settings& s) {
           0};
 }
 
+std::optional<loaded_selection> selection_of(const daemon_settings& s) {
+  if (s.selection.lines.empty()) return std::nullopt;
+  return load_selection(s.selection, s.building.crates, s.run.number);
+}
+
+std::unique_ptr<engine> engine_of(const daemon_settings& s,
+                                  const std::optional<loaded_selection>& selection) {
+  if (!selection) return make_engine(s.compute, limits_of(s));
+  const selection_program program = selection->program();
+  return make_engine(s.compute, limits_of(s), &program);
+}
+
 /// The largest packed event: every board raw, every table there.
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
-         crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event);
+         crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
+         packed_summary_bytes(max_lines, max_summary_photons);
 }
 
 double seconds_since_epoch() {
@@ -69,8 +84,8 @@ private:
 // round.
 struct node::parts {
   explicit parts(const daemon_settings& s)
-      : settings(s), compute(make_engine(s.compute, limits_of(s))), frames(compute->frames()),
-        out(s.outbox, {random_session(), s.run.number, s.run.node}),
+      : settings(s), selection(selection_of(s)), compute(engine_of(s, selection)),
+        frames(compute->frames()), out(s.outbox, {random_session(), s.run.number, s.run.node}),
         line(s.forward, out, [](std::string_view text) { spdlog::warn("output line: {}", text); }),
         work(*compute, frames, out, outcomes,
              [this](std::string_view text) { engine_failed(text); }),
@@ -89,9 +104,16 @@ struct node::parts {
       });
     }
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
+    if (selection) log_sequence();
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });
     state.enter(phase::receiving);
+  }
+
+  /// What runs on each event, and where its results lie.
+  void log_sequence() const {
+    std::istringstream lines(describe_sequence(selection->settings, limits_of(settings).batch));
+    for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
   }
 
   // Called by whichever receive thread noticed the end of a spill: only notes it down.
@@ -122,6 +144,24 @@ struct node::parts {
   [[nodiscard]] std::string backend_name() const {
     const std::string_view name = compute->name();
     return std::string(name.substr(0, name.find(' ')));
+  }
+
+  [[nodiscard]] std::vector<line_snapshot> line_snapshots() const {
+    std::vector<line_snapshot> lines;
+    for (const std::string& name : selection->line_names()) {
+      const auto n = static_cast<std::uint32_t>(lines.size());
+      line_snapshot l{name,
+                      selection->tables.lines[n].prescale,
+                      work.lines().fired(n),
+                      work.lines().kept(n),
+                      {}};
+      for (std::uint32_t reason = line_fired + 1; reason < line_counts::reasons; ++reason) {
+        if (const std::uint64_t count = work.lines().refused(n, reason); count != 0)
+          l.refused[name_of_reason(static_cast<std::uint8_t>(reason))] = count;
+      }
+      lines.push_back(std::move(l));
+    }
+    return lines;
   }
 
   /// Sets or ends a trouble, and logs when it comes and goes, but not every flicker.
@@ -168,6 +208,7 @@ struct node::parts {
   mutable std::mutex stuck_mutex;
   std::string stuck; // as of the last look around
 
+  std::optional<loaded_selection> selection;
   std::unique_ptr<engine> compute;
   frame_ring frames;
   outbox out;
@@ -300,6 +341,8 @@ metrics_snapshot node::snapshot() const {
   s.events_incomplete = p.building.events_incomplete;
   s.events_parked = p.building.parked;
   s.spills = p.building.spills;
+  if (p.selection) s.lines = p.line_snapshots();
+  s.events_not_judged = p.work.lines().events_not_judged();
   s.boards_damaged = p.outcomes.boards_damaged;
   s.boards_opaque = p.outcomes.boards_opaque;
   s.waveform_bytes = p.outcomes.waveform_bytes;

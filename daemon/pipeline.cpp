@@ -102,6 +102,7 @@ void pipeline::append(const frame& f, std::size_t event) {
     give_up(shed::engine, 1);
     return;
   }
+  if (!f.summaries.empty()) lines_.add(f.summaries[event]);
   if (!result.kept) {
     outcomes_.events_rejected.add();
     return;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/frame_ring.hpp"
+#include "daemon/line_counts.hpp"
 #include "selection/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
@@ -44,6 +45,8 @@ public:
   [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
   [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
+  /// All 0 where no selection runs.
+  [[nodiscard]] const line_counts& lines() const { return lines_; }
   [[nodiscard]] const latency_histogram& compute_time() const {
     return compute_time_;
   } ///< start to results, per frame
@@ -73,6 +76,7 @@ private:
   counter compute_turns_;
   counter drain_turns_;
   counter failed_frames_;
+  line_counts lines_;
   latency_histogram compute_time_;
   latency_histogram drain_time_;
 

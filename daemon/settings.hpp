@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gpu/settings.hpp"
+#include "selection/selection_files.hpp"
 #include "transport/input/settings.hpp"
 #include "transport/output/settings.hpp"
 
@@ -35,6 +36,7 @@ struct daemon_settings {
   tcp_settings tcp;
   frame_settings frames;
   compute_settings compute;
+  selection_files selection;
   outbox_settings outbox;
   forward_settings forward;
   monitor_settings monitor;

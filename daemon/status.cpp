@@ -40,6 +40,18 @@ json::array links_of(const metrics_snapshot& s) {
   return links;
 }
 
+json::array lines_of(const metrics_snapshot& s) {
+  json::array lines;
+  for (const line_snapshot& l : s.lines) {
+    lines.push_back(json::object{{"line", l.name},
+                                 {"prescale", l.prescale},
+                                 {"fired", l.fired},
+                                 {"kept", l.kept},
+                                 {"refused", by_reason(l.refused)}});
+  }
+  return lines;
+}
+
 std::string session_text(const ledger& l) {
   char text[17] = "";
   if (!l.sessions.empty()) {
@@ -105,6 +117,8 @@ std::string render_status(const metrics_snapshot& s) {
         {"incomplete", s.events_incomplete},
         {"parked", s.events_parked},
         {"unaccounted", events_unaccounted(s)}}},
+      {"lines", lines_of(s)},
+      {"events_not_judged", s.events_not_judged},
       {"boards", {{"damaged", s.boards_damaged}, {"opaque", s.boards_opaque}}},
       {"bytes",
        {{"waveforms", s.waveform_bytes}, {"packed", s.packed_bytes}, {"sent", s.bytes_sent}}},

@@ -76,6 +76,8 @@ void add_extract(CLI::App& program, command_body& run);
 void add_pack(CLI::App& program, command_body& run);
 void add_unpack(CLI::App& program, command_body& run);
 void add_demo(CLI::App& program, command_body& run);
+void add_select(CLI::App& program, command_body& run);
+void add_evaluate(CLI::App& program, command_body& run);
 void add_bench(CLI::App& program, command_body& run);
 
 } // namespace l3

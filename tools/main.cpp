@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   l3::add_extract(program, run);
   l3::add_pack(program, run);
   l3::add_unpack(program, run);
+  l3::add_select(program, run);
+  l3::add_evaluate(program, run);
   l3::add_demo(program, run);
   l3::add_bench(program, run);
 

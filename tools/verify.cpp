@@ -11,6 +11,7 @@
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
+#include "tools/selection/selection_run.hpp"
 #include "tools/store/agreement.hpp"
 #include "tools/store/comparison.hpp"
 
@@ -22,6 +23,7 @@ struct options {
   std::string folder;
   std::vector<std::string> ledgers;
   std::uint32_t loops = 1;
+  selection_options selection;
   bool json = false;
 };
 
@@ -31,14 +33,9 @@ struct table_row {
 };
 
 std::vector<table_row> rows_of(const comparison& c) {
-  return {{"sent", c.sent},
-          {"stored", c.stored},
-          {"equal", c.equal},
-          {"missing", c.missing},
-          {"extra", c.extra},
-          {"different", c.different},
-          {"duplicated", c.duplicated},
-          {"repeated", c.repeated},
+  return {{"sent", c.sent},           {"stored", c.stored},         {"equal", c.equal},
+          {"rejected", c.rejected},   {"missing", c.missing},       {"extra", c.extra},
+          {"different", c.different}, {"duplicated", c.duplicated}, {"repeated", c.repeated},
           {"damaged", c.damaged}};
 }
 
@@ -81,9 +78,11 @@ void print_remarks(const event_index& stored, std::size_t without_ledger,
   }
 }
 
-void print_verdict(bool events_hold, bool ledgers_hold) {
-  std::printf("%s\n", events_hold ? "every event that was sent is stored, byte for byte"
-                                  : "what was stored is NOT what was sent");
+void print_verdict(bool events_hold, bool ledgers_hold, bool selected) {
+  std::printf("%s\n", !events_hold ? "what was stored is NOT what was sent"
+                      : selected
+                          ? "every event that was sent and not rejected is stored, byte for byte"
+                          : "every event that was sent is stored, byte for byte");
   if (!ledgers_hold) std::printf("the ledgers do NOT agree\n");
 }
 
@@ -113,6 +112,25 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements,
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
+/// What the selection must have said of every event that was sent.
+std::vector<expected_event> decide_all(const options& o) {
+  if (o.loops != 1)
+    throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
+                        exit_usage);
+  auto in = opened([&] { return file_batches(o.sent); });
+  const loaded_selection selection = load_selection(o.selection, in);
+  const auto compute = make_selecting_engine(o.selection, in, selection);
+  std::vector<expected_event> expected;
+  for_each_decided(
+      in, *compute,
+      [&](const decided_event& e) {
+        const bool kept = e.summary.kept != 0;
+        expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>{}});
+      },
+      "select");
+  return expected;
+}
+
 int verify(const options& o) {
   check_readable(o.sent);
   if (!std::filesystem::is_directory(o.folder)) {
@@ -127,10 +145,12 @@ int verify(const options& o) {
     ledgers.push_back(read_ledger(p));
   }
 
+  const std::vector<expected_event> expected =
+      o.selection.files.lines.empty() ? std::vector<expected_event>{} : decide_all(o);
   const event_index stored(o.folder);
   progress line("verify", 0, "events");
-  const auto c =
-      compare(o.sent, o.folder, stored, o.loops, [&](std::uint64_t n) { line.update(n); });
+  const auto c = compare(o.sent, o.folder, stored, o.loops, expected,
+                         [&](std::uint64_t n) { line.update(n); });
   line.clear();
   const auto agreements = check_ledgers(ledgers, stored.sessions());
   const auto without_ledger = sessions_without_ledger(ledgers, stored.sessions());
@@ -139,7 +159,7 @@ int verify(const options& o) {
   } else {
     print_table(o.sent, c, agreements);
     print_remarks(stored, without_ledger, receiver_is_final(ledgers));
-    print_verdict(c.holds(), hold(agreements));
+    print_verdict(c.holds(), hold(agreements), !expected.empty());
   }
   return c.holds() && hold(agreements) ? 0 : exit_failure;
 }
@@ -159,6 +179,14 @@ void add_verify(CLI::App& program, command_body& run) {
   c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")
       ->check(CLI::Range(1U, spill_numbers))
       ->capture_default_str();
+  o->selection.files.lines.clear();
+  c->add_option(
+      "--selection", o->selection.files.lines,
+      "the selection that the daemon ran (built-in, or its file): what it rejects must not "
+      "be stored");
+  c->add_option("--detector", o->selection.files.detector, "that it was told")
+      ->capture_default_str();
+  c->add_option("--calibration", o->selection.files.calibration, "that it was told");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return verify(*o); }; });
 }

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms that a sequence may name, a line each. A new one needs nothing more than its
-// header and its line here.
+// The algorithms that a sequence may name, a line each. A new one needs nothing more than its header
+// and its line here.
 #pragma once
 
+#include "selection/algorithms/compute_quantities.hpp"
 #include "selection/algorithms/decide.hpp"
+#include "selection/algorithms/find_clusters.hpp"
+#include "selection/algorithms/judge_vetoes.hpp"
+#include "selection/algorithms/match_ends.hpp"
+#include "selection/algorithms/measure_pulses.hpp"
 #include "selection/sequence/steps.hpp"
 
 namespace l3 {
 
 using algorithms = algorithm_list< //
+    measure_pulses,                //
+    find_clusters,                 //
+    compute_quantities,            //
+    match_ends,                    //
+    judge_vetoes,                  //
     decide>;
 
 } // namespace l3

@@ -130,7 +130,7 @@ void event_maker::leave_energy(random_source& random, true_event& out) {
   for (auto& p : out.photons) {
     p.time += jitter;
     if (p.hit == true_photon::target::calorimeter)
-      showers_.into_calorimeter(p.energy, p.x, p.y, p.time, random, out.signals);
+      p.deposit = showers_.into_calorimeter(p.energy, p.x, p.y, p.time, random, out.signals);
   }
   for (auto& h : out.hits) {
     h.time += jitter;

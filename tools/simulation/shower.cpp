@@ -35,8 +35,8 @@ void shower_maker::into_crystal(std::size_t index, double energy, double time,
   if (!c.dead) out.push_back({detector_.number_of(c.at), energy * c.counts_per_mev, time});
 }
 
-void shower_maker::into_calorimeter(double energy, double x, double y, double time,
-                                    random_source& random, std::vector<signal>& out) {
+double shower_maker::into_calorimeter(double energy, double x, double y, double time,
+                                      random_source& random, std::vector<signal>& out) {
   shares_.clear();
   const auto& crystals = detector_.crystals();
   for (std::uint32_t i = 0; i < crystals.size(); ++i) {
@@ -46,7 +46,7 @@ void shower_maker::into_calorimeter(double energy, double x, double y, double ti
     if (dx * dx + dy * dy > shower_reach * shower_reach) continue;
     shares_.push_back({weight_of(c, x, y), i});
   }
-  if (shares_.empty()) return;
+  if (shares_.empty()) return 0;
   std::sort(shares_.begin(), shares_.end(), [](const share& a, const share& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.crystal < b.crystal;
   });
@@ -64,9 +64,10 @@ void shower_maker::into_calorimeter(double energy, double x, double y, double ti
     sum += s.weight;
   }
   constexpr double gev = 1000;
-  const double seen = energy * (1 + stochastic_term * std::sqrt(gev / energy) * random.gaussian());
-  for (const auto& s : shares_)
-    into_crystal(s.crystal, s.weight / sum * std::max(seen, 0.0), time, out);
+  const double seen =
+      std::max(energy * (1 + stochastic_term * std::sqrt(gev / energy) * random.gaussian()), 0.0);
+  for (const auto& s : shares_) into_crystal(s.crystal, s.weight / sum * seen, time, out);
+  return seen;
 }
 
 void shower_maker::into_veto(const true_hit& hit, std::vector<signal>& out) const {

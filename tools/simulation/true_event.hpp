@@ -35,7 +35,8 @@ enum class event_type : std::uint8_t {
 /// A photon of the decay, or one of the showers of a neutron.
 struct true_photon {
   double energy = 0;
-  double x = 0; ///< where it hits, or crosses the plane of the calorimeter's face
+  double deposit = 0; ///< what it left in the calorimeter's crystals, dead ones included
+  double x = 0;       ///< where it hits, or crosses the plane of the calorimeter's face
   double y = 0;
   double time = 0; ///< ns, 0: in time with the trigger
   enum class target : std::uint8_t { calorimeter, veto, nothing } hit = target::nothing;

@@ -76,6 +76,7 @@ void append_truth(std::string& out, const detector& d, const true_event& e, even
     case true_photon::target::veto: line.text(d.vetoes()[p.veto].name); break;
     case true_photon::target::nothing: line.raw("null"); break;
     }
+    if (p.hit == true_photon::target::calorimeter) line.key("deposit").figure(p.deposit);
     if (p.hit != true_photon::target::nothing)
       line.key("x").figure(p.x).key("y").figure(p.y).key("time").figure(p.time);
     line.raw("}");

@@ -50,15 +50,21 @@ std::string difference(const event_view& sent, const packed_event_view& stored,
 
 class comparing {
 public:
-  comparing(const std::filesystem::path& folder, const event_index& stored)
-      : index_(stored), reader_(folder), seen_(stored.entries().size()) {
+  comparing(const std::filesystem::path& folder, const event_index& stored,
+            std::span<const expected_event> expected)
+      : index_(stored), expected_(expected), reader_(folder), seen_(stored.entries().size()) {
     result_.stored = stored.entries().size();
     result_.damaged = stored.damaged();
   }
 
   void take(event_key key, const event_view& sent) {
-    ++result_.sent;
+    const auto place = static_cast<std::size_t>(result_.sent++);
+    const expected_event* const wanted = place < expected_.size() ? &expected_[place] : nullptr;
     const auto entries = index_.find(key);
+    if (wanted != nullptr && !wanted->kept) {
+      if (entries.empty()) ++result_.rejected; // else it is extra: nothing says that it was seen
+      return;
+    }
     if (entries.empty()) {
       ++result_.missing;
       return example(key, "missing");
@@ -66,8 +72,10 @@ public:
     for (const auto& e : entries) {
       seen_[static_cast<std::size_t>(&e - index_.entries().data())] = true;
       const auto stored = reader_.read(e);
-      const std::string what =
-          stored ? difference(sent, *stored, rebuilt_) : "cannot be read again";
+      std::string what = stored ? difference(sent, *stored, rebuilt_) : "cannot be read again";
+      if (what.empty() && wanted != nullptr &&
+          !std::ranges::equal(stored->summary(), wanted->summary))
+        what = "the selection said something else of it";
       if (!what.empty()) {
         ++result_.different;
         return example(key, what);
@@ -105,6 +113,7 @@ private:
   }
 
   const event_index& index_;
+  std::span<const expected_event> expected_;
   event_reader reader_;
   std::vector<bool> seen_;
   std::vector<std::byte> rebuilt_;
@@ -115,10 +124,11 @@ private:
 
 comparison compare(const std::filesystem::path& sent_file,
                    const std::filesystem::path& store_folder, const event_index& stored,
-                   std::uint32_t loops, const std::function<void(std::uint64_t)>& progress) {
+                   std::uint32_t loops, std::span<const expected_event> expected,
+                   const std::function<void(std::uint64_t)>& progress) {
   l2raw_reader sent(sent_file);
   if (sent.damage()) throw std::runtime_error(sent_file.string() + " " + fault_of(sent));
-  comparing c(store_folder, stored);
+  comparing c(store_folder, stored, expected);
   spill_changer changer(sent.crates());
   event_view event;
   std::uint32_t spills = 0; // of the file; counted in the first loop, which does not need it

@@ -68,8 +68,9 @@ struct trial {
     return packed;
   }
 
-  [[nodiscard]] comparison verdict(std::uint32_t loops = 1) const {
-    return compare(sent(), folder.path(), event_index(folder.path()), loops, nullptr);
+  [[nodiscard]] comparison verdict(std::uint32_t loops = 1,
+                                   std::span<const expected_event> expected = {}) const {
+    return compare(sent(), folder.path(), event_index(folder.path()), loops, expected, nullptr);
   }
 };
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of events line by line. One thread counts, any thread reads; nothing is ever reset.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/summary.hpp"
+
+namespace l3 {
+
+class line_counts {
+public:
+  /// line_reason below this.
+  static constexpr std::uint32_t reasons = line_out_of_range + quantities;
+
+  void add(const event_summary& s) {
+    if ((s.status & not_judged) != 0) not_judged_.add();
+    for (std::uint32_t n = 0; n < s.lines; ++n) {
+      of_line& l = lines_[n];
+      if ((s.fired >> n & 1) != 0) l.fired.add();
+      if ((s.kept_by >> n & 1) != 0) l.kept.add();
+      if (s.kept == 0) l.refused[s.reason[n]].add();
+    }
+  }
+
+  [[nodiscard]] std::uint64_t fired(std::uint32_t line) const { return lines_[line].fired; }
+  /// After its prescale.
+  [[nodiscard]] std::uint64_t kept(std::uint32_t line) const { return lines_[line].kept; }
+  /// Of the events that were rejected, those that this line did not keep for this reason.
+  [[nodiscard]] std::uint64_t refused(std::uint32_t line, std::uint32_t reason) const {
+    return lines_[line].refused[reason];
+  }
+  /// Kept because they had more clusters or hits than there is room for.
+  [[nodiscard]] std::uint64_t events_not_judged() const { return not_judged_; }
+
+private:
+  struct of_line {
+    counter fired;
+    counter kept;
+    std::array<counter, reasons> refused;
+  };
+  std::array<of_line, max_lines> lines_;
+  counter not_judged_;
+};
+
+} // namespace l3

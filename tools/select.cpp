@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 select`: what the selection decides on every event of a file, and why.
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+
+#include <boost/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/selection/selection_run.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+struct options {
+  selection_options run;
+  bool json = false;
+  bool totals = false;
+};
+
+struct line_total {
+  std::uint64_t fired = 0;
+  std::uint64_t kept = 0;
+  std::array<std::uint64_t, 256> reasons{};
+};
+
+struct totals {
+  std::uint64_t events = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t not_judged = 0;
+  std::vector<line_total> lines;
+
+  void add(const event_summary& s) {
+    ++events;
+    kept += s.kept;
+    not_judged += (s.status & l3::not_judged) != 0 ? 1 : 0;
+    for (std::uint32_t n = 0; n < s.lines; ++n) {
+      lines[n].fired += s.fired >> n & 1;
+      lines[n].kept += s.kept_by >> n & 1;
+      ++lines[n].reasons[s.reason[n]];
+    }
+  }
+};
+
+json::array names_of(std::uint32_t mask, const std::vector<std::string>& names) {
+  json::array list;
+  for (std::size_t n = 0; n < names.size(); ++n)
+    if ((mask >> n & 1) != 0) list.emplace_back(names[n]);
+  return list;
+}
+
+std::vector<std::string> counter_names(const detector& d) {
+  std::vector<std::string> names;
+  for (const veto& v : d.vetoes()) names.push_back(v.name);
+  return names;
+}
+
+json::object to_json(const decided_event& e, const std::vector<std::string>& lines,
+                     const std::vector<std::string>& counters) {
+  const event_summary& s = e.summary;
+  json::object values;
+  for (std::uint32_t q = 0; q < quantities; ++q) {
+    values[name_of(static_cast<quantity>(q))] =
+        s.quantity[q] == undefined_quantity ? json::value(nullptr) : json::value(s.quantity[q]);
+  }
+  json::array photons;
+  for (std::uint32_t k = 0; k < s.photons; ++k) {
+    const photon_summary& p = s.photon[k];
+    photons.push_back(json::object{
+        {"energy", p.energy}, {"x", p.x}, {"y", p.y}, {"time", p.time}, {"crystals", p.crystals}});
+  }
+  json::object reasons;
+  for (std::uint32_t n = 0; n < s.lines; ++n)
+    if (s.reason[n] != line_fired) reasons[lines[n]] = name_of_reason(s.reason[n]);
+  json::array unknown = names_of(s.unknown, counters);
+  if ((s.unknown & calorimeter_unknown) != 0) unknown.emplace_back("calorimeter");
+  return {{"spill", e.event.spill},
+          {"event", e.event.number},
+          {"kept", s.kept != 0},
+          {"trigger", s.trigger},
+          {"fired", names_of(s.fired, lines)},
+          {"kept_by", names_of(s.kept_by, lines)},
+          {"refused", reasons},
+          {"vetoes", names_of(s.vetoes, counters)},
+          {"unknown", unknown},
+          {"status", s.status},
+          {"quantities", values},
+          {"photons_found", s.photons_found},
+          {"photons", photons}};
+}
+
+void print_text(const decided_event& e, const std::vector<std::string>& lines) {
+  const event_summary& s = e.summary;
+  std::string fired;
+  for (std::uint32_t n = 0; n < s.lines; ++n) {
+    if ((s.fired >> n & 1) == 0) continue;
+    fired += (fired.empty() ? "" : " ") + lines[n];
+    if ((s.kept_by >> n & 1) == 0) fired += "(prescaled)";
+  }
+  if ((s.status & l3::not_judged) != 0) fired = "not judged";
+  constexpr double kev_per_mev = 1000;
+  std::printf("%5" PRIu32 " %8" PRIu32 "  %-8s 0x%04x %3u %10.1f 0x%08" PRIx32 "  %s\n",
+              e.event.spill, e.event.number, s.kept != 0 ? "kept" : "rejected", s.trigger,
+              s.photons_found,
+              s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
+              s.vetoes, fired.empty() ? "-" : fired.c_str());
+}
+
+std::string percent(std::uint64_t some, std::uint64_t all) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.2f %%",
+                all == 0 ? 0.0 : 100.0 * static_cast<double>(some) / static_cast<double>(all));
+  return text.data();
+}
+
+json::array lines_to_json(const totals& t, const loaded_selection& selection) {
+  json::array list;
+  const auto names = selection.line_names();
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    json::object reasons;
+    for (std::size_t r = 0; r < t.lines[n].reasons.size(); ++r)
+      if (r != line_fired && t.lines[n].reasons[r] != 0)
+        reasons[name_of_reason(static_cast<std::uint8_t>(r))] = t.lines[n].reasons[r];
+    list.push_back(json::object{{"line", names[n]},
+                                {"id", selection.tables.lines[n].id},
+                                {"prescale", selection.tables.lines[n].prescale},
+                                {"fired", t.lines[n].fired},
+                                {"kept", t.lines[n].kept},
+                                {"refused", reasons}});
+  }
+  return list;
+}
+
+void print_totals(const totals& t, const loaded_selection& selection) {
+  const auto names = selection.line_names();
+  std::printf("%-16s %9s %10s %10s   what it was refused for, most often first\n", "line",
+              "prescale", "fired", "kept");
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    const line_total& line = t.lines[n];
+    std::vector<std::pair<std::uint64_t, std::string>> reasons;
+    for (std::size_t r = 0; r < line.reasons.size(); ++r)
+      if (r != line_fired && line.reasons[r] != 0)
+        reasons.emplace_back(line.reasons[r], name_of_reason(static_cast<std::uint8_t>(r)));
+    std::stable_sort(reasons.begin(), reasons.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text;
+    for (const auto& [count, what] : reasons)
+      text += (text.empty() ? "" : ", ") + what + ' ' + std::to_string(count);
+    std::printf("%-16s %9" PRIu32 " %10" PRIu64 " %10" PRIu64 "   %s\n", names[n].c_str(),
+                selection.tables.lines[n].prescale, line.fired, line.kept, text.c_str());
+  }
+  std::printf("%" PRIu64 " of %" PRIu64 " events kept (%s)", t.kept, t.events,
+              percent(t.kept, t.events).c_str());
+  if (t.not_judged != 0) std::printf(", %" PRIu64 " of them without being judged", t.not_judged);
+  std::printf("\n");
+}
+
+int select(const options& o) {
+  check_readable(o.run.in);
+  auto in = opened([&] { return file_batches(o.run.in); });
+  const loaded_selection selection = load_selection(o.run, in);
+  const auto compute = make_selecting_engine(o.run, in, selection);
+  const auto lines = selection.line_names();
+  const auto counters = counter_names(selection.what);
+  totals t;
+  t.lines.resize(lines.size());
+  if (o.json)
+    std::printf("{\"executor\":%s,\"settings\":%" PRIu32 ",\"events\":[",
+                json::serialize(json::value(compute->name())).c_str(),
+                selection.tables.constants.settings);
+  if (!o.json && !o.totals)
+    std::printf("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
+  for_each_decided(
+      in, *compute,
+      [&](const decided_event& e) {
+        if (o.json && !o.totals)
+          std::printf("%s\n%s", t.events == 0 ? "" : ",",
+                      json::serialize(to_json(e, lines, counters)).c_str());
+        if (!o.json && !o.totals) print_text(e, lines);
+        t.add(e.summary);
+      },
+      "select");
+  if (o.json) {
+    std::printf("],\"total\":%s}\n",
+                json::serialize(json::object{{"events", t.events},
+                                             {"kept", t.kept},
+                                             {"not_judged", t.not_judged},
+                                             {"lines", lines_to_json(t, selection)}})
+                    .c_str());
+  } else {
+    if (!o.totals) std::printf("\n");
+    print_totals(t, selection);
+  }
+  return 0;
+}
+
+} // namespace
+
+void add_select(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("select", "what the selection decides on each event, and why");
+  c->footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
+  add_selection_options(*c, o->run);
+  c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
+      ->capture_default_str();
+  c->add_flag("--totals", o->totals, "only what all events together gave");
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return select(*o); }; });
+}
+
+} // namespace l3

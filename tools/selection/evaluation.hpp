@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// How good a selection is on simulated events, whose truth is known: what of each true type the
+// lines keep, how much of the signal that the offline analysis would take, and how well photons are
+// measured. Counts only; nothing here knows how events were made or decided.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "selection/detector.hpp"
+#include "selection/tables.hpp"
+#include "tools/simulation/true_event.hpp"
+
+namespace l3 {
+
+/// So many of so many, with a confidence interval of 68.3 % after Wilson (1927), which is right for
+/// 0 and for all, too.
+struct proportion {
+  std::uint64_t some = 0;
+  std::uint64_t all = 0;
+
+  void add(bool yes) {
+    some += yes ? 1 : 0;
+    ++all;
+  }
+  [[nodiscard]] double value() const;
+  [[nodiscard]] double lower() const;
+  [[nodiscard]] double upper() const;
+};
+
+/// Deviations of something measured from the truth.
+struct deviation {
+  std::uint64_t n = 0;
+  double sum = 0;
+  double squares = 0;
+
+  void add(double d) {
+    ++n;
+    sum += d;
+    squares += d * d;
+  }
+  [[nodiscard]] double mean() const { return n == 0 ? 0 : sum / static_cast<double>(n); }
+  [[nodiscard]] double rms() const; ///< around zero: bias and spread together
+};
+
+/// Photons of true energies from … to, MeV, that were found within 60 mm of where they hit.
+struct photon_resolution {
+  double from = 0;
+  double to = 0;
+  proportion found;
+  deviation energy; ///< found / left in the crystals − 1
+  deviation photon; ///< found / energy of the photon − 1: the calorimeter's resolution included
+  deviation x;      ///< mm
+  deviation y;      ///< mm
+  deviation time;   ///< ns
+};
+
+struct evaluation {
+  struct row {
+    std::uint64_t events = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t not_judged = 0;
+    std::array<std::uint64_t, max_lines> fired{};
+    std::array<std::uint64_t, max_lines> kept_by{};
+  };
+  static constexpr std::size_t types = static_cast<std::size_t>(event_type::count_);
+
+  std::array<row, types> by_type{};
+  row sum;
+  std::array<std::array<std::uint64_t, 64>, max_lines> reasons{}; ///< [line][line_reason]
+
+  // Of the signal that passes the offline cuts on truth, by the line that is after it.
+  proportion signal;                              ///< as issue and paper list them
+  proportion signal_fiducial;                     ///< and hits where the line looks
+  std::array<std::uint64_t, 64> signal_reasons{}; ///< why the others were not taken: line_reason
+  deviation vertex;                               ///< mm, of those that fired
+  deviation momentum;                             ///< MeV/c, transverse
+
+  std::vector<photon_resolution> photons{
+      {50, 100, {}, {}, {}, {}, {}, {}},   {100, 200, {}, {}, {}, {}, {}, {}},
+      {200, 400, {}, {}, {}, {}, {}, {}},  {400, 600, {}, {}, {}, {}, {}, {}},
+      {600, 1000, {}, {}, {}, {}, {}, {}}, {1000, 2000, {}, {}, {}, {}, {}, {}}};
+
+  /// `signal_line`: which line is to keep the signal; max_lines: none.
+  void add(const true_event& truth, const event_summary& found, const detector& d,
+           const selection_tables& tables, std::uint32_t signal_line);
+
+  [[nodiscard]] proportion kept() const { return {sum.kept, sum.events}; }
+  [[nodiscard]] proportion calibration_kept() const;
+};
+
+} // namespace l3

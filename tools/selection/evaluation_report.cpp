@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/selection/evaluation_report.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "selection/load_selection.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double percent = 100;
+
+template <class... Args>
+void append(std::string& to, const char* format, Args... args) {
+  std::array<char, 512> text{};
+  std::snprintf(text.data(), text.size(), format, args...);
+  to += text.data();
+}
+
+unsigned long long number(std::uint64_t n) { return n; }
+
+/// "99.21 (+0.30 −0.47) %, 1234 of 1244".
+std::string text_of(const proportion& p) {
+  if (p.all == 0) return "none";
+  std::string text;
+  append(text, "%.2f (+%.2f -%.2f) %%, %llu of %llu", percent * p.value(),
+         percent * (p.upper() - p.value()), percent * (p.value() - p.lower()), number(p.some),
+         number(p.all));
+  return text;
+}
+
+void add_types(std::string& text, const evaluation& e, const std::vector<std::string>& lines) {
+  text += "kept by each line, per cent of the events of a true type\n\n";
+  append(text, "%-14s %9s %9s", "true type", "events", "kept");
+  for (const std::string& name : lines)
+    append(text, " %*s", std::max<int>(7, static_cast<int>(name.size())), name.c_str());
+  text += '\n';
+  const auto row = [&](const char* name, const evaluation::row& r) {
+    if (r.events == 0) return;
+    const auto share = [&](std::uint64_t n) {
+      return percent * static_cast<double>(n) / static_cast<double>(r.events);
+    };
+    append(text, "%-14s %9llu %9.2f", name, number(r.events), share(r.kept));
+    for (std::size_t n = 0; n < lines.size(); ++n)
+      append(text, " %*.2f", std::max<int>(7, static_cast<int>(lines[n].size())),
+             share(r.kept_by[n]));
+    text += '\n';
+  };
+  for (std::size_t t = 0; t < evaluation::types; ++t)
+    row(std::string(name_of(static_cast<event_type>(t))).c_str(), e.by_type[t]);
+  row("all", e.sum);
+}
+
+void add_photons(std::string& text, const evaluation& e) {
+  text += "\nphotons 200 mm or more from any other, by their true energy; rms around the truth\n\n";
+  append(text, "%-12s %8s %8s %16s %16s %13s %13s %13s\n", "energy/MeV", "photons", "found/%",
+         "energy bias/%", "energy rms/%", "x rms/mm", "y rms/mm", "time rms/ns");
+  for (const photon_resolution& p : e.photons) {
+    if (p.found.all == 0) continue;
+    std::string range;
+    append(range, "%.0f-%.0f", p.from, p.to);
+    append(text, "%-12s %8llu %8.2f %16.2f %7.2f (%5.2f *) %13.2f %13.2f %13.2f\n", range.c_str(),
+           number(p.found.all), percent * p.found.value(), percent * p.energy.mean(),
+           percent * p.energy.rms(), percent * p.photon.rms(), p.x.rms(), p.y.rms(), p.time.rms());
+  }
+  text += "  energy against what the photon left in the crystals; * against the photon's own: with "
+          "the calorimeter's resolution\n";
+}
+
+void add_signal(std::string& text, const evaluation& e, const std::string& line) {
+  append(text, "\nsignal that passes the offline cuts on truth, taken by %s: %s\n", line.c_str(),
+         text_of(e.signal).c_str());
+  append(text, "  of these, photons where the analysis looks (150 mm, 850 mm, 300 mm apart): %s\n",
+         text_of(e.signal_fiducial).c_str());
+  std::string reasons;
+  for (std::size_t r = 0; r < e.signal_reasons.size(); ++r)
+    if (r != line_fired && r != line_prescale && e.signal_reasons[r] != 0)
+      append(reasons, "%s%s %llu", reasons.empty() ? "" : ", ",
+             name_of_reason(static_cast<std::uint8_t>(r)).c_str(), number(e.signal_reasons[r]));
+  if (!reasons.empty()) append(text, "  the others failed: %s\n", reasons.c_str());
+  append(
+      text,
+      "  vertex: bias %.0f mm, rms %.0f mm; transverse momentum: bias %.1f MeV/c, rms %.1f MeV/c\n",
+      e.vertex.mean(), e.vertex.rms(), e.momentum.mean(), e.momentum.rms());
+}
+
+json::object to_json(const proportion& p) {
+  return {{"some", p.some},
+          {"all", p.all},
+          {"value", p.value()},
+          {"lower", p.lower()},
+          {"upper", p.upper()}};
+}
+
+json::object to_json(const deviation& d) {
+  return {{"n", d.n}, {"mean", d.mean()}, {"rms", d.rms()}};
+}
+
+json::object to_json(const evaluation::row& r, const std::vector<std::string>& lines) {
+  json::object fired;
+  json::object kept;
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    fired[lines[n]] = r.fired[n];
+    kept[lines[n]] = r.kept_by[n];
+  }
+  return {{"events", r.events},
+          {"kept", r.kept},
+          {"not_judged", r.not_judged},
+          {"fired", fired},
+          {"kept_by", kept}};
+}
+
+} // namespace
+
+std::string evaluation_text(const evaluation& e, const std::vector<std::string>& lines,
+                            const std::string& signal_line) {
+  std::string text;
+  add_types(text, e, lines);
+  append(text, "\nkept: %s\n", text_of(e.kept()).c_str());
+  append(text, "calibration kept: %s\n", text_of(e.calibration_kept()).c_str());
+  if (e.sum.not_judged != 0)
+    append(text, "kept without being judged: %llu\n", number(e.sum.not_judged));
+  add_signal(text, e, signal_line);
+  add_photons(text, e);
+  return text;
+}
+
+json::object evaluation_json(const evaluation& e, const std::vector<std::string>& lines,
+                             const std::string& signal_line) {
+  json::object types;
+  for (std::size_t t = 0; t < evaluation::types; ++t)
+    if (e.by_type[t].events != 0)
+      types[name_of(static_cast<event_type>(t))] = to_json(e.by_type[t], lines);
+  json::object reasons;
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    json::object of_line;
+    for (std::size_t r = 0; r < e.reasons[n].size(); ++r)
+      if (r != line_fired && e.reasons[n][r] != 0)
+        of_line[name_of_reason(static_cast<std::uint8_t>(r))] = e.reasons[n][r];
+    reasons[lines[n]] = of_line;
+  }
+  json::array photons;
+  for (const photon_resolution& p : e.photons)
+    photons.push_back(json::object{{"from", p.from},
+                                   {"to", p.to},
+                                   {"found", to_json(p.found)},
+                                   {"energy", to_json(p.energy)},
+                                   {"energy_of_photon", to_json(p.photon)},
+                                   {"x", to_json(p.x)},
+                                   {"y", to_json(p.y)},
+                                   {"time", to_json(p.time)}});
+  return {{"types", types},
+          {"all", to_json(e.sum, lines)},
+          {"kept", to_json(e.kept())},
+          {"calibration_kept", to_json(e.calibration_kept())},
+          {"signal_line", signal_line},
+          {"signal", to_json(e.signal)},
+          {"signal_fiducial", to_json(e.signal_fiducial)},
+          {"vertex", to_json(e.vertex)},
+          {"transverse_momentum", to_json(e.momentum)},
+          {"refused", reasons},
+          {"photons", photons}};
+}
+
+} // namespace l3

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/simulation/truth_reader.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <boost/json.hpp>
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+double figure(const json::object& o, std::string_view key) { return o.at(key).to_number<double>(); }
+
+event_type type_of(std::string_view name) {
+  for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::count_); ++t)
+    if (name_of(static_cast<event_type>(t)) == name) return static_cast<event_type>(t);
+  throw std::runtime_error("there is no event type " + std::string(name));
+}
+
+std::uint16_t veto_of(std::string_view name, const detector& d) {
+  const auto& all = d.vetoes();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const veto& v) { return v.name == name; });
+  if (found == all.end())
+    throw std::runtime_error("the detector has no counter " + std::string(name));
+  return static_cast<std::uint16_t>(found - all.begin());
+}
+
+true_photon photon_of(const json::object& o, const detector& d) {
+  true_photon p;
+  p.energy = figure(o, "energy");
+  const json::value& hit = o.at("hit");
+  if (hit.is_null()) return p;
+  p.x = figure(o, "x");
+  p.y = figure(o, "y");
+  p.time = figure(o, "time");
+  p.hit = true_photon::target::calorimeter;
+  if (hit.as_string() == "CsI") {
+    p.deposit = figure(o, "deposit");
+    return p;
+  }
+  p.hit = true_photon::target::veto;
+  p.veto = veto_of(hit.as_string(), d);
+  return p;
+}
+
+true_hit hit_of(const json::object& o, const detector& d) {
+  return {veto_of(o.at("name").as_string(), d),
+          o.at("module").to_number<std::uint16_t>(),
+          figure(o, "energy"),
+          figure(o, "time"),
+          figure(o, "z"),
+          o.at("accidental").as_bool()};
+}
+
+void take(const json::object& o, const detector& d, true_event& out, event_key& key) {
+  key = {o.at("spill").to_number<std::uint32_t>(), o.at("event").to_number<std::uint32_t>()};
+  out.type = type_of(o.at("type").as_string());
+  out.trigger_bits = o.at("trigger_bits").to_number<std::uint16_t>();
+  if (const auto* vertex = o.if_contains("vertex")) {
+    const json::array& at = vertex->as_array();
+    out.vertex_x = at.at(0).to_number<double>();
+    out.vertex_y = at.at(1).to_number<double>();
+    out.vertex_z = at.at(2).to_number<double>();
+    out.kaon_momentum = figure(o, "kaon_momentum");
+  }
+  for (const auto& p : o.at("photons").as_array())
+    out.photons.push_back(photon_of(p.as_object(), d));
+  for (const auto& h : o.at("counters").as_array()) out.hits.push_back(hit_of(h.as_object(), d));
+}
+
+} // namespace
+
+truth_reader::truth_reader(const std::filesystem::path& file, const detector& d)
+    : name_(file.string()), detector_(d), file_(file) {
+  if (!file_) throw std::runtime_error("cannot read " + name_);
+}
+
+bool truth_reader::next(true_event& out, event_key& key) {
+  if (!std::getline(file_, line_)) return false;
+  ++number_;
+  out.clear();
+  try {
+    take(json::parse(line_).as_object(), detector_, out, key);
+  } catch (const std::exception& e) {
+    throw std::runtime_error(name_ + ':' + std::to_string(number_) +
+                             ": is no line of truth: " + e.what());
+  }
+  return true;
+}
+
+} // namespace l3
