@@ -36,7 +36,7 @@ struct interval {
 
 struct cluster_settings {
   setting<double> crystal_threshold = 3; ///< MeV
-  interval crystal_window = {-30, 30};   ///< ns
+  interval crystal_window = {-15, 15};   ///< ns
   double neighbour_distance = 70;        ///< mm, in x and in y between the centres of two crystals
 };
 

@@ -156,6 +156,7 @@ TEST(settings, the_built_in_file_has_the_lines_of_the_experiment) {
   for (std::size_t i = 0; i < s.sequence.size(); ++i)
     EXPECT_EQ(s.sequence[i].value, defaults.sequence[i].value);
   EXPECT_EQ(s.clusters.crystal_threshold, defaults.clusters.crystal_threshold.value);
+  EXPECT_EQ(s.clusters.crystal_window.to, defaults.clusters.crystal_window.to);
   EXPECT_EQ(s.clusters.neighbour_distance, defaults.clusters.neighbour_distance);
   EXPECT_EQ(s.photons.threshold, defaults.photons.threshold);
   EXPECT_EQ(s.vetoes.threshold_factor, defaults.vetoes.threshold_factor.value);
