@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rest of the code that docs/adding-a-column.md shows, and the comparison with the page.
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <map>
-#include <sstream>
 #include <stdexcept>
 #include <type_traits>
 
@@ -14,6 +11,7 @@
 #include "gpu/columns/file.hpp"
 #include "gpu/queues/serial.hpp"
 #include "tests/gpu/columns_example.hpp"
+#include "tests/shown_code.hpp"
 
 namespace l3::test {
 namespace {
@@ -143,64 +141,13 @@ TEST(columns_example, save_and_load) {
   std::filesystem::remove(folder / "pulses.columns");
 }
 
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  EXPECT_TRUE(in) << file;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-/// By name, without the indentation of their first lines.
-void read_shown(const std::filesystem::path& file, std::map<std::string, std::string>& shown) {
-  std::istringstream lines(text_of(file));
-  const std::string begin = "// show ";
-  std::string name;
-  std::size_t indent = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t at = std::min(line.find_first_not_of(' '), line.size());
-    if (line.substr(at).starts_with(begin)) {
-      name = line.substr(at + begin.size());
-      indent = at;
-      EXPECT_FALSE(shown.contains(name)) << name;
-    } else if (line.substr(at) == "// end") {
-      name.clear();
-    } else if (!name.empty()) {
-      shown[name] += line.substr(std::min(indent, line.size())) + "\n";
-    }
-  }
-}
-
-/// The blocks ```cpp NAME … ``` of a page.
-std::map<std::string, std::string> quoted_in(const std::filesystem::path& page) {
-  std::istringstream lines(text_of(page));
-  const std::string begin = "```cpp";
-  std::map<std::string, std::string> quoted;
-  std::string* block = nullptr;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(begin)) {
-      block = &quoted[line.substr(std::min(begin.size() + 1, line.size()))];
-    } else if (line == "```") {
-      block = nullptr;
-    } else if (block != nullptr) {
-      *block += line + "\n";
-    }
-  }
-  return quoted;
-}
-
 TEST(columns_example, is_what_the_page_shows) {
-  const std::filesystem::path root(L3_SOURCE_DIR);
-  if (!std::filesystem::exists(root / "CMakeLists.txt"))
-    GTEST_SKIP() << "the sources, and the page with them, are not here: " << root;
-  std::map<std::string, std::string> shown;
-  read_shown(root / "tests/gpu/columns_example.hpp", shown);
-  read_shown(root / "tests/gpu/columns_example_test.cpp", shown);
-  read_shown(root / "tests/gpu/columns_cuda_test.cu", shown);
-  const auto quoted = quoted_in(root / "docs/adding-a-column.md");
-  for (const auto& [name, text] : shown) {
-    ASSERT_TRUE(quoted.contains(name)) << "the page does not show " << name;
-    EXPECT_EQ(text, quoted.at(name)) << name;
-  }
-  EXPECT_EQ(shown.size(), quoted.size()) << "the page shows code that nobody compiled";
+  code_by_name shown;
+  compare_page(L3_SOURCE_DIR, "docs/adding-a-column.md",
+               {"tests/gpu/columns_example.hpp", "tests/gpu/columns_example_test.cpp",
+                "tests/gpu/columns_cuda_test.cu"},
+               shown);
+  if (IsSkipped() || HasFatalFailure()) return;
   EXPECT_EQ(std::ranges::count(shown["layout"], '\n'), 8) << "four columns are eight lines";
 }
 
