@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -13,7 +14,8 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint32_t noise_height = 5; // counts: below it is nothing
+constexpr double noise_height = 5; // counts: below it is nothing
+constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
 constexpr double most_gain = 10;          // MeV per count: a full range of 160 GeV
 constexpr double most_time = 200;         // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
@@ -148,7 +150,8 @@ calibration nominal_calibration(const detector& d) {
     const auto& e = d.at(n);
     auto& c = all[n];
     c.time = constants[n].time;
-    c.least_height = noise_height;
+    c.least_height = static_cast<std::uint32_t>(
+        std::ceil(std::max(noise_height, noise_factor * constants[n].noise)));
     if (e.what == element::kind::crystal) {
       c.gain = 1 / d.crystals()[e.index].counts_per_mev;
       c.dead = d.crystals()[e.index].dead;

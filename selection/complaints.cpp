@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection/complaints.hpp"
 
+#include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <system_error>
 
 namespace l3 {
 
@@ -22,11 +25,15 @@ std::string in_words(double v) {
 }
 
 std::string read_text(const std::filesystem::path& file) {
+  errno = 0;
   std::ifstream in(file);
-  std::ostringstream text;
-  if (std::filesystem::is_directory(file) || !in || !(text << in.rdbuf()))
-    throw std::runtime_error("cannot read " + file.string());
-  return text.str();
+  const bool folder = std::filesystem::is_directory(file);
+  std::string text;
+  if (in && !folder) text.assign(std::istreambuf_iterator<char>(in), {});
+  if (!in || folder)
+    throw std::runtime_error("cannot read " + file.string() + ": " +
+                             std::generic_category().message(folder ? EISDIR : errno));
+  return text;
 }
 
 } // namespace l3

@@ -37,7 +37,9 @@ private:
     k.photon_from = whole(s_.photons.window.from * table_units::time);
     k.photon_to = whole(s_.photons.window.to * table_units::time);
     k.photon_scale = whole(s_.photons.energy_scale * table_units::factor);
-    k.photon_offset = whole(s_.photons.energy_offset * table_units::energy);
+    for (const auto& [energy, lacking] : s_.photons.energy_correction)
+      k.correction[k.correction_points++] = {whole(energy * table_units::energy),
+                                             whole(lacking * table_units::energy)};
     k.front = whole(d_.front() * table_units::length);
     k.trigger_board =
         static_cast<std::uint16_t>(d_.number_of(d_.trigger_board()) / detector::inputs_per_board);

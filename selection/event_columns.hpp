@@ -39,7 +39,7 @@ struct pulses {
     column<std::uint8_t> peak_sample; ///< the first of that height
     column<std::uint8_t> flags;       ///< pulse_flag
     column<std::uint16_t> time; ///< 1/256 sample: where the rising edge crosses half the height
-    column<std::int32_t> sum;   ///< 1/4 count: over the pedestal, around the peak
+    column<std::int32_t> sum;   ///< 1/4 count: over the pedestal, around the peak (pulse_window)
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.boards * l2::waveforms_per_board; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection/load_selection.hpp"
 
+#include <algorithm>
+#include <span>
 #include <stdexcept>
 
 #include "selection/algorithms/registry.hpp"
@@ -15,14 +17,46 @@ std::vector<std::string> names_in(const selection_settings& settings) {
   return names;
 }
 
-void check_sequence(const selection_settings& settings) {
+using step_names = std::span<const std::string>;
+
+/// Why these steps cannot run one after the other; empty if they can.
+std::string why_not(step_names names) {
   try {
-    const auto registry = algorithms::infos();
-    static_cast<void>(plan_sequence(names_in(settings), registry, {}, summaries::name));
+    static_cast<void>(plan_sequence(names, algorithms::infos(), {}, summaries::name));
+    return {};
   } catch (const std::runtime_error& e) {
-    const std::string place =
-        settings.sequence.empty() ? settings.source : settings.sequence.front().place;
-    throw std::runtime_error(place + ": " + e.what());
+    return e.what();
+  }
+}
+
+/// Planning goes step by step: the first one with which it fails like the whole.
+std::size_t step_to_blame(step_names names, const std::string& why) {
+  std::size_t step = 0;
+  while (step + 1 < names.size() && why_not(names.first(step + 1)) != why) ++step;
+  return step;
+}
+
+void check_sequence(const selection_settings& settings) {
+  const auto names = names_in(settings);
+  const auto refuse = [&](std::size_t step, const std::string& why) {
+    throw std::runtime_error((names.empty() ? settings.source : settings.sequence[step].place) +
+                             ": " + why);
+  };
+  if (const std::string why = why_not(names); !why.empty()) refuse(step_to_blame(names, why), why);
+  for (std::size_t step = 0; step < names.size(); ++step)
+    if (std::ranges::count(step_names(names).first(step), names[step]) != 0)
+      refuse(step, "sequence: `" + names[step] + "` stands there twice; leave one");
+  if (std::ranges::count(names, decide::name) == 0)
+    refuse(names.size() - 1, "sequence: nothing decides which events are kept; end it with `" +
+                                 std::string(decide::name) + '`');
+}
+
+/// As check_fits; names the detector's file.
+void check_detector(const detector& d, const calibration& c, const std::string& file) {
+  try {
+    check_fits(d, c);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(file + ": " + e.what());
   }
 }
 
@@ -47,6 +81,7 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   selection_settings settings =
       files.lines == built_in ? default_selection() : read_selection(files.lines);
   check_sequence(settings);
+  check_detector(d, c, files.detector);
   host_tables tables = make_tables(d, c, settings, run);
   return {std::move(d), std::move(settings), std::move(tables)};
 }

@@ -19,24 +19,6 @@ namespace {
 
 using table_units::whole;
 
-void refuse_unless_it_fits(const detector& d, const calibration& c) {
-  const auto no = [](const std::string& what) { throw std::runtime_error("the detector " + what); };
-  if (d.crystals().empty() && d.vetoes().empty())
-    no("has no channels; describe a calorimeter or vetoes");
-  if (!d.exists(d.trigger_board())) no("has no trigger board; name one");
-  if (d.crystals().size() > find_clusters::max_crystals)
-    no("has " + std::to_string(d.crystals().size()) + " crystals; there is room for " +
-       std::to_string(find_clusters::max_crystals));
-  if (d.vetoes().size() > max_vetoes)
-    no("has " + std::to_string(d.vetoes().size()) + " vetoes; there is room for " +
-       std::to_string(max_vetoes));
-  constexpr double most_distance = 3200; // mm: 16 bits hold no more
-  for (const auto& k : d.crystals())
-    if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
-      no("has a crystal more than 3200 mm off its axis, on input " + to_string(k.at));
-  if (c.size() != d.input_count()) no("is not the one of this calibration");
-}
-
 std::vector<board_kind> kinds_of_boards(const detector& d) {
   std::vector<board_kind> kinds;
   for (const auto& crate : d.crates().crates) kinds.insert(kinds.end(), crate.boards, crate.kind);
@@ -144,9 +126,27 @@ selection_tables host_tables::view() const {
           column_of(lines)};
 }
 
+void check_fits(const detector& d, const calibration& c) {
+  const auto no = [](const std::string& what) { throw std::runtime_error("the detector " + what); };
+  if (d.crystals().empty() && d.vetoes().empty())
+    no("has no channels; describe a calorimeter or vetoes");
+  if (!d.exists(d.trigger_board())) no("has no trigger board; name one");
+  if (d.crystals().size() > find_clusters::max_crystals)
+    no("has " + std::to_string(d.crystals().size()) + " crystals; there is room for " +
+       std::to_string(find_clusters::max_crystals));
+  if (d.vetoes().size() > max_vetoes)
+    no("has " + std::to_string(d.vetoes().size()) + " vetoes; there is room for " +
+       std::to_string(max_vetoes));
+  constexpr double most_distance = 3200; // mm: 16 bits hold no more
+  for (const auto& k : d.crystals())
+    if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
+      no("has a crystal more than 3200 mm off its axis, on input " + to_string(k.at));
+  if (c.size() != d.input_count()) no("is not the one of this calibration");
+}
+
 host_tables make_tables(const detector& d, const calibration& c, const selection_settings& settings,
                         std::uint32_t run) {
-  refuse_unless_it_fits(d, c);
+  check_fits(d, c);
   auto cuts = make_cut_tables(d, settings);
   host_tables t;
   t.constants = cuts.constants;

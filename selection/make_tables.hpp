@@ -28,8 +28,12 @@ struct host_tables {
   [[nodiscard]] selection_tables view() const;
 };
 
+/// Throws std::runtime_error, "the detector …", if the algorithms have no room for it or if there
+/// is nothing in it.
+void check_fits(const detector& d, const calibration& c);
+
 /// Throws std::runtime_error, a line for each mistake, if the settings do not fit the detector or
-/// the detector does not fit the algorithms.
+/// the detector does not fit the algorithms (check_fits).
 [[nodiscard]] host_tables make_tables(const detector& d, const calibration& c,
                                       const selection_settings& settings, std::uint32_t run);
 

@@ -10,10 +10,11 @@ namespace l3 {
 namespace {
 
 /// Of one pulse whose peak lies `phase` samples behind the highest sample.
-pulse_response response_to(const pulse_form& form, double sample, double phase) {
+pulse_response response_to(const pulse_form& form, pulse_window window, double sample,
+                           double phase) {
   const auto height_at = [&](int k) { return form.at((k - phase) * sample); };
-  constexpr auto before = static_cast<int>(pulse_window::before_peak);
-  constexpr auto after = static_cast<int>(pulse_window::after_peak);
+  const auto before = static_cast<int>(window.before_peak);
+  const auto after = static_cast<int>(window.after_peak);
   pulse_response r;
   for (int k = -before; k < after; ++k) r.sum += height_at(k);
 
@@ -32,10 +33,12 @@ pulse_response response_of(board_kind kind) {
   const std::span<const pulse_form> forms = kind == board_kind::sampling_125_mhz
                                                 ? std::span(&slow_pulse_form, 1)
                                                 : std::span<const pulse_form>(fast_pulse_forms);
+  const pulse_window window =
+      kind == board_kind::sampling_125_mhz ? slow_pulse_window : fast_pulse_window;
   pulse_response mean;
   for (const auto& form : forms)
     for (int p = 0; p < phases; ++p) {
-      const auto r = response_to(form, sample_length(kind), (p + 0.5) / phases - 0.5);
+      const auto r = response_to(form, window, sample_length(kind), (p + 0.5) / phases - 0.5);
       mean.sum += r.sum;
       mean.lead += r.lead;
     }

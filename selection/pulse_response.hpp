@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the selection makes of a pulse: how its sum and its time, as algorithms/pulse_window.hpp has
-// them measured, follow from its height and the time of its peak. Averaged over where between two
-// samples the peak lies, and on the 500 MHz boards over their pulses' lengths: there a single
-// pulse's sum is up to 40 % off, and its time up to 5 ns, which the cuts of those counters allow
-// for.
+// What the selection makes of a pulse: how its sum and its time, as
+// algorithms/pulse_window.hpp has them measured, follow from its true height and the time of its
+// peak. Averaged over where between two samples the peak lies, and on the 500 MHz boards over their
+// pulses' lengths: there a single pulse's sum is up to 12 % off, and its time up to 5 ns, which the
+// cuts of those counters allow for.
 #pragma once
 
 #include "transport/format/readout.hpp"

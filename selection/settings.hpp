@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "selection/tables.hpp"
@@ -41,10 +42,12 @@ struct cluster_settings {
 };
 
 struct photon_settings {
-  double threshold = 20;       ///< MeV
+  double threshold = 50;       ///< MeV
   interval window = {-15, 15}; ///< ns
   double energy_scale = 1;     ///< a photon's energy = cluster energy × this …
-  double energy_offset = 0;    ///< … + this, MeV: what the crystals' threshold cuts away
+  /// … + what a cluster of so many MeV lacks, MeV: what the crystals' threshold cuts away.
+  std::vector<std::pair<double, double>> energy_correction = {
+      {30, 30}, {60, 24}, {100, 18.5}, {140, 12}, {170, 8.5}, {205, 4.2}, {260, 2}, {500, 0.5}};
 };
 
 /// What holds for all counters that do not say otherwise.

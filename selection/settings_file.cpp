@@ -94,17 +94,32 @@ void read_clusters(const section& s, complaints& wrong, cluster_settings& c) {
   });
 }
 
+/// Pairs of numbers, the first of each rising.
+std::vector<std::pair<double, double>> correction_of(const section& s) {
+  constexpr std::string_view key = "energy_correction";
+  constexpr double most_lacking = 1000; // MeV
+  const auto points = s.pairs(key);
+  if (points.size() > max_correction_points)
+    s.refuse(key, "must not have more than " + std::to_string(max_correction_points) + " points");
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    if (std::abs(points[k].first) > most_energy || std::abs(points[k].second) > most_lacking)
+      s.refuse(key, "must be pairs of MeV: cluster energy, and what it lacks (at most 1000)");
+    if (k > 0 && points[k].first - points[k - 1].first < 1)
+      s.refuse(key, "must rise, by at least 1 MeV from pair to pair");
+  }
+  return points;
+}
+
 void read_photons(const section& s, complaints& wrong, photon_settings& p) {
   constexpr double most_scale = 10;
-  constexpr double most_offset = 1000; // MeV
-  s.allow({"threshold", "window", "energy_scale", "energy_offset"});
+  s.allow({"threshold", "window", "energy_scale", "energy_correction"});
   wrong.hear([&] { p.threshold = s.number_within("threshold", 0, most_energy, p.threshold); });
   wrong.hear([&] { p.window = window_of(s, "window", p.window); });
   wrong.hear([&] {
     p.energy_scale = s.number_within("energy_scale", 1 / most_scale, most_scale, p.energy_scale);
   });
   wrong.hear([&] {
-    p.energy_offset = s.number_within("energy_offset", -most_offset, most_offset, p.energy_offset);
+    if (s.has("energy_correction")) p.energy_correction = correction_of(s);
   });
 }
 

@@ -13,7 +13,9 @@ void add(fnv1a& hash, T... numbers) {
 
 void add(fnv1a& hash, const selection_constants& k) {
   add(hash, k.crystal_threshold, k.crystal_from, k.crystal_to);
-  add(hash, k.photon_threshold, k.photon_from, k.photon_to, k.photon_scale, k.photon_offset);
+  add(hash, k.photon_threshold, k.photon_from, k.photon_to, k.photon_scale, k.correction_points);
+  for (std::uint32_t p = 0; p < k.correction_points; ++p)
+    add(hash, k.correction[p].energy, k.correction[p].lacking);
   add(hash, k.front, k.trigger_board, k.vetoes, k.lines);
 }
 

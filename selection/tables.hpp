@@ -106,6 +106,14 @@ struct line_entry {
   range_entry range[max_ranges];
 };
 
+/// A cluster of so much energy lacks so much of its photon's, keV: what its shower left in crystals
+/// below the threshold. Between two points along a straight line, beyond them as at the nearest.
+struct energy_point {
+  std::int32_t energy = 0;
+  std::int32_t lacking = 0;
+};
+inline constexpr std::uint32_t max_correction_points = 8;
+
 struct selection_constants {
   std::uint32_t run = 0;
   std::uint32_t settings = 0; ///< of all that decides (selection/settings_id.hpp), for the stream
@@ -118,8 +126,9 @@ struct selection_constants {
   std::int32_t photon_from = 0;      ///< 1/128 ns
   std::int32_t photon_to = 0;
   std::int32_t photon_scale = 1 << 16; ///< a photon's energy = cluster energy × this >> 16 …
-  std::int32_t photon_offset = 0;      ///< … + this, keV: what the thresholds cut away
-  std::int32_t front = 0;              ///< z of the calorimeter's face, 0.1 mm
+  std::uint32_t correction_points = 0; ///< … + what these say that it lacks
+  energy_point correction[max_correction_points];
+  std::int32_t front = 0; ///< z of the calorimeter's face, 0.1 mm
 
   std::uint16_t trigger_board = 0; ///< number in the readout
   std::uint16_t vetoes = 0;

@@ -99,6 +99,24 @@ std::string section::text(std::string_view key) const {
   return *v;
 }
 
+std::vector<std::pair<double, double>> section::pairs(std::string_view key) const {
+  std::vector<std::pair<double, double>> all;
+  const auto* node = find(key);
+  if (node == nullptr) return all;
+  const auto fail = [&] { refuse(key, "must be a list of pairs of numbers: [[1.0, 2.0], …]"); };
+  const auto* list = node->as_array();
+  if (list == nullptr) fail();
+  for (const auto& entry : *list) {
+    const auto* pair = entry.as_array();
+    if (pair == nullptr || pair->size() != 2) fail();
+    const auto first = (*pair)[0].value<double>();
+    const auto second = (*pair)[1].value<double>();
+    if (!first || !second || !std::isfinite(*first) || !std::isfinite(*second)) fail();
+    all.emplace_back(*first, *second);
+  }
+  return all;
+}
+
 std::array<double, 2> section::range(std::string_view key) const {
   const auto r = numbers<2>(key);
   if (!(r[0] <= r[1])) refuse(key, "must rise");

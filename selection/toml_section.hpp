@@ -58,6 +58,8 @@ public:
   [[nodiscard]] std::string text(std::string_view key) const;
   template <std::size_t N>
   [[nodiscard]] std::array<double, N> numbers(std::string_view key) const;
+  /// A list of pairs of numbers; none if the key is not there.
+  [[nodiscard]] std::vector<std::pair<double, double>> pairs(std::string_view key) const;
   /// Two numbers of which the second is not below the first.
   [[nodiscard]] std::array<double, 2> range(std::string_view key) const;
 

@@ -25,6 +25,7 @@ struct options {
   std::uint32_t run = 1;
   std::uint32_t samples = 64;
   std::string waveforms;
+  std::string type;
   std::string detector_file;
   bool json = false;
 };
@@ -66,6 +67,14 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
                 100.0 * n.to_number<double>() / o.settings.events);
 }
 
+/// Of what can be simulated.
+std::string type_names() {
+  std::string names = "there are";
+  for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::recorded); ++t)
+    names += (t == 0 ? " " : ", ") + std::string(name_of(static_cast<event_type>(t)));
+  return names;
+}
+
 int simulate(options o) {
   if (o.settings.events < o.settings.spills)
     throw command_error("fewer events (" + std::to_string(o.settings.events) + ") than spills (" +
@@ -77,6 +86,12 @@ int simulate(options o) {
                         exit_usage);
   if (o.settings.threads == 0)
     o.settings.threads = std::max(1U, std::thread::hardware_concurrency());
+
+  if (!o.type.empty()) {
+    o.settings.only = event_type_named(o.type);
+    if (!o.settings.only || *o.settings.only == event_type::recorded)
+      throw command_error("--type: there is no type " + o.type + "; " + type_names(), exit_usage);
+  }
 
   interrupt signals;
   if (!o.detector_file.empty()) check_readable(o.detector_file);
@@ -128,6 +143,7 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->check(refuse_sign)
       ->capture_default_str();
   c->add_option("--run", o->run, "run number")->capture_default_str();
+  auto* type = c->add_option("--type", o->type, "only events of this true type, not the mixture");
   auto* file =
       c->add_option("--waveforms", o->waveforms,
                     "recorded waveforms (u16, little-endian) that the inputs carry instead");
@@ -135,6 +151,7 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->check(CLI::IsMember({64, 256}))
       ->capture_default_str()
       ->needs(file);
+  file->excludes(type);
   c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
   c->add_option("--threads", o->settings.threads, "0: one per processor")
       ->check(CLI::Range(0U, 256U))

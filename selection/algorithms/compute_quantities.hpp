@@ -120,7 +120,25 @@ private:
   [[nodiscard]] L3_FN static std::int32_t photon_energy(std::int32_t cluster,
                                                         const selection_constants& c) {
     constexpr std::uint32_t scale_shift = 16;
-    return limited((std::int64_t{cluster} * c.photon_scale >> scale_shift) + c.photon_offset);
+    const std::int64_t scaled = std::int64_t{cluster} * c.photon_scale >> scale_shift;
+    return limited(scaled + lacking(scaled, c));
+  }
+
+  [[nodiscard]] L3_FN static std::int64_t lacking(std::int64_t energy,
+                                                  const selection_constants& c) {
+    if (c.correction_points == 0) return 0;
+    energy_point before = c.correction[0];
+    if (energy <= before.energy) return before.lacking;
+    for (std::uint32_t k = 1; k < c.correction_points; ++k) {
+      const energy_point after = c.correction[k];
+      if (energy < after.energy) {
+        const std::int64_t rise = std::int64_t{after.lacking} - before.lacking;
+        return before.lacking + divide_down((energy - before.energy) * rise,
+                                            std::int64_t{after.energy} - before.energy);
+      }
+      before = after;
+    }
+    return before.lacking;
   }
 
   /// Each photon finds its own place: behind all that have more energy, or as much and come before.

@@ -19,20 +19,24 @@ inline constexpr std::uint32_t fast_trigger_sample = 102;
 inline constexpr std::uint32_t slow_pedestal_samples = 8;  ///< the first
 inline constexpr std::uint32_t fast_pedestal_samples = 16; ///< the first of each quarter
 
-/// The samples whose sum over the pedestal stands for a pulse.
+/// The samples around its peak whose sum over the pedestal stands for a pulse.
 struct pulse_window {
-  static constexpr std::uint32_t before_peak = 6;
-  static constexpr std::uint32_t after_peak = 10; ///< the peak's included
+  std::uint32_t before_peak;
+  std::uint32_t after_peak; ///< the peak's included
 
-  std::uint32_t first;
-  std::uint32_t end;
-
-  [[nodiscard]] L3_FN static constexpr pulse_window around(std::uint32_t peak_sample,
-                                                           std::uint32_t samples) {
-    return {peak_sample > before_peak ? peak_sample - before_peak : 0,
-            peak_sample + after_peak < samples ? peak_sample + after_peak : samples};
+  [[nodiscard]] L3_FN constexpr std::uint32_t first(std::uint32_t peak_sample) const {
+    return peak_sample > before_peak ? peak_sample - before_peak : 0;
+  }
+  [[nodiscard]] L3_FN constexpr std::uint32_t end(std::uint32_t peak_sample,
+                                                  std::uint32_t samples) const {
+    return peak_sample + after_peak < samples ? peak_sample + after_peak : samples;
   }
 };
+/// Nearly all of a pulse, which the filter has given its form.
+inline constexpr pulse_window slow_pulse_window{6, 10};
+/// 10 ns at 500 MHz: pulses there are of different lengths, so that their height says more of them
+/// than all of their sum, and one sample alone is too noisy.
+inline constexpr pulse_window fast_pulse_window{2, 3};
 
 /// At 125 MHz: how far around its peak a pulse may still be high. What is high enough beyond is
 /// another one.

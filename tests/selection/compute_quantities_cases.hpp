@@ -56,7 +56,10 @@ inline selection_constants usual_constants() {
   cut.photon_from = -1000;
   cut.photon_to = 1000;
   cut.photon_scale = 68000;
-  cut.photon_offset = 1500;
+  cut.correction_points = 3;
+  cut.correction[0] = {20000, 1500};
+  cut.correction[1] = {300000, 9100};
+  cut.correction[2] = {1000000, -700};
   cut.front = 61480;
   return cut;
 }
@@ -166,7 +169,8 @@ TYPED_TEST_P(measuring, defines_only_what_there_is) {
 TYPED_TEST_P(measuring, takes_photons_at_the_edge_of_what_counts) {
   selection_constants cut = usual_constants();
   cut.photon_scale = 1 << 16;
-  cut.photon_offset = -500;
+  cut.correction_points = 1;
+  cut.correction[0] = {1000, -500};
   const auto photons = [&](std::int32_t energy, std::int32_t time) {
     auto queue = TypeParam::make();
     const clustered_event event{energy, 5, 1, {{energy, time, 10, 20, 5, 0}}};

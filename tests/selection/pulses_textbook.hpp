@@ -35,7 +35,8 @@ inline pulse textbook_pulse(const std::vector<int>& samples, int pedestal, textb
   p.pedestal = static_cast<std::uint16_t>(pedestal);
   p.peak = static_cast<std::uint16_t>(samples[at.peak]);
   p.peak_sample = static_cast<std::uint8_t>(at.peak);
-  for (int k = at.peak - 6; k < at.peak + 10; ++k)
+  const bool fast = samples.size() == 256;
+  for (int k = at.peak - (fast ? 2 : 6); k < at.peak + (fast ? 3 : 10); ++k)
     if (k >= 0 && k < static_cast<int>(samples.size())) p.sum += 4 * samples[k] - pedestal;
   flags |=
       pulse_found | pulse_no_edge | (samples[at.peak] >= limit ? unsigned{pulse_saturated} : 0U);

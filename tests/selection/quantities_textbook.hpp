@@ -44,8 +44,17 @@ inline event_summary textbook_summary(const clustered_event& event,
 
   std::vector<photon_summary> photons;
   for (photon_summary c : event.clusters) {
-    c.energy =
-        fit(floor_divide(std::int64_t{c.energy} * cut.photon_scale, 65536) + cut.photon_offset);
+    const std::int64_t scaled = floor_divide(std::int64_t{c.energy} * cut.photon_scale, 65536);
+    std::int64_t lacking = 0;
+    for (std::uint32_t k = 0; k < cut.correction_points; ++k) {
+      const energy_point to = cut.correction[k];
+      if (k == 0 || scaled >= to.energy) lacking = to.lacking;
+      if (k == 0 || scaled >= to.energy || scaled <= cut.correction[k - 1].energy) continue;
+      const energy_point from = cut.correction[k - 1];
+      lacking = from.lacking + floor_divide((scaled - from.energy) * (to.lacking - from.lacking),
+                                            to.energy - from.energy);
+    }
+    c.energy = fit(scaled + lacking);
     if (c.energy >= std::max(cut.photon_threshold, 1) && c.time >= cut.photon_from &&
         c.time <= cut.photon_to)
       photons.push_back(c);

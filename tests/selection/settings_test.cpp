@@ -24,7 +24,7 @@ neighbour_distance = 60.0
 threshold = 25.0
 window = [-10.0, 12.0]
 energy_scale = 1.02
-energy_offset = 1.5
+energy_correction = [[20.0, 9.0], [75.0, 22.5]]
 [vetoes]
 threshold_factor = 3.0
 window_margin = 1.0
@@ -84,7 +84,8 @@ TEST(settings, every_key_arrives) {
   EXPECT_EQ(s.photons.window.from, -10.0);
   EXPECT_EQ(s.photons.window.to, 12.0);
   EXPECT_EQ(s.photons.energy_scale, 1.02);
-  EXPECT_EQ(s.photons.energy_offset, 1.5);
+  EXPECT_EQ(s.photons.energy_correction,
+            (std::vector<std::pair<double, double>>{{20, 9}, {75, 22.5}}));
   EXPECT_EQ(s.vetoes.threshold_factor, 3.0);
   EXPECT_EQ(s.vetoes.window_margin, 1.0);
   EXPECT_EQ(s.vetoes.tolerance, 8.0);
@@ -159,6 +160,7 @@ TEST(settings, the_built_in_file_has_the_lines_of_the_experiment) {
   EXPECT_EQ(s.clusters.crystal_window.to, defaults.clusters.crystal_window.to);
   EXPECT_EQ(s.clusters.neighbour_distance, defaults.clusters.neighbour_distance);
   EXPECT_EQ(s.photons.threshold, defaults.photons.threshold);
+  EXPECT_EQ(s.photons.energy_correction, defaults.photons.energy_correction);
   EXPECT_EQ(s.vetoes.threshold_factor, defaults.vetoes.threshold_factor.value);
   EXPECT_EQ(s.vetoes.window_margin, defaults.vetoes.window_margin.value);
   EXPECT_EQ(s.vetoes.tolerance, defaults.vetoes.tolerance);
@@ -168,7 +170,7 @@ TEST(settings, the_built_in_file_has_the_lines_of_the_experiment) {
 TEST(settings, unknown_names_are_told_with_those_that_there_are) {
   EXPECT_EQ(refusal("threshold = 25.0", "treshold = 25.0"),
             "s.toml:7:12: unknown key photons.treshold; known are threshold, window, "
-            "energy_scale, energy_offset");
+            "energy_scale, energy_correction");
   EXPECT_EQ(refusal("[clusters]", "[cluster]"),
             "s.toml:2:1: unknown key selection.cluster; known are sequence, clusters, photons, "
             "vetoes, counter, line");
@@ -203,6 +205,12 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
             "s.toml:5:22: clusters.neighbour_distance must lie within 0 to 1000");
   EXPECT_EQ(refusal("energy_scale = 1.02", "energy_scale = 0.0"),
             "s.toml:9:16: photons.energy_scale must lie within 0.1 to 10");
+  EXPECT_EQ(refusal("[75.0, 22.5]", "[20.5, 22.5]"),
+            "s.toml:10:21: photons.energy_correction must rise, by at least 1 MeV from pair to "
+            "pair");
+  EXPECT_EQ(refusal("[75.0, 22.5]", "75.0"),
+            "s.toml:10:21: photons.energy_correction must be a list of pairs of numbers: "
+            "[[1.0, 2.0], …]");
   EXPECT_EQ(refusal("threshold_factor = 3.0", "threshold_factor = 0"),
             "s.toml:12:20: vetoes.threshold_factor must be above 0");
   EXPECT_EQ(refusal("within = 9.0\n", ""),
@@ -321,7 +329,7 @@ TEST(settings, a_file_that_is_not_there_is_named) {
     (void)read_selection("no/such/file.toml");
     FAIL();
   } catch (const std::runtime_error& e) {
-    EXPECT_STREQ(e.what(), "cannot read no/such/file.toml");
+    EXPECT_STREQ(e.what(), "cannot read no/such/file.toml: No such file or directory");
   }
 }
 

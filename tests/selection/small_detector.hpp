@@ -79,6 +79,7 @@ crystal_window = [-30.0, 30.0]
 [photons]
 threshold = 10.0
 window = [-15.0, 15.0]
+energy_correction = [[5.0, 2.0], [50.0, 6.0]]
 [[counter]]
 name = "wall"
 neighbours = 2

@@ -56,7 +56,7 @@ const input_entry& input(const host_tables& t, input_address at) {
 TEST(tables, cuts_are_in_the_units_of_events) {
   const auto k = tables_of("[clusters]\ncrystal_threshold = 3.5\ncrystal_window = [-30.0, 20.0]\n"
                            "[photons]\nthreshold = 20.0\nwindow = [-15.0, 10.0]\n"
-                           "energy_scale = 1.5\nenergy_offset = -2.0\n" +
+                           "energy_scale = 1.5\nenergy_correction = [[20.0, -2.0], [90.0, 8.5]]\n" +
                            one_line)
                      .constants;
   EXPECT_EQ(k.run, 7U);
@@ -67,7 +67,11 @@ TEST(tables, cuts_are_in_the_units_of_events) {
   EXPECT_EQ(k.photon_from, -1920);
   EXPECT_EQ(k.photon_to, 1280);
   EXPECT_EQ(k.photon_scale, 3 << 15);
-  EXPECT_EQ(k.photon_offset, -2000);
+  EXPECT_EQ(k.correction_points, 2U);
+  EXPECT_EQ(k.correction[0].energy, 20000);
+  EXPECT_EQ(k.correction[0].lacking, -2000);
+  EXPECT_EQ(k.correction[1].energy, 90000);
+  EXPECT_EQ(k.correction[1].lacking, 8500);
   EXPECT_EQ(k.front, 61480);
   EXPECT_EQ(k.trigger_board, 14 * 16 - 4 + 12); // crate 11 has four boards less
   EXPECT_EQ(k.vetoes, 18);
@@ -132,14 +136,19 @@ TEST(tables, a_late_input_counts_from_later_on) {
 }
 
 TEST(tables, pulses_are_looked_at_from_half_their_threshold_on) {
-  const auto t = tables_of("[clusters]\ncrystal_threshold = 3.0\n" + one_line);
+  auto quiet = without_offsets(koto());
+  for (auto& channel : quiet) channel.least_height = 5;
+  const auto of = [&](const std::string& text) {
+    return make_tables(koto(), quiet, parse_selection(text, "s.toml"), 1);
+  };
+  const auto t = of("[clusters]\ncrystal_threshold = 3.0\n" + one_line);
   EXPECT_EQ(input(t, {0, 3, 0}).least_height, 17);   // 1.5 MeV × 11.8
   EXPECT_EQ(input(t, {8, 14, 15}).least_height, 17); // the last small one
   EXPECT_EQ(input(t, {8, 15, 0}).least_height, 12);  // a large one: 1.5 MeV × 8
   EXPECT_EQ(input(t, {11, 3, 0}).least_height, 30);  // 2 MeV: 1 MeV × 30
   EXPECT_EQ(input(t, {12, 3, 0}).least_height, 15);  // half of that at each end
   // Never below what is noise.
-  const auto low = tables_of("[clusters]\ncrystal_threshold = 0.1\n" + one_line);
+  const auto low = of("[clusters]\ncrystal_threshold = 0.1\n" + one_line);
   EXPECT_EQ(input(low, {0, 3, 0}).least_height, 5);
 }
 
@@ -303,7 +312,7 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
        {"sequence = [\"decide\"]\n", "[clusters]\ncrystal_threshold = 3.001\n",
         "[clusters]\ncrystal_window = [-30.0, 31.0]\n", "[clusters]\nneighbour_distance = 80.0\n",
         "[photons]\nthreshold = 20.001\n", "[photons]\nwindow = [-15.1, 15.0]\n",
-        "[photons]\nenergy_scale = 1.001\n", "[photons]\nenergy_offset = 0.001\n",
+        "[photons]\nenergy_scale = 1.001\n", "[photons]\nenergy_correction = [[20.0, 0.001]]\n",
         "[vetoes]\nthreshold_factor = 2.01\n", "[vetoes]\nwindow_margin = 2.1\n",
         "[vetoes]\ntolerance = 10.1\n", "[vetoes]\ntolerance_margin = 5.1\n",
         "[[counter]]\nname = \"BHPV\"\nneighbours = 3\nwithin = 10.0\n"})

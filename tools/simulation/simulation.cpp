@@ -50,8 +50,9 @@ type_counts simulation::run(l2raw_writer& data, truth_file& truth,
   type_counts counts{};
   std::uint64_t written = 0;
   for (std::uint32_t spill = 1; spill <= settings_.spills; ++spill) {
-    const auto plan = plan_spill(events_of(spill),
-                                 random_source(splitmix(settings_.seed) + plan_stream, spill, 0));
+    const auto plan =
+        plan_spill(events_of(spill),
+                   random_source(splitmix(settings_.seed) + plan_stream, spill, 0), settings_.only);
     data.begin_of_spill(spill, spill_beam_on);
     work_in_order(
         plan.size(), slots_, settings_.threads,

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
@@ -22,6 +23,7 @@ struct simulation_settings {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   const recordings* waveforms = nullptr; ///< instead of simulated ones
+  std::optional<event_type> only = {};   ///< instead of the usual mixture
 };
 
 /// Events made of each type.

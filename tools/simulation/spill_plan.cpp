@@ -79,10 +79,11 @@ std::chrono::nanoseconds part_of(double share, std::chrono::nanoseconds from,
 
 } // namespace
 
-std::vector<planned_event> plan_spill(std::uint32_t events, random_source random) {
+std::vector<planned_event> plan_spill(std::uint32_t events, random_source random,
+                                      std::optional<event_type> only) {
   std::vector<planned_event> plan(events);
   for (auto& e : plan) {
-    e.type = random_type(random);
+    e.type = only ? *only : random_type(random);
     e.on_spill = !is_calibration(e.type) || !random.chance(off_spill_calibration);
   }
   const auto off =

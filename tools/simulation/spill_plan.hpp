@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "selection/random.hpp"
@@ -23,7 +24,8 @@ struct planned_event {
   bool on_spill = true;
 };
 
-/// In the order of time.
-[[nodiscard]] std::vector<planned_event> plan_spill(std::uint32_t events, random_source random);
+/// In the order of time. Of the usual mixture, or all of one type.
+[[nodiscard]] std::vector<planned_event> plan_spill(std::uint32_t events, random_source random,
+                                                    std::optional<event_type> only = {});
 
 } // namespace l3

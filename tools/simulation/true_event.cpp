@@ -24,6 +24,12 @@ std::string_view name_of(event_type t) {
   return "?";
 }
 
+std::optional<event_type> event_type_named(std::string_view name) {
+  for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::count_); ++t)
+    if (name_of(static_cast<event_type>(t)) == name) return static_cast<event_type>(t);
+  return std::nullopt;
+}
+
 std::uint16_t trigger_bits_of(event_type t, bool on_spill) {
   const auto bit = [t]() -> std::uint16_t {
     switch (t) {

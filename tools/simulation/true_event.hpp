@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,7 @@ enum class event_type : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(event_type t);
+[[nodiscard]] std::optional<event_type> event_type_named(std::string_view name);
 [[nodiscard]] std::uint16_t trigger_bits_of(event_type t, bool on_spill);
 
 /// A photon of the decay, or one of the showers of a neutron.

@@ -14,8 +14,7 @@ namespace json = boost::json;
 double figure(const json::object& o, std::string_view key) { return o.at(key).to_number<double>(); }
 
 event_type type_of(std::string_view name) {
-  for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::count_); ++t)
-    if (name_of(static_cast<event_type>(t)) == name) return static_cast<event_type>(t);
+  if (const auto type = event_type_named(name)) return *type;
   throw std::runtime_error("there is no event type " + std::string(name));
 }
 
