@@ -277,7 +277,7 @@ class SystemTest(unittest.TestCase):
             "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
         }
         for section, keys in sections.items():
-            all_of_it[section].update(keys)
+            all_of_it.setdefault(section, {}).update(keys)
         path = self.folder / name
         path.write_text("".join(f"[{section}]\n" + "".join(f"{k} = {toml(v)}\n" for k, v in keys.items())
                                 for section, keys in all_of_it.items()))

@@ -16,6 +16,17 @@ from crc32c import crc32c
 FILE_HEADER = struct.Struct("<4sB3sQ")
 BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQQII")
 EVENT_HEADER = struct.Struct("<IIIHHIIII")
+SUMMARY_HEADER = struct.Struct("<BBBBHBBHHIIIII")
+LINE = struct.Struct("<II")
+PHOTON = struct.Struct("<iihhHH")
+MOST_LINES, MOST_PHOTONS = 32, 16
+NOT_JUDGED, MORE_PHOTONS = 3, 4  # bits of a summary's status
+CALORIMETER_UNKNOWN = 1 << 31
+UNDEFINED = -(1 << 31)
+# Section 7 of docs/formats.md, in their order.
+QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_energy", "photon_energy_min", "photon_energy_max",
+              "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
+              "transverse_momentum"]
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
 LONG, HEADER_STORED, FOOTER_STORED, RAW = 1, 2, 4, 8
 RECORDS_OF_A_BOARD = 16
@@ -34,12 +45,36 @@ class Block(NamedTuple):
     events: list
 
 
+class Photon(NamedTuple):
+    energy: int
+    time: int
+    x: int
+    y: int
+    crystals: int
+
+
+class Summary(NamedTuple):
+    """What the selection said of an event; bit n of the masks is line n or counter n."""
+    trigger: int
+    status: int
+    photons_found: int
+    settings: int
+    fired: int
+    kept_by: int
+    vetoes: int
+    unknown: int
+    lines: list  # (id, prescale)
+    photons: list
+    quantities: dict  # name -> value, None if the event does not have it
+
+
 class Event(NamedTuple):
     spill: int
     number: int
     flags: int
     fragments: dict  # place of the crate -> bytes
     damaged_boards: int  # boards stored raw
+    summary: Summary  # None if no selection ran
 
 
 def need(condition, text):
@@ -99,6 +134,56 @@ def rebuild_board(data, form, slot, spill, number, reference):
     return header + big_endian(words) + footer
 
 
+def line_id(name):
+    """FNV-1a, 32 bits."""
+    value = 2166136261
+    for byte in name.encode():
+        value = (value ^ byte) * 16777619 % (1 << 32)
+    return value
+
+
+def _mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % (1 << 64)
+    return x ^ x >> 31
+
+
+def survives_prescale(run, spill, number, line, prescale):
+    """Whether a line of this id, having fired, keeps the event."""
+    return _mix(_mix(run << 32 | spill) ^ (number << 32 | line)) % prescale == 0
+
+
+def read_summary(data) -> Summary:
+    need(len(data) >= SUMMARY_HEADER.size, "a summary's head is cut")
+    (version, n_lines, n_photons, n_quantities, trigger, status, zero0, found, zero1, settings, fired, kept_by, vetoes,
+     unknown) = SUMMARY_HEADER.unpack_from(data)
+    need(version == 1, f"summary version {version}")
+    need(n_lines <= MOST_LINES and n_photons <= MOST_PHOTONS and n_quantities == len(QUANTITIES), "a summary's tables")
+    need(status <= 7 and zero0 == zero1 == 0 and trigger < 1 << 14, "a summary's head")
+    photons_at = SUMMARY_HEADER.size + LINE.size * n_lines
+    quantities_at = photons_at + PHOTON.size * n_photons
+    end = quantities_at + 4 * n_quantities
+    need(up_to(end, 8) == len(data) and not any(data[end:]), f"a summary of {len(data)} bytes, of which {end} are used")
+    lines = [LINE.unpack_from(data, SUMMARY_HEADER.size + LINE.size * n) for n in range(n_lines)]
+    photons = [PHOTON.unpack_from(data, photons_at + PHOTON.size * n) for n in range(n_photons)]
+    need(all(p[-1] == 0 for p in photons), "a photon's reserved bytes")
+    need(all(prescale > 0 for _, prescale in lines), "a prescale of 0")
+    need(fired >> n_lines == 0 and kept_by & ~fired == 0, "a line keeps what it did not fire on, or is none")
+    need(kept_by != 0 or status & NOT_JUDGED, "a stored event that nothing kept")
+    need(bool(status & MORE_PHOTONS) == (found > n_photons) and found >= n_photons, "photons found")
+    values = struct.unpack_from(f"<{n_quantities}i", data, quantities_at)
+    return Summary(trigger, status, found, settings, fired, kept_by, vetoes, unknown, lines, [Photon(*p[:-1]) for p in photons],
+                   {name: None if v == UNDEFINED else v for name, v in zip(QUANTITIES, values)})
+
+
+def summary_of(data):
+    """Of a packed event; None if no selection ran."""
+    _, _, _, _, n_fragments, n_boards, _, length, _ = EVENT_HEADER.unpack_from(data)
+    at = up_to(EVENT_HEADER.size + 8 * n_fragments + 4 * n_boards, 8)
+    need(at + length <= len(data), "a summary is cut")
+    return read_summary(bytes(data[at:at + length])) if length else None
+
+
 def read_event(data) -> Event:
     (length, spill, number, flags, n_fragments, n_boards, reference, summary, _) = EVENT_HEADER.unpack_from(data)
     need(length == len(data) and length % 8 == 0 and summary % 8 == 0, "an event's length")
@@ -132,10 +217,10 @@ def read_event(data) -> Event:
              f"a fragment of {original} bytes was rebuilt to {len(fragments[place])}")
     need(next_board == n_boards, "fewer boards than the table has")
     need(up_to(at, 8) == length and not any(data[at:]), "zeros up to a multiple of 8 at the end")
-    return Event(spill, number, flags, fragments, raw_boards)
+    return Event(spill, number, flags, fragments, raw_boards, summary_of(data))
 
 
-def read_block(header, payload, fields) -> Block:
+def read_block(header, payload, fields, read=read_event) -> Block:
     (_, _, codec, _, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
     need(codec == 1, f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
@@ -145,13 +230,13 @@ def read_block(header, payload, fields) -> Block:
         need(at + EVENT_HEADER.size <= len(payload), "a block ends within an event")
         length = struct.unpack_from("<I", payload, at)[0]
         need(EVENT_HEADER.size <= length <= len(payload) - at, "an event's length")
-        found.append(read_event(payload[at:at + length]))
+        found.append(read(payload[at:at + length]))
         at += length
     need(at == len(payload), "bytes after the last event of a block")
     return Block(session, sequence, run, node, sealed, found)
 
 
-def read_file(path):
+def read_file(path, read=read_event):
     """Blocks of one file, up to the first that is not whole."""
     data = path.read_bytes()
     if len(data) < FILE_HEADER.size:
@@ -169,18 +254,18 @@ def read_file(path):
         if end > len(data):
             return
         try:
-            yield read_block(head, view[at + BLOCK_HEADER.size:end], fields)
+            yield read_block(head, view[at + BLOCK_HEADER.size:end], fields, read)
         except StoreError as e:
             raise StoreError(f"{path.name} at {at}: {e}") from None
         at = end
 
 
-def read_store(folder, whole=True):
+def read_store(folder, whole=True, read=read_event):
     """Blocks of all files in order; raises StoreError at anything that docs/formats.md does not allow. A store that is not
-    `whole` lacks blocks that the daemon sent to another one."""
+    `whole` lacks blocks that the daemon sent to another one. `read` makes of a packed event what stands in the blocks."""
     last = {}
     for path in sorted(pathlib.Path(folder).glob("blocks-*.kl3")):
-        for block in read_file(path):
+        for block in read_file(path, read):
             before = last.get(block.session, 0)
             need(block.sequence == before + 1 or not whole and block.sequence > before,
                  f"session {block.session:016x}: block {block.sequence} after {before}")
@@ -190,6 +275,17 @@ def read_store(folder, whole=True):
 
 def events_of(folder, whole=True):
     return [event for block in read_store(folder, whole) for event in block.events]
+
+
+def packed_events_of(folder):
+    """{(spill, number): packed event}, each of which must be there once; its waveforms are not looked at."""
+    found = {}
+    for block in read_store(folder, read=bytes):
+        for packed in block.events:
+            key = EVENT_HEADER.unpack_from(packed)[1:3]
+            need(key not in found, f"event {key} is stored twice")
+            found[key] = packed
+    return found
 
 
 def main():
