@@ -48,6 +48,23 @@ TEST(metrics, carry_what_was_counted) {
             "100");
 }
 
+TEST(metrics, tell_of_every_line_what_it_did) {
+  metrics_snapshot s = sample_snapshot();
+  const std::string text = render_metrics(s);
+  const auto of = [&](const std::string& series) { return value_of(text, "koto_l3_" + series); };
+  EXPECT_EQ(of(R"(line_events_total{line="pi0nunu",outcome="fired"})"), "40");
+  EXPECT_EQ(of(R"(line_events_total{line="minimum_bias",outcome="fired"})"), "60");
+  EXPECT_EQ(of(R"(line_events_total{line="minimum_bias",outcome="kept"})"), "3");
+  EXPECT_EQ(of(R"(line_refused_total{line="pi0nunu",reason="trigger"})"), "5");
+  EXPECT_EQ(of(R"(line_refused_total{line="pi0nunu",reason="photon_energy_min"})"), "2");
+  EXPECT_EQ(of(R"(line_refused_total{line="minimum_bias",reason="prescale"})"), "7");
+  EXPECT_EQ(of(R"(line_prescale{line="minimum_bias"})"), "20");
+  EXPECT_EQ(of(R"(line_prescale{line="pi0nunu"})"), "1");
+  EXPECT_EQ(of("events_not_judged_total"), "4");
+  s.lines.clear(); // no selection runs
+  EXPECT_EQ(render_metrics(s).find("koto_l3_line_"), std::string::npos);
+}
+
 TEST(metrics, both_sums_are_shown_and_notice_a_single_loss) {
   metrics_snapshot s = sample_snapshot();
   EXPECT_EQ(value_of(render_metrics(s), "koto_l3_events_unaccounted"), "0");

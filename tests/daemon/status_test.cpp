@@ -25,6 +25,18 @@ TEST(status, is_json_with_state_sums_and_latency) {
   EXPECT_NEAR(status.at("event_latency").at("p99").to_number<double>(), 0.099, 0.005);
 }
 
+TEST(status, lists_lines_in_their_order) {
+  const auto lines = boost::json::parse(render_status(sample_snapshot())).at("lines").as_array();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].at("line").as_string(), "pi0nunu");
+  EXPECT_EQ(lines[0].at("refused").at("photon_energy_min").to_number<int>(), 2);
+  EXPECT_EQ(lines[1].at("line").as_string(), "minimum_bias");
+  EXPECT_EQ(lines[1].at("prescale").to_number<int>(), 20);
+  EXPECT_EQ(lines[1].at("fired").to_number<int>(), 60);
+  EXPECT_EQ(lines[1].at("kept").to_number<int>(), 3);
+  EXPECT_EQ(lines[1].at("refused").as_object().size(), 1U);
+}
+
 TEST(status, the_page_loads_nothing_from_elsewhere_and_escapes_what_it_shows) {
   metrics_snapshot s = sample_snapshot();
   s.device = "<script>";
