@@ -2,6 +2,7 @@
 // What `verify` and `extract` say of a store that holds what was sent, or almost.
 #include "tools/store/comparison.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -12,6 +13,7 @@
 #include "tools/store/extraction.hpp"
 #include "transport/file/l2raw.hpp"
 #include "transport/output/block.hpp"
+#include "transport/output/event_view.hpp"
 #include "transport/output/store_writer.hpp"
 
 namespace l3 {
@@ -180,6 +182,85 @@ TEST(comparison, judges_nothing_by_a_file_of_another_kind) {
       EXPECT_EQ(e.what(), t.sent() + " is not an .l2raw file");
     }
   }
+}
+
+/// What a selection must have said so that the store holds if these are the ones it rejected.
+std::vector<expected_event> said_of(const trial& t, const std::vector<std::size_t>& rejected) {
+  std::vector<expected_event> expected;
+  for (const auto& e : t.events) {
+    const auto summary = packed_event_view::parse(e.packed)->summary();
+    expected.push_back({true, {summary.begin(), summary.end()}});
+  }
+  for (const std::size_t i : rejected) expected[i] = {false, {}};
+  return expected;
+}
+
+/// All events but these, packed.
+std::vector<test::bytes> without(const trial& t, const std::vector<std::size_t>& left_out) {
+  std::vector<test::bytes> packed;
+  for (std::size_t i = 0; i < t.events.size(); ++i)
+    if (std::find(left_out.begin(), left_out.end(), i) == left_out.end())
+      packed.push_back(t.events[i].packed);
+  return packed;
+}
+
+TEST(comparison, expects_no_event_that_the_selection_rejected) {
+  trial t(6);
+  t.send();
+  t.store(without(t, {0, 4}));
+  const auto c = t.verdict(1, said_of(t, {0, 4}));
+  EXPECT_TRUE(c.holds());
+  EXPECT_EQ(c.rejected, 2U);
+  EXPECT_EQ(c.equal, 4U);
+  EXPECT_EQ(c.missing, 0U);
+  EXPECT_EQ(t.verdict().missing, 2U); // without a selection nothing may be missing
+  EXPECT_EQ(t.verdict().rejected, 0U);
+}
+
+TEST(comparison, finds_an_event_that_the_selection_kept_and_that_is_missing) {
+  trial t(6);
+  t.send();
+  t.store(without(t, {0, 4}));
+  const auto c = t.verdict(1, said_of(t, {0}));
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.rejected, 1U);
+  EXPECT_EQ(c.missing, 1U);
+  ASSERT_EQ(c.examples.size(), 1U);
+  EXPECT_EQ(c.examples[0], "spill 2 event 1: missing");
+}
+
+TEST(comparison, finds_an_event_that_is_stored_though_it_was_rejected) {
+  trial t(6);
+  t.send();
+  t.store(without(t, {0}));
+  const auto c = t.verdict(1, said_of(t, {0, 4}));
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.rejected, 1U);
+  EXPECT_EQ(c.extra, 1U);
+  EXPECT_EQ(c.equal, 4U);
+  ASSERT_EQ(c.examples.size(), 1U);
+  EXPECT_EQ(c.examples[0], "spill 2 event 1: extra");
+}
+
+TEST(comparison, finds_an_event_of_which_the_selection_said_something_else) {
+  trial t(6);
+  t.send();
+  t.store(t.all());
+  auto expected = said_of(t, {});
+  expected[2].summary.resize(expected[2].summary.size() + 8); // one word more
+  auto c = t.verdict(1, expected);
+  EXPECT_FALSE(c.holds());
+  EXPECT_EQ(c.different, 1U);
+  EXPECT_EQ(c.equal, 5U);
+  ASSERT_EQ(c.examples.size(), 1U);
+  EXPECT_EQ(c.examples[0], "spill 1 event 3: the selection said something else of it");
+
+  expected = said_of(t, {});
+  const auto said = std::find_if(expected.begin(), expected.end(),
+                                 [](const expected_event& e) { return !e.summary.empty(); });
+  ASSERT_NE(said, expected.end());
+  said->summary.back() ^= std::byte{1};
+  EXPECT_EQ(t.verdict(1, expected).different, 1U);
 }
 
 /// Six events of two spills, the same in every call but for the spills.
