@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/selection/evaluation_report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -27,8 +28,8 @@ std::string text_of(const proportion& p) {
   if (p.all == 0) return "none";
   std::string text;
   append(text, "%.2f (+%.2f -%.2f) %%, %llu of %llu", percent * p.value(),
-         percent * (p.upper() - p.value()), percent * (p.value() - p.lower()), number(p.some),
-         number(p.all));
+         percent * std::max(p.upper() - p.value(), 0.0),
+         percent * std::max(p.value() - p.lower(), 0.0), number(p.some), number(p.all));
   return text;
 }
 

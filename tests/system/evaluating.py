@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/selection.md says how good the selection is: its commands are run, and their tables compared with the page, number by number.
+What was aimed at is checked on top, so that the page cannot be brought up to date with something bad. `--update` writes the page anew."""
+import json
+import re
+import subprocess
+import sys
+
+import harness
+
+PAGE = harness.HERE.parents[1] / "docs" / "selection.md"
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def parts_of(block):
+    """(arguments of koto-l3, what the page shows) for each command."""
+    return [(part.split("\n", 1)[0].split()[1:], part.split("\n", 1)[1]) for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+
+
+def run(arguments, folder):
+    return subprocess.run([harness.BIN / "koto-l3", *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+class Evaluating(harness.SystemTest):
+    def test_the_page_is_true(self):
+        found = []
+        for block in BLOCK.findall(PAGE.read_text()):
+            for arguments, shown in parts_of(block):
+                said = run(arguments, self.folder)
+                if arguments[0] == "evaluate":
+                    self.assertEqual(said.rstrip("\n"), shown.rstrip("\n"))
+                    found.append(arguments[1])
+        self.assertEqual(found, ["mix.l2raw", "signal.l2raw"])
+        self.check_aims()
+
+    def check_aims(self):
+        mix, signal = (json.loads(run(["evaluate", f"{name}.l2raw", "--json"], self.folder))["evaluations"][0] for name in ("mix", "signal"))
+        self.assertTrue(0.10 <= mix["kept"]["value"] <= 0.20, mix["kept"])
+        self.assertEqual(mix["calibration_kept"]["some"], mix["calibration_kept"]["all"])
+        self.assertGreater(mix["calibration_kept"]["all"], 50)
+        self.assertGreaterEqual(signal["signal"]["value"], 0.99)
+        self.assertGreater(signal["signal"]["all"], 300)
+        at_500_mev = next(bin for bin in signal["photons"] if bin["from"] == 400)
+        self.assertLess(at_500_mev["energy"]["rms"], 0.02)
+        for axis in "xy":
+            self.assertLess(at_500_mev[axis]["rms"], 5)
+
+    def test_two_selections_are_compared(self):
+        run(["simulate", "few.l2raw", "--events", "60", "--seed", "3"], self.folder)
+        strict = self.folder / "strict.toml"
+        strict.write_text('[[line]]\nname = "calibration"\ntrigger = ["led", "laser", "cosmic", "clock"]\n')
+        said = run(["evaluate", "few.l2raw", "--selection", "built-in", "--selection", "strict.toml"], self.folder)
+        kept = [int(n) for n in re.findall(r"^kept: .*%, (\d+) of 60$", said, re.MULTILINE)]
+        self.assertEqual(len(kept), 2)
+        self.assertLess(kept[1], kept[0])
+        self.assertIn(f"strict.toml keeps 0 events that built-in does not, and rejects {kept[0] - kept[1]} that it keeps", said)
+
+    def test_figures_are_drawn(self):
+        run(["simulate", "few.l2raw", "--events", "60", "--seed", "3"], self.folder)
+        run(["evaluate", "few.l2raw", "--svg", "figures"], self.folder)
+        for name in ("kept.svg", "resolution.svg"):
+            text = (self.folder / "figures" / name).read_text()
+            self.assertTrue(text.startswith("<svg") and text.rstrip().endswith("</svg>"), name)
+        self.assertIn("six_cluster", (self.folder / "figures" / "kept.svg").read_text())
+
+    def test_a_truth_of_other_events_is_refused(self):
+        run(["simulate", "one.l2raw", "--events", "20", "--seed", "3"], self.folder)
+        run(["simulate", "other.l2raw", "--events", "10", "--seed", "3"], self.folder)
+        done = subprocess.run([harness.BIN / "koto-l3", "evaluate", "one.l2raw", "--truth", "other.l2raw.truth.jsonl"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("is not the truth of one.l2raw", done.stderr)
+
+
+def update(folder):
+    def anew(match):
+        return "```sh\n" + "".join(f"$ koto-l3 {' '.join(arguments)}\n" + (run(arguments, folder) if arguments[0] == "evaluate" else run(arguments, folder) and "")
+                                   for arguments, _ in parts_of(match[1])) + "```"
+    PAGE.write_text(BLOCK.sub(anew, PAGE.read_text()))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--update"]:
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            update(folder)
+    else:
+        harness.main()
