@@ -34,7 +34,7 @@ pulse_response response_of(board_kind kind) {
                                                 ? std::span(&slow_pulse_form, 1)
                                                 : std::span<const pulse_form>(fast_pulse_forms);
   const pulse_window window =
-      kind == board_kind::sampling_125_mhz ? slow_pulse_window : fast_pulse_window;
+      kind == board_kind::sampling_125_mhz ? slow_pulse_window() : fast_pulse_window();
   pulse_response mean;
   for (const auto& form : forms)
     for (int p = 0; p < phases; ++p) {

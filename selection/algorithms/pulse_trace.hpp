@@ -14,7 +14,7 @@ namespace l3 {
 struct slow_trace {
   static constexpr std::uint32_t samples = packet_rows;
   static constexpr std::int32_t limit = l2::payload_mask;
-  static constexpr pulse_window window = slow_pulse_window;
+  [[nodiscard]] L3_FN static constexpr pulse_window window() { return slow_pulse_window(); }
 
   const std::uint16_t* words;
   std::uint32_t channel;
@@ -29,7 +29,7 @@ struct fast_trace {
   static constexpr std::uint32_t channels = 4;
   static constexpr std::uint32_t samples = packet_rows * packet_lanes / channels;
   static constexpr std::int32_t limit = 0x0fff; // these digitizers use 12 bits
-  static constexpr pulse_window window = fast_pulse_window;
+  [[nodiscard]] L3_FN static constexpr pulse_window window() { return fast_pulse_window(); }
 
   const std::uint16_t* words;
   std::uint32_t channel;
@@ -81,8 +81,8 @@ template <class Trace>
 template <class Trace>
 [[nodiscard]] L3_FN std::int32_t sum_of(const Trace& trace, std::uint32_t peak_sample,
                                         std::int32_t pedestal) {
-  const std::uint32_t first = Trace::window.first(peak_sample);
-  const std::uint32_t end = Trace::window.end(peak_sample, Trace::samples);
+  const std::uint32_t first = Trace::window().first(peak_sample);
+  const std::uint32_t end = Trace::window().end(peak_sample, Trace::samples);
   std::int32_t sum = 0;
   for (std::uint32_t k = first; k < end; ++k) sum += trace[k];
   return 4 * sum - static_cast<std::int32_t>(end - first) * pedestal;

@@ -33,10 +33,10 @@ struct pulse_window {
   }
 };
 /// Nearly all of a pulse, which the filter has given its form.
-inline constexpr pulse_window slow_pulse_window{6, 10};
+[[nodiscard]] L3_FN constexpr pulse_window slow_pulse_window() { return {6, 10}; }
 /// 10 ns at 500 MHz: pulses there are of different lengths, so that their height says more of them
 /// than all of their sum, and one sample alone is too noisy.
-inline constexpr pulse_window fast_pulse_window{2, 3};
+[[nodiscard]] L3_FN constexpr pulse_window fast_pulse_window() { return {2, 3}; }
 
 /// At 125 MHz: how far around its peak a pulse may still be high. What is high enough beyond is
 /// another one.
