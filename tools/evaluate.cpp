@@ -98,7 +98,7 @@ int evaluate(options o) {
   check_readable(o.run.in);
   if (o.truth.empty()) o.truth = o.run.in + ".truth.jsonl";
   check_readable(o.truth);
-  auto in = opened([&] { return file_batches(o.run.in); });
+  file_batches in(o.run.in);
   std::vector<evaluated> all;
   for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in));
   if (all[0].result.sum.events == 0) throw command_error(o.run.in + " holds no events");

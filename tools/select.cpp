@@ -160,7 +160,7 @@ void print_totals(const totals& t, const loaded_selection& selection) {
 
 int select(const options& o) {
   check_readable(o.run.in);
-  auto in = opened([&] { return file_batches(o.run.in); });
+  file_batches in(o.run.in);
   const loaded_selection selection = load_selection(o.run, in);
   const auto compute = make_selecting_engine(o.run, in, selection);
   const auto lines = selection.line_names();

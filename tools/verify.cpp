@@ -117,7 +117,7 @@ std::vector<expected_event> decide_all(const options& o) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
-  auto in = opened([&] { return file_batches(o.sent); });
+  file_batches in(o.sent);
   const loaded_selection selection = load_selection(o.selection, in);
   const auto compute = make_selecting_engine(o.selection, in, selection);
   std::vector<expected_event> expected;

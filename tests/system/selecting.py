@@ -4,6 +4,7 @@
 wherever its kernels run; and whatever is wrong with the files that say how to select is told with its place."""
 import functools
 import json
+import pathlib
 import random
 import struct
 import subprocess
@@ -544,6 +545,42 @@ class BadFiles(Selecting):
         code, said = self.run_tool("select", other)
         self.assertEqual(code, BAD_CONFIGURATION, said)
         self.assertIn("describes another readout", said)
+
+
+class Files(Selecting):
+    """What `select` and `evaluate` say of the data they are given."""
+
+    def says(self, code, text, *arguments):
+        p = subprocess.run([harness.BIN / "koto-l3", *arguments], capture_output=True, text=True, timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, code, p.stderr)
+        self.assertIn(text, p.stderr)
+        self.assertEqual(len(p.stderr.splitlines()), 1, p.stderr)
+
+    def test_events_and_truth_that_are_wrong(self):
+        file = self.simulate(12)
+        truth = pathlib.Path(f"{file}.truth.jsonl")
+        lines = truth.read_text().splitlines(keepends=True)
+        for name, text, message in (("shorter", lines[:-1], "is not the truth of"),
+                                    ("swapped", lines[1:2] + lines[:1] + lines[2:], "is not the truth of"),
+                                    ("cut", [*lines[:5], lines[5][:40]], "cut:6: is no line of truth")):
+            self.says(FAILED, message, "evaluate", file, "--truth", self.write("".join(text), name))
+        truth.unlink()
+        self.says(MISSING, f"cannot read {truth}", "evaluate", file)
+        data = file.read_bytes()
+        (self.folder / "cut.l2raw").write_bytes(data[:len(data) // 2])
+        self.says(FAILED, "ends within a record, at offset ", "select", self.folder / "cut.l2raw", "--totals")
+        flipped = bytearray(data)
+        flipped[len(data) // 2] ^= 1
+        (self.folder / "flipped.l2raw").write_bytes(flipped)
+        self.says(FAILED, "stream_checksum", "select", self.folder / "flipped.l2raw", "--totals")
+
+    def test_files_of_another_kind(self):
+        junk = self.write("junk", "junk.l2raw")
+        self.write("", "junk.l2raw.truth.jsonl")
+        self.store.mkdir()
+        for arguments in (["select", junk], ["evaluate", junk], ["verify", junk, self.store, "--selection", "built-in"]):
+            self.says(FAILED, f"{junk} is not an .l2raw file", *arguments)
+            self.says(MISSING, f"cannot read {self.folder / 'none'}", *(self.folder / "none" if a == junk else a for a in arguments))
 
 
 if __name__ == "__main__":
