@@ -6,6 +6,7 @@
 #include "selection/algorithms/compute_quantities.hpp"
 #include "selection/algorithms/decide.hpp"
 #include "selection/algorithms/find_clusters.hpp"
+#include "selection/algorithms/ignore_vetoes.hpp"
 #include "selection/algorithms/judge_vetoes.hpp"
 #include "selection/algorithms/match_ends.hpp"
 #include "selection/algorithms/measure_pulses.hpp"
@@ -19,6 +20,7 @@ using algorithms = algorithm_list< //
     compute_quantities,            //
     match_ends,                    //
     judge_vetoes,                  //
+    ignore_vetoes,                 //
     decide>;
 
 } // namespace l3

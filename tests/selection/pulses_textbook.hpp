@@ -29,7 +29,7 @@ struct textbook_place {
   int foot = 0;
 };
 
-inline pulse textbook_pulse(const std::vector<int>& samples, int pedestal, textbook_place at,
+inline pulse textbook_features(const std::vector<int>& samples, int pedestal, textbook_place at,
                             int limit, unsigned flags) {
   pulse p{};
   p.pedestal = static_cast<std::uint16_t>(pedestal);
@@ -80,7 +80,7 @@ inline pulse textbook_slow(const std::vector<int>& samples, int least) {
   for (int k = 0; k < 64; ++k)
     if ((k < peak - 12 || k >= peak + 18) && 4 * samples[k] - pedestal >= 4 * least)
       flags |= pulse_second;
-  return textbook_pulse(samples, pedestal, {peak, 0}, 0x3fff, flags);
+  return textbook_features(samples, pedestal, {peak, 0}, 0x3fff, flags);
 }
 
 /// The four rows of 256 samples at 500 MHz.
@@ -129,7 +129,7 @@ inline std::array<pulse, 4> textbook_fast(const std::vector<int>& samples, int l
   for (std::size_t j = 0; j < 4; ++j) {
     rows[j].pedestal = static_cast<std::uint16_t>(pedestal);
     rows[j].flags = static_cast<std::uint8_t>(flags);
-    if (j < all.size()) rows[j] = textbook_pulse(samples, pedestal, all[j], 0x0fff, flags);
+    if (j < all.size()) rows[j] = textbook_features(samples, pedestal, all[j], 0x0fff, flags);
   }
   return rows;
 }

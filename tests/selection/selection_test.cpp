@@ -37,8 +37,10 @@ public:
   [[nodiscard]] std::vector<outcome> select(const compute_settings& where,
                                             const std::vector<made_event>& events,
                                             std::uint32_t batch, std::uint32_t frames,
-                                            std::uint64_t seed) const {
+                                            std::uint64_t seed,
+                                            const std::vector<std::string>& sequence = {}) const {
     selection_program program = loaded_.program();
+    if (!sequence.empty()) program.sequence = sequence;
     program.check_promises = true;
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)
@@ -138,6 +140,39 @@ TEST(selection, decides_alike_on_very_many_events) {
   EXPECT_EQ(events_seen, 100000U);
   EXPECT_GT(kept, events_seen / 10);
   EXPECT_LT(kept, events_seen * 9 / 10);
+}
+
+TEST(selection, runs_another_sequence_if_it_is_told_to) {
+  const small_selecting s;
+  const auto events = make_selected_events(400, 4);
+  const auto usual = s.select({backend::serial, 0}, events, 50, 1, 1);
+  const std::vector<std::string> without{"measure_pulses", "find_clusters", "compute_quantities",
+                                         "ignore_vetoes", "decide"};
+  const auto found = s.select({backend::serial, 0}, events, 50, 1, 1, without);
+  std::uint64_t vetoed = 0;
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const event_summary& one = found[e].summary;
+    ASSERT_EQ(one.vetoes, 0U);
+    ASSERT_EQ(one.unknown, 0U);
+    ASSERT_EQ(one.trigger, usual[e].summary.trigger);
+    for (std::uint32_t q = 0; q < quantities; ++q)
+      ASSERT_EQ(one.quantity[q], usual[e].summary.quantity[q]);
+    vetoed += (one.fired & ~usual[e].summary.fired & 1) != 0 ? 1 : 0; // "two" asks all counters
+  }
+  EXPECT_GT(vetoed, 5U);
+  EXPECT_EQ(s.select({backend::shuffled, 0}, events, 50, 1, 1, without), found);
+}
+
+TEST(selection, does_not_begin_with_a_sequence_that_is_none) {
+  const small_selecting s;
+  try {
+    static_cast<void>(s.select({backend::serial, 0}, make_selected_events(1, 4), 1, 1, 1,
+                               {"measure_pulses", "compute_quantities"}));
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()), "sequence: `compute_quantities` reads `clusters`, which no "
+                                     "earlier step writes; `find_clusters` does");
+  }
 }
 
 /// Each line fires on some events and not on others, and all kinds of trouble occur: else the tests

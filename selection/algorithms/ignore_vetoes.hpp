@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// ignore_vetoes: in the place of match_ends and judge_vetoes, for sequences that ask what the lines
+// would keep if no counter ever fired: what the vetoes are worth, and what they cost in time. Only
+// the level-1 bits are found.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "gpu/block.hpp"
+#include "selection/event_columns.hpp"
+#include "selection/sequence/algorithm.hpp"
+
+namespace l3 {
+
+struct ignore_vetoes {
+  static constexpr std::string_view name = "ignore_vetoes";
+  static constexpr blocks_for run_for = blocks_for::event;
+  using reads = slot_list<board_signals>;
+  using writes = slot_list<hit_counts, veto_bits>;
+
+  static constexpr std::uint32_t width = 32; // on a device
+
+  struct shared {
+    std::uint16_t trigger;
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const selection_frame& f,
+                        const board_signals::columns::const_view& boards,
+                        const hit_counts::columns::view& found,
+                        const veto_bits::columns::view& bits) const {
+    const event_entry event = f.batch.events[b.index()];
+    for_each(b, 1, [&](std::uint32_t) { s.trigger = 0; });
+    b.sync();
+    for_each(b, event.boards, [&](std::uint32_t k) { // at most one of them is the trigger's
+      const std::uint32_t board = event.first_board + k;
+      if (boards.number[board] == f.tables.constants.trigger_board)
+        s.trigger = boards.trigger[board];
+    });
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) {
+      found[b.index()] = {0};
+      bits[b.index()] = {0, 0, s.trigger};
+    });
+  }
+
+  static const char* broken_promise(const selection_frame& f,
+                                    const board_signals::columns::const_view&,
+                                    const hit_counts::columns::const_view& found,
+                                    const veto_bits::columns::const_view& bits) {
+    for (std::uint32_t e = 0; e < f.batch.events.size(); ++e)
+      if (found.found[e] != 0 || bits.fired[e] != 0 || bits.unknown[e] != 0)
+        return "a counter that is ignored fired";
+    return nullptr;
+  }
+};
+
+} // namespace l3
