@@ -21,11 +21,13 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr const char* usual_signal_line = "pi0nunu"; // which a selection may lack
+
 struct options {
   selection_options run;
   std::vector<std::string> selections{built_in};
   std::string truth;
-  std::string signal_line = "pi0nunu";
+  std::string signal_line = usual_signal_line;
   std::string figures;
   bool json = false;
 };
@@ -49,6 +51,8 @@ evaluated evaluate_one(const options& o, const std::string& selection_file, file
   const auto compute = make_selecting_engine(run, in, selection);
   evaluated one{selection_file, selection.line_names(), {}, {}};
   const std::uint32_t signal = index_of_line(one.lines, o.signal_line);
+  if (signal == max_lines && o.signal_line != usual_signal_line)
+    throw command_error(selection_file + " has no line " + o.signal_line, exit_usage);
   truth_reader truth = opened([&] { return truth_reader(o.truth, selection.what); });
   true_event event;
   event_key key;

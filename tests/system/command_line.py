@@ -85,7 +85,7 @@ class Usage(CommandLine):
         self.says(USAGE, "--backend", "demo", "--backend", "abacus")
 
     def test_help_is_text(self):
-        for command in ("simulate", "replay", "receive", "verify", "extract", "pack", "unpack", "demo", "bench", "bench decode", "bench engine", "bench pipeline"):
+        for command in ("simulate", "replay", "receive", "verify", "extract", "pack", "unpack", "demo", "select", "evaluate", "bench", "bench decode", "bench engine", "bench pipeline"):
             with self.subTest(command):
                 p = subprocess.run([harness.BIN / "koto-l3", *command.split(), "--help"], capture_output=True, check=True)
                 self.assertTrue(p.stdout.decode().replace("\n", "").isprintable())

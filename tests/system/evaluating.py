@@ -64,6 +64,13 @@ class Evaluating(harness.SystemTest):
             self.assertTrue(text.startswith("<svg") and text.rstrip().endswith("</svg>"), name)
         self.assertIn("six_cluster", (self.folder / "figures" / "kept.svg").read_text())
 
+    def test_a_signal_line_that_is_none_is_refused(self):
+        run(["simulate", "few.l2raw", "--events", "5", "--seed", "3"], self.folder)
+        done = subprocess.run([harness.BIN / "koto-l3", "evaluate", "few.l2raw", "--signal-line", "pi0nun"], cwd=self.folder, capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("built-in has no line pi0nun", done.stderr)
+
     def test_a_truth_of_other_events_is_refused(self):
         run(["simulate", "one.l2raw", "--events", "20", "--seed", "3"], self.folder)
         run(["simulate", "other.l2raw", "--events", "10", "--seed", "3"], self.folder)
