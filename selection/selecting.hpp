@@ -30,6 +30,7 @@ public:
     if constexpr (Queue::memory::has_device) {
       buffer on_device = Queue::memory::allocate_on_device(counted.used());
       queue.copy_in(on_device.data(), memory_.data(), counted.used());
+      queue.submit();
       if (const std::string error = queue.finish(); !error.empty())
         throw std::runtime_error("cannot bring the selection's tables to the device: " + error);
       region there(on_device);
