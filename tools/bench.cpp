@@ -16,6 +16,7 @@ void add_bench(CLI::App& program, command_body& run) {
   add_bench_engine(*c, run);
   add_bench_memory(*c, run);
   add_bench_pipeline(*c, run);
+  add_bench_select(*c, run);
   add_bench_show(*c, run);
   add_bench_sort(*c, run);
 }

@@ -21,7 +21,7 @@ TOOL = """case "$1 $2" in
   *) exit 2 ;;
 esac"""
 BENCHES = {"device": "--plot OUT/bench-device.svg --json", "memory": "--backend cuda --json", "decode": "--backend cuda --json",
-           "engine": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json", "pipeline": "--backend cuda --sustain 0 --json"}
+           "engine": "--backend cuda --json", "select": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json", "pipeline": "--backend cuda --sustain 0 --json"}
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
 ORDER = ["codec_test", "executors_cuda_test", *(f"bench-{b}" for b in BENCHES if b != "pipeline"), "demo", "bench-pipeline", *CHECKERS]
@@ -84,7 +84,7 @@ def main():
         assert files[f"bench-{bench}.json"] == f'{{"args": "{arguments}"}}\n', files[f"bench-{bench}.json"]
         assert files[f"bench-{bench}.txt"] == f"table of {files[f'bench-{bench}.json']}", files
     assert "2 cases, 1 more skipped" in files["table.txt"]
-    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 0 cut, 14 passed, 0 skipped" in files["table.txt"], files
+    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 0 cut, 15 passed, 0 skipped" in files["table.txt"], files
 
     # Time that is over: the clock of this host jumps when the demo begins, or as soon as anything does.
     clock = 'test "$*" = +%s || exec /bin/date; if [ -e "${0%/*}/../late" ]; then echo 2000; else echo 1000; fi'
@@ -92,7 +92,7 @@ def main():
     code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": late_demo, "path/date": clock}, SANITIZER, ["--limit", "590"])
     assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", *CHECKERS], rows
     assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
-    assert "0 failed, 5 cut, 8 passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
+    assert "0 failed, 5 cut, 9 passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
     code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": late_demo}, SANITIZER, ["--limit", "9000"])
     assert code == 1 and rows["demo"] == "FAILED" and rows["bench-pipeline"] == "passed", rows
     _, _, _, files = run_check(gpu_check, {"path/timeout": 'shift 2; echo "$1" >>"${0%/*}/../out/given"; shift; exec "$@"'},

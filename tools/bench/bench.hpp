@@ -17,6 +17,7 @@ void add_bench_device(CLI::App& bench, command_body& run);
 void add_bench_engine(CLI::App& bench, command_body& run);
 void add_bench_memory(CLI::App& bench, command_body& run);
 void add_bench_pipeline(CLI::App& bench, command_body& run);
+void add_bench_select(CLI::App& bench, command_body& run);
 void add_bench_show(CLI::App& bench, command_body& run);
 void add_bench_sort(CLI::App& bench, command_body& run);
 

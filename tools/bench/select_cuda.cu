@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/cuda/queue.cuh"
+#include "tools/bench/select_stand.hpp"
+
+namespace l3::bench {
+
+select_runner make_cuda_select_runner(const select_batch& batch, const selection_program& program,
+                                      const select_expected& expected) {
+  return make_select_runner("cuda (" + cuda::device_name() + ")", 0, [] { return cuda_queue(); },
+                            batch, program, expected);
+}
+
+} // namespace l3::bench
