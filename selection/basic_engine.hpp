@@ -16,7 +16,7 @@
 #include "gpu/memory.hpp"
 #include "selection/engine.hpp"
 #include "selection/frame_parts.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 
 namespace l3 {
 

@@ -11,7 +11,7 @@
 #include "selection/basic_engine.hpp"
 #include "selection/one_pass.hpp"
 #include "selection/selecting.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 
 namespace l3 {
 

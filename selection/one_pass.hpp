@@ -20,7 +20,7 @@
 #include "gpu/atomics.hpp"
 #include "gpu/columns/soa.hpp"
 #include "selection/look_back.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 
 namespace l3 {
 

@@ -11,7 +11,7 @@
 
 #include "selection/algorithms/registry.hpp"
 #include "selection/program.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 #include "selection/sequence/steps.hpp"
 
 namespace l3 {

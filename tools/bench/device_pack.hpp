@@ -19,7 +19,7 @@
 
 #include "selection/frame_parts.hpp"
 #include "selection/one_pass.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 #include "tools/bench/first_kernels.hpp"
 #include "tools/bench/host_reference.hpp"
 

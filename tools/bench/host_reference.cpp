@@ -7,7 +7,7 @@
 #include "gpu/decode/run.hpp"
 #include "gpu/queues/serial.hpp"
 #include "selection/frame_parts.hpp"
-#include "selection/sequence.hpp"
+#include "selection/two_passes.hpp"
 
 namespace l3::bench {
 

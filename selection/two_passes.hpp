@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence: which kernels run on a frame, in which order. The same lines on every executor.
+// The plan that reads each packet twice: to measure it and, of kept events, to pack it. The same
+// lines on every executor.
 //
-// A plan is such a sequence as a type: the columns that its kernels leave for one another, and
-// run(), which enqueues them. This is the plain one; one_pass.hpp has another, for runs that keep
-// everything, with the same bytes, and selecting.hpp the one whose algorithms are configured.
+// A plan is a type with the columns that its kernels leave for one another, and run(), which
+// enqueues them. one_pass.hpp has another, for runs that keep everything, with the same bytes, and
+// selecting.hpp the one whose algorithms are configured; it packs as this one does.
 #pragma once
 
 #include "selection/measure.hpp"
