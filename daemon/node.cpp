@@ -112,6 +112,10 @@ struct node::parts {
 
   /// What runs on each event, and where its results lie.
   void log_sequence() const {
+    if (settings.selection.calibration.empty()) {
+      spdlog::warn("selection: without selection.calibration gains and times are those of the "
+                   "detector's description, as the simulator has them");
+    }
     std::istringstream lines(describe_sequence(selection->settings, limits_of(settings).batch));
     for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
   }

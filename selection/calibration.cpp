@@ -16,8 +16,8 @@ namespace {
 
 constexpr double noise_height = 5; // counts: below it is nothing
 constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
-constexpr double most_gain = 10;          // MeV per count: a full range of 160 GeV
-constexpr double most_time = 200;         // ns: farther off the pulse leaves the waveform
+constexpr double most_gain = 10;   // MeV per count: a full range of 160 GeV
+constexpr double most_time = 200;  // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
 constexpr std::size_t fields = 5;
 

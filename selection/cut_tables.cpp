@@ -2,11 +2,14 @@
 #include "selection/cut_tables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "selection/complaints.hpp"
+#include "selection/line_checks.hpp"
 #include "selection/line_id.hpp"
 #include "selection/pulse_form.hpp"
+#include "selection/pulse_reach.hpp"
 #include "selection/quantity_units.hpp"
 #include "selection/table_units.hpp"
 
@@ -50,14 +53,49 @@ private:
     for (const auto& c : d_.crystals())
       highest = std::min(highest, highest_pulse(c.at) / c.counts_per_mev);
     check_threshold(s_.clusters.crystal_threshold, highest, "a crystal");
+    check_calorimeter();
+  }
+
+  void check_calorimeter() {
+    const auto& all = d_.crystals();
+    if (all.empty()) return;
+    check_window(s_.clusters.crystal_window, s_.clusters.crystal_window.place, all.front().at,
+                 "clusters.crystal_window");
+    check_window(s_.photons.window, s_.photons.window.place, all.front().at, "photons.window");
+
+    const auto line = std::find_if(s_.lines.begin(), s_.lines.end(), asks_for_photons);
+    const double reach = s_.clusters.neighbour_distance;
+    const auto touch = [reach](const crystal& a, const crystal& b) {
+      return &a != &b && std::abs(a.x - b.x) <= reach && std::abs(a.y - b.y) <= reach;
+    };
+    const auto has_neighbour = [&](const crystal& a) {
+      return std::any_of(all.begin(), all.end(), [&](const crystal& b) { return touch(a, b); });
+    };
+    if (line != s_.lines.end() && std::none_of(all.begin(), all.end(), has_neighbour))
+      wrong_.add(s_.clusters.neighbour_distance.place + ": no two crystals are within " +
+                 in_words(reach) + " mm, so that there are no photons and line \"" +
+                 line->name.value + "\" can never fire; raise clusters.neighbour_distance");
+  }
+
+  void check_window(const interval& window, const std::string& place, input_address at,
+                    const std::string& whose) {
+    const auto reach = reach_of(kind_of(at), d_.signals().pulse_time);
+    if (!reach.meets(window.from, window.to))
+      wrong_.add(place + ": " + whose + " holds no pulse: they are sought from " +
+                 in_words(reach.from) + " to " + in_words(reach.to) +
+                 " ns; choose a window that overlaps that");
+  }
+
+  [[nodiscard]] board_kind kind_of(input_address at) const {
+    const auto& crates = d_.crates().crates;
+    return std::find_if(crates.begin(), crates.end(),
+                        [at](const crate_readout& c) { return c.number == at.crate; })
+        ->kind;
   }
 
   /// Counts over the pedestal.
   [[nodiscard]] double highest_pulse(input_address at) const {
-    const auto& crates = d_.crates().crates;
-    const auto crate = std::find_if(crates.begin(), crates.end(),
-                                    [at](const crate_readout& c) { return c.number == at.crate; });
-    return highest_sample(crate->kind) - d_.signals().pedestal_max;
+    return highest_sample(kind_of(at)) - d_.signals().pedestal_max;
   }
 
   void check_threshold(const setting<double>& threshold, double highest, const std::string& whose) {
@@ -87,12 +125,15 @@ private:
     check_threshold(threshold, v.ends * highest_pulse(v.inputs.front()) / v.counts_per_unit,
                     v.name);
     const double margin = all.window_margin;
-    const auto window = c.window.value_or(interval{v.window_from + margin, v.window_to - margin});
+    const auto window = c.window.value_or(
+        time_window{{v.window_from + margin, v.window_to - margin}, all.window_margin.place});
     if (!(window.from < window.to))
       wrong_.add(all.window_margin.place + ": the margin leaves nothing of the window of " +
                  v.name + "; lower it, or give the counter a window of its own");
-    if (c.neighbours > v.modules)
-      wrong_.add(c.neighbours.place + ": so many neighbours cannot have a hit: " + v.name +
+    check_window(window, window.place, v.inputs.front(), "the window of " + v.name);
+    const std::uint32_t neighbours = c.neighbours ? c.neighbours->value : v.neighbours;
+    if (c.neighbours && neighbours > v.modules)
+      wrong_.add(c.neighbours->place + ": so many neighbours cannot have a hit: " + v.name +
                  " has " + std::to_string(v.modules) + " modules; lower it");
 
     veto_entry e;
@@ -100,8 +141,8 @@ private:
     e.from = whole(window.from * table_units::time);
     e.to = whole(window.to * table_units::time);
     e.modules = static_cast<std::uint16_t>(v.modules);
-    e.neighbours = static_cast<std::uint16_t>(c.neighbours);
-    e.within = whole(c.within * table_units::time);
+    e.neighbours = static_cast<std::uint16_t>(neighbours);
+    e.within = whole((c.neighbours ? c.within : v.within) * table_units::time);
     if (v.ends == 2) add_ends(e, v, c);
     return e;
   }
@@ -136,8 +177,10 @@ private:
     if (line.all_vetoes) e.vetoes_off = ((1U << d_.vetoes().size()) - 1) & ~e.vetoes_on;
     for (const auto& r : line.ranges) {
       const double steps = unit_of(r.what).steps;
-      e.range[e.ranges++] = {whole(r.range.from * steps), whole(r.range.to * steps), r.what};
+      e.range[e.ranges++] = {table_units::whole_from(r.range.from * steps),
+                             table_units::whole_to(r.range.to * steps), r.what};
     }
+    for (const auto& why : why_never_with(d_, line)) wrong_.add(why);
     t_.lines.push_back(e);
   }
 

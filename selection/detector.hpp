@@ -59,10 +59,12 @@ struct veto {
   double threshold = 0;   ///< MeV, or photoelectrons in the beam
   double window_from = 0;
   double window_to = 0;
-  double counts_per_unit = 0; ///< height of a pulse of 1 MeV or 1 photoelectron
-  double unit_per_mev = 1;    ///< how much of its unit a photon of 1 MeV leaves
-  double accidental_rate = 0; ///< of each input
-  double length = 0;          ///< of a module that is read at both ends, along the beam
+  std::uint32_t neighbours = 1; ///< so many modules side by side must have a hit …
+  double within = 0;            ///< … this near in time, ns
+  double counts_per_unit = 0;   ///< height of a pulse of 1 MeV or 1 photoelectron
+  double unit_per_mev = 1;      ///< how much of its unit a photon of 1 MeV leaves
+  double accidental_rate = 0;   ///< of each input
+  double length = 0;            ///< of a module that is read at both ends, along the beam
   veto_shape shape;
   std::vector<input_address> inputs; ///< that of end e of module m at m · ends + e
   std::vector<bool> dead;            ///< by the same index

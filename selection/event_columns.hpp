@@ -124,8 +124,8 @@ struct veto_bits {
   template <template <class> class column>
   struct fields {
     column<std::uint32_t> fired;   ///< bit n: counter n
-    column<std::uint32_t> unknown; ///< counters, and with calorimeter_unknown the calorimeter, of
-                                   ///< which a board is missing or cannot be decoded
+    column<std::uint32_t> unknown; ///< counters, and with trigger_unknown and calorimeter_unknown
+                                   ///< these, of which a board is missing or cannot be decoded
     column<std::uint16_t> trigger; ///< level-1 bits; 0 without the trigger board
   };
   using columns = soa<fields>;

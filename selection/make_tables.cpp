@@ -25,6 +25,13 @@ std::vector<board_kind> kinds_of_boards(const detector& d) {
   return kinds;
 }
 
+board_kind kind_of_crate(const detector& d, std::uint8_t number) {
+  const auto& crates = d.crates().crates;
+  return std::find_if(crates.begin(), crates.end(),
+                      [number](const crate_readout& c) { return c.number == number; })
+      ->kind;
+}
+
 void add_boards(host_tables& t, const detector& d) {
   t.first_board.push_back(0);
   for (const auto& crate : d.crates().crates)
@@ -36,6 +43,7 @@ void add_boards(host_tables& t, const detector& d) {
     if (e.what == element::kind::crystal) board |= calorimeter_unknown;
     if (e.what == element::kind::veto) board |= 1U << e.index;
   }
+  t.board_vetoes[t.constants.trigger_board] |= trigger_unknown;
 }
 
 void add_crystals(host_tables& t, const detector& d, const cluster_settings& cuts) {
@@ -52,6 +60,9 @@ void add_crystals(host_tables& t, const detector& d, const cluster_settings& cut
 void add_modules(host_tables& t, const detector& d, const calibration& c) {
   for (std::size_t i = 0; i < d.vetoes().size(); ++i) {
     const auto& v = d.vetoes()[i];
+    const bool dead = std::all_of(v.inputs.begin(), v.inputs.end(),
+                                  [&](input_address at) { return c[d.number_of(at)].dead; });
+    if (dead) t.constants.dead_vetoes |= 1U << i;
     for (std::uint32_t m = 0; m < v.modules; ++m) {
       module_entry e;
       e.veto = static_cast<std::uint8_t>(i);
@@ -141,6 +152,10 @@ void check_fits(const detector& d, const calibration& c) {
   for (const auto& k : d.crystals())
     if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
       no("has a crystal more than 3200 mm off its axis, on input " + to_string(k.at));
+  for (const auto& k : d.crystals())
+    if (kind_of_crate(d, k.at.crate) != board_kind::sampling_125_mhz)
+      no("has a crystal on input " + to_string(k.at) +
+         ", at 500 MHz, where none is looked for; move it to a crate at 125 MHz");
   if (c.size() != d.input_count()) no("is not the one of this calibration");
 }
 

@@ -11,8 +11,8 @@
 
 #include "selection/algorithms/registry.hpp"
 #include "selection/program.hpp"
-#include "selection/two_passes.hpp"
 #include "selection/sequence/steps.hpp"
+#include "selection/two_passes.hpp"
 
 namespace l3 {
 

@@ -35,16 +35,21 @@ struct interval {
   double to = 0;
 };
 
+/// ns, and where it was set.
+struct time_window : interval {
+  std::string place = "built-in";
+};
+
 struct cluster_settings {
   setting<double> crystal_threshold = 3; ///< MeV
-  interval crystal_window = {-15, 15};   ///< ns
-  double neighbour_distance = 70;        ///< mm, in x and in y between the centres of two crystals
+  time_window crystal_window = {{-15, 15}};
+  setting<double> neighbour_distance = 70; ///< mm, in x and in y between two crystals' centres
 };
 
 struct photon_settings {
-  double threshold = 50;       ///< MeV
-  interval window = {-15, 15}; ///< ns
-  double energy_scale = 1;     ///< a photon's energy = cluster energy × this …
+  double threshold = 60; ///< MeV
+  time_window window = {{-15, 15}};
+  double energy_scale = 1; ///< a photon's energy = cluster energy × this …
   /// … + what a cluster of so many MeV lacks, MeV: what the crystals' threshold cuts away.
   std::vector<std::pair<double, double>> energy_correction = {
       {30, 30}, {60, 24}, {100, 18.5}, {140, 12}, {170, 8.5}, {205, 4.2}, {260, 2}, {500, 0.5}};
@@ -61,10 +66,11 @@ struct veto_settings {
 struct counter_settings {
   setting<std::string> name;
   std::optional<setting<double>> threshold; ///< MeV or photoelectrons
-  std::optional<interval> window;           ///< ns
-  std::optional<double> tolerance;          ///< ns: farther apart the two ends saw different things
-  setting<std::uint32_t> neighbours = 1;    ///< so many modules side by side must have a hit …
-  double within = 0;                        ///< ns: … this near in time
+  std::optional<time_window> window;
+  std::optional<double> tolerance; ///< ns: farther apart the two ends saw different things
+  std::optional<setting<std::uint32_t>>
+      neighbours;    ///< so many modules side by side must have a hit …
+  double within = 0; ///< ns: … this near in time
 };
 
 /// A condition on a quantity, in its unit (selection/quantity_units.hpp).

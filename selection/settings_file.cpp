@@ -7,25 +7,26 @@
 #include <set>
 
 #include "selection/line_checks.hpp"
+#include "selection/pulse_reach.hpp"
 #include "selection/quantity_units.hpp"
+#include "selection/table_units.hpp"
 #include "selection/toml_section.hpp"
 #include "selection/trigger_names.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr double waveform = 512;       // ns, that a waveform lasts: no window reaches farther
 constexpr double most_energy = 2e6;    // MeV: 32 bits hold no more keV
 constexpr double most_distance = 1000; // mm
 constexpr std::uint32_t most_prescale = 1'000'000'000;
 
-interval window_of(const section& s, std::string_view key, interval missing) {
+time_window window_of(const section& s, std::string_view key, const time_window& missing) {
   if (!s.has(key)) return missing;
   const auto w = s.numbers<2>(key);
   if (!(w[0] < w[1])) s.refuse(key, "must rise; write [from, to] in ns, such as [-15.0, 15.0]");
-  if (w[0] < -waveform || w[1] > waveform)
+  if (w[0] < -waveform_length || w[1] > waveform_length)
     s.refuse(key, "reaches beyond the waveform; stay within -512 to 512 ns");
-  return {w[0], w[1]};
+  return {{w[0], w[1]}, s.place(key)};
 }
 
 /// A list of texts and where each stands.
@@ -78,6 +79,14 @@ range_settings range_of(const section& s, quantity q) {
   if (r.range.to < unit.least || r.range.from > unit.most)
     s.refuse(key, "can never be met: the quantity lies within " + in_words(unit.least) + " to " +
                       in_words(unit.most) + "; choose a range that overlaps it");
+  constexpr double most = 0x7fffffff; // steps
+  if (r.range.from * unit.steps > most || r.range.to * unit.steps < -most)
+    s.refuse(key, "can never be met: an event holds it in 32 bits, up to " +
+                      in_words(most / unit.steps) + "; choose a range that overlaps it");
+  if (table_units::whole_from(r.range.from * unit.steps) >
+      table_units::whole_to(r.range.to * unit.steps))
+    s.refuse(key, "can never be met: an event holds it in steps of " + in_words(1 / unit.steps) +
+                      ", of which none lies in the range; widen it");
   return r;
 }
 
@@ -89,8 +98,9 @@ void read_clusters(const section& s, complaints& wrong, cluster_settings& c) {
   });
   wrong.hear([&] { c.crystal_window = window_of(s, "crystal_window", c.crystal_window); });
   wrong.hear([&] {
-    c.neighbour_distance =
-        s.number_within("neighbour_distance", 0, most_distance, c.neighbour_distance);
+    c.neighbour_distance = {
+        s.number_within("neighbour_distance", 0, most_distance, c.neighbour_distance),
+        s.place("neighbour_distance")};
   });
 }
 
@@ -132,12 +142,14 @@ void read_vetoes(const section& s, complaints& wrong, veto_settings& v) {
     v.threshold_factor = {factor, s.place("threshold_factor")};
   });
   wrong.hear([&] {
-    v.window_margin = {s.number_within("window_margin", -waveform, waveform, v.window_margin),
-                       s.place("window_margin")};
+    v.window_margin = {
+        s.number_within("window_margin", -waveform_length, waveform_length, v.window_margin),
+        s.place("window_margin")};
   });
-  wrong.hear([&] { v.tolerance = s.number_within("tolerance", 0, waveform, v.tolerance); });
+  wrong.hear([&] { v.tolerance = s.number_within("tolerance", 0, waveform_length, v.tolerance); });
   wrong.hear([&] {
-    v.tolerance_margin = s.number_within("tolerance_margin", 0, waveform, v.tolerance_margin);
+    v.tolerance_margin =
+        s.number_within("tolerance_margin", 0, waveform_length, v.tolerance_margin);
   });
 }
 
@@ -156,11 +168,12 @@ counter_settings read_counter(const section& s, complaints& wrong) {
     if (s.has("tolerance")) c.tolerance = s.number_within("tolerance", 0, waveform);
   });
   wrong.hear([&] {
-    c.neighbours = {s.count("neighbours", 1, most_neighbours, 1), s.place("neighbours")};
+    if (s.has("neighbours"))
+      c.neighbours = {s.count("neighbours", 1, most_neighbours), s.place("neighbours")};
   });
   wrong.hear([&] {
-    c.within = s.number_within("within", 0, waveform, 0);
-    if ((c.neighbours > 1) != s.has("within"))
+    c.within = s.number_within("within", 0, waveform_length, 0);
+    if ((c.neighbours && *c.neighbours > 1) != s.has("within"))
       s.refuse("within", "and neighbours belong together; write both, such as neighbours = 3, "
                          "within = 10.0, or neither");
   });
@@ -234,6 +247,19 @@ void check_names(const std::vector<Named>& all, std::string_view what, complaint
                 "\" already; give each a name of its own");
 }
 
+/// The times of clusters are those of their crystals.
+void check_photon_window(const selection_settings& s, complaints& wrong) {
+  const auto& photons = s.photons.window;
+  const auto& crystals = s.clusters.crystal_window;
+  const auto line = std::find_if(s.lines.begin(), s.lines.end(), asks_for_photons);
+  if (line == s.lines.end()) return;
+  if (photons.from > crystals.to || photons.to < crystals.from)
+    wrong.add((photons.place == time_window{}.place ? crystals : photons).place +
+              ": photons.window lies outside of clusters.crystal_window, so that there are no "
+              "photons and line \"" +
+              line->name.value + "\" can never fire; let the two windows overlap");
+}
+
 void check_lines(const selection_settings& s, complaints& wrong) {
   check_names(s.lines, "line", wrong);
   if (s.lines.empty())
@@ -248,6 +274,7 @@ void check_lines(const selection_settings& s, complaints& wrong) {
                 std::to_string(line_entry::max_ranges));
     for (const auto& why : why_never(line, s.photons)) wrong.add(why);
   }
+  check_photon_window(s, wrong);
 }
 
 } // namespace

@@ -22,4 +22,14 @@ inline constexpr double factor = 65536;
   return static_cast<std::int32_t>(std::llround(std::clamp(steps, -most, most)));
 }
 
+/// The least whole number that is not below a range's begin, and the greatest that is not above its
+/// end. 0.3 × 1000 is 300 all the same: what doubles cannot write exactly is not meant.
+inline constexpr double inexact = 1e-6;
+[[nodiscard]] inline std::int32_t whole_from(double steps) {
+  return whole(std::ceil(steps - inexact));
+}
+[[nodiscard]] inline std::int32_t whole_to(double steps) {
+  return whole(std::floor(steps + inexact));
+}
+
 } // namespace l3::table_units

@@ -130,6 +130,7 @@ struct selection_constants {
   energy_point correction[max_correction_points];
   std::int32_t front = 0; ///< z of the calorimeter's face, 0.1 mm
 
+  std::uint32_t dead_vetoes = 0;   ///< counters all of whose inputs are dead
   std::uint16_t trigger_board = 0; ///< number in the readout
   std::uint16_t vetoes = 0;
   std::uint16_t lines = 0;
@@ -139,8 +140,8 @@ struct selection_constants {
 struct selection_tables {
   selection_constants constants;
   column<const std::uint16_t> first_board;  ///< of each crate place, and behind the last
-  column<const std::uint32_t> board_vetoes; ///< bit n: an input of counter n, or of the
-                                            ///< calorimeter, hangs on this board
+  column<const std::uint32_t> board_vetoes; ///< bit n: an input of counter n hangs on this
+                                            ///< board; calorimeter_unknown, trigger_unknown
   column<const input_entry> inputs;
   column<const crystal_entry> crystals;   ///< and one behind the last
   column<const std::uint16_t> neighbours; ///< of each crystal those with lower numbers

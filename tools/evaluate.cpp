@@ -64,10 +64,11 @@ evaluated evaluate_one(const options& o, const std::string& selection_file, file
           throw command_error(o.truth + " is not the truth of " + o.run.in + ": spill " +
                               std::to_string(e.event.spill) + " event " +
                               std::to_string(e.event.number) + " is not where it must be");
-        one.result.add(event, e.summary, selection.what, selection.tables.view(), signal);
+        one.result.add(event, e.summary, selection.what, signal);
         one.kept.push_back(e.summary.kept != 0);
       },
       "evaluate");
+  if (truth.next(event, key)) throw command_error(o.truth + " goes on behind " + o.run.in);
   return one;
 }
 

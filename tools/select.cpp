@@ -76,6 +76,7 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
   for (std::uint32_t n = 0; n < s.lines; ++n)
     if (s.reason[n] != line_fired) reasons[lines[n]] = name_of_reason(s.reason[n]);
   json::array unknown = names_of(s.unknown, counters);
+  if ((s.unknown & trigger_unknown) != 0) unknown.emplace_back("trigger");
   if ((s.unknown & calorimeter_unknown) != 0) unknown.emplace_back("calorimeter");
   return {{"spill", e.event.spill},
           {"event", e.event.number},

@@ -125,15 +125,21 @@ private:
 
   [[nodiscard]] L3_FN static std::uint8_t reason_against(const line_entry& line, const seen& what,
                                                          const event_summary& event) {
-    if (line.trigger_any != 0 && (line.trigger_any & what.trigger) == 0) return line_trigger;
-    if ((line.trigger_none & what.trigger) != 0) return line_trigger;
-    if (line.undecodable != 0 && !what.undecodable) return line_decodable;
-    const std::uint32_t looked_at =
-        line.vetoes_off | line.vetoes_on | (line.ranges != 0 ? calorimeter_unknown : 0U);
+    const bool asks_trigger = (line.trigger_any | line.trigger_none) != 0;
+    const std::uint32_t looked_at = line.vetoes_off | line.vetoes_on |
+                                    (asks_trigger ? trigger_unknown : 0U) |
+                                    (line.ranges != 0 ? calorimeter_unknown : 0U);
     const std::uint32_t unknown = looked_at & what.unknown;
     if (unknown != 0 && line.unknown == unknown_rule::refuse) return line_unknown;
+    // Without its board there is no trigger word, nothing to judge by: a line that does not refuse
+    // that takes the event as triggered.
+    if ((unknown & trigger_unknown) == 0) {
+      if (line.trigger_any != 0 && (line.trigger_any & what.trigger) == 0) return line_trigger;
+      if ((line.trigger_none & what.trigger) != 0) return line_trigger;
+    }
+    if (line.undecodable != 0 && !what.undecodable) return line_decodable;
     const std::uint32_t let_pass = line.unknown == unknown_rule::keep ? unknown : 0;
-    if ((line.vetoes_off & what.vetoes & ~let_pass) != 0) return line_veto;
+    if ((line.vetoes_off & what.vetoes) != 0) return line_veto;
     if ((line.vetoes_on & ~what.vetoes & ~let_pass) != 0) return line_veto_missing;
     if ((let_pass & calorimeter_unknown) != 0) return line_fired;
     for (std::uint32_t k = 0; k < line.ranges; ++k) {

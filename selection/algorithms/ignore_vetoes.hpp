@@ -23,6 +23,7 @@ struct ignore_vetoes {
 
   struct shared {
     std::uint16_t trigger;
+    std::uint32_t unknown;
   };
 
   template <block B>
@@ -31,17 +32,21 @@ struct ignore_vetoes {
                         const hit_counts::columns::view& found,
                         const veto_bits::columns::view& bits) const {
     const event_entry event = f.batch.events[b.index()];
-    for_each(b, 1, [&](std::uint32_t) { s.trigger = 0; });
+    for_each(b, 1, [&](std::uint32_t) {
+      s.trigger = 0;
+      s.unknown = trigger_unknown;
+    });
     b.sync();
     for_each(b, event.boards, [&](std::uint32_t k) { // at most one of them is the trigger's
       const std::uint32_t board = event.first_board + k;
-      if (boards.number[board] == f.tables.constants.trigger_board)
-        s.trigger = boards.trigger[board];
+      if (boards.number[board] != f.tables.constants.trigger_board) return;
+      s.trigger = boards.trigger[board];
+      s.unknown = 0;
     });
     b.sync();
     for_each(b, 1, [&](std::uint32_t) {
       found[b.index()] = {0};
-      bits[b.index()] = {0, 0, s.trigger};
+      bits[b.index()] = {0, s.unknown, s.trigger};
     });
   }
 
@@ -50,7 +55,7 @@ struct ignore_vetoes {
                                     const hit_counts::columns::const_view& found,
                                     const veto_bits::columns::const_view& bits) {
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e)
-      if (found.found[e] != 0 || bits.fired[e] != 0 || bits.unknown[e] != 0)
+      if (found.found[e] != 0 || bits.fired[e] != 0 || (bits.unknown[e] & ~trigger_unknown) != 0)
         return "a counter that is ignored fired";
     return nullptr;
   }

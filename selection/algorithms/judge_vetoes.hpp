@@ -50,7 +50,10 @@ public:
     const selection_tables& t = f.tables;
     const std::uint32_t e = b.index();
     for_each(b, max_boards / word_bits, [&](std::uint32_t w) { s.present[w] = 0; });
-    for_each(b, 1, [&](std::uint32_t) { s.found = s.fired = s.unknown = s.trigger = 0; });
+    for_each(b, 1, [&](std::uint32_t) {
+      s.found = s.fired = s.trigger = 0;
+      s.unknown = t.constants.dead_vetoes;
+    });
     b.sync();
     look_at_boards(b, s, t, f.batch.events[e], boards);
     const std::uint32_t found = counts.found[e];
@@ -93,7 +96,7 @@ public:
                                     const hit_counts::columns::const_view& counts_of_hits,
                                     const veto_bits::columns::const_view& out) {
     const selection_tables& t = f.tables;
-    std::uint32_t can_be_unknown = 0;
+    std::uint32_t can_be_unknown = t.constants.dead_vetoes;
     for (std::uint32_t n = 0; n < number_of_boards(t); ++n) can_be_unknown |= t.board_vetoes[n];
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
       std::uint32_t reached = 0; // by a hit that counts

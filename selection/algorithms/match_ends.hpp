@@ -123,7 +123,7 @@ private:
       const std::uint32_t board = event.first_board + k;
       const std::uint32_t number = boards.number[board];
       if (number == board_signals::unread || number >= t.board_vetoes.size()) return;
-      if ((t.board_vetoes[number] & ~calorimeter_unknown) == 0) return;
+      if ((t.board_vetoes[number] & ~(calorimeter_unknown | trigger_unknown)) == 0) return;
       const bool fast = f.batch.boards[board].kind == board_kind::sampling_500_mhz;
       const std::uint32_t rows_per_channel = fast ? 4 : 1;
       for (std::uint32_t lit = boards.lit[board]; lit != 0; lit &= lit - 1) {

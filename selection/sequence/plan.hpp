@@ -83,8 +83,8 @@ struct sequence_plan {
   [[nodiscard]] const placed_slot& at(std::string_view slot_name) const;
 };
 
-/// `registry` lists what there is. The slot `handed_out` lies outside the arena; `wanted` must have
-/// been written at the end. Throws std::runtime_error with what is wrong and what to do.
+/// `registry` lists what there is. The slot `handed_out` lies outside the arena, and must have been
+/// written at the end. Throws std::runtime_error with what is wrong and what to do.
 [[nodiscard]] sequence_plan plan_sequence(std::span<const std::string> names,
                                           std::span<const algorithm_info> registry,
                                           const batch_capacity& capacity,

@@ -199,11 +199,31 @@ TEST(decide, treats_unknown_counters_as_the_line_says) {
   EXPECT_EQ(reason(unknown_rule::ignore, 0b10, 0b01), line_fired);
   EXPECT_EQ(reason(unknown_rule::ignore, 0b11, 0b01), line_veto); // what is there of it fired
   EXPECT_EQ(reason(unknown_rule::ignore, 0b00, 0b10), line_veto_missing);
-  EXPECT_EQ(reason(unknown_rule::keep, 0b11, 0b01), line_fired);
+  EXPECT_EQ(reason(unknown_rule::keep, 0b10, 0b01), line_fired);
+  EXPECT_EQ(reason(unknown_rule::keep, 0b11, 0b01), line_veto); // it did fire
   EXPECT_EQ(reason(unknown_rule::keep, 0b00, 0b10), line_fired);
   EXPECT_EQ(reason(unknown_rule::keep, 0b01, 0b10), line_veto);
   EXPECT_EQ(reason(unknown_rule::refuse, 0b10, 0b01), line_unknown);
   EXPECT_EQ(reason(unknown_rule::refuse, 0b10, 0b100), line_fired); // it does not look at that one
+}
+
+TEST(decide, takes_an_event_without_trigger_word_as_triggered_unless_the_line_refuses) {
+  line_entry l = any_event();
+  const auto reason = [&](unknown_rule rule) {
+    l.unknown = rule;
+    seen_event e;
+    e.unknown = trigger_unknown;
+    return judge_one(l, e).reason[0];
+  };
+  EXPECT_EQ(reason(unknown_rule::refuse), line_fired) << "it does not ask for the trigger";
+  l.trigger_any = 1;
+  EXPECT_EQ(reason(unknown_rule::ignore), line_fired);
+  EXPECT_EQ(reason(unknown_rule::keep), line_fired);
+  EXPECT_EQ(reason(unknown_rule::refuse), line_unknown);
+  l.trigger_any = 0;
+  l.trigger_none = 2;
+  EXPECT_EQ(reason(unknown_rule::ignore), line_fired);
+  EXPECT_EQ(reason(unknown_rule::refuse), line_unknown);
 }
 
 TEST(decide, treats_an_unknown_calorimeter_as_the_line_says) {
@@ -318,7 +338,7 @@ std::vector<seen_event> random_events(std::uint32_t n, randomness& r) {
   for (seen_event& e : events) {
     e.number = below(r, 100000);
     e.vetoes = below(r, 8) & below(r, 8);
-    e.unknown = below(r, 3) == 0 ? below(r, 8) | (below(r, 2) << 31) : 0;
+    e.unknown = below(r, 3) == 0 ? below(r, 8) | (below(r, 4) << 30) : 0;
     e.trigger = static_cast<std::uint16_t>(below(r, 8));
     e.hits = below(r, 20) == 0 ? 600 : below(r, 500);
     e.undecodable = below(r, 5) == 0;
@@ -334,17 +354,21 @@ std::vector<seen_event> random_events(std::uint32_t n, randomness& r) {
 bool fires(const line_entry& l, const seen_event& e) {
   const bool looks_at_quantities = l.ranges != 0;
   const bool calorimeter_lacks = (e.unknown >> 31) != 0;
-  if (l.trigger_any != 0 && (l.trigger_any & e.trigger) == 0) return false;
-  if ((l.trigger_none & e.trigger) != 0) return false;
+  const bool asks_trigger = l.trigger_any != 0 || l.trigger_none != 0;
+  const bool no_trigger_word = (e.unknown >> 30 & 1) != 0;
+  if (asks_trigger && no_trigger_word && l.unknown == unknown_rule::refuse) return false;
+  if (!no_trigger_word && l.trigger_any != 0 && (l.trigger_any & e.trigger) == 0) return false;
+  if (!no_trigger_word && (l.trigger_none & e.trigger) != 0) return false;
   if (l.undecodable == 1 && !e.undecodable && !e.raw_fragment) return false;
-  for (int n = 0; n < 31; ++n) {
+  for (int n = 0; n < 30; ++n) {
     const bool fired = (e.vetoes >> n & 1) != 0;
     const bool lacks = (e.unknown >> n & 1) != 0;
     const bool wants_off = (l.vetoes_off >> n & 1) != 0;
     const bool wants_on = (l.vetoes_on >> n & 1) != 0;
     if ((wants_off || wants_on) && lacks && l.unknown == unknown_rule::refuse) return false;
-    if ((wants_off || wants_on) && lacks && l.unknown == unknown_rule::keep) continue;
-    if ((wants_off && fired) || (wants_on && !fired)) return false;
+    if (wants_off && fired) return false;
+    if (wants_on && lacks && l.unknown == unknown_rule::keep) continue;
+    if (wants_on && !fired) return false;
   }
   if (looks_at_quantities && calorimeter_lacks && l.unknown != unknown_rule::ignore)
     return l.unknown == unknown_rule::keep;

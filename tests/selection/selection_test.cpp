@@ -153,7 +153,7 @@ TEST(selection, runs_another_sequence_if_it_is_told_to) {
   for (std::size_t e = 0; e < events.size(); ++e) {
     const event_summary& one = found[e].summary;
     ASSERT_EQ(one.vetoes, 0U);
-    ASSERT_EQ(one.unknown, 0U);
+    ASSERT_EQ(one.unknown, usual[e].summary.unknown & trigger_unknown);
     ASSERT_EQ(one.trigger, usual[e].summary.trigger);
     for (std::uint32_t q = 0; q < quantities; ++q)
       ASSERT_EQ(one.quantity[q], usual[e].summary.quantity[q]);
@@ -201,7 +201,7 @@ TEST(selection, of_these_events_is_a_mixture_of_everything) {
         std::uint32_t{line_decodable}})
     EXPECT_GT(seen[reason], 0U) << name_of_reason(static_cast<std::uint8_t>(reason));
   EXPECT_EQ(vetoes, 0b111U);
-  EXPECT_EQ(unknown, 0b111U | calorimeter_unknown);
+  EXPECT_EQ(unknown, 0b111U | trigger_unknown | calorimeter_unknown);
 }
 
 } // namespace

@@ -99,7 +99,7 @@ TEST(settings, every_key_arrives) {
   EXPECT_EQ(c.window.value().from, -3.0);
   EXPECT_EQ(c.window.value().to, 4.0);
   EXPECT_EQ(c.tolerance.value(), 6.0);
-  EXPECT_EQ(c.neighbours, 3U);
+  EXPECT_EQ(c.neighbours.value().value, 3U);
   EXPECT_EQ(c.within, 9.0);
 
   ASSERT_EQ(s.lines.size(), 2U);
@@ -248,10 +248,11 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(refusal("photons = 2\n", "photons = 3\n"),
             "s.toml:29:12: line \"first\" can never fire: events with so many photons have no "
             "vertex_z; take it out or change photons");
-  EXPECT_EQ(refusal("photon_energy = [500.0, inf]",
-                    "photon_energy = [0.0, 500.0]\nphoton_energy_max = [501.0, 600.0]"),
-            "s.toml:29:21: line \"first\" can never fire: photon_energy_max is never above "
-            "photon_energy; let the two ranges overlap");
+  EXPECT_EQ(
+      refusal("photon_energy = [500.0, inf]",
+              "photon_energy = [0.0, 550.0]\nphoton_energy_max = [526.0, 600.0]"),
+      "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together have "
+      "at least 551 MeV; raise the range's end");
   EXPECT_EQ(refusal("photon_energy = [500.0, inf]", "photon_energy_max = [0.0, 24.0]"),
             "s.toml:28:21: line \"first\" can never fire: every photon is above the threshold for "
             "photons; raise the range's end");
@@ -267,11 +268,77 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
             "\"two_clusters\"; take it out of trigger or of not_trigger");
 }
 
+// What is said of the line once its photon_energy is something else.
+std::string never(const std::string& ranges) {
+  return refusal("photon_energy = [500.0, inf]", ranges);
+}
+
+TEST(settings, ranges_that_exclude_each_other_are_refused) {
+  const std::string line = "s.toml:28:21: line \"first\" can never fire: ";
+  EXPECT_EQ(never("photon_energy_min = [501.0, inf]\nphoton_energy_max = [0.0, 500.0]"),
+            line + "photon_energy_min is never above photon_energy_max; change one of the two "
+                   "ranges");
+  EXPECT_EQ(never("photon_energy_min = [0.0, 24.0]"),
+            line + "every photon is above the threshold for photons; raise the range's end");
+  EXPECT_EQ(never("photon_energy = [0.0, 49.0]"),
+            "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together "
+            "have at least 50 MeV; raise the range's end");
+  EXPECT_EQ(never("photon_energy = [0.0, 499.0]\nphoton_energy_min = [250.0, inf]"),
+            "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together "
+            "have at least 500 MeV; raise the range's end");
+  EXPECT_EQ(never("photon_energy = [601.0, inf]\nphoton_energy_max = [0.0, 300.0]"),
+            "s.toml:28:17: line \"first\" can never fire: 2 photons together have at most 600 MeV; "
+            "lower the range's begin");
+  EXPECT_EQ(never("crystals = 3"),
+            "s.toml:28:12: line \"first\" can never fire: the 2 photons that it asks for take at "
+            "least 4 crystals; raise the range's end");
+  EXPECT_EQ(never("clusters = [0, 1]"),
+            "s.toml:28:12: line \"first\" can never fire: the 2 photons that it asks for take at "
+            "least 2 clusters; raise the range's end");
+  EXPECT_EQ(never("clusters = [3, inf]\ncrystals = [0, 5]"),
+            "s.toml:28:12: line \"first\" can never fire: clusters is never above half of "
+            "crystals; change one of the two ranges");
+  EXPECT_EQ(never("photon_distance = [401.0, inf]\nphoton_radius = [0.0, 200.0]"),
+            "s.toml:28:19: line \"first\" can never fire: photon_distance is never above twice "
+            "photon_radius; change one of the two ranges");
+  EXPECT_EQ(never("photon_inner = [201.0, inf]\nphoton_radius = [0.0, 200.0]"),
+            "s.toml:28:16: line \"first\" can never fire: photon_inner is never above "
+            "photon_radius; change one of the two ranges");
+}
+
+TEST(settings, a_range_that_holds_no_number_of_an_event_is_refused) {
+  EXPECT_EQ(never("photon_energy = [inf, inf]"),
+            "s.toml:28:17: line.photon_energy can never be met: an event holds it in 32 bits, up "
+            "to 2.14748e+06; choose a range that overlaps it");
+  EXPECT_EQ(refusal("[-inf, 5000.0]", "[-inf, -inf]").substr(0, 49),
+            "s.toml:29:12: line.vertex_z can never be met: an ");
+  EXPECT_EQ(never("photon_energy = [500.0002, 500.0008]"),
+            "s.toml:28:17: line.photon_energy can never be met: an event holds it in steps of "
+            "0.001, of which none lies in the range; widen it");
+  EXPECT_EQ(refusal("photons = 2\n", "photons = 2.5\n"),
+            "s.toml:27:11: line.photons can never be met: an event holds it in steps of 1, of "
+            "which none lies in the range; widen it");
+  EXPECT_NE(refusal("photons = 2\n", "photons = [2.4, 2.6]\n"), "");
+}
+
+TEST(settings, photons_are_sought_where_crystals_are) {
+  EXPECT_EQ(
+      refusal("window = [-10.0, 12.0]", "window = [26.0, 30.0]"),
+      "s.toml:8:10: photons.window lies outside of clusters.crystal_window, so that there are "
+      "no photons and line \"first\" can never fire; let the two windows overlap");
+  EXPECT_EQ(refusal("window = [-10.0, 12.0]", "window = [25.0, 30.0]"), "");
+}
+
 TEST(settings, ranges_that_only_touch_can_be_met) {
   EXPECT_EQ(refusal("photon_energy = [500.0, inf]",
-                    "photon_energy = [0.0, 500.0]\nphoton_energy_max = [500.0, 600.0]"),
+                    "photon_energy = [0.0, 550.0]\nphoton_energy_max = [525.0, 600.0]"),
             "");
-  EXPECT_EQ(refusal("[500.0, inf]", "[-5.0, 0.0]"), "");
+  EXPECT_EQ(refusal("photon_energy = [500.0, inf]", "calorimeter_energy = [-5.0, 0.0]"), "");
+  EXPECT_EQ(refusal("photon_energy = [500.0, inf]", "crystals = 4\nclusters = 2"), "");
+  EXPECT_EQ(refusal("photon_energy = [500.0, inf]",
+                    "photon_distance = [400.0, inf]\nphoton_radius = [0.0, 200.0]"),
+            "");
+  EXPECT_EQ(refusal("[500.0, inf]", "[500.0005, 500.0011]"), "");
   EXPECT_EQ(refusal("photons = 2\n", "photons = [1, 64]\n"), "");
 }
 

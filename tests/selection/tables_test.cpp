@@ -315,7 +315,7 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
         "[photons]\nenergy_scale = 1.001\n", "[photons]\nenergy_correction = [[20.0, 0.001]]\n",
         "[vetoes]\nthreshold_factor = 2.01\n", "[vetoes]\nwindow_margin = 2.1\n",
         "[vetoes]\ntolerance = 10.1\n", "[vetoes]\ntolerance_margin = 5.1\n",
-        "[[counter]]\nname = \"BHPV\"\nneighbours = 3\nwithin = 10.0\n"})
+        "[[counter]]\nname = \"BHPV\"\nneighbours = 4\nwithin = 10.0\n"})
     EXPECT_NE(id(change + one_line), same) << change;
   for (const std::string change :
        {"prescale = 2\n", "priority = 1\n", "vetoes = \"all\"\n", "fired = [\"CBAR\"]\n",
@@ -349,6 +349,60 @@ TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
             "counter a window of its own");
 }
 
+TEST(tables, lines_that_this_detector_can_never_meet_are_refused) {
+  EXPECT_EQ(refusal(one_line + "crystals = [2717, inf]\n"),
+            "s.toml:3:12: line \"x\" can never fire: in this detector crystals is never above "
+            "2716; lower the range's begin");
+  EXPECT_EQ(refusal(one_line + "vertex_z = [6149.0, inf]\n"),
+            "s.toml:3:12: line \"x\" can never fire: in this detector vertex_z is never above "
+            "6148; lower the range's begin");
+  EXPECT_EQ(refusal(one_line + "photon_inner = [876.0, inf]\n"),
+            "s.toml:3:16: line \"x\" can never fire: in this detector photon_inner is never above "
+            "875; lower the range's begin");
+  for (const std::string far : {"photon_radius = [918.5, inf]\n", "centre_radius = [918.5, inf]\n",
+                                "photon_distance = [1836.5, inf]\n"})
+    EXPECT_NE(refusal(one_line + far).find("is never above"), std::string::npos) << far;
+  EXPECT_EQ(refusal(one_line + "crystals = 2716\nvertex_z = [6148.0, inf]\n"
+                               "photon_inner = [875.0, inf]\n"),
+            "");
+}
+
+TEST(tables, photons_need_crystals_side_by_side) {
+  const std::string apart = "[clusters]\nneighbour_distance = 0\n";
+  EXPECT_EQ(refusal(apart + one_line + "photons = 2\n"),
+            "s.toml:2:22: no two crystals are within 0 mm, so that there are no photons and line "
+            "\"x\" can never fire; raise clusters.neighbour_distance");
+  EXPECT_EQ(refusal(apart + one_line + "photons = 0\n"), "");
+}
+
+TEST(tables, windows_lie_where_pulses_are_sought) {
+  EXPECT_EQ(refusal("[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line),
+            "s.toml:2:18: clusters.crystal_window holds no pulse: they are sought from -108 to 148 "
+            "ns; choose a window that overlaps that");
+  EXPECT_EQ(refusal("[photons]\nwindow = [-200.0, -109.0]\n" + one_line).substr(0, 41),
+            "s.toml:2:10: photons.window holds no puls");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line),
+            "s.toml:3:10: the window of CBAR holds no pulse: they are sought from -108 to 148 ns; "
+            "choose a window that overlaps that");
+  // At 500 MHz all of the waveform is looked through.
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [150.0, 160.0]\n" + one_line), "");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [309.0, 320.0]\n" + one_line),
+            "s.toml:3:10: the window of BHPV holds no pulse: they are sought from -204 to 308 ns; "
+            "choose a window that overlaps that");
+}
+
+TEST(tables, ranges_are_rounded_inwards) {
+  const auto t = tables_of(one_line + "photons = [1.5, 2.5]\nphoton_energy = [500.0002, 600.0008]\n"
+                                      "photon_distance = [100.3, 200.3]\n");
+  const auto& range = t.lines[0].range;
+  EXPECT_EQ(range[0].from, 2);
+  EXPECT_EQ(range[0].to, 2);
+  EXPECT_EQ(range[1].from, 500'001);
+  EXPECT_EQ(range[1].to, 600'000);
+  EXPECT_EQ(range[2].from, 1003); // though 100.3 × 10 is not 1003 in doubles
+  EXPECT_EQ(range[2].to, 2003);
+}
+
 TEST(tables, a_detector_that_does_not_fit_is_refused) {
   const auto settings = parse_selection(one_line, "s.toml");
   const auto said = [&](const detector& d, const calibration& c) -> std::string {
@@ -367,8 +421,16 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   EXPECT_EQ(said(blind, nominal_calibration(blind)), "the detector has no trigger board; name one");
   EXPECT_EQ(said(koto(), {}), "the detector is not the one of this calibration");
 
+  detector fast(readout::koto());
+  fast.set_trigger_board({14, 15, 0}, "here");
+  fast.add_crystal({0, 0, 25, 10, 0, {15, 3, 0}, false}, "here");
+  EXPECT_EQ(said(fast, nominal_calibration(fast)),
+            "the detector has a crystal on input 15/3/0, at 500 MHz, where none is looked for; "
+            "move it to a crate at 125 MHz");
+
   detector many(readout::koto());
   many.set_trigger_board({14, 15, 0}, "here");
+  many.set_signals(koto().signals());
   veto v;
   v.modules = 1;
   v.window_from = -10;
@@ -385,7 +447,8 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   v.inputs = {{15, 3, 0}};
   many.add_veto(v, "here");
   EXPECT_EQ(said(many, nominal_calibration(many)),
-            "the detector has 32 vetoes; there is room for 31");
+            "the detector has " + std::to_string(max_vetoes + 1) + " vetoes; there is room for " +
+                std::to_string(max_vetoes));
 }
 
 TEST(tables, the_built_in_settings_fit_the_built_in_detector) {

@@ -68,6 +68,7 @@ def counters_of_boards():
     for veto in description["veto"]:
         names.append(veto["name"])
         claim(veto["first"], veto["modules"] * veto.get("ends", 1), veto["name"])
+    boards.setdefault(tuple(map(int, description["trigger"]["board"].split("/"))), set()).add("trigger")
     return boards, names
 
 
@@ -141,7 +142,7 @@ class Selecting(harness.SystemTest):
         self.assertEqual(kept.keys(), packed.keys())
         lines = said["total"]["lines"]
         counters = counters_of_boards()[1] + [None] * 31
-        counters[31] = "calorimeter"
+        counters[30:] = ["trigger", "calorimeter"]
 
         def named(mask, names):
             return [name for n, name in enumerate(names) if mask >> n & 1]
@@ -307,6 +308,13 @@ name = "wanting_or_keeping"
 fired = ["CBAR"]
 when_unknown = "keep"
 [[line]]
+name = "triggered"
+trigger = ["two_clusters"]
+[[line]]
+name = "triggered_or_refusing"
+trigger = ["two_clusters"]
+when_unknown = "refuse"
+[[line]]
 name = "opaque"
 undecodable = true
 [[line]]
@@ -374,24 +382,28 @@ class MissingParts(Selecting):
         file, spills, expected = self.damage(self.simulate(80, spills=1))
         selection = self.write(UNKNOWN)
         said = self.select(file, selection)
-        freed, vetoed, refused, opaque = 0, 0, 0, 0
+        freed, vetoed, refused, opaque, without_word = 0, 0, 0, 0, 0
         for e in said["events"]:
             key = e["spill"], e["event"]
             unknown, undecodable = expected[key]
             self.assertEqual(set(e["unknown"]), unknown, key)
-            vetoes, of_vetoes = set(e["vetoes"]), unknown - {"calorimeter"}
-            fires = {"ignoring": not vetoes, "keeping": not vetoes - unknown, "refusing": not vetoes and not of_vetoes,
+            vetoes, of_vetoes = set(e["vetoes"]), unknown - {"calorimeter", "trigger"}
+            triggered, no_word = bool(e["trigger"] & 1), "trigger" in unknown
+            fires = {"ignoring": not vetoes, "keeping": not vetoes, "refusing": not vetoes and not of_vetoes,
                      "ranges": "calorimeter" not in unknown, "wanting": "CBAR" in vetoes,
-                     "wanting_or_keeping": "CBAR" in vetoes | unknown, "opaque": undecodable, "all": True}
+                     "wanting_or_keeping": "CBAR" in vetoes | unknown, "triggered": triggered or no_word,
+                     "triggered_or_refusing": triggered and not no_word, "opaque": undecodable, "all": True}
             self.assertEqual(e["fired"], [name for name, yes in fires.items() if yes], (key, e, expected[key]))
             wanted = {"refusing": "unknown" if of_vetoes else "veto", "ignoring": "veto", "keeping": "veto", "ranges": "unknown",
-                      "wanting": "veto_missing", "wanting_or_keeping": "veto_missing", "opaque": "decodable"}
+                      "wanting": "veto_missing", "wanting_or_keeping": "veto_missing", "triggered": "trigger",
+                      "triggered_or_refusing": "unknown" if no_word else "trigger", "opaque": "decodable"}
             self.assertEqual(e["refused"], {name: wanted[name] for name, yes in fires.items() if not yes}, key)
-            freed += fires["keeping"] and not fires["ignoring"] or fires["wanting_or_keeping"] and not fires["wanting"]
+            freed += fires["wanting_or_keeping"] and not fires["wanting"]
+            without_word += no_word
             vetoed += bool(unknown and vetoes - unknown)
             refused += fires["ignoring"] and not fires["refusing"]
             opaque += undecodable
-        self.assertTrue(freed and vetoed and refused and opaque, (freed, vetoed, refused, opaque))
+        self.assertTrue(freed and vetoed and refused and opaque and without_word, (freed, vetoed, refused, opaque, without_word))
 
         daemon = self.run_daemon(80, selection=selection, file=file, incomplete="forward")
         self.assertEqual(daemon.status()["events"]["rejected"], 0)
@@ -475,7 +487,7 @@ class BadFiles(Selecting):
 
     def test_lines_that_cannot_be(self):
         self.check_selection("870.0", "100.0", 'line "first" can never fire: photon_inner is never above photon_radius',
-                             "let the two ranges overlap", place="[135.0")
+                             "change one of the two ranges", place="[135.0")
         self.check_selection("photons = 2", "photons = [3, 2]", "line.photons can never be met: it must rise", place="[3, 2]")
         self.check_selection("photons = 2", "photons = 3\nvertex_z = [0.0, 1.0]", "events with so many photons have no vertex_z",
                              "take it out or change photons", place="[0.0, 1.0]")

@@ -22,25 +22,6 @@ std::uint16_t counter(std::string_view name) {
   throw std::logic_error("no such counter");
 }
 
-/// As far as the offline cuts look: BHPV needs three neighbours within 10 ns.
-class rules {
-public:
-  rules() : vetoes_(koto().vetoes().size()) {
-    constexpr int ticks_per_ns = 128;
-    auto& beam = vetoes_[counter("BHPV")];
-    beam.neighbours = 3;
-    beam.within = 10 * ticks_per_ns;
-  }
-  [[nodiscard]] selection_tables view() const {
-    selection_tables t;
-    t.vetoes = {vetoes_.data(), static_cast<std::uint32_t>(vetoes_.size())};
-    return t;
-  }
-
-private:
-  std::vector<veto_entry> vetoes_;
-};
-
 true_photon photon(double energy, double x, double y) {
   true_photon p;
   p.energy = energy;
@@ -69,7 +50,7 @@ true_hit hit(std::string_view name, std::uint16_t module, double energy, double 
   return h;
 }
 
-offline_judgement judge(const true_event& e) { return judge_offline(e, koto(), rules().view()); }
+offline_judgement judge(const true_event& e) { return judge_offline(e, koto()); }
 
 TEST(proportion, has_an_interval_for_none_and_for_all) {
   const proportion none{0, 100};
@@ -211,7 +192,7 @@ TEST(evaluation, measures_photons_in_the_bin_of_their_true_energy) {
   s.photon[0].time -= 128;
   s.photon[1].y -= 40;
   evaluation all;
-  all.add(e, s, koto(), rules().view(), max_lines);
+  all.add(e, s, koto(), max_lines);
   const auto& high = bin_from(all, 600);
   EXPECT_EQ(high.found.some, 1U);
   EXPECT_EQ(high.found.all, 1U);
@@ -231,7 +212,7 @@ TEST(evaluation, counts_a_photon_that_was_not_found_as_lost) {
   event_summary s = seen(e.photons);
   s.photon[0].x += 610; // 61 mm off: another one
   evaluation all;
-  all.add(e, s, koto(), rules().view(), max_lines);
+  all.add(e, s, koto(), max_lines);
   EXPECT_EQ(bin_from(all, 600).found.some, 0U);
   EXPECT_EQ(bin_from(all, 600).found.all, 1U);
   EXPECT_EQ(bin_from(all, 600).energy.n, 0U);
@@ -241,10 +222,10 @@ TEST(evaluation, leaves_out_photons_that_are_not_alone_and_calibration) {
   true_event e = signal();
   e.photons[1] = photon(400, 450, 0); // 150 mm beside the other
   evaluation all;
-  all.add(e, seen(e.photons), koto(), rules().view(), max_lines);
+  all.add(e, seen(e.photons), koto(), max_lines);
   true_event led = signal();
   led.type = event_type::led;
-  all.add(led, seen(led.photons), koto(), rules().view(), max_lines);
+  all.add(led, seen(led.photons), koto(), max_lines);
   for (const auto& bin : all.photons) EXPECT_EQ(bin.found.all, 0U);
 }
 
@@ -265,16 +246,16 @@ TEST(evaluation, counts_lines_by_type_and_the_signal_by_its_line) {
   lost.reason[0] = lost.reason[1] = line_veto;
 
   evaluation all;
-  all.add(e, kept, koto(), rules().view(), line);
-  all.add(e, lost, koto(), rules().view(), line);
+  all.add(e, kept, koto(), line);
+  all.add(e, lost, koto(), line);
   true_event outside = e;
   outside.vertex_z = 3000; // not signal that offline would take
-  all.add(outside, lost, koto(), rules().view(), line);
+  all.add(outside, lost, koto(), line);
   true_event clock;
   clock.type = event_type::clock;
   event_summary unjudged = kept;
   unjudged.status = too_many_hits;
-  all.add(clock, unjudged, koto(), rules().view(), line);
+  all.add(clock, unjudged, koto(), line);
 
   const auto& row = all.by_type[static_cast<std::size_t>(event_type::pi0nunu)];
   EXPECT_EQ(row.events, 3U);

@@ -101,18 +101,19 @@ double proportion::upper() const { return wilson(some, all, 1); }
 double deviation::rms() const { return n == 0 ? 0 : std::sqrt(squares / static_cast<double>(n)); }
 
 void evaluation::add(const true_event& truth, const event_summary& found, const detector& d,
-                     const selection_tables& tables, std::uint32_t signal_line) {
+                     std::uint32_t signal_line) {
   count(by_type[static_cast<std::size_t>(truth.type)], found);
   count(sum, found);
   for (std::uint32_t n = 0; n < found.lines; ++n) ++reasons[n][found.reason[n]];
   if (!is_calibration(truth.type)) compare(truth, found, photons);
   if (truth.type != event_type::pi0nunu || signal_line >= max_lines) return;
 
-  const offline_judgement offline = judge_offline(truth, d, tables);
+  const offline_judgement offline = judge_offline(truth, d);
   if (!offline.passes()) return;
   const bool fired = (found.fired >> signal_line & 1) != 0;
-  signal.add(fired);
-  if (offline.fiducial) signal_fiducial.add(fired);
+  const bool kept = (found.kept_by >> signal_line & 1) != 0;
+  signal.add(kept);
+  if (offline.fiducial) signal_fiducial.add(kept);
   ++signal_reasons[found.reason[signal_line]];
   const std::int32_t z = found.quantity[static_cast<std::size_t>(quantity::vertex_z)];
   if (!fired || z == undefined_quantity) return;

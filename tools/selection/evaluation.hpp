@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "selection/detector.hpp"
-#include "selection/tables.hpp"
 #include "tools/simulation/true_event.hpp"
+#include "transport/format/summary.hpp"
 
 namespace l3 {
 
@@ -84,7 +84,7 @@ struct evaluation {
 
   /// `signal_line`: which line is to keep the signal; max_lines: none.
   void add(const true_event& truth, const event_summary& found, const detector& d,
-           const selection_tables& tables, std::uint32_t signal_line);
+           std::uint32_t signal_line);
 
   [[nodiscard]] proportion kept() const { return {sum.kept, sum.events}; }
   [[nodiscard]] proportion calibration_kept() const;

@@ -72,13 +72,13 @@ void add_photons(std::string& text, const evaluation& e) {
 }
 
 void add_signal(std::string& text, const evaluation& e, const std::string& line) {
-  append(text, "\nsignal that passes the offline cuts on truth, taken by %s: %s\n", line.c_str(),
+  append(text, "\nsignal that passes the offline cuts on truth, kept by %s: %s\n", line.c_str(),
          text_of(e.signal).c_str());
   append(text, "  of these, photons where the analysis looks (150 mm, 850 mm, 300 mm apart): %s\n",
          text_of(e.signal_fiducial).c_str());
   std::string reasons;
   for (std::size_t r = 0; r < e.signal_reasons.size(); ++r)
-    if (r != line_fired && r != line_prescale && e.signal_reasons[r] != 0)
+    if (r != line_fired && e.signal_reasons[r] != 0)
       append(reasons, "%s%s %llu", reasons.empty() ? "" : ", ",
              name_of_reason(static_cast<std::uint8_t>(r)).c_str(), number(e.signal_reasons[r]));
   if (!reasons.empty()) append(text, "  the others failed: %s\n", reasons.c_str());

@@ -75,8 +75,7 @@ bool side_by_side(const std::vector<const true_hit*>& hits, int modules, double 
 
 } // namespace
 
-offline_judgement judge_offline(const true_event& e, const detector& d,
-                                const selection_tables& rules) {
+offline_judgement judge_offline(const true_event& e, const detector& d) {
   offline_judgement j;
   std::vector<const true_photon*> seen;
   for (const true_photon& p : e.photons)
@@ -91,12 +90,11 @@ offline_judgement judge_offline(const true_event& e, const detector& d,
     j.fiducial = is_fiducial(a, b);
   }
   j.vetoes = true;
-  constexpr double ticks_per_ns = 128;
   for (std::uint16_t v = 0; v < d.vetoes().size() && j.vetoes; ++v) {
-    const veto_entry& rule = rules.vetoes[v];
-    const auto hits = hits_of(e, v, d.vetoes()[v]);
-    j.vetoes = rule.neighbours > 1
-                   ? !side_by_side(hits, rule.neighbours, rule.within / ticks_per_ns)
+    const veto& counter = d.vetoes()[v];
+    const auto hits = hits_of(e, v, counter);
+    j.vetoes = counter.neighbours > 1
+                   ? !side_by_side(hits, static_cast<int>(counter.neighbours), counter.within)
                    : hits.empty();
   }
   return j;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "selection/detector.hpp"
-#include "selection/tables.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {
@@ -23,9 +22,8 @@ struct offline_judgement {
   [[nodiscard]] bool passes() const { return photons && vetoes; }
 };
 
-/// `rules` says which counters need neighbouring modules to fire; thresholds and windows are those
-/// of the detector's description.
-[[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d,
-                                              const selection_tables& rules);
+/// Thresholds, windows and which counters need neighbouring modules to fire are those of the
+/// detector's description, whatever selection is judged.
+[[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
 
 } // namespace l3

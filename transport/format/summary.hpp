@@ -41,9 +41,10 @@ inline constexpr std::uint32_t quantities = static_cast<std::uint32_t>(quantity:
 inline constexpr std::int32_t undefined_quantity = -0x7fffffff - 1;
 
 inline constexpr std::uint32_t max_lines = 32;
-inline constexpr std::uint32_t max_vetoes = 31;
+inline constexpr std::uint32_t max_vetoes = 30;
 inline constexpr std::uint32_t max_summary_photons = 16;
-/// In event_summary::unknown, beside the vetoes' bits.
+// In event_summary::unknown, beside the vetoes' bits.
+inline constexpr std::uint32_t trigger_unknown = 1U << 30; ///< no level-1 bits could be read
 inline constexpr std::uint32_t calorimeter_unknown = 1U << 31;
 
 /// A cluster that counts as a photon.
@@ -85,7 +86,8 @@ struct event_summary {
   std::uint32_t fired = 0;   ///< bit n: line n fired
   std::uint32_t kept_by = 0; ///< those of them that its prescale left
   std::uint32_t vetoes = 0;  ///< bit n: counter n fired
-  std::uint32_t unknown = 0; ///< counters of which a board is missing or cannot be decoded
+  std::uint32_t unknown = 0; ///< counters of which a board is missing or cannot be decoded, or
+                             ///< all inputs are dead
   std::uint16_t trigger = 0; ///< level-1 bits, header word 0 of the trigger board
   std::uint16_t photons_found = 0;
   std::uint8_t status = 0;  ///< selection_status

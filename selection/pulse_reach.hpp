@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between which times pulses are found at all: on boards of 64 samples only those that peak near
+// the trigger's time are sought, on boards of 256 samples all of the waveform's. A window that lies
+// outside holds nothing, ever, so it is refused where it is set.
+#pragma once
+
+#include "selection/algorithms/pulse_window.hpp"
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+inline constexpr double waveform_length = 512; // ns
+
+/// ns since the trigger's time.
+struct pulse_reach {
+  double from = 0;
+  double to = 0;
+
+  [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
+};
+
+/// `pulse_time`: of a pulse at the trigger's time, since the first sample.
+[[nodiscard]] constexpr pulse_reach reach_of(board_kind kind, double pulse_time) {
+  constexpr double slow_sample = 8; // ns
+  if (kind == board_kind::sampling_125_mhz)
+    return {in_time_first * slow_sample - pulse_time, in_time_end * slow_sample - pulse_time};
+  return {-pulse_time, waveform_length - pulse_time};
+}
+
+} // namespace l3
