@@ -129,7 +129,7 @@ void add_veto(detector& d, const section& s) {
   v.threshold = s.positive("threshold");
   if (v.threshold > most_threshold) s.refuse("threshold", "must not be above 1000000");
   v.neighbours = s.count("neighbours", 1, v.modules, 1);
-  v.within = s.number("within", 0);
+  v.within = s.number_within("within", 0, waveform_length, 0);
   if ((v.neighbours > 1) != s.has("within"))
     s.refuse("within", "and neighbours belong together; write both, such as neighbours = 3, "
                        "within = 10.0, or neither");

@@ -165,7 +165,7 @@ counter_settings read_counter(const section& s, complaints& wrong) {
     if (s.has("window")) c.window = window_of(s, "window", {});
   });
   wrong.hear([&] {
-    if (s.has("tolerance")) c.tolerance = s.number_within("tolerance", 0, waveform);
+    if (s.has("tolerance")) c.tolerance = s.number_within("tolerance", 0, waveform_length);
   });
   wrong.hear([&] {
     if (s.has("neighbours"))
