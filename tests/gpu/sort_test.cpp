@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/cpu_executors.hpp"
 #include "tests/gpu/sort_cases.hpp"
-
-#include "gpu/queues/pool.hpp"
-#include "gpu/queues/serial.hpp"
-#include "gpu/queues/shuffled.hpp"
-#include "gpu/queues/threaded.hpp"
 
 namespace l3::test {
 namespace {
 
-template <std::uint32_t width>
-struct serial {
-  static constexpr bool slow = false;
-  static serial_queue make() { return serial_queue(width); }
-};
-struct shuffled {
-  static constexpr bool slow = false;
-  static shuffled_queue make() { return shuffled_queue(32, 42); }
-};
-template <std::uint32_t width>
-struct threaded {
-  static constexpr bool slow = true;
-  static threaded_queue make() { return threaded_queue(width); }
-};
-struct pool {
-  static constexpr bool slow = false;
-  static pool_queue make() {
-    static thread_pool threads(3);
-    return pool_queue(threads);
-  }
-};
-
-using all = testing::Types<serial<1>, serial<7>, serial<128>, serial<1024>, shuffled, threaded<3>,
-                           threaded<32>, pool>;
+using all = testing::Types<on_serial<1>, on_serial<7>, on_serial<128>, on_serial<1024>,
+                           on_shuffled<32>, on_threaded<3>, on_threaded<32>, on_pool<3>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, block_sort, all);
 
 } // namespace

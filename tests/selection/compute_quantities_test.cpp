@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/cpu_executors.hpp"
 #include "tests/selection/compute_quantities_cases.hpp"
 
 #include <limits>
 
-#include "gpu/queues/pool.hpp"
-#include "gpu/queues/serial.hpp"
-#include "gpu/queues/shuffled.hpp"
-#include "gpu/queues/threaded.hpp"
-
 namespace l3::test {
 namespace {
 
-template <std::uint32_t width>
-struct serial {
-  static constexpr std::uint32_t random_events = 20000;
-  static serial_queue make() { return serial_queue(width); }
-};
-template <std::uint32_t width>
-struct shuffled {
-  static constexpr std::uint32_t random_events = 10000;
-  static shuffled_queue make() { return shuffled_queue(width, 42); }
-};
-template <std::uint32_t width>
-struct threaded {
-  static constexpr std::uint32_t random_events = 1000;
-  static threaded_queue make() { return threaded_queue(width); }
-};
-template <std::uint32_t threads>
-struct pool {
-  static constexpr std::uint32_t random_events = 10000;
-  static pool_queue make() {
-    static thread_pool pool(threads);
-    return pool_queue(pool);
-  }
-};
-
-using all = testing::Types<serial<1>, serial<32>, shuffled<32>, threaded<4>, pool<3>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, measuring, all);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, measuring, cpu_executors);
 
 TEST(rounding, goes_down_and_stays_within_bounds) {
   EXPECT_EQ(divide_down(7, 2), 3);

@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/cpu_executors.hpp"
 #include "tests/selection/find_clusters_cases.hpp"
 
 #include <utility>
 
-#include "gpu/queues/pool.hpp"
-#include "gpu/queues/serial.hpp"
-#include "gpu/queues/shuffled.hpp"
-#include "gpu/queues/threaded.hpp"
-
 namespace l3::test {
 namespace {
 
-template <std::uint32_t width>
-struct serial {
-  static constexpr std::uint32_t random_events = 10000;
-  static serial_queue make() { return serial_queue(width); }
-};
-template <std::uint32_t width>
-struct shuffled {
-  static constexpr std::uint32_t random_events = 2000;
-  static shuffled_queue make() { return shuffled_queue(width, 42); }
-};
-template <std::uint32_t width>
-struct threaded {
-  static constexpr std::uint32_t random_events = 500;
-  static threaded_queue make() { return threaded_queue(width); }
-};
-template <std::uint32_t threads>
-struct pool {
-  static constexpr std::uint32_t random_events = 10000;
-  static pool_queue make() {
-    static thread_pool pool(threads);
-    return pool_queue(pool);
-  }
-};
-
-using all = testing::Types<serial<1>, serial<128>, shuffled<32>, threaded<4>, pool<3>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(cpu, clustering, all);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, clustering, cpu_executors);
 
 TEST(neighbours, are_within_reach_in_both_directions) {
   const std::vector<crystal_entry> crystals = {{0, 0, 0},     {700, -700, 0}, {701, 0, 0},
