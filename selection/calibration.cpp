@@ -10,6 +10,7 @@
 
 #include "selection/complaints.hpp"
 #include "selection/input_constants.hpp"
+#include "selection/pulse_form.hpp"
 
 namespace l3 {
 namespace {
@@ -80,7 +81,8 @@ private:
       refuse("a line has " + std::to_string(fields) + " fields, this one " +
              std::to_string(commas + 1) + "; leave a field empty to keep its nominal value");
 
-    const auto input = input_of(field[0]);
+    const auto at = address_of(field[0]);
+    const auto input = detector_.number_of(at);
     if (!seen_.insert(input).second)
       refuse("input " + std::string(field[0]) + " stands in the table twice; leave one line");
     auto& c = result_[input];
@@ -89,15 +91,20 @@ private:
       c.gain = *gain;
     }
     c.time = number("time", field[2], -most_time, most_time).value_or(c.time);
-    const auto height = number("threshold", field[3], 0, l2::payload_mask);
-    if (height) c.least_height = static_cast<std::uint32_t>(*height);
+    // Over the pedestal: no pulse is higher.
+    const double highest = highest_sample(detector_.kind_of(at)) - detector_.signals().pedestal_max;
+    if (const auto height = number("threshold", field[3], 0, highest)) {
+      if (*height != std::floor(*height)) refuse("threshold must be a whole number of counts");
+      c.least_height = static_cast<std::uint32_t>(*height);
+    }
     if (const auto dead = number("dead", field[4], 0, 1)) {
       if (*dead != 0 && *dead != 1) refuse("dead must be 0 or 1");
       c.dead = *dead == 1;
     }
   }
 
-  std::uint32_t input_of(std::string_view text) const {
+  /// Of an input that carries something.
+  input_address address_of(std::string_view text) const {
     input_address at;
     std::string_view rest = text;
     bool good = true;
@@ -111,10 +118,9 @@ private:
       refuse("\"" + std::string(text) + "\" is no input; write crate/slot/channel, such as 0/3/7");
     if (!detector_.exists(at))
       refuse("the readout has no input " + std::string(text) + "; correct it or leave it out");
-    const auto input = detector_.number_of(at);
-    if (detector_.at(input).what == element::kind::none)
+    if (detector_.at(detector_.number_of(at)).what == element::kind::none)
       refuse("input " + std::string(text) + " carries nothing; correct it or leave it out");
-    return input;
+    return at;
   }
 
   /// Nothing if the field is empty.

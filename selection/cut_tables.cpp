@@ -79,23 +79,16 @@ private:
 
   void check_window(const interval& window, const std::string& place, input_address at,
                     const std::string& whose) {
-    const auto reach = reach_of(kind_of(at), d_.signals().pulse_time);
+    const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time);
     if (!reach.meets(window.from, window.to))
       wrong_.add(place + ": " + whose + " holds no pulse: they are sought from " +
                  in_words(reach.from) + " to " + in_words(reach.to) +
                  " ns; choose a window that overlaps that");
   }
 
-  [[nodiscard]] board_kind kind_of(input_address at) const {
-    const auto& crates = d_.crates().crates;
-    return std::find_if(crates.begin(), crates.end(),
-                        [at](const crate_readout& c) { return c.number == at.crate; })
-        ->kind;
-  }
-
   /// Counts over the pedestal.
   [[nodiscard]] double highest_pulse(input_address at) const {
-    return highest_sample(kind_of(at)) - d_.signals().pedestal_max;
+    return highest_sample(d_.kind_of(at)) - d_.signals().pedestal_max;
   }
 
   void check_threshold(const setting<double>& threshold, double highest, const std::string& whose) {

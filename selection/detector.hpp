@@ -135,7 +135,9 @@ public:
   static constexpr std::uint32_t inputs_per_board = 16;
   [[nodiscard]] std::uint32_t input_count() const { return crates_.boards() * inputs_per_board; }
   [[nodiscard]] bool exists(input_address at) const;
-  [[nodiscard]] std::uint32_t number_of(input_address at) const; ///< of an input that exists
+  // Of an input that exists:
+  [[nodiscard]] std::uint32_t number_of(input_address at) const;
+  [[nodiscard]] board_kind kind_of(input_address at) const { return crate(at.crate)->kind; }
   [[nodiscard]] const element& at(std::uint32_t input_number) const { return map_[input_number]; }
   [[nodiscard]] std::string
   name_of(const element& e) const; ///< "crystal 17", "CBAR module 3 end 1"
@@ -176,10 +178,13 @@ struct crystal_place {
 };
 [[nodiscard]] std::vector<crystal_place> calorimeter_places(const calorimeter_rules& rules);
 
-/// Throw std::runtime_error: "FILE:LINE:COLUMN: what is wrong".
-[[nodiscard]] detector parse_detector(std::string_view toml, std::string_view name);
-[[nodiscard]] detector read_detector(const std::filesystem::path& file);
-/// The one compiled in.
+/// The detector that hangs on these crates. Throw std::runtime_error: "FILE:LINE:COLUMN: what is
+/// wrong".
+[[nodiscard]] detector parse_detector(std::string_view toml, std::string_view name,
+                                      readout crates = readout::koto());
+[[nodiscard]] detector read_detector(const std::filesystem::path& file,
+                                     readout crates = readout::koto());
+/// The one compiled in, on the crates of KOTO.
 [[nodiscard]] detector default_detector();
 
 } // namespace l3

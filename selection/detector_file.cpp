@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "selection/detector.hpp"
 #include "selection/pulse_reach.hpp"
@@ -101,11 +102,7 @@ void read_window(const detector& d, const section& s, veto& v) {
     s.refuse("window", "must rise; write [from, to] in ns, such as [-15.0, 15.0]");
   if (v.window_from < -waveform_length || v.window_to > waveform_length)
     s.refuse("window", "reaches beyond the waveform; stay within -512 to 512 ns");
-  const auto& crates = d.crates().crates;
-  const auto crate = std::find_if(crates.begin(), crates.end(), [&v](const crate_readout& c) {
-    return c.number == v.inputs.front().crate;
-  });
-  const auto reach = reach_of(crate->kind, d.signals().pulse_time);
+  const auto reach = reach_of(d.kind_of(v.inputs.front()), d.signals().pulse_time);
   if (!reach.meets(v.window_from, v.window_to))
     s.refuse("window", "holds no pulse: they are sought from " + in_words(reach.from) + " to " +
                            in_words(reach.to) + " ns; choose a window that overlaps that");
@@ -169,12 +166,12 @@ void add_signals(detector& d, const section& s) {
 
 } // namespace
 
-detector parse_detector(std::string_view text, std::string_view name) {
+detector parse_detector(std::string_view text, std::string_view name, readout crates) {
   const auto root = parse_toml(text, name);
   const section whole(root, "detector", name);
   whole.allow({"dead", "calorimeter", "trigger", "signals", "veto"});
 
-  detector d(readout::koto());
+  detector d(std::move(crates));
   add_calorimeter(d, whole.inner("calorimeter"));
   add_signals(d, whole.inner("signals"));
   const auto trigger = whole.inner("trigger");
@@ -195,8 +192,8 @@ detector parse_detector(std::string_view text, std::string_view name) {
   return d;
 }
 
-detector read_detector(const std::filesystem::path& file) {
-  return parse_detector(read_text(file), file.string());
+detector read_detector(const std::filesystem::path& file, readout crates) {
+  return parse_detector(read_text(file), file.string(), std::move(crates));
 }
 
 } // namespace l3

@@ -60,6 +60,15 @@ void check_detector(const detector& d, const calibration& c, const std::string& 
   }
 }
 
+detector detector_on(const readout& crates, const std::string& file) {
+  if (file != built_in) return read_detector(file, crates);
+  if (!(crates == readout::koto()))
+    throw std::runtime_error(file + ": describes another readout than the one that is set, that of "
+                                    "KOTO; name a detector file that describes what hangs on this "
+                                    "one");
+  return default_detector();
+}
+
 } // namespace
 
 selection_program loaded_selection::program() const { return {names_in(settings), tables.view()}; }
@@ -72,10 +81,7 @@ std::vector<std::string> loaded_selection::line_names() const {
 
 loaded_selection load_selection(const selection_files& files, const readout& crates,
                                 std::uint32_t run) {
-  detector d = files.detector == built_in ? default_detector() : read_detector(files.detector);
-  if (!(d.crates() == crates))
-    throw std::runtime_error(files.detector + ": describes another readout than the one that is "
-                                              "set; selection needs readout.crates as it is there");
+  detector d = detector_on(crates, files.detector);
   const calibration c =
       files.calibration.empty() ? nominal_calibration(d) : read_calibration(files.calibration, d);
   selection_settings settings =

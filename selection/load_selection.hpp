@@ -26,8 +26,9 @@ struct loaded_selection {
   [[nodiscard]] std::vector<std::string> line_names() const;
 };
 
-/// `crates` is what is read out, and must be what the detector was described for. Throws
-/// std::runtime_error, a line for each mistake, each with its place and what to do.
+/// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
+/// only fits KOTO's. Throws std::runtime_error, a line for each mistake, each with its place and
+/// what to do.
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
 

@@ -25,13 +25,6 @@ std::vector<board_kind> kinds_of_boards(const detector& d) {
   return kinds;
 }
 
-board_kind kind_of_crate(const detector& d, std::uint8_t number) {
-  const auto& crates = d.crates().crates;
-  return std::find_if(crates.begin(), crates.end(),
-                      [number](const crate_readout& c) { return c.number == number; })
-      ->kind;
-}
-
 void add_boards(host_tables& t, const detector& d) {
   t.first_board.push_back(0);
   for (const auto& crate : d.crates().crates)
@@ -153,7 +146,7 @@ void check_fits(const detector& d, const calibration& c) {
     if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
       no("has a crystal more than 3200 mm off its axis, on input " + to_string(k.at));
   for (const auto& k : d.crystals())
-    if (kind_of_crate(d, k.at.crate) != board_kind::sampling_125_mhz)
+    if (d.kind_of(k.at) != board_kind::sampling_125_mhz)
       no("has a crystal on input " + to_string(k.at) +
          ", at 500 MHz, where none is looked for; move it to a crate at 125 MHz");
   if (c.size() != d.input_count()) no("is not the one of this calibration");

@@ -115,7 +115,14 @@ TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal(header + "0/3/7,,-201,,"),
             "c.csv:2: time -201 is out of range; it must lie within -200 to 200");
   EXPECT_EQ(refusal(header + "0/3/7,,,-1,"),
-            "c.csv:2: threshold -1 is out of range; it must lie within 0 to 16383");
+            "c.csv:2: threshold -1 is out of range; it must lie within 0 to 15483");
+  EXPECT_EQ(refusal(header + "0/3/7,,,15484,"),
+            "c.csv:2: threshold 15484 is out of range; it must lie within 0 to 15483");
+  EXPECT_EQ(refusal(header + "15/3/0,,,3196,"),
+            "c.csv:2: threshold 3196 is out of range; it must lie within 0 to 3195");
+  EXPECT_EQ(refusal(header + "15/3/0,,,3195,"), "");
+  EXPECT_EQ(refusal(header + "0/3/7,,,12.5,"),
+            "c.csv:2: threshold must be a whole number of counts");
   EXPECT_EQ(refusal(header + "0/3/7,,,,0.5"), "c.csv:2: dead must be 0 or 1");
   EXPECT_EQ(refusal(header + "0/3/7,1,1"),
             "c.csv:2: a line has 5 fields, this one 3; leave a field empty to keep its nominal "

@@ -557,6 +557,10 @@ class BadFiles(Selecting):
         code, said = self.run_tool("select", other)
         self.assertEqual(code, BAD_CONFIGURATION, said)
         self.assertIn("describes another readout", said)
+        self.assertIn("name a detector file that describes what hangs on this one", said)
+        code, said = self.run_tool("select", other, "--detector", self.write(DETECTOR, "d.toml"))
+        self.assertEqual(code, BAD_CONFIGURATION, said)
+        self.assertRegex(said, r"d\.toml:\d+:\d+: .*the readout has no")
 
 
 class Files(Selecting):

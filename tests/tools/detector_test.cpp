@@ -191,6 +191,19 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
             "d.toml:10:14: calorimeter.large_size must lie within 1 to 3200");
 }
 
+TEST(detector, it_hangs_on_the_crates_that_are_read_out) {
+  readout other = readout::koto();
+  other.crates.pop_back();
+  EXPECT_EQ(parse_detector(minimal, "d.toml", other).crates(), other);
+  other.crates.resize(15);
+  try {
+    (void)parse_detector(minimal, "d.toml", other);
+    FAIL();
+  } catch (const std::runtime_error& e) {
+    EXPECT_STREQ(e.what(), "d.toml:38:9: the readout has no input 15/18/0");
+  }
+}
+
 TEST(detector, dead_inputs_are_known) {
   const auto d = parse_detector(minimal, "d.toml");
   EXPECT_FALSE(d.crystals()[0].dead);
