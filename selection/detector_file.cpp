@@ -63,6 +63,8 @@ void add_calorimeter(detector& d, const section& s) {
 
   const auto places = calorimeter_places(rules);
   const auto inputs = d.run_of_inputs(address(s, "first", 3), places.size(), s.place("first"));
+  if (!inputs.empty() && d.kind_of(inputs.front()) != board_kind::sampling_125_mhz)
+    s.refuse("first", "is at 500 MHz, where no crystal is looked for; choose a crate at 125 MHz");
   const double near = s.number_within("hole_distance", 0, most_place);
   const double small_scale = s.number_within("small_counts_per_mev", least_scale, l2::payload_mask);
   const double large_scale = s.number_within("large_counts_per_mev", least_scale, l2::payload_mask);

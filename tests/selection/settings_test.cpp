@@ -289,6 +289,9 @@ TEST(settings, ranges_that_exclude_each_other_are_refused) {
   EXPECT_EQ(never("photon_energy = [601.0, inf]\nphoton_energy_max = [0.0, 300.0]"),
             "s.toml:28:17: line \"first\" can never fire: 2 photons together have at most 600 MeV; "
             "lower the range's begin");
+  EXPECT_EQ(never("photon_energy = [0.0, 500.0]\ntransverse_momentum = [501.0, inf]"),
+            "s.toml:29:23: line \"first\" can never fire: transverse_momentum is never above "
+            "photon_energy; change one of the two ranges");
   EXPECT_EQ(never("crystals = 3"),
             "s.toml:28:12: line \"first\" can never fire: the 2 photons that it asks for take at "
             "least 4 crystals; raise the range's end");
