@@ -17,8 +17,9 @@ namespace {
 
 constexpr double noise_height = 5; // counts: below it is nothing
 constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
-constexpr double most_gain = 10;   // MeV per count: a full range of 160 GeV
-constexpr double most_time = 200;  // ns: farther off the pulse leaves the waveform
+constexpr double least_gain = 1e-4; // the highest pulse would be 1.6 MeV
+constexpr double most_gain = 10;    // MeV per count: a full range of 160 GeV
+constexpr double most_time = 200;   // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
 constexpr std::size_t fields = 5;
 
@@ -87,7 +88,8 @@ private:
       refuse("input " + std::string(field[0]) + " stands in the table twice; leave one line");
     auto& c = result_[input];
     if (const auto gain = number("gain", field[1], 0, most_gain)) {
-      if (*gain <= 0) refuse("gain must be above 0; mark an input without signal as dead");
+      if (*gain < least_gain)
+        refuse("gain must be 0.0001 or more; mark an input without signal as dead");
       c.gain = *gain;
     }
     c.time = number("time", field[2], -most_time, most_time).value_or(c.time);

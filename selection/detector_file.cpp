@@ -149,8 +149,9 @@ void add_signals(detector& d, const section& s) {
            "attenuation_length", "light_speed", "seed"});
   const auto noise = s.range("noise_range");
   const auto pedestal = s.range("pedestal_range");
-  if (pedestal[0] < 0 || pedestal[1] > l2::payload_mask)
-    s.refuse("pedestal_range", "must lie within 0 to " + std::to_string(l2::payload_mask));
+  constexpr double most_pedestal = 2048; // half of what an input at 500 MHz can give
+  if (pedestal[0] < 0 || pedestal[1] > most_pedestal)
+    s.refuse("pedestal_range", "must lie within 0 to 2048");
   constexpr double most_noise = 100; // counts: more would not fit the noise table's scale
   if (noise[0] < 0 || noise[1] > most_noise) s.refuse("noise_range", "must lie within 0 to 100");
   const double typical = s.number("noise_typical");

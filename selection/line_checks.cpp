@@ -173,8 +173,7 @@ private:
   }
 
   [[nodiscard]] std::string its_photons() const {
-    return "the " + in_words(photons_.least) + (photons_.least > 1 ? " photons" : " photon") +
-           " that it asks for";
+    return "the photons that it asks for, " + in_words(photons_.least) + " or more,";
   }
 
   void at_least(quantity q, double least) {
@@ -199,8 +198,8 @@ private:
     const double greatest = max == nullptr ? each : std::max(each, max->range.from);
     const double least = greatest + (photons_.least - 1) * each;
     if (sum->range.to < least)
-      say(sum->place, its_photons() + " together have at least " + in_words(least) +
-                          " MeV; raise the range's end");
+      say(sum->place, its_photons() + " have at least " + in_words(least) +
+                          " MeV together; raise the range's end");
     if (max != nullptr && sum->range.from > photons_.most * max->range.to)
       say(sum->place, in_words(photons_.most) + " photons together have at most " +
                           in_words(photons_.most * max->range.to) +

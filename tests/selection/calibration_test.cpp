@@ -111,7 +111,7 @@ TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal(header + "0/3/7,11,,,"),
             "c.csv:2: gain 11 is out of range; it must lie within 0 to 10");
   EXPECT_EQ(refusal(header + "0/3/7,0,,,"),
-            "c.csv:2: gain must be above 0; mark an input without signal as dead");
+            "c.csv:2: gain must be 0.0001 or more; mark an input without signal as dead");
   EXPECT_EQ(refusal(header + "0/3/7,,-201,,"),
             "c.csv:2: time -201 is out of range; it must lie within -200 to 200");
   EXPECT_EQ(refusal(header + "0/3/7,,,-1,"),
@@ -133,7 +133,7 @@ TEST(calibration, errors_say_where_what_and_what_to_do) {
 
 TEST(calibration, all_mistakes_are_told_at_once) {
   EXPECT_EQ(refusal(header + "0/3/7,0,,,\n0/3/8,1,,,\n0/2/7,1,,,\n"),
-            "c.csv:2: gain must be above 0; mark an input without signal as dead\n"
+            "c.csv:2: gain must be 0.0001 or more; mark an input without signal as dead\n"
             "c.csv:4: the readout has no input 0/2/7; correct it or leave it out");
 }
 

@@ -248,11 +248,10 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(refusal("photons = 2\n", "photons = 3\n"),
             "s.toml:29:12: line \"first\" can never fire: events with so many photons have no "
             "vertex_z; take it out or change photons");
-  EXPECT_EQ(
-      refusal("photon_energy = [500.0, inf]",
-              "photon_energy = [0.0, 550.0]\nphoton_energy_max = [526.0, 600.0]"),
-      "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together have "
-      "at least 551 MeV; raise the range's end");
+  EXPECT_EQ(refusal("photon_energy = [500.0, inf]",
+                    "photon_energy = [0.0, 550.0]\nphoton_energy_max = [526.0, 600.0]"),
+            "s.toml:28:17: line \"first\" can never fire: the photons that it asks for, 2 or "
+            "more, have at least 551 MeV together; raise the range's end");
   EXPECT_EQ(refusal("photon_energy = [500.0, inf]", "photon_energy_max = [0.0, 24.0]"),
             "s.toml:28:21: line \"first\" can never fire: every photon is above the threshold for "
             "photons; raise the range's end");
@@ -281,11 +280,11 @@ TEST(settings, ranges_that_exclude_each_other_are_refused) {
   EXPECT_EQ(never("photon_energy_min = [0.0, 24.0]"),
             line + "every photon is above the threshold for photons; raise the range's end");
   EXPECT_EQ(never("photon_energy = [0.0, 49.0]"),
-            "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together "
-            "have at least 50 MeV; raise the range's end");
+            "s.toml:28:17: line \"first\" can never fire: the photons that it asks for, 2 or "
+            "more, have at least 50 MeV together; raise the range's end");
   EXPECT_EQ(never("photon_energy = [0.0, 499.0]\nphoton_energy_min = [250.0, inf]"),
-            "s.toml:28:17: line \"first\" can never fire: the 2 photons that it asks for together "
-            "have at least 500 MeV; raise the range's end");
+            "s.toml:28:17: line \"first\" can never fire: the photons that it asks for, 2 or "
+            "more, have at least 500 MeV together; raise the range's end");
   EXPECT_EQ(never("photon_energy = [601.0, inf]\nphoton_energy_max = [0.0, 300.0]"),
             "s.toml:28:17: line \"first\" can never fire: 2 photons together have at most 600 MeV; "
             "lower the range's begin");
@@ -293,11 +292,11 @@ TEST(settings, ranges_that_exclude_each_other_are_refused) {
             "s.toml:29:23: line \"first\" can never fire: transverse_momentum is never above "
             "photon_energy; change one of the two ranges");
   EXPECT_EQ(never("crystals = 3"),
-            "s.toml:28:12: line \"first\" can never fire: the 2 photons that it asks for take at "
-            "least 4 crystals; raise the range's end");
+            "s.toml:28:12: line \"first\" can never fire: the photons that it asks for, 2 or "
+            "more, take at least 4 crystals; raise the range's end");
   EXPECT_EQ(never("clusters = [0, 1]"),
-            "s.toml:28:12: line \"first\" can never fire: the 2 photons that it asks for take at "
-            "least 2 clusters; raise the range's end");
+            "s.toml:28:12: line \"first\" can never fire: the photons that it asks for, 2 or "
+            "more, take at least 2 clusters; raise the range's end");
   EXPECT_EQ(never("clusters = [3, inf]\ncrystals = [0, 5]"),
             "s.toml:28:12: line \"first\" can never fire: clusters is never above half of "
             "crystals; change one of the two ranges");

@@ -177,6 +177,8 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
             "d.toml:42:8: veto.wall must stay within 100000 mm");
   EXPECT_EQ(refusal("pulse_time = 204.0", "pulse_time = 1e9"),
             "d.toml:23:14: signals.pulse_time must lie within 0 to 512");
+  EXPECT_EQ(refusal("[300.0, 900.0]", "[300.0, 4095.0]"),
+            "d.toml:21:18: signals.pedestal_range must lie within 0 to 2048");
   EXPECT_EQ(refusal("time_offset = 5.0", "time_offset = -5.0"),
             "d.toml:22:15: signals.time_offset must lie within 0 to 100");
   EXPECT_EQ(refusal("attenuation_length = 2700.0", "attenuation_length = 0.001"),
