@@ -47,7 +47,7 @@ std::uint32_t index_of_line(const std::vector<std::string>& lines, const std::st
 evaluated evaluate_one(const options& o, const std::string& selection_file, file_batches& in) {
   selection_options run = o.run;
   run.files.lines = selection_file;
-  const loaded_selection selection = load_selection(run, in);
+  const loaded_selection selection = load_selection(run, in, in.run());
   const auto compute = make_selecting_engine(run, in, selection);
   evaluated one{selection_file, selection.line_names(), {}, {}};
   const std::uint32_t signal = index_of_line(one.lines, o.signal_line);

@@ -162,7 +162,7 @@ void print_totals(const totals& t, const loaded_selection& selection) {
 int select(const options& o) {
   check_readable(o.run.in);
   file_batches in(o.run.in);
-  const loaded_selection selection = load_selection(o.run, in);
+  const loaded_selection selection = load_selection(o.run, in, in.run());
   const auto compute = make_selecting_engine(o.run, in, selection);
   const auto lines = selection.line_names();
   const auto counters = counter_names(selection.what);

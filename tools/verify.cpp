@@ -112,13 +112,15 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements,
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
-/// What the selection must have said of every event that was sent.
-std::vector<expected_event> decide_all(const options& o) {
+/// What the selection must have said of every event that was sent. Over UDP the daemon's run may be
+/// another than the file's: the stored events know it.
+std::vector<expected_event> decide_all(const options& o, const event_index& stored) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
   file_batches in(o.sent);
-  const loaded_selection selection = load_selection(o.selection, in);
+  const loaded_selection selection = load_selection(
+      o.selection, in, stored.sessions().empty() ? in.run() : stored.sessions().front().run);
   const auto compute = make_selecting_engine(o.selection, in, selection);
   std::vector<expected_event> expected;
   for_each_decided(
@@ -145,9 +147,9 @@ int verify(const options& o) {
     ledgers.push_back(read_ledger(p));
   }
 
-  const std::vector<expected_event> expected =
-      o.selection.files.lines.empty() ? std::vector<expected_event>{} : decide_all(o);
   const event_index stored(o.folder);
+  const std::vector<expected_event> expected =
+      o.selection.files.lines.empty() ? std::vector<expected_event>{} : decide_all(o, stored);
   progress line("verify", 0, "events");
   const auto c = compare(o.sent, o.folder, stored, o.loops, expected,
                          [&](std::uint64_t n) { line.update(n); });

@@ -105,10 +105,12 @@ class Selecting(harness.SystemTest):
                 self.assertEqual(number, len(spills[spill]))
         return spills
 
-    def run_daemon(self, events, selection="built-in", file=None, spills=None, backend="pool", frames=None, incomplete="drop"):
+    def run_daemon(self, events, selection="built-in", file=None, spills=None, backend="pool", frames=None, incomplete="drop",
+                   run=None):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
-        daemon = self.start_daemon(selection={"lines": str(selection)}, frames=frames or self.frames, compute={"backend": backend},
+        more = {"run": {"number": run}} if run else {}
+        daemon = self.start_daemon(**more, selection={"lines": str(selection)}, frames=frames or self.frames, compute={"backend": backend},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
             code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
@@ -225,6 +227,16 @@ class Chain(Selecting):
                 stored[way] = store_reader.packed_events_of(self.store)
                 self.assert_summaries(said, stored[way])
         self.assertTrue(stored["tcp"] == stored["udp"] == stored["serial"], "other bytes over another way")
+
+    def test_prescales_go_by_the_daemons_run(self):
+        """UDP does not say of which run its events are: the stored events do, and verify goes by them."""
+        file = self.simulate(80, spills=1)
+        said, of_file = (self.select(self.simulate(80, f"{run}.l2raw", run=run, spills=1)) for run in (RUN + 1, RUN))
+        self.assertNotEqual([e["kept_by"] for e in said["events"]], [e["kept_by"] for e in of_file["events"]])
+        self.finish(self.run_daemon(80, spills=self.events_in(file), run=RUN + 1))
+        self.assert_summaries(said, store_reader.packed_events_of(self.store))
+        code, verdict = self.verify(file, "--selection", "built-in")
+        self.assertEqual((code, verdict["events_hold"]), (0, True), verdict)
 
     def test_verify_wants_the_selection_that_ran(self):
         file, other = self.simulate(40), self.write(SELECTION)

@@ -33,12 +33,13 @@ void add_selection_options(CLI::App& command, selection_options& o) {
       ->capture_default_str();
 }
 
-loaded_selection load_selection(const selection_options& o, const file_batches& in) {
+loaded_selection load_selection(const selection_options& o, const file_batches& in,
+                                std::uint32_t run) {
   if (o.files.lines != built_in) check_readable(o.files.lines);
   if (o.files.detector != built_in) check_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
-    return load_selection(o.files, in.crates(), in.run());
+    return load_selection(o.files, in.crates(), run);
   } catch (const std::runtime_error& e) {
     throw command_error(e.what(), exit_bad_configuration);
   }

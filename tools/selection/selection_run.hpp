@@ -30,9 +30,10 @@ struct selection_options {
 /// command. --selection is the command's own: some take several.
 void add_selection_options(CLI::App& command, selection_options& o);
 
-/// Of the options' files, for the file's run. What is wrong with them is a bad configuration:
-/// throws command_error.
-[[nodiscard]] loaded_selection load_selection(const selection_options& o, const file_batches& in);
+/// Of the options' files, for events of this run, by which prescales go. What is wrong with them is
+/// a bad configuration: throws command_error.
+[[nodiscard]] loaded_selection load_selection(const selection_options& o, const file_batches& in,
+                                              std::uint32_t run);
 
 /// An event as it was decided, while its batch is there.
 struct decided_event {
