@@ -8,12 +8,14 @@ endif()
 
 set(L3_GPU_BUNDLE ${PROJECT_BINARY_DIR}/koto-l3-gpu)
 set(l3_bundled_programs koto-l3 koto-l3d)
+# What has kernels to run there, and the one that compares whole selections with the other executors. The rest has nothing to
+# learn on a GPU host, and the folder is to stay small.
 set(l3_bundled_tests "")
 foreach(room IN ITEMS gpu selection)
   get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests/${room} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
-    if(type STREQUAL "EXECUTABLE")
+    if(type STREQUAL "EXECUTABLE" AND target MATCHES "_cuda_test$|^selection_test$" AND NOT target MATCHES "example")
       list(APPEND l3_bundled_tests ${target})
     endif()
   endforeach()

@@ -57,6 +57,10 @@ age = "1500 us"
 [compute]
 backend = "serial"
 threads = 3
+[selection]
+lines = "mine.toml"
+detector = "another.toml"
+calibration = "run80.csv"
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"
@@ -130,10 +134,10 @@ TEST(keys, every_setting_has_one) {
   const std::size_t addresses = 3;
   EXPECT_EQ(keys().size(),
             members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
-                    frame_settings{}, compute_settings{}, outbox_settings{}, forward_settings{},
-                    monitor_settings{}, log_settings{}) -
+                    frame_settings{}, compute_settings{}, selection_files{}, outbox_settings{},
+                    forward_settings{}, monitor_settings{}, log_settings{}) -
                 addresses);
-  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 10U);
+  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 11U);
 }
 
 TEST(keys, each_belongs_to_a_section_and_says_what_it_does) {

@@ -10,6 +10,7 @@
 
 #include "selection/make_engine.hpp"
 #include "selection/settings_file.hpp"
+#include "tests/gpu/device.hpp"
 #include "tests/selection/small_detector.hpp"
 
 namespace l3::test {
@@ -96,6 +97,7 @@ std::uint64_t share_kept(const std::vector<outcome>& all) {
 
 TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
   const small_selecting s;
+  const bool on_device = why_no_device_here(why_no_cuda()).empty();
   const auto events = make_selected_events(300, 3);
   const auto expected = s.select({backend::serial, 0}, events, 300, 1, 1);
   ASSERT_EQ(expected.size(), events.size());
@@ -105,6 +107,9 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
     for (const std::uint32_t frames : {1U, 3U}) {
       EXPECT_EQ(s.select({backend::serial, 0}, events, batch, frames, 2), expected);
       EXPECT_EQ(s.select({backend::pool, 3}, events, batch, frames, 3), expected);
+      if (on_device) {
+        EXPECT_EQ(s.select({backend::cuda, 0}, events, batch, frames, 6), expected);
+      }
     }
   }
   EXPECT_EQ(s.select({backend::shuffled, 0}, events, 64, 2, 4), expected);
@@ -118,6 +123,7 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
 TEST(selection, decides_alike_on_very_many_events) {
   const small_selecting s;
   const bool take_long = std::getenv("L3_LONG") != nullptr;
+  const bool on_device = why_no_device_here(why_no_cuda()).empty();
   std::uint64_t events_seen = 0;
   std::uint64_t kept = 0;
   constexpr std::uint32_t at_once = 2000;
@@ -130,7 +136,7 @@ TEST(selection, decides_alike_on_very_many_events) {
     if (take_long || turn % 10 == 0) {
       ASSERT_EQ(s.select({backend::shuffled, 0}, events, 50, 2, turn), expected);
     }
-    if (why_no_cuda().empty()) {
+    if (on_device) {
       ASSERT_EQ(s.select({backend::cuda, 0}, events, 1 + 97 * (turn % 5), 1 + turn % 4, turn),
                 expected);
     }
