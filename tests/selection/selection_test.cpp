@@ -119,7 +119,7 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
 }
 
 /// 10⁵ events on the executors that are quick enough, a tenth of them on the shuffled one;
-/// L3_LONG=1 takes all of them there.
+/// L3_LONG=1 takes all of them there, and a tenth through lanes that are threads.
 TEST(selection, decides_alike_on_very_many_events) {
   const small_selecting s;
   const bool take_long = std::getenv("L3_LONG") != nullptr;
@@ -135,6 +135,12 @@ TEST(selection, decides_alike_on_very_many_events) {
               expected);
     if (take_long || turn % 10 == 0) {
       ASSERT_EQ(s.select({backend::shuffled, 0}, events, 50, 2, turn), expected);
+    }
+    if (take_long) {
+      constexpr std::size_t some = 200; // lanes that are threads are slow
+      const std::vector<made_event> few(events.begin(), events.begin() + some);
+      const std::vector<outcome> of_few(expected.begin(), expected.begin() + some);
+      ASSERT_EQ(s.select({backend::threaded, 0}, few, 1 + turn % 9, 1 + turn % 2, turn), of_few);
     }
     if (on_device) {
       ASSERT_EQ(s.select({backend::cuda, 0}, events, 1 + 97 * (turn % 5), 1 + turn % 4, turn),
