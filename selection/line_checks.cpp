@@ -146,7 +146,7 @@ public:
     double radius = 0;
     for (const auto& c : d.crystals()) {
       inner = std::max({inner, std::abs(c.x), std::abs(c.y)});
-      radius = std::max(radius, std::hypot(c.x, c.y));
+      radius = std::max(radius, std::sqrt(c.x * c.x + c.y * c.y));
     }
     const auto crystals = static_cast<double>(d.crystals().size());
     const double clusters = std::floor(crystals / crystals_of_cluster);

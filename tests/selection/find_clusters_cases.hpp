@@ -157,7 +157,7 @@ TYPED_TEST_P(clustering, finds_what_all_pairs_give_in_patterns) {
   }
   for (const double width : {15.0, 25.0, 60.0}) { // rings in rings
     add([&](const crystal_place& p) {
-      return std::fmod(std::hypot(p.x, p.y), 110 + width) < width;
+      return std::fmod(std::sqrt(p.x * p.x + p.y * p.y), 110 + width) < width;
     });
   }
   add([](const crystal_place& p) { // a snake: rows joined at alternating ends

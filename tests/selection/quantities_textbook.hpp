@@ -115,7 +115,8 @@ inline event_summary textbook_summary(const clustered_event& event,
 
   const double one[] = {static_cast<double>(photons[0].x), static_cast<double>(photons[0].y)};
   const double two[] = {static_cast<double>(photons[1].x), static_cast<double>(photons[1].y)};
-  const double lengths = std::hypot(one[0], one[1]) * std::hypot(two[0], two[1]);
+  const double lengths =
+      std::sqrt(one[0] * one[0] + one[1] * one[1]) * std::sqrt(two[0] * two[0] + two[1] * two[1]);
   if (lengths != 0) {
     of(quantity::opening) = static_cast<std::int32_t>(
         std::floor(1000 * (one[0] * two[0] + one[1] * two[1]) / lengths + 0.5));
