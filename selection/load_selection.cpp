@@ -61,9 +61,9 @@ void check_detector(const detector& d, const calibration& c, const std::string& 
 }
 
 detector detector_on(const readout& crates, const std::string& file) {
-  if (file != built_in) return read_detector(file, crates);
+  if (!file.empty() && file != built_in) return read_detector(file, crates);
   if (!(crates == readout::koto()))
-    throw std::runtime_error(file + ": describes another readout than the one that is set, that of "
+    throw std::runtime_error(std::string(built_in) + ": describes another readout than the one that is set, that of "
                                     "KOTO; name a detector file that describes what hangs on this "
                                     "one");
   return default_detector();

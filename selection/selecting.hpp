@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan that selects: the algorithms of a configured sequence, then the two passes' placing and
-// packing of what they kept. Which algorithms there are is the registry below, a line each.
+// packing of what they kept. Which algorithms there are says algorithms/registry.hpp, a line each.
 #pragma once
 
 #include <cstring>

@@ -11,7 +11,7 @@ inline constexpr const char* built_in = "built-in";
 
 struct selection_files {
   std::string lines;               ///< cuts, counters, lines; empty: no selection, all is kept
-  std::string detector = built_in; ///< channel map and geometry
+  std::string detector = built_in; ///< channel map and geometry; empty: built-in
   std::string calibration;         ///< empty: the detector's nominal one
 };
 

@@ -242,6 +242,9 @@ TYPED_TEST_P(judging, says_whom_it_cannot_ask) {
   const judged nothing = this->judge(t, {veto_event{}})[0];
   EXPECT_EQ(nothing.unknown, 31U | calorimeter_unknown);
   EXPECT_EQ(nothing.trigger, 0);
+  t.constants.dead_vetoes = 1U << 9; // all of its inputs are, whatever boards are there
+  EXPECT_EQ(without({}, false), std::tuple(1U << 9, 0));
+  EXPECT_EQ(without({0}, false), std::tuple(1U << 9 | 1U, 0));
 }
 
 TYPED_TEST_P(judging, tells_a_broken_promise) {

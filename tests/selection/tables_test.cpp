@@ -179,6 +179,16 @@ TEST(tables, dead_inputs_carry_nothing) {
     EXPECT_EQ(input(t, at).kind, input_kind::none);
     EXPECT_EQ(input(t, at).least_height, 0xffff);
   }
+  EXPECT_EQ(t.constants.dead_vetoes, 0U) << "one of CBAR's ends is no counter";
+  for (const auto at : cbar.inputs) c[koto().number_of(at)].dead = true;
+  EXPECT_EQ(make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7).constants.dead_vetoes,
+            1U << veto_named("CBAR"));
+}
+
+TEST(tables, the_trigger_board_is_missed_when_it_is_not_there) {
+  const auto t = tables_of(one_line);
+  for (std::uint32_t board = 0; board < t.board_vetoes.size(); ++board)
+    EXPECT_EQ((t.board_vetoes[board] & trigger_unknown) != 0, board == t.constants.trigger_board);
 }
 
 TEST(tables, vetoes_are_those_of_the_detector_unless_told_otherwise) {

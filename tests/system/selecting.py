@@ -466,6 +466,11 @@ class BadFiles(Selecting):
                 self.assertIn(text, p.stderr)
             self.assertLess(len(p.stderr), 1200)
 
+    def test_no_detector_file_means_the_built_in_one(self):
+        config = self.write_config("empty.toml", selection={"lines": "built-in", "detector": ""})
+        p = subprocess.run([harness.BIN / "koto-l3d", "--config", config, "--check-config"], capture_output=True, text=True, timeout=harness.PATIENCE)
+        self.assertEqual((p.returncode, p.stderr), (0, ""), p.stderr)
+
     def check_selection(self, old, new, *texts, place=None):
         """An edit of a selection that is good, refused where the new text, or `place` in it, stands."""
         text = edited(SELECTION, old, new)
