@@ -25,6 +25,7 @@
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"
+#include "transport/output/outbox.hpp"
 
 namespace l3 {
 namespace {
@@ -86,7 +87,9 @@ struct node::parts {
   explicit parts(const daemon_settings& s)
       : settings(s), selection(selection_of(s)), compute(engine_of(s, selection)),
         frames(compute->frames()), out(s.outbox, {random_session(), s.run.number, s.run.node}),
-        line(s.forward, out, [](std::string_view text) { spdlog::warn("output line: {}", text); }),
+        pace(s.forward.rate),
+        line(s.forward, out, pace, line_pace::share::fresh,
+             [](std::string_view text) { spdlog::warn("output line: {}", text); }),
         work(*compute, frames, out, outcomes,
              [this](std::string_view text) { engine_failed(text); }),
         builder(s.building, limits_of(s).batch, s.frames.age, frames, building, outcomes,
@@ -100,7 +103,7 @@ struct node::parts {
     if (!s.udp.bind.empty()) naming_key("udp.bind", [&] { udp.emplace(s.udp, builder); });
     if (!s.tcp.bind.empty()) {
       naming_key("tcp.bind", [&] {
-        tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safe_batches(); });
+        tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safety().up_to(); });
       });
     }
     if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
@@ -216,6 +219,7 @@ struct node::parts {
   std::unique_ptr<engine> compute;
   frame_ring frames;
   outbox out;
+  line_pace pace;
   forwarder line;
   pipeline work;
   event_builder builder;

@@ -72,7 +72,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
   EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
   r.store_what_is_sealed();
-  EXPECT_EQ(r.out.safe_batches(), 3U);
+  EXPECT_EQ(r.out.safety().up_to(), 3U);
 }
 
 TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
@@ -86,7 +86,7 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   EXPECT_EQ(r.work->failed_frames(), 1U);
   EXPECT_EQ(r.reported, "the device fell off the bus");
   r.store_what_is_sealed();
-  EXPECT_EQ(r.out.safe_batches(), 1U) << "what was given up is not told to its sender as safe";
+  EXPECT_EQ(r.out.safety().up_to(), 1U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
@@ -101,7 +101,7 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
   EXPECT_EQ(r.accounted(), 24U);
   r.store_what_is_sealed();
-  EXPECT_LT(r.out.safe_batches(), 3U) << "what was given up is not told to its sender as safe";
+  EXPECT_LT(r.out.safety().up_to(), 3U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
@@ -115,7 +115,7 @@ TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   });
   r.work->finish(clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(r.out.safe_batches(), 3U);
+  EXPECT_EQ(r.out.safety().up_to(), 3U);
 }
 
 RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {

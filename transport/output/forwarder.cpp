@@ -29,8 +29,6 @@ constexpr std::uint64_t quick_retry_time = nanoseconds(5ms);
 constexpr std::uint64_t heartbeat_time = nanoseconds(1s); ///< of silence
 constexpr std::uint64_t silence_limit = nanoseconds(3s);  ///< then nobody is there
 constexpr auto longest_wait = 1s;
-/// poll() wakes late by up to a millisecond or two: that much may be made up for.
-constexpr auto pacing_burst = 4ms;
 
 // What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
 // silence limit); keeping the data is the acknowledgements' work. `immediate` lets no message queue
@@ -95,9 +93,10 @@ struct forwarder::connection {
   }
 };
 
-forwarder::forwarder(const forward_settings& settings, outbox& from, report_function report)
-    : settings_(settings), outbox_(from), report_(std::move(report)),
-      pacer_(settings.rate, pacing_burst) {
+forwarder::forwarder(const forward_settings& settings, block_source& from, line_pace& pace,
+                     line_pace::share share, report_function report)
+    : settings_(settings), source_(from), pace_(pace), share_(share), lane_(from.identity()),
+      report_(std::move(report)) {
   try {
     connection_ = std::make_unique<connection>(settings.to);
   } catch (const zmq::error_t& e) {
@@ -117,7 +116,7 @@ void forwarder::drain_until(std::chrono::steady_clock::time_point deadline) {
 }
 
 void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit) {
-  const std::stop_callback wake(stop, [this] { outbox_.wake(); });
+  const std::stop_callback wake(stop, [this] { source_.wake(); });
   std::uint64_t deadline = never;
   while (true) {
     const std::uint64_t now = steady_now();
@@ -126,13 +125,15 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
     if (stop.stop_requested()) {
       if (deadline == never)
         deadline = std::min(now + nanoseconds(drain_time_limit), drain_until_.load());
-      if (outbox_.blocks_waiting() == 0 || now >= deadline) break;
+      while (leave_lane(now)) {
+      }
+      if (source_.blocks_waiting() == 0 || now >= deadline) break;
     }
     wait_until(std::min(act(now), deadline), now);
   }
   const std::uint64_t now = steady_now();
-  if (welcomed_ && outbox_.blocks_waiting() == 0) {
-    send(line_message::goodbye, outbox_.last_stored(), {}, now);
+  if (welcomed_ && source_.blocks_waiting() == 0) {
+    send(line_message::goodbye, source_.last_stored(), {}, now);
   }
   welcomed_ = false;
 }
@@ -178,7 +179,7 @@ void forwarder::take_messages(std::uint64_t now) {
       if (frames == 1) body.move(further);
     }
     const auto header = read_line_header({head.data<std::byte>(), head.size()});
-    if (header && header->session == outbox_.identity().session) {
+    if (header && header->session == lane_.session) {
       answered_at_ = now;
       take_message(*header, body.to_string_view(), now);
     }
@@ -195,12 +196,13 @@ void forwarder::take_message(const line_header& header, std::string_view body, s
 }
 
 void forwarder::welcomed(const line_header& header, std::uint64_t now) {
-  if (header.sequence > outbox_.last_sealed()) {
+  const bool more_than_there_is = header.sequence > source_.last_sealed();
+  if (more_than_there_is && !source_.is_remainder()) {
     report_once("the receiver claims blocks that were never made");
     not_before_ = now + retry_time;
     return;
   }
-  if (header.sequence < outbox_.last_stored()) {
+  if (header.sequence < source_.last_stored()) {
     report_once(
         "the receiver no longer has blocks that were acknowledged: it stores elsewhere now");
   }
@@ -211,16 +213,18 @@ void forwarder::welcomed(const line_header& header, std::uint64_t now) {
   welcomed_ = true;
   not_before_ = 0;
   window_ = std::max(header.credit, 1U);
-  acknowledged(header, now);
-  next_ = outbox_.last_stored() + 1;
+  line_header stored = header;
+  if (more_than_there_is) stored.sequence = source_.last_sealed();
+  acknowledged(stored, now);
+  next_ = source_.last_stored() + 1;
   progress_at_ = now;
 }
 
 void forwarder::acknowledged(const line_header& header, std::uint64_t now) {
-  const std::uint64_t before = outbox_.last_stored();
-  if (header.sequence <= before || header.sequence > outbox_.last_sealed()) return;
+  const std::uint64_t before = source_.last_stored();
+  if (header.sequence <= before || header.sequence > source_.last_sealed()) return;
   counters_.acknowledged.add(header.sequence - before);
-  outbox_.stored_up_to(header.sequence, now);
+  source_.stored_up_to(header.sequence, now);
   next_ = std::max(next_, header.sequence + 1);
   window_ = std::max(header.credit, 1U);
   progress_at_ = now;
@@ -234,30 +238,44 @@ void forwarder::refused(std::string_view text, std::uint64_t now) {
   counters_.refusals.add();
   report_once("the receiver refuses: " + std::string(text));
   // Try again with a single block, until one is taken.
-  next_ = outbox_.last_stored() + 1;
+  next_ = source_.last_stored() + 1;
   window_ = 1;
   not_before_ = now + retry_time;
   progress_at_ = not_before_;
 }
 
+/// When all of a lane is stored: its session ends, and that of the next begins, if there is one.
+bool forwarder::leave_lane(std::uint64_t now) {
+  const std::uint64_t stored = source_.last_stored();
+  if (source_.last_sealed() != stored || !source_.next_lane()) return false;
+  if (welcomed_.exchange(false)) send(line_message::goodbye, stored, {}, now);
+  lane_ = source_.identity();
+  highest_sent_ = source_.last_stored();
+  next_ = highest_sent_ + 1;
+  welcomes_ = 0;
+  not_before_ = 0;
+  return true;
+}
+
 /// Does what is due and says when the next thing will be.
 std::uint64_t forwarder::act(std::uint64_t now) {
   if (!linked_) return never;
+  leave_lane(now);
+  if (lane_.session == 0) return never; // the source wakes us when it has something
   if (now < not_before_) return not_before_;
   if (!welcomed_) {
-    const auto& id = outbox_.identity();
-    const line_hello_body body{id.run, id.node};
-    const bool sent = send(line_message::hello, outbox_.last_stored() + 1,
+    const line_hello_body body{lane_.run, lane_.node};
+    const bool sent = send(line_message::hello, source_.last_stored() + 1,
                            {reinterpret_cast<const char*>(&body), sizeof body}, now);
     return not_before_ = now + (sent ? retry_time : quick_retry_time);
   }
 
-  const std::uint64_t first = outbox_.last_stored() + 1;
+  const std::uint64_t first = source_.last_stored() + 1;
   const std::uint64_t patience = nanoseconds(settings_.acknowledge_time_limit);
   if (next_ > first && now >= progress_at_ + patience) {
     // A block that ZeroMQ still holds has not left: the connection stalls, and a second copy would
     // only stand behind it.
-    if (!outbox_.is_held(first)) next_ = first;
+    if (!source_.is_held(first)) next_ = first;
     progress_at_ = now;
   }
   std::uint64_t due = send_blocks(now);
@@ -267,21 +285,22 @@ std::uint64_t forwarder::act(std::uint64_t now) {
 }
 
 std::uint64_t forwarder::send_blocks(std::uint64_t now) {
-  while (next_ <= outbox_.last_sealed() && next_ <= outbox_.last_stored() + window_) {
-    if (const auto wait = pacer_.wait(now); wait.count() > 0) return now + nanoseconds(wait);
+  while (next_ <= source_.last_sealed() && next_ <= source_.last_stored() + window_) {
+    if (const auto wait = pace_.wait(share_, now); wait.count() > 0) return now + nanoseconds(wait);
     if (!send_block(now)) break;
   }
   return never; // an acknowledgement or a sealed block wakes us
 }
 
 bool forwarder::send_block(std::uint64_t now) {
-  const auto block = outbox_.hold(next_);
+  const auto block = source_.hold(next_);
   if (!block) return false;
-  const auto head = make_line_header(line_message::block, outbox_.identity().session, next_);
-  // ZeroMQ sends from the outbox's own memory and calls back when it needs it no more.
+  const auto head = make_line_header(line_message::block, lane_.session, next_);
+  // ZeroMQ sends from the source's own memory and calls back when it needs it no more.
   auto* const bytes = const_cast<std::byte*>(block->bytes.data());
   zmq::message_t body(
-      bytes, block->bytes.size(), [](void*, void* hold) { outbox::release(hold); }, block->hold);
+      bytes, block->bytes.size(),
+      [](void*, void* hold) { static_cast<block_hold*>(hold)->release(); }, block->hold);
   auto& socket = connection_->socket;
   if (!socket.send(zmq::buffer(&head, sizeof head),
                    zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
@@ -289,11 +308,11 @@ bool forwarder::send_block(std::uint64_t now) {
     return false;
   }
   (void)socket.send(body, zmq::send_flags::dontwait);
-  pacer_.sent(block->bytes.size(), now);
+  pace_.sent(share_, block->bytes.size(), now);
   counters_.blocks.add();
   counters_.bytes.add(block->bytes.size());
   if (next_ <= highest_sent_) counters_.resent.add();
-  if (next_ == outbox_.last_stored() + 1) progress_at_ = now;
+  if (next_ == source_.last_stored() + 1) progress_at_ = now;
   highest_sent_ = std::max(highest_sent_, next_);
   last_sent_at_ = now;
   ++next_;
@@ -302,7 +321,7 @@ bool forwarder::send_block(std::uint64_t now) {
 
 bool forwarder::send(line_message type, std::uint64_t sequence, std::string_view body,
                      std::uint64_t now) {
-  const auto head = make_line_header(type, outbox_.identity().session, sequence);
+  const auto head = make_line_header(type, lane_.session, sequence);
   auto& socket = connection_->socket;
   last_sent_at_ = now;
   if (!socket.send(zmq::buffer(&head, sizeof head),
@@ -319,13 +338,13 @@ void forwarder::wait_until(std::uint64_t due, std::uint64_t now) {
       {connection_->socket.handle(), 0,
        static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
       {connection_->monitor.handle(), 0, ZMQ_POLLIN, 0},
-      {nullptr, outbox_.wake_descriptor(), ZMQ_POLLIN, 0},
+      {nullptr, source_.wake_descriptor(), ZMQ_POLLIN, 0},
   };
   // A signal may end it early, which does no harm.
   (void)zmq_poll(items, static_cast<int>(std::size(items)),
                  std::chrono::ceil<std::chrono::milliseconds>(wait).count());
   blocked_ = false;
-  if (items[2].revents != 0) outbox_.clear_wake();
+  if (items[2].revents != 0) source_.clear_wake();
 }
 
 void forwarder::report_once(std::string text) {

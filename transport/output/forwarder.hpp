@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends the outbox's blocks to the receiver over the output line (docs/formats.md, section 8), in
-// order and at a pace, and keeps every one of them until the receiver says that it is stored.
-// Whatever happens to the connection or to the receiver in between, the forwarder says hello again
-// and goes on from the first block that is not stored.
+// Sends the blocks of a source (the outbox, or the spool) to the receiver over the output line
+// (docs/formats.md, section 8), in order and at a pace; the source keeps every one of them until
+// the receiver says that it is stored. Whatever happens to the connection or to the receiver in
+// between, the forwarder says hello again and goes on from the first block that is not stored.
 #pragma once
 
 #include <atomic>
@@ -16,8 +16,8 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/block.hpp"
-#include "transport/output/outbox.hpp"
-#include "transport/output/pacer.hpp"
+#include "transport/output/block_source.hpp"
+#include "transport/output/line_pace.hpp"
 #include "transport/output/settings.hpp"
 
 namespace l3 {
@@ -37,8 +37,10 @@ public:
   /// For the few things a person should know; called by the forwarder's thread.
   using report_function = std::function<void(std::string_view)>;
 
-  /// The outbox must outlive the forwarder. Throws std::invalid_argument if `to` is not an address.
-  forwarder(const forward_settings& settings, outbox& from, report_function report);
+  /// Source and pace must outlive the forwarder; forwarders that share the line share its pace.
+  /// Throws std::invalid_argument if `to` is not an address.
+  forwarder(const forward_settings& settings, block_source& from, line_pace& pace,
+            line_pace::share share, report_function report);
   ~forwarder();
   forwarder(const forwarder&) = delete;
   forwarder& operator=(const forwarder&) = delete;
@@ -66,6 +68,7 @@ private:
   void acknowledged(const line_header& header, std::uint64_t now);
   void refused(std::string_view text, std::uint64_t now);
 
+  bool leave_lane(std::uint64_t now);
   [[nodiscard]] std::uint64_t act(std::uint64_t now);
   [[nodiscard]] std::uint64_t send_blocks(std::uint64_t now);
   [[nodiscard]] bool send_block(std::uint64_t now);
@@ -74,15 +77,17 @@ private:
   void report_once(std::string text);
 
   forward_settings settings_;
-  outbox& outbox_;
+  block_source& source_;
+  line_pace& pace_;
+  const line_pace::share share_;
+  block_identity lane_; ///< what the source has now
   report_function report_;
   std::unique_ptr<connection> connection_;
-  pacer pacer_;
   forward_counters counters_;
 
-  bool linked_ = false;  ///< the sockets are connected
-  bool blocked_ = false; ///< ZeroMQ had no room for a message
-  std::uint64_t welcomes_ = 0;
+  bool linked_ = false;            ///< the sockets are connected
+  bool blocked_ = false;           ///< ZeroMQ had no room for a message
+  std::uint64_t welcomes_ = 0;     ///< in this lane
   std::uint64_t next_ = 1;         ///< the block to be sent next
   std::uint64_t highest_sent_ = 0; ///< of all connections
   std::uint64_t window_ = 0;       ///< blocks that may be under way

@@ -2,20 +2,13 @@
 #include "transport/output/outbox.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
-#include <random>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
-#include <sys/eventfd.h>
 #include <sys/mman.h>
-
-#include "transport/accounting/crc32c.hpp"
-#include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
 
 namespace l3 {
 
@@ -32,34 +25,19 @@ constexpr std::uint64_t smallest_mean_event = 1024;
 constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
 
-std::uint64_t wall_clock_now() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::system_clock::now().time_since_epoch())
-                                        .count());
-}
-
 } // namespace
-
-std::uint64_t random_session() {
-  std::random_device source;
-  std::uint64_t session = 0;
-  while (session == 0) session = std::uint64_t{source()} << 32 | source();
-  return session;
-}
 
 outbox::outbox(const outbox_settings& settings, const block_identity& identity)
     : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
       block_age_(static_cast<std::uint64_t>(settings.block_age.count())), identity_(identity),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
-      times_(std::max(fewest_times, capacity_ / smallest_mean_event)),
-      wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
   if (block_bytes_ == 0 || settings.block > largest_block_setting) {
     throw std::invalid_argument("a block must be between 1 B and 32 MiB");
   }
   if (capacity_ < 2 * (block_bytes_ + sizeof(block_header))) {
     throw std::invalid_argument("the outbox must have room for two blocks");
   }
-  if (!wake_) throw std::system_error(errno, std::generic_category(), "eventfd");
   void* const memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED) {
@@ -83,7 +61,7 @@ bool outbox::times_full() const {
 }
 
 bool outbox::fits_in_open(std::size_t bytes) const {
-  const std::uint64_t end = open_start_ + sizeof(block_header) + open_bytes_ + bytes;
+  const std::uint64_t end = open_start_ + open_.bytes() + bytes;
   const std::uint64_t lap_end = open_start_ - open_start_ % capacity_ + capacity_;
   return end <= lap_end && end <= tail_.load(std::memory_order_acquire) + capacity_ &&
          !times_full();
@@ -106,7 +84,7 @@ bool outbox::fits_as_new(std::size_t bytes) const {
 }
 
 bool outbox::make_room(std::size_t bytes) {
-  if (open_events_ > 0) {
+  if (!open_.empty()) {
     if (fits_in_open(bytes)) return true;
     seal(); // so that it can leave
   }
@@ -115,22 +93,12 @@ bool outbox::make_room(std::size_t bytes) {
 
 bool outbox::append(std::span<const std::byte> packed_event, std::uint64_t completed_at) {
   if (!make_room(packed_event.size())) return false;
-  if (open_events_ == 0) {
-    open_start_ = start_for(packed_event.size());
-    open_since_ = completed_at;
-  }
-  std::byte* const to = at(open_start_) + sizeof(block_header) + open_bytes_;
-  std::memcpy(to, packed_event.data(), packed_event.size());
-  // The checksum is taken here, while the copy is still in the cache: a second walk at sending
-  // would cost a read from memory, and bytes that wait for long would wait unguarded.
-  open_crc_ = crc32c({to, packed_event.size()}, open_crc_);
-  open_bytes_ += static_cast<std::uint32_t>(packed_event.size());
-  open_since_ = std::min(open_since_, completed_at);
-  ++open_events_;
+  if (open_.empty()) open_start_ = start_for(packed_event.size());
+  open_.add(at(open_start_), packed_event, completed_at);
   times_[next_time_++ % times_.size()] = completed_at;
   events_appended_.add();
   bytes_appended_.add(packed_event.size());
-  if (open_bytes_ >= block_bytes_) seal();
+  if (open_.payload_bytes() >= block_bytes_) seal();
   return true;
 }
 
@@ -142,56 +110,41 @@ bool outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes) {
 }
 
 void outbox::batch_done(std::uint64_t serial) {
-  if (open_events_ > 0) {
-    open_last_batch_ = serial;
-    return;
-  }
-  const std::lock_guard guard(lock_);
-  if (const auto last = sealed_.load(); last > stored_.load()) {
-    slot_of(last).last_batch = serial;
+  if (open_.empty()) {
+    safety_.batch_done(serial);
   } else {
-    safe_.store(serial, std::memory_order_release);
+    open_last_batch_ = serial;
   }
 }
 
 void outbox::seal_if_due(std::uint64_t now) {
-  if (open_events_ > 0 && now >= open_since_ + block_age_) seal();
+  if (!open_.empty() && now >= open_.oldest() + block_age_) seal();
 }
 
 void outbox::seal() {
-  if (open_events_ == 0) return;
+  if (open_.empty()) return;
   const std::uint64_t sequence = sealed_.load(std::memory_order_relaxed) + 1;
-  block_header header;
-  header.payload_bytes = open_bytes_;
-  header.events = open_events_;
-  header.session = identity_.session;
-  header.sequence = sequence;
-  header.run = identity_.run;
-  header.node = identity_.node;
-  header.sealed_at = wall_clock_now();
-  header.payload_crc = open_crc_;
-  seal_header(header);
-  store(at(open_start_), header);
-  const auto bytes = static_cast<std::uint32_t>(sizeof(block_header) + open_bytes_);
+  const std::uint32_t bytes = open_.bytes();
+  const std::uint32_t events = open_.events();
+  open_.seal(at(open_start_), identity_, sequence, wall_clock_now());
   sealed_end_ = round_up(open_start_ + bytes, block_alignment);
+  const auto ticket = safety_.sealed(std::exchange(open_last_batch_, 0));
   {
     const std::lock_guard guard(lock_);
     slot& s = slot_of(sequence);
     s.start = open_start_;
     s.end = sealed_end_;
-    s.first_time = next_time_ - open_events_;
-    s.last_batch = open_last_batch_;
+    s.first_time = next_time_ - events;
+    s.ticket = ticket;
     s.bytes = bytes;
-    s.events = open_events_;
+    s.events = events;
     s.holds = 0;
     sealed_.store(sequence, std::memory_order_release);
   }
-  open_bytes_ = open_events_ = open_crc_ = 0;
-  open_last_batch_ = 0;
   wake();
 }
 
-std::optional<outbox::held_block> outbox::hold(std::uint64_t sequence) {
+std::optional<block_source::held_block> outbox::hold(std::uint64_t sequence) {
   const std::lock_guard guard(lock_);
   if (sequence <= stored_.load() || sequence > sealed_.load()) return std::nullopt;
   slot& s = slot_of(sequence);
@@ -199,11 +152,15 @@ std::optional<outbox::held_block> outbox::hold(std::uint64_t sequence) {
   return held_block{{at(s.start), s.bytes}, &s};
 }
 
-void outbox::release(void* hold) noexcept {
-  slot& s = *static_cast<slot*>(hold);
-  const std::lock_guard guard(s.owner->lock_);
-  --s.holds;
-  s.owner->reuse_released();
+void outbox::slot::release() noexcept {
+  const std::lock_guard guard(owner->lock_);
+  --holds;
+  owner->reuse_released();
+}
+
+void outbox::copied(const block_hold* hold) {
+  const slot& s = *static_cast<const slot*>(hold);
+  s.owner->safety_.secured(s.ticket);
 }
 
 bool outbox::is_held(std::uint64_t sequence) const {
@@ -234,11 +191,7 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
   }
   time_tail_.store(time_tail, std::memory_order_release);
   const std::lock_guard guard(lock_);
-  for (std::uint64_t i = before + 1; i <= sequence; ++i) {
-    if (const auto batch = slot_of(i).last_batch; batch != 0) {
-      safe_.store(batch, std::memory_order_release);
-    }
-  }
+  for (std::uint64_t i = before + 1; i <= sequence; ++i) safety_.secured(slot_of(i).ticket);
   stored_.store(sequence, std::memory_order_release);
   // Last, so that whoever finds no event waiting finds everything else about them in place.
   events_stored_.add(events);
@@ -254,17 +207,6 @@ void outbox::reuse_released() {
     reused_.store(next, std::memory_order_release);
   }
   room_.notify_one();
-}
-
-void outbox::wake() const {
-  const std::uint64_t one = 1;
-  // The only failure is a counter that is full, and then the descriptor is readable anyway.
-  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
-}
-
-void outbox::clear_wake() const {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
 }
 
 std::size_t outbox::bytes() const {

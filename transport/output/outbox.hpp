@@ -22,36 +22,27 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
 #include "transport/format/block.hpp"
-#include "transport/output/file_descriptor.hpp"
+#include "transport/output/block_builder.hpp"
+#include "transport/output/block_source.hpp"
+#include "transport/output/safe_batches.hpp"
 #include "transport/output/settings.hpp"
+#include "transport/output/wake_event.hpp"
 
 namespace l3 {
-
-/// What all blocks of one daemon have in common.
-struct block_identity {
-  std::uint64_t session = 0; ///< see random_session()
-  std::uint32_t run = 0;
-  std::uint32_t node = 0;
-};
-
-/// Never 0, and never the same twice as far as chance goes.
-[[nodiscard]] std::uint64_t random_session();
 
 /// No block may be set larger: a receiver refuses messages that could not be blocks.
 inline constexpr byte_size largest_block_setting = mebibytes(32);
 
-class outbox {
+class outbox final : public block_source {
   struct slot;
 
 public:
   /// Throws std::invalid_argument if the settings contradict each other, std::system_error if there
   /// is no memory.
   outbox(const outbox_settings& settings, const block_identity& identity);
-  ~outbox(); ///< nobody may hold a block any more
-  outbox(const outbox&) = delete;
-  outbox& operator=(const outbox&) = delete;
+  ~outbox() override; ///< nobody may hold a block any more
 
-  [[nodiscard]] const block_identity& identity() const { return identity_; }
+  [[nodiscard]] block_identity identity() const override { return identity_; }
 
   // --- the drain thread ---
 
@@ -66,43 +57,34 @@ public:
   void seal_if_due(std::uint64_t now);
   void seal();
 
-  // --- the forwarder thread ---
+  // --- the forwarder thread, and whoever copies blocks elsewhere ---
 
-  /// A sealed block, held until release() is called with its `hold`.
-  struct held_block {
-    std::span<const std::byte> bytes;
-    void* hold = nullptr;
-  };
-  /// Nothing if the block is stored already or not sealed yet. One block may be held several times.
-  [[nodiscard]] std::optional<held_block> hold(std::uint64_t sequence);
-  static void release(void* hold) noexcept; ///< any thread
-  [[nodiscard]] bool is_held(std::uint64_t sequence) const;
+  [[nodiscard]] std::optional<held_block> hold(std::uint64_t sequence) override;
+  /// A copy of the block held is on disk now: its events are safe, though not yet stored.
+  static void copied(const block_hold* hold);
+  [[nodiscard]] bool is_held(std::uint64_t sequence) const override;
   [[nodiscard]] std::size_t
   bytes_of(std::uint64_t sequence) const; ///< of a sealed block not yet stored
-  /// The receiver has stored every block up to this one. Numbers that are not news, or not
-  /// possible, are ignored.
-  void stored_up_to(std::uint64_t sequence, std::uint64_t now);
-  /// Becomes readable when a block is sealed or wake() is called; for poll.
-  [[nodiscard]] int wake_descriptor() const { return wake_.get(); }
-  void clear_wake() const;
+  void stored_up_to(std::uint64_t sequence, std::uint64_t now) override;
+  [[nodiscard]] int wake_descriptor() const override { return wake_.descriptor(); }
+  void clear_wake() const override { wake_.clear(); }
 
   // --- any thread ---
 
-  void wake() const;
-  [[nodiscard]] std::uint64_t last_sealed() const {
+  void wake() const override { wake_.wake(); }
+  [[nodiscard]] std::uint64_t last_sealed() const override {
     return sealed_.load(std::memory_order_acquire);
   }
-  [[nodiscard]] std::uint64_t last_stored() const {
+  [[nodiscard]] std::uint64_t last_stored() const override {
     return stored_.load(std::memory_order_acquire);
   }
-  /// Every batch with a serial number up to this one is safe: its events are stored, or were
-  /// dropped and counted.
-  [[nodiscard]] std::uint64_t safe_batches() const { return safe_.load(std::memory_order_acquire); }
+  /// For all blocks that this outbox seals, and for those that leave beside it.
+  [[nodiscard]] safe_batches& safety() { return safety_; }
+  [[nodiscard]] const safe_batches& safety() const { return safety_; }
 
   [[nodiscard]] std::uint64_t events_stored() const { return events_stored_; }
   [[nodiscard]] std::uint64_t events_waiting() const; ///< appended and not stored
   [[nodiscard]] std::uint64_t bytes_waiting() const;
-  [[nodiscard]] std::uint64_t blocks_waiting() const { return last_sealed() - last_stored(); }
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
   /// Of the ring, and of the tables of its blocks and events.
   [[nodiscard]] std::size_t bytes() const;
@@ -128,40 +110,38 @@ private:
   std::byte* ring_ = nullptr;
   std::vector<slot> slots_;          ///< of the blocks not yet reused, by sequence number
   std::vector<std::uint64_t> times_; ///< when each event in the ring was complete, as a ring
-  file_descriptor wake_;
+  wake_event wake_;
 
   // The open block; the drain thread's own.
+  block_builder open_;
   std::uint64_t open_start_ = 0;
-  std::uint32_t open_bytes_ = 0; ///< of the payload
-  std::uint32_t open_events_ = 0;
-  std::uint32_t open_crc_ = 0;
-  std::uint64_t open_since_ = 0;
   std::uint64_t open_last_batch_ = 0;
   std::uint64_t sealed_end_ = 0; ///< where the next block may begin
   std::uint64_t next_time_ = 0;
 
-  mutable std::mutex
-      lock_; ///< guards holds and last batches of the slots, and the moves of what follows
+  mutable std::mutex lock_; ///< guards the slots' holds, and the moves of what follows
   std::condition_variable room_;
   std::atomic<std::uint64_t> sealed_{0}; ///< last sequence numbers
   std::atomic<std::uint64_t> stored_{0};
   std::atomic<std::uint64_t> reused_{0};
   std::atomic<std::uint64_t> tail_{0};      ///< where the oldest block begins whose memory is taken
   std::atomic<std::uint64_t> time_tail_{0}; ///< the same in times_
-  std::atomic<std::uint64_t> safe_{0};
+  safe_batches safety_;
 
   counter events_appended_, bytes_appended_;
   counter events_stored_, bytes_stored_;
   latency_histogram latency_;
 };
 
-struct outbox::slot {
+struct outbox::slot final : block_hold {
+  void release() noexcept override;
+
   outbox* owner = nullptr;
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t first_time = 0;
-  std::uint64_t last_batch = 0; ///< safe once this block is stored; 0: none
-  std::uint32_t bytes = 0;      ///< header included
+  safe_batches::ticket ticket = 0;
+  std::uint32_t bytes = 0; ///< header included
   std::uint32_t events = 0;
   std::uint32_t holds = 0;
 };

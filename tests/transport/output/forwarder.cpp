@@ -174,7 +174,9 @@ TEST(forwarder, is_not_misled_by_nonsense) {
 
 TEST(forwarder, refuses_an_address_that_is_none) {
   outbox box(small_blocks(), identity);
-  EXPECT_THROW(forwarder(line_to("carrier pigeon"), box, nullptr), std::invalid_argument);
+  line_pace pace(bit_rate{});
+  EXPECT_THROW(forwarder(line_to("carrier pigeon"), box, pace, line_pace::share::fresh, nullptr),
+               std::invalid_argument);
 }
 
 } // namespace

@@ -40,7 +40,7 @@ TEST(line, stores_everything_and_says_goodbye) {
     near.append(1, 500);
     near.box.batch_done(3);
     EXPECT_TRUE(near.all_stored());
-    EXPECT_EQ(near.box.safe_batches(), 3U);
+    EXPECT_EQ(near.box.safety().up_to(), 3U);
     EXPECT_EQ(near.line.counters().acknowledged.get(), near.box.last_sealed());
     EXPECT_EQ(near.line.counters().resent.get(), 0U);
     EXPECT_EQ(near.box.latency().count(), 500U);
@@ -68,7 +68,8 @@ TEST(line, gives_up_draining_at_its_deadline) {
   outbox box(small_blocks(), identity);
   ASSERT_TRUE(box.append(bytes(100), 0));
   box.seal();
-  forwarder line(line_to("tcp://127.0.0.1:1"), box, nullptr);
+  line_pace pace(bit_rate{});
+  forwarder line(line_to("tcp://127.0.0.1:1"), box, pace, line_pace::share::fresh, nullptr);
   std::stop_source stop;
   stop.request_stop();
   line.run(stop.get_token(), 1ms);

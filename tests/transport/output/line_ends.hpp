@@ -16,6 +16,7 @@
 #include "tests/transport/output/packed_events.hpp"
 #include "transport/output/block_receiver.hpp"
 #include "transport/output/forwarder.hpp"
+#include "transport/output/outbox.hpp"
 #include "transport/output/store_writer.hpp"
 
 namespace l3::test {
@@ -98,12 +99,14 @@ struct sending_end {
   outbox box{small_blocks(), identity};
   std::mutex lock;
   std::set<std::string> reports;
+  line_pace pace;
   forwarder line;
   std::jthread thread;
 
   /// Its first blocks are sealed before it says hello.
   explicit sending_end(const forward_settings& settings, std::uint32_t events = 0)
-      : line(settings, box, [this](std::string_view text) {
+      : pace(settings.rate),
+        line(settings, box, pace, line_pace::share::fresh, [this](std::string_view text) {
           const std::lock_guard guard(lock);
           reports.emplace(text);
         }) {

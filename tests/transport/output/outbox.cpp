@@ -81,7 +81,7 @@ TEST(outbox, seals_by_size_and_wakes_the_forwarder) {
   const auto block = o.hold(1);
   ASSERT_TRUE(block);
   EXPECT_EQ(contents_of(block->bytes, 1), (std::vector<std::uint32_t>{1, 2}));
-  outbox::release(block->hold);
+  block->hold->release();
 }
 
 TEST(outbox, seals_by_the_age_of_the_oldest_event) {
@@ -177,11 +177,11 @@ TEST(outbox, does_not_reuse_what_is_held) {
   o.stored_up_to(o.last_sealed(), 0);
   EXPECT_TRUE(o.is_held(1));
   EXPECT_FALSE(o.append(event_of(5000, 0), 0)) << "stored, but somebody still reads the oldest";
-  outbox::release(second->hold); // out of order
-  outbox::release(first->hold);
+  second->hold->release(); // out of order
+  first->hold->release();
   EXPECT_FALSE(o.append(event_of(5000, 0), 0));
   EXPECT_TRUE(std::equal(before.begin(), before.end(), again->bytes.begin(), again->bytes.end()));
-  outbox::release(again->hold);
+  again->hold->release();
   EXPECT_FALSE(o.is_held(1));
   EXPECT_TRUE(o.append(event_of(5000, 0), 0));
 }
@@ -197,7 +197,7 @@ TEST(outbox, does_not_reuse_what_is_held_behind_what_is_not) {
     if (o.append(event_of(5000, 9), 0)) o.seal();
   }
   EXPECT_EQ(contents_of(second->bytes, 2), (std::vector<std::uint32_t>{1, 1}));
-  outbox::release(second->hold);
+  second->hold->release();
 }
 
 TEST(outbox, wakes_whoever_waits_for_room) {
@@ -211,7 +211,7 @@ TEST(outbox, wakes_whoever_waits_for_room) {
 TEST(outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
   outbox o(small_settings(), identity);
   o.batch_done(1); // all of it dropped, nothing before it under way
-  EXPECT_EQ(o.safe_batches(), 1U);
+  EXPECT_EQ(o.safety().up_to(), 1U);
   ASSERT_TRUE(o.append(event_of(5000, 1), 0));
   o.batch_done(2);
   o.batch_done(3);                             // dropped, but batch 2 is not safe yet
@@ -220,13 +220,13 @@ TEST(outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
   o.batch_done(4); // its last event is in block 2
   o.seal();
   o.batch_done(5); // dropped; behind block 2
-  EXPECT_EQ(o.safe_batches(), 1U);
+  EXPECT_EQ(o.safety().up_to(), 1U);
   o.stored_up_to(1, 0);
-  EXPECT_EQ(o.safe_batches(), 3U);
+  EXPECT_EQ(o.safety().up_to(), 3U);
   o.stored_up_to(2, 0);
-  EXPECT_EQ(o.safe_batches(), 5U);
+  EXPECT_EQ(o.safety().up_to(), 5U);
   o.batch_done(6);
-  EXPECT_EQ(o.safe_batches(), 6U);
+  EXPECT_EQ(o.safety().up_to(), 6U);
 }
 
 TEST(outbox, keeps_every_byte_over_many_laps) {
@@ -251,12 +251,12 @@ TEST(outbox, keeps_every_byte_over_many_laps) {
     }
     while (held.size() > (taken ? 3U : 0U)) {
       const auto one = held.begin() + static_cast<std::ptrdiff_t>(random() % held.size());
-      outbox::release(one->hold);
+      one->hold->release();
       held.erase(one);
     }
     if (next_block > 1) o.stored_up_to(next_block - 1, 0);
   }
-  for (const auto& h : held) outbox::release(h.hold);
+  for (const auto& h : held) h.hold->release();
   EXPECT_EQ(o.events_stored() + o.events_waiting(), appended);
 }
 
@@ -286,11 +286,11 @@ TEST(outbox, passes_events_between_threads) {
     }
     for (const auto content : contents_of(block->bytes, next)) ASSERT_EQ(content, seen++);
     o.stored_up_to(next++, 0);
-    outbox::release(block->hold);
+    block->hold->release();
   }
   EXPECT_EQ(o.events_stored(), events);
   drain.join();
-  EXPECT_EQ(o.safe_batches(), events / 64);
+  EXPECT_EQ(o.safety().up_to(), events / 64);
 }
 
 TEST(random_session, differs) { EXPECT_NE(random_session(), random_session()); }
