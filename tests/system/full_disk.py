@@ -2,33 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store on a disk that is full: nothing is acknowledged that is not stored, and data flows again once there is room. The disk is a
 small tmpfs in a mount namespace of this process, so it is gone with it; without the right to mount, the test is skipped."""
-import ctypes
 import os
-import pathlib
 import unittest
 
 import harness
 import l2raw
 import level2
+import own_space
 
-CLONE_NEWNS, CLONE_NEWUSER, MS_REC, MS_PRIVATE = 0x20000, 0x10000000, 0x4000, 0x40000
 SIZE = 4 << 20
 
 
 def mount_small_disk(folder):
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def call(function, *arguments):
-        if function(*arguments) != 0:
-            raise unittest.SkipTest(f"no right to mount a small file system: {os.strerror(ctypes.get_errno())}")
-
-    user, group = os.geteuid(), os.getegid()
-    if libc.unshare(CLONE_NEWNS) != 0:  # not root: as root of a user namespace of its own
-        call(libc.unshare, CLONE_NEWUSER | CLONE_NEWNS)
-        for file, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-            pathlib.Path("/proc/self", file).write_text(text)
-    call(libc.mount, b"none", b"/", None, MS_REC | MS_PRIVATE, None)
-    call(libc.mount, b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={SIZE}".encode())
+    try:
+        own_space.enter(own_space.MOUNTS)
+        own_space.mount_small_disk(folder, SIZE)
+    except PermissionError as e:
+        raise unittest.SkipTest(f"no right to mount a small file system: {e.strerror}") from None
 
 
 class FullDisk(harness.SystemTest):

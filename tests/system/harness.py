@@ -22,9 +22,10 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "peers"))
+sys.path[:0] = [str(HERE), str(HERE / "peers")]
 
 import level2  # noqa: E402
+import own_space  # noqa: E402
 import store_reader  # noqa: E402
 from level2_sender import UdpSender  # noqa: E402
 from stream_sender import StreamSender  # noqa: E402
@@ -40,8 +41,10 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def _die_with_parent():
+def _begin(space):
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if space is not None:
+        own_space.join(space)
 
 
 def wait_until(condition, what, seconds=PATIENCE):
@@ -87,13 +90,14 @@ class Ports:
 # Programs
 
 class Program:
-    def __init__(self, arguments, log, environment=None):
+    def __init__(self, arguments, log, environment=None, space=None):
+        """`space`: an open file of the network namespace in which it shall run."""
         self.log = pathlib.Path(log)
         self.arguments = [str(a) for a in arguments]
         self._output = open(self.log, "ab")
         self._said = slice(self.log.stat().st_size, None)
         self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=self._output,
-                                        stderr=self._output, preexec_fn=_die_with_parent,
+                                        stderr=self._output, preexec_fn=lambda: _begin(space),
                                         env={**os.environ, **(environment or {})})
 
     @property
@@ -226,36 +230,35 @@ def nonzero(counts):
     return {name: n for name, n in counts.items() if n}
 
 
-class SystemTest(unittest.TestCase):
-    maxDiff = 4000
+class Stage:
+    """A folder, ports, and the programs that run there: daemon, receiver, tools, each where it listens and in its namespace."""
     crates = level2.readout(level2.SMALL)
     crate_lines = level2.SMALL
     chunk_bytes = 2000  # so that small fragments have a few chunks
+    input_host = receiver_host = HOST
+    receiver_space = None
 
-    def setUp(self):
+    def set_up_stage(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="koto-l3-system-"))
         self.store = self.folder / "store"
         self.ports = Ports()
         self.programs = []
-        self.addCleanup(self._clean_up)
 
-    def _clean_up(self):
+    def stop_programs(self):
         for p in self.programs:
             if p.running():
                 p.signal(signal.SIGCONT)
                 p.kill()
-        if len(self._result.failures) + len(self._result.errors) > self._failed_before:
-            for p in self.programs:
-                print(f"--- {p.name()} said\n{p.said()[-3000:]}", file=sys.stderr)
+
+    def say_what_they_said(self):
+        for p in self.programs:
+            print(f"--- {p.name()} said\n{p.said()[-3000:]}", file=sys.stderr)
+
+    def leave_stage(self):
         if os.environ.get("KOTO_L3_KEEP"):
             print(f"kept {self.folder}", file=sys.stderr)
         else:
             shutil.rmtree(self.folder, ignore_errors=True)
-
-    def run(self, result=None):
-        self._result = result
-        self._failed_before = len(result.failures) + len(result.errors)
-        return super().run(result)
 
     def keep(self, program):
         self.programs.append(program)
@@ -269,11 +272,11 @@ class SystemTest(unittest.TestCase):
             "run": {"number": 7, "node": 3, "ledger": str(self.folder / "daemon-ledger.json")},
             "readout": {"crates": self.crate_lines},
             "building": {"chunk_bytes": self.chunk_bytes},
-            "udp": {"bind": f"{HOST}:{self.ports.udp}", "ports": UDP_PORTS},
-            "tcp": {"bind": f"{HOST}:{self.ports.tcp}"},
+            "udp": {"bind": f"{self.input_host}:{self.ports.udp}", "ports": UDP_PORTS},
+            "tcp": {"bind": f"{self.input_host}:{self.ports.tcp}"},
             "frames": {"count": 16},  # room for a test's burst while this machine gives the daemon no processor
             "compute": {"backend": "pool"}, "outbox": {},
-            "forward": {"to": f"tcp://{HOST}:{self.ports.receiver}"},
+            "forward": {"to": f"tcp://{self.receiver_host}:{self.ports.receiver}"},
             "monitor": {"bind": f"{HOST}:{self.ports.monitor}"},
         }
         for section, keys in sections.items():
@@ -287,19 +290,38 @@ class SystemTest(unittest.TestCase):
         return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder)).ready()
 
     def start_receiver(self, *more, store=None, listening=True):
-        p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{HOST}:{self.ports.receiver}", "--out",
-                               store or self.store, *more], self.folder / "receiver.log"))
+        p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",
+                               "--out", store or self.store, *more], self.folder / "receiver.log", space=self.receiver_space))
         if listening:
             p.wait_to_say("listening on")
         return p
 
-    def start_tool(self, *arguments):
-        return self.keep(Program([BIN / "koto-l3", *arguments], self.folder / f"{arguments[0]}.log"))
+    def start_tool(self, *arguments, space=None):
+        return self.keep(Program([BIN / "koto-l3", *arguments], self.folder / f"{arguments[0]}.log", space=space))
 
     def run_tool(self, *arguments, seconds=PATIENCE):
         """(exit code, what it said)"""
         p = self.start_tool(*arguments)
         return p.wait(seconds), p.said()
+
+
+class SystemTest(Stage, unittest.TestCase):
+    maxDiff = 4000
+
+    def setUp(self):
+        self.set_up_stage()
+        self.addCleanup(self._clean_up)
+
+    def _clean_up(self):
+        self.stop_programs()
+        if len(self._result.failures) + len(self._result.errors) > self._failed_before:
+            self.say_what_they_said()
+        self.leave_stage()
+
+    def run(self, result=None):
+        self._result = result
+        self._failed_before = len(result.failures) + len(result.errors)
+        return super().run(result)
 
     def udp_sender(self, daemon, **more):
         sender = UdpSender(self.crates, HOST, self.ports.udp, UDP_PORTS, self.chunk_bytes, waiting=daemon.waiting, **more)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory stays flat: after tens of thousands of events the daemon holds what it planned at its start, plus 5 %, and after
 the first spill it does not grow."""
-import struct
 import unittest
 
 import harness
@@ -15,14 +14,6 @@ class Memory(harness.SystemTest):
     crates = level2.readout(crate_lines)
     chunk_bytes = 4000
 
-    def tiny_event(self, pattern, spill, number):
-        """An event of one board; only the numbers differ, so that they are quick to make."""
-        event = bytearray(pattern)
-        struct.pack_into(">I", event, 0, 0x3C000000 | number & 0x3FFF)
-        struct.pack_into(">H", event, 12, 0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | 3)
-        struct.pack_into(">H", event, 14, 0xC000 | number & 0x3FFF)
-        return bytes(event)
-
     @unittest.skipIf(harness.SANITIZED, "a sanitizer's own memory grows")
     def test_twenty_thousand_events(self):
         events, spills = 2000, range(100, 110)
@@ -32,7 +23,7 @@ class Memory(harness.SystemTest):
         sender, held = self.udp_sender(daemon), [daemon.memory()]
         for sent, spill in enumerate(spills, 1):
             for number in range(1, events + 1):
-                sender.send([HEADER.pack(number, 0, 0) + self.tiny_event(pattern, spill, number),
+                sender.send([HEADER.pack(number, 0, 0) + level2.renamed(pattern, 1, spill, number),
                              HEADER.pack(number, 1, discriminator(0, spill, 0))])
                 if number % 500 == 0:
                     held.append(daemon.memory())

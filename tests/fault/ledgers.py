@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was sent against what is stored, event by event and bit for bit, with the reader of tests/system/peers that was written from
+docs/formats.md alone. A million events take a minute: the packed form of an event that was unpacked and found right once is
+remembered, and the next event of that pattern need only be equal to it."""
+import json
+from typing import NamedTuple
+
+import l2raw
+import level2
+import store_reader
+
+PATTERNS = 64
+PLAIN = 60  # of them; the others have headers and footers that are stored as they are
+SPILLS = 512  # numbers wrap
+
+
+class Sent:
+    """Events in spills of equal length, made of a few patterns: which event has which bytes is a function of its key."""
+
+    def __init__(self, crates, spills, events, seed=1, first=1):
+        self.crates, self.first, self.spills, self.events = crates, first, spills, events
+        self._patterns = self._choose(level2.EventMaker(crates, seed))
+
+    def _choose(self, maker):
+        plain, odd, number = [], [], 0
+        while len(plain) < PLAIN or len(odd) < PATTERNS - PLAIN:
+            number += 1
+            fragments = maker.fragments(1, number)
+            boards = [f[4 + level2.BOARD_BYTES * i:][:level2.BOARD_BYTES] for c, f in zip(self.crates, fragments) for i in range(c.boards)]
+            same = len({b[4:8] for b in boards}) == 1 and all(b.endswith(level2.FOOTER) for b in boards)
+            (plain if same else odd).append(fragments)
+        return plain[:PLAIN] + odd[:PATTERNS - PLAIN]
+
+    def pattern(self, number):
+        return number * 37 % PATTERNS
+
+    def fragments(self, spill, number):
+        """As the crates send them, in the order of the readout."""
+        return [level2.renamed(f, c.boards, spill, number) for c, f in zip(self.crates, self._patterns[self.pattern(number)])]
+
+    def keys(self):
+        return [((self.first + s) % SPILLS, n) for s in range(self.spills) for n in range(1, self.events + 1)]
+
+    def keys_of(self, ledger):
+        """Those that replay sent, by its ledger, before it was interrupted."""
+        return [(spill["spill"], n) for spill in ledger["spills"] for n in range(1, spill["admitted"] + 1)]
+
+    def write(self, path, spacing=1_000_000):
+        """The first spill: `koto-l3 replay --loop` makes the others of it."""
+        l2raw.write(path, self.crates, {self.first: [self.fragments(self.first, n) for n in range(1, self.events + 1)]}, spacing=spacing)
+        return path
+
+
+class Comparison(NamedTuple):
+    stored: set
+    missing: set
+    doubled: set   # within one session: never right
+    repeated: int  # by another session, because it was sent again to a daemon that was started anew
+    strange: set   # nobody sent them
+    wrong: set     # other bytes than were sent
+
+    def faults(self, may_miss=frozenset(), may_differ=frozenset()):
+        """In words: nothing is allowed that is not named."""
+        found = (("missing", self.missing - may_miss), ("stored twice", self.doubled), ("never sent", self.strange),
+                 ("with wrong bytes", self.wrong - may_differ))
+        return [f"{len(keys)} events {what}: {sorted(keys)[:6]}" for what, keys in found if keys]
+
+
+def compare(sent, *stores, keys=None, whole=True):
+    """Several stores if a receiver with an empty folder took over; `whole`: each has every block of its sessions."""
+    expected = set(sent.keys() if keys is None else keys)
+    seen, stored, doubled, strange, wrong, right = {}, set(), set(), set(), set(), {}
+    repeated = 0
+    for store in stores:
+        for block in store_reader.read_store(store, whole, read=bytes):
+            for packed in block.events:
+                key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
+                if key not in expected:
+                    strange.add(key)
+                    continue
+                sessions = seen.setdefault(key, set())
+                if block.session in sessions:
+                    doubled.add(key)
+                elif sessions:
+                    repeated += 1
+                sessions.add(block.session)
+                stored.add(key)
+                if not _is_right(sent, key, packed, right):
+                    wrong.add(key)
+    return Comparison(stored, expected - stored, doubled, repeated, strange, wrong)
+
+
+def _is_right(sent, key, packed, right):
+    tail = packed[12:]  # behind length, spill and number
+    pattern = sent.pattern(key[1])
+    if right.get(pattern) == tail:
+        return True
+    event = store_reader.read_event(packed)
+    if list(event.fragments.values()) != sent.fragments(*key):
+        return False
+    right[pattern] = tail
+    return True
+
+
+def stored_events(*stores, keys):
+    """{key: unpacked event} of those that are wanted."""
+    found = {}
+    for store in stores:
+        for block in store_reader.read_store(store, False, read=bytes):
+            for packed in block.events:
+                key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
+                if key in keys:
+                    found[key] = store_reader.read_event(packed)
+    return found
+
+
+class Journal:
+    """What a relay wrote down."""
+
+    def __init__(self, path):
+        self.faults, self.counts = [], None
+        for line in open(path):
+            entry = json.loads(line)
+            if "counts" in entry:
+                self.counts = entry["counts"]
+            else:
+                self.faults.append(entry)
+
+    def of(self, *kinds):
+        return [f for f in self.faults if f["fault"] in kinds]
+
+
+class Datagrams:
+    """Which datagrams an event has, and which of them it cannot do without."""
+
+    def __init__(self, crates, chunk_bytes):
+        self.crates, self.chunk_bytes = crates, chunk_bytes
+        self.fragment_bytes = [8 + level2.BOARD_BYTES * c.boards for c in crates]
+
+    def chunks(self, place):
+        return -(-self.fragment_bytes[place] // self.chunk_bytes)
+
+    def trailer_is_needed(self, place):
+        """A last chunk that is shorter than the others says as much as the trailer."""
+        return self.fragment_bytes[place] % self.chunk_bytes == 0
+
+    def name(self, fragment):
+        """(event number, crate place)"""
+        return (fragment - 1) // len(self.crates) + 1, (fragment - 1) % len(self.crates)
+
+    def fragment(self, number, place):
+        return len(self.crates) * (number - 1) + place + 1
+
+    def of_event(self, number):
+        """[(fragment id, chunk index)], trailers last in each fragment."""
+        return [(self.fragment(number, p), c) for p in range(len(self.crates)) for c in range(self.chunks(p) + 1)]
+
+    def matters(self, fragment, chunk):
+        place = self.name(fragment)[1]
+        return chunk < self.chunks(place) or self.trailer_is_needed(place)
+
+    def event_hit(self, fault):
+        """The key of the event that a datagram of a journal belongs to; None for an end of spill."""
+        if fault["length"] == 12 and fault["discriminator"] >> 17:
+            return None
+        return fault["spill"], self.name(fault["fragment"])[0]

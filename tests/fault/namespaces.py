@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three machines on this one: a sender, a daemon and a receiver, each a network namespace, joined by two virtual cables. This process
+lives on the daemon's. Nothing has a name outside, so nothing is left behind whatever ends it.
+
+  sender 10.77.1.2 ──── 10.77.1.1 daemon 10.77.2.1 ──── 10.77.2.2 receiver"""
+import array
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import subprocess
+
+import own_space
+
+SENDER, DAEMON, DAEMON_OUT, RECEIVER = "10.77.1.2", "10.77.1.1", "10.77.2.1", "10.77.2.2"
+TO_SENDER, TO_RECEIVER, FAR_END = "to_sender", "to_receiver", "cable"
+MTU = 9216
+_SIOCETHTOOL, _STXCSUM = 0x8946, 0x17
+
+
+def _here():
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+
+
+class Network:
+    def __init__(self):
+        """Makes one, and moves this process to the daemon's machine. PermissionError or OSError says what does not work here."""
+        self.sender, self.receiver, self.daemon = _new(), _new(), _new()
+        own_space.join(self.daemon)
+        for space, cable, here, there in ((self.sender, TO_SENDER, DAEMON, SENDER), (self.receiver, TO_RECEIVER, DAEMON_OUT, RECEIVER)):
+            self.ip("link", "add", "name", cable, "mtu", MTU, "type", "veth", "peer", "name", FAR_END, "mtu", MTU, "netns",
+                    f"/proc/{os.getpid()}/fd/{space}")
+            for at, device, address in ((self.daemon, cable, here), (space, FAR_END, there)):
+                self.ip("address", "add", address + "/24", "dev", device, at=at)
+                self.ip("link", "set", "dev", device, "up", at=at)
+        for at in (self.sender, self.receiver, self.daemon):
+            self.ip("link", "set", "dev", "lo", "up", at=at)
+
+    def close(self):
+        """The machines are gone when the last program on them is."""
+        for space in (self.sender, self.receiver, self.daemon):
+            os.close(space)
+
+    def run(self, *command, at=None, **more):
+        """A command on one of the machines; what it printed."""
+        space = self.daemon if at is None else at
+        done = subprocess.run([str(c) for c in command], preexec_fn=lambda: own_space.join(space), capture_output=True, text=True, **more)
+        if done.returncode != 0:
+            raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def ip(self, *arguments, at=None):
+        return self.run("ip", *arguments, at=at)
+
+    @contextlib.contextmanager
+    def on(self, space):
+        """This process is on another machine meanwhile."""
+        own_space.join(space)
+        try:
+            yield
+        finally:
+            own_space.join(self.daemon)
+
+    def pull_cable(self, pulled=True):
+        """The one between daemon and receiver, at the receiver's end: the daemon's side loses its carrier, too."""
+        self.ip("link", "set", "dev", FAR_END, "down" if pulled else "up", at=self.receiver)
+
+    def compute_checksums(self):
+        """Over a virtual cable a UDP checksum is not computed unless this is asked for: then a changed datagram is refused
+        by the kernel, as one changed on a real cable would be."""
+        with self.on(self.sender), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            value = array.array("B", struct.pack("II", _STXCSUM, 0))
+            fcntl.ioctl(s, _SIOCETHTOOL, struct.pack("16sP", FAR_END.encode(), value.buffer_info()[0]))
+
+    def udp_counts(self):
+        """The daemon's machine's own: {"InDatagrams": …, "InCsumErrors": …, "RcvbufErrors": …}"""
+        names, values = [line.split()[1:] for line in open("/proc/net/snmp") if line.startswith("Udp:")]
+        return dict(zip(names, map(int, values)))
+
+
+def _new():
+    before = _here()
+    own_space.enter(own_space.NETWORK)
+    made = _here()
+    own_space.join(before)
+    os.close(before)
+    return made
