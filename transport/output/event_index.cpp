@@ -67,7 +67,7 @@ std::span<const event_index::entry> event_index::find(event_key key) const {
 }
 
 std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
-  if (!file_ || file_->number() != at.file) file_.emplace(folder_, at.file);
+  if (!file_ || file_->number() != at.file) file_.emplace(folder_, at.file, kind_);
   bytes_.resize(at.bytes);
   if (!file_->read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
   return packed_event_view::parse(bytes_);

@@ -66,12 +66,14 @@ private:
 /// Reads events at the places of an index, with a file kept open as long as the entries stay in it.
 class event_reader {
 public:
-  explicit event_reader(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit event_reader(std::filesystem::path folder)
+      : folder_(std::move(folder)), kind_(kind_of(folder_)) {}
   /// The event, valid until the next call; nothing if its bytes changed since the index was made.
   [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
 
 private:
   std::filesystem::path folder_;
+  store_kind kind_;
   std::optional<store_file> file_;
   std::vector<std::byte> bytes_;
 };

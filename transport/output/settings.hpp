@@ -24,4 +24,19 @@ struct forward_settings {
       std::chrono::seconds(2); ///< then blocks are sent again
 };
 
+enum class spool_use : std::uint8_t {
+  overflow, ///< what the outbox has no room for
+  always,   ///< every block, before anybody is told that it is safe
+};
+
+struct spool_settings {
+  std::string folder = "koto-l3d-spool"; ///< empty: no spool
+  spool_use use = spool_use::overflow;
+  byte_size size = mebibytes(20'480); ///< of all segments together
+  byte_size floor = mebibytes(2'048); ///< free space of the file system that is left alone
+  byte_size segment = mebibytes(
+      256);          ///< a file that has grown to this, or to a quarter of `size`, gets a successor
+  bool sync = false; ///< a block counts as on disk when it survives the machine
+};
+
 } // namespace l3

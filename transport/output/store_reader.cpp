@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <charconv>
 #include <string_view>
 #include <system_error>
 
@@ -13,41 +13,54 @@
 #include "transport/accounting/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/output/block.hpp"
+#include "transport/output/file_io.hpp"
 
 namespace l3 {
 
 namespace {
 
-constexpr std::string_view file_prefix = "blocks-";
 constexpr std::string_view file_suffix = ".kl3";
 constexpr std::string_view torn_suffix = ".torn";
 constexpr std::size_t fewest_digits = 6;
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
-std::filesystem::path numbered(const std::filesystem::path& folder, std::uint64_t number,
-                               std::string_view suffix) {
+std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
+
+std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix,
+                               std::uint64_t number, std::string_view suffix) {
   std::string digits = std::to_string(number);
   if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
-  return folder / (std::string(file_prefix) + digits + std::string(suffix));
+  return folder / (prefix + digits + std::string(suffix));
 }
 
 } // namespace
 
-std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, number, file_suffix);
+std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
+                                      store_kind kind) {
+  return numbered(folder, prefix_of(kind), number, file_suffix);
 }
 
 std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, number, torn_suffix);
+  return numbered(folder, prefix_of(store_kind::store), number, torn_suffix);
 }
 
-std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder) {
+store_kind kind_of(const std::filesystem::path& folder) {
+  return store_file_numbers(folder).empty() &&
+                 !store_file_numbers(folder, store_kind::spool).empty()
+             ? store_kind::spool
+             : store_kind::store;
+}
+
+std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
+                                              store_kind kind) {
+  const std::string prefix = prefix_of(kind);
   std::vector<std::uint64_t> numbers;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    unsigned long long number = 0;
-    if (std::sscanf(name.c_str(), "blocks-%llu", &number) == 1 &&
-        entry.path() == store_file_path(folder, number)) {
+    if (!name.starts_with(prefix)) continue;
+    std::uint64_t number = 0;
+    (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    if (entry.path() == store_file_path(folder, number, kind)) {
       numbers.push_back(number);
     }
   }
@@ -55,21 +68,14 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
   return numbers;
 }
 
-store_file::store_file(const std::filesystem::path& folder, std::uint64_t number)
-    : number_(number), path_(store_file_path(folder, number).string()),
+store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
+    : number_(number), kind_(kind), path_(store_file_path(folder, number, kind).string()),
       file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), next_(sizeof(store_file_header)) {
   if (!file_) throw std::system_error(errno, std::generic_category(), "cannot read " + path_);
 }
 
 bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
-  while (!to.empty()) {
-    const auto got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to = to.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
-  }
-  return true;
+  return !read_all(file_.get(), offset, to);
 }
 
 std::uint64_t store_file::size() const {
@@ -115,13 +121,15 @@ void store_file::check_head() {
   if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) return;
   const auto head = load<store_file_header>(bytes);
   const store_file_header ours;
-  if (head.magic == ours.magic && head.version != ours.version) {
+  // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
+  if (head.magic == ours.magic && head.version != ours.version &&
+      !(kind_ == store_kind::spool && search_from(sizeof head))) {
     throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
                              " of the store; this program knows version " +
                              std::to_string(ours.version));
   }
   if (head.magic == ours.magic && head.number == number_) return;
-  if (head.magic != ours.magic && !whole_block_at(sizeof head)) {
+  if (kind_ == store_kind::store && head.magic != ours.magic && !whole_block_at(sizeof head)) {
     throw std::runtime_error(path_ + " is no file of a store");
   }
   ++damaged_;
@@ -157,13 +165,14 @@ bool store_file::read_payload(const stored_block& block, std::vector<std::byte>&
   return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
 }
 
-store_reader::store_reader(std::filesystem::path folder) : folder_(std::move(folder)) {
+store_reader::store_reader(std::filesystem::path folder)
+    : folder_(std::move(folder)), kind_(kind_of(folder_)) {
   if (const auto first = following()) open(*first); // throws if there is no such folder
 }
 
 /// The number of the file after the present one, if it is there.
 std::optional<std::uint64_t> store_reader::following() const {
-  const auto numbers = store_file_numbers(folder_);
+  const auto numbers = store_file_numbers(folder_, kind_);
   const auto next = std::upper_bound(numbers.begin(), numbers.end(), file_ ? file_->number() : 0);
   if (next == numbers.end()) return std::nullopt;
   return *next;
@@ -174,7 +183,7 @@ void store_reader::open(std::uint64_t number) {
     damaged_ += file_->damaged();
     if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
   }
-  file_.emplace(folder_, number);
+  file_.emplace(folder_, number, kind_);
 }
 
 std::optional<stored_block> store_reader::next() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a store: the folder of block files that `koto-l3 receive` writes (docs/formats.md,
-// section 9). It may be read while it is written and after any crash: a reader takes what is whole,
-// steps over what is damaged, and counts it.
+// section 9), or that a daemon's spool leaves behind (section 11). It may be read while it is
+// written and after any crash: a reader takes what is whole, steps over what is damaged, and counts
+// it.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,19 @@
 
 namespace l3 {
 
+/// They differ in their files' names, and in what a wrong head means.
+enum class store_kind : std::uint8_t { store, spool };
+/// What the files of a folder say: a store, unless all are a spool's.
+[[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
+
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
-                                                    std::uint64_t number);
+                                                    std::uint64_t number,
+                                                    store_kind kind = store_kind::store);
 [[nodiscard]] std::filesystem::path torn_file_path(const std::filesystem::path& folder,
                                                    std::uint64_t number);
 /// Of the block files in a folder, rising. Throws std::system_error if there is no such folder.
-[[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder);
+[[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
+                                                            store_kind kind = store_kind::store);
 
 /// Where a block lies: its header is good and as many bytes as it tells are there.
 struct stored_block {
@@ -46,7 +54,8 @@ struct torn_end {
 /// blocks of this version.
 class store_file {
 public:
-  store_file(const std::filesystem::path& folder, std::uint64_t number);
+  store_file(const std::filesystem::path& folder, std::uint64_t number,
+             store_kind kind = store_kind::store);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
@@ -67,6 +76,7 @@ private:
   [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t offset) const;
 
   std::uint64_t number_;
+  store_kind kind_;
   std::string path_;
   file_descriptor file_;
   std::uint64_t next_;
@@ -95,6 +105,7 @@ private:
   void open(std::uint64_t number);
 
   std::filesystem::path folder_;
+  store_kind kind_;
   std::optional<store_file> file_;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_; ///< of the files before this one

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <stdexcept>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <sys/file.h>
 
 #include "transport/format/endian.hpp"
+#include "transport/output/file_io.hpp"
 #include "transport/output/store_reader.hpp"
 
 namespace l3 {
@@ -20,21 +20,8 @@ namespace {
 constexpr std::size_t copy_step = std::size_t{1} << 20;
 constexpr mode_t file_mode = 0644;
 
-std::error_code last_error() { return {errno, std::generic_category()}; }
-
 [[noreturn]] void fail(const std::string& what, const std::error_code& cause) {
   throw std::runtime_error(what + ": " + cause.message());
-}
-
-std::error_code write_all(int file, std::uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const auto n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return last_error();
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return {};
 }
 
 } // namespace

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a spool keeps beside its segments (docs/formats.md, section 11): for each session how far
+// its blocks are no longer needed, one entry a session, as it lies in the file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace l3 {
+
+struct spool_release {
+  std::array<char, 4> magic{'K', 'L', '3', 'R'};
+  std::uint8_t version = 1;
+  std::array<std::uint8_t, 3> reserved0{};
+  std::uint64_t session = 0;
+  std::uint64_t sequence = 0; ///< every block up to this one
+  std::uint32_t reserved1 = 0;
+  std::uint32_t crc = 0; ///< of the 28 bytes before it
+};
+static_assert(sizeof(spool_release) == 32);
+
+} // namespace l3

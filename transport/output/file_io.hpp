@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing whole stretches of a file: interrupted and partial calls go on, and what went
+// wrong is a value.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <system_error>
+
+#include <unistd.h>
+
+namespace l3 {
+
+[[nodiscard]] inline std::error_code last_error() { return {errno, std::generic_category()}; }
+
+[[nodiscard]] inline std::error_code write_all(int file, std::uint64_t offset,
+                                               std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto n = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return last_error();
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+/// `result_out_of_range` where the file ends before `to` is full.
+[[nodiscard]] inline std::error_code read_all(int file, std::uint64_t offset,
+                                              std::span<std::byte> to) {
+  while (!to.empty()) {
+    const auto n = ::pread(file, to.data(), to.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return last_error();
+    if (n == 0) return std::make_error_code(std::errc::result_out_of_range);
+    to = to.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+} // namespace l3

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The disk behind the outbox: a folder of few large segment files (docs/formats.md, section 11)
+// that keeps sealed output blocks until the receiver has stored them. It is bounded in bytes,
+// leaves the disk a floor of free space, and outlives the daemon: the next one finds what was not
+// released, cuts off what a crash tore, and sets damaged blocks aside. A full or failing disk is a
+// state: append() says so and may be tried again.
+//
+// One thread appends and one reads; any thread may release and ask. The index is never locked while
+// the disk works. It takes 32 bytes a block and holds at most `most_blocks`; three files are open
+// at a time, and two more while a block is read or a file made.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include "transport/output/file_descriptor.hpp"
+#include "transport/output/settings.hpp"
+#include "transport/output/spool_index.hpp"
+#include "transport/output/spool_quarantine.hpp"
+#include "transport/output/spool_releases.hpp"
+#include "transport/output/spool_scan.hpp"
+#include "transport/output/spool_segment.hpp"
+
+namespace l3 {
+
+/// Of the file system on which this folder lies, for those without privileges; 0 if it does not
+/// say.
+[[nodiscard]] std::uint64_t free_bytes(int folder);
+
+/// What a spool asks of the system where tests want to answer.
+struct spool_system {
+  spool_segment::flush_function flush = ::fdatasync;
+  std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
+  std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
+};
+
+class spool {
+public:
+  /// Makes the folder if need be, takes it for itself, and recovers what is in it. Throws
+  /// std::runtime_error that says what is wrong.
+  explicit spool(const spool_settings& settings, const spool_system& system = {});
+  ~spool();
+  spool(const spool&) = delete;
+  spool& operator=(const spool&) = delete;
+
+  struct found_lane {
+    std::uint64_t session = 0;
+    std::uint32_t run = 0;
+    std::uint32_t node = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t events = 0;
+    std::uint64_t bytes = 0;
+  };
+  /// What was there at the start and is still needed, and what a crash cost.
+  struct recovery {
+    std::vector<found_lane> lanes; ///< oldest first
+    std::uint64_t segments = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t events = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t damaged = 0;        ///< stretches of segments that hold no good block
+    std::uint64_t damaged_events = 0; ///< of those that tell
+    std::uint64_t torn_tails = 0;     ///< cut off
+    std::uint64_t torn_bytes = 0;
+    std::uint64_t unreadable = 0; ///< segments of which the disk refuses a part; they are kept
+  };
+  [[nodiscard]] const recovery& found() const { return found_; }
+
+  // --- the writing thread ---
+
+  /// Writes a sealed block of any lane; a lane's sequence rises and may leave numbers out. After an
+  /// error nothing of the block is on the disk, and it may be tried again. ENOSPC also stands for
+  /// the size limit, the floor, and `most_blocks`. A block that is released already is not written.
+  [[nodiscard]] std::error_code append(std::span<const std::byte> block);
+
+  // --- the reading thread ---
+
+  struct read_result {
+    std::error_code error;         ///< then there is no block; ENOENT: outside first() … last()
+    bool whole = false;            ///< as it was appended; else an empty block stands in for it
+    std::uint32_t events = 0;      ///< in the block that is given
+    std::uint32_t lost_events = 0; ///< of a block found damaged now; told once
+  };
+  /// Reads a block and checks it. In the place of one that is damaged, or of a number that the lane
+  /// leaves out, comes an empty block, so that the far end sees no gap.
+  [[nodiscard]] read_result read(std::uint64_t session, std::uint64_t sequence,
+                                 std::vector<std::byte>& to);
+
+  // --- any thread ---
+
+  /// The lane's blocks up to this one are no longer needed. The file of a segment without needed
+  /// blocks goes, here and now.
+  void release(std::uint64_t session, std::uint64_t up_to);
+  /// Of the blocks of the lane that are on the disk and needed.
+  [[nodiscard]] std::optional<std::uint64_t> first(std::uint64_t session) const;
+  [[nodiscard]] std::optional<std::uint64_t> last(std::uint64_t session) const;
+
+  [[nodiscard]] std::uint64_t blocks() const; ///< that are needed
+  [[nodiscard]] std::uint64_t events() const;
+  [[nodiscard]] std::uint64_t bytes() const;
+  [[nodiscard]] std::uint64_t disk_bytes() const;                  ///< of segment files
+  [[nodiscard]] std::uint64_t capacity() const;                    ///< what may still be written
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< blocks or stretches, so far
+  /// The last append found no room, and there is none now.
+  [[nodiscard]] bool full() const;
+
+private:
+  void recover();
+  void recover_segment(std::uint64_t number, bool newest);
+  void set_aside(std::uint64_t number, const std::vector<spool_stretch>& stretches,
+                 std::string_view kind);
+  void keep_copy(std::uint64_t number, std::uint64_t offset, std::string_view kind,
+                 std::span<const std::byte> bytes);
+  void list_lanes();
+  [[nodiscard]] std::error_code prepare_segment(std::uint64_t bytes);
+  void close_segment();
+  [[nodiscard]] std::error_code refuse(std::error_code error, std::uint64_t bytes, bool by_system);
+  [[nodiscard]] std::uint64_t room(bool with_written_segment) const;
+  void remove(const std::vector<std::uint64_t>& segments);
+  [[nodiscard]] std::error_code fetch(const spool_place& place, std::vector<std::byte>& to) const;
+
+  std::filesystem::path path_;
+  std::uint64_t size_;
+  std::uint64_t floor_;
+  std::uint64_t segment_bytes_;
+  spool_system system_;
+  file_descriptor folder_; ///< locked
+  spool_releases releases_;
+  spool_quarantine quarantine_; ///< the reading thread's
+  recovery found_;
+
+  spool_segment segment_; ///< the writing thread's, as is the next number
+  std::uint64_t next_number_ = 1;
+
+  mutable std::mutex lock_; ///< guards the index
+  spool_index index_;
+  std::uint64_t written_segment_ = 0; ///< for those who hold the lock; 0: none
+
+  std::atomic<std::uint64_t> room_wanted_{0}; ///< by the last append, which found none; else 0
+  std::atomic<std::uint64_t> damaged_{0};
+};
+
+} // namespace l3

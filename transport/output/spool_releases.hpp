@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small file in which a spool notes how far the blocks of each session are no longer needed, so
+// that what the receiver has stored does not come again after a crash (docs/formats.md, section
+// 11). Each session has a place of its own, written over and over: the file does not grow, needs no
+// room on a disk that is full, and survives the death of this process. It may be late, never early:
+// at the worst a block is sent again, which the far end recognises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "transport/output/file_descriptor.hpp"
+
+namespace l3 {
+
+class spool_releases {
+public:
+  /// More sessions than this at a time are not noted: their blocks would come again.
+  static constexpr std::size_t most_sessions = 1024;
+
+  /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
+  /// can be written it notes nothing.
+  explicit spool_releases(const std::filesystem::path& folder);
+
+  /// For a session of which nothing was noted: 0. As the file was at the start.
+  [[nodiscard]] std::uint64_t released(std::uint64_t session) const;
+  /// Sessions for which something is noted.
+  [[nodiscard]] std::set<std::uint64_t> sessions() const;
+
+  // --- any thread ---
+
+  void note(std::uint64_t session, std::uint64_t up_to);
+  /// Nothing of the session is on the disk any more; unless more was noted since.
+  void forget(std::uint64_t session, std::uint64_t up_to);
+
+private:
+  struct entry {
+    std::size_t place = 0;
+    std::uint64_t up_to = 0;
+  };
+  void read();
+
+  file_descriptor file_;
+  mutable std::mutex lock_; ///< guards what follows, and the order in which places are written
+  std::map<std::uint64_t, entry> entries_;
+  std::set<std::size_t> vacant_;
+};
+
+} // namespace l3

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/spool_scan.hpp"
+
+#include <algorithm>
+
+namespace l3 {
+
+namespace {
+
+constexpr std::uint64_t step = std::uint64_t{1} << 20;
+
+bool can_be_read(const store_file& file, const spool_stretch& stretch) {
+  std::vector<std::byte> bytes;
+  for (std::uint64_t at = 0; at < stretch.bytes; at += bytes.size()) {
+    bytes.resize(std::min(step, stretch.bytes - at));
+    if (!file.read(stretch.offset + at, bytes)) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+spool_scan scan_segment(const std::filesystem::path& folder, std::uint64_t number, bool thorough) {
+  store_file file(folder, number, store_kind::spool);
+  spool_scan found;
+  std::vector<std::byte> payload;
+  std::uint64_t seen_end = std::min<std::uint64_t>(file.size(), sizeof(store_file_header));
+  found.good_end = seen_end < sizeof(store_file_header) ? 0 : seen_end;
+  while (const auto block = file.next()) {
+    if (block->offset > seen_end) {
+      found.damaged.push_back({seen_end, block->offset - seen_end});
+    }
+    seen_end = block->end();
+    if (thorough && !file.read_payload(*block, payload)) {
+      found.damaged.push_back({block->offset, block->end() - block->offset, block->header.events});
+      continue;
+    }
+    found.good_end = block->end();
+    found.blocks.push_back(*block);
+  }
+  seen_end = std::max(seen_end, found.good_end);
+  if (file.size() > seen_end) found.torn = {seen_end, file.size() - seen_end};
+
+  // What was passed over was perhaps not bad, but only out of reach.
+  const auto reached = [&](const spool_stretch& s) { return can_be_read(file, s); };
+  found.readable = std::ranges::all_of(found.damaged, reached) &&
+                   (!found.torn || can_be_read(file, *found.torn));
+  return found;
+}
+
+} // namespace l3
