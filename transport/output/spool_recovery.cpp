@@ -73,8 +73,7 @@ void spool::recover() {
 void spool::recover_segment(std::uint64_t number, bool newest) {
   const auto path = store_file_path(path_, number, store_kind::spool);
   const auto scan = scan_segment(path_, number, newest);
-  const auto bytes = std::filesystem::file_size(path);
-  index_.add_segment(number, bytes);
+  index_.add_segment(number, scan.bytes);
   for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
   if (!scan.readable) {
     // Perhaps another time: it stays as it is, pinned.
@@ -90,7 +89,8 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     set_aside(number, {*scan.torn}, "torn");
   }
   // Should this fail, the end is found again at the next start, and stepped over until then.
-  if (scan.good_end < bytes && ::truncate(path.c_str(), static_cast<off_t>(scan.good_end)) == 0) {
+  if (scan.good_end < scan.bytes &&
+      ::truncate(path.c_str(), static_cast<off_t>(scan.good_end)) == 0) {
     index_.resize_segment(number, scan.good_end);
   }
   index_.unpin_segment(number);

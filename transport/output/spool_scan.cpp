@@ -24,8 +24,9 @@ spool_scan scan_segment(const std::filesystem::path& folder, std::uint64_t numbe
   store_file file(folder, number, store_kind::spool);
   spool_scan found;
   std::vector<std::byte> payload;
-  std::uint64_t seen_end = std::min<std::uint64_t>(file.size(), sizeof(store_file_header));
-  found.good_end = seen_end < sizeof(store_file_header) ? 0 : seen_end;
+  found.bytes = file.size();
+  found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
+  std::uint64_t seen_end = found.good_end;
   while (const auto block = file.next()) {
     if (block->offset > seen_end) {
       found.damaged.push_back({seen_end, block->offset - seen_end});
@@ -38,8 +39,7 @@ spool_scan scan_segment(const std::filesystem::path& folder, std::uint64_t numbe
     found.good_end = block->end();
     found.blocks.push_back(*block);
   }
-  seen_end = std::max(seen_end, found.good_end);
-  if (file.size() > seen_end) found.torn = {seen_end, file.size() - seen_end};
+  if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
   const auto reached = [&](const spool_stretch& s) { return can_be_read(file, s); };

@@ -23,6 +23,7 @@ struct spool_stretch {
 };
 
 struct spool_scan {
+  std::uint64_t bytes = 0;            ///< of the file
   std::vector<stored_block> blocks;   ///< with a good header; with `thorough`, with a good payload
   std::vector<spool_stretch> damaged; ///< before the last of them, and whole blocks after it
   std::optional<spool_stretch> torn;  ///< behind it

@@ -3,7 +3,9 @@
 // sequence alone, and files to damage.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -25,8 +27,9 @@ inline bytes spool_block(std::uint64_t session, std::uint64_t sequence,
   std::mt19937_64 random(session * 1'000'003 + sequence);
   block_header header;
   bytes block(sizeof header + payload_bytes);
-  for (std::size_t i = sizeof header; i < block.size(); ++i) {
-    block[i] = static_cast<std::byte>(random());
+  for (std::size_t i = sizeof header; i < block.size(); i += sizeof(std::uint64_t)) {
+    const auto word = random();
+    std::memcpy(&block[i], &word, std::min(sizeof word, block.size() - i));
   }
   header.payload_bytes = static_cast<std::uint32_t>(payload_bytes);
   header.events = events;

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a spool finds at its start after segments were cut, changed, or lost.
+#include <algorithm>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/output/spool_blocks.hpp"
+#include "transport/output/spool.hpp"
+#include "transport/output/spool_quarantine.hpp"
+#include "transport/output/spool_releases.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+using test::drain;
+using test::drained;
+using test::numbers;
+using test::segment_path;
+using test::small_spool;
+using test::spool_block;
+
+constexpr std::uint64_t block_bytes = 264; ///< of spool_block()
+constexpr std::uint64_t head_bytes = 16;
+constexpr std::uint64_t three_blocks = head_bytes + 3 * block_bytes;
+
+/// Lane 1, blocks 1 … `last`, three blocks a segment.
+void fill(const fs::path& folder, std::uint64_t last) {
+  spool disk(small_spool(folder, three_blocks));
+  for (std::uint64_t i = 1; i <= last; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+}
+
+test::bytes slice(const test::bytes& of, std::size_t begin, std::size_t end) {
+  return {of.begin() + static_cast<std::ptrdiff_t>(begin),
+          of.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+TEST(spool_recovery, finds_what_others_left_and_goes_on_in_a_new_segment) {
+  const test::scratch_folder folder;
+  {
+    spool disk(small_spool(folder.path()));
+    EXPECT_TRUE(disk.found().lanes.empty());
+    for (std::uint64_t i = 1; i <= 4; ++i) ASSERT_FALSE(disk.append(spool_block(50, i)));
+    disk.release(50, 1);
+  }
+  {
+    spool disk(small_spool(folder.path()));
+    for (std::uint64_t i = 7; i <= 8; ++i) ASSERT_FALSE(disk.append(spool_block(20, i, 300)));
+    ASSERT_FALSE(disk.append(spool_block(90, 1)));
+    disk.release(90, 1);
+  }
+  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
+  spool disk(small_spool(folder.path()));
+  const auto& found = disk.found();
+  EXPECT_EQ(found.segments, 2U);
+  EXPECT_EQ(found.blocks, 5U);
+  EXPECT_EQ(found.events, 5 * 3U);
+  EXPECT_EQ(found.bytes, 3 * block_bytes + 2 * (block_bytes + 100));
+  EXPECT_EQ(found.damaged + found.torn_tails + found.unreadable, 0U);
+  ASSERT_EQ(found.lanes.size(), 2U) << "of lane 90 nothing is needed";
+  EXPECT_EQ(found.lanes[0].session, 50U) << "the older one";
+  EXPECT_EQ(found.lanes[0].run, 7U);
+  EXPECT_EQ(found.lanes[0].node, 50U);
+  EXPECT_EQ(found.lanes[0].blocks, 3U);
+  EXPECT_EQ(found.lanes[0].events, 9U);
+  EXPECT_EQ(found.lanes[0].bytes, 3 * block_bytes);
+  EXPECT_EQ(found.lanes[1].session, 20U);
+  EXPECT_EQ(drain(disk, 50), (drained{numbers(2, 4), {}}));
+  EXPECT_EQ(drain(disk, 20, 300), (drained{numbers(7, 8), {}}));
+  ASSERT_FALSE(disk.append(spool_block(60, 1)));
+  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 3)));
+}
+
+TEST(spool_recovery, cuts_off_the_end_wherever_it_was_torn) {
+  const test::scratch_folder made;
+  fill(made.path(), 3);
+  const auto whole = test::read_file(segment_path(made.path(), 1));
+  ASSERT_EQ(whole.size(), three_blocks);
+  std::vector<std::size_t> cuts;
+  for (std::size_t border = 0; border <= 3; ++border) {
+    const auto at = head_bytes + border * block_bytes;
+    for (const std::size_t cut : {at - 1, at, at + 1}) cuts.push_back(cut);
+  }
+  for (std::size_t i = 0; i <= sizeof(block_header); ++i) {
+    cuts.push_back(head_bytes + 2 * block_bytes + i);
+  }
+  for (const auto cut : cuts) {
+    if (cut > whole.size()) continue;
+    const test::scratch_folder folder;
+    test::write_file(segment_path(folder.path(), 1), std::span(whole).first(cut));
+    const auto good = cut < head_bytes ? 0 : (cut - head_bytes) / block_bytes;
+    const auto good_end = cut < head_bytes ? 0 : head_bytes + good * block_bytes;
+    {
+      spool disk(small_spool(folder.path()));
+      EXPECT_EQ(disk.found().torn_tails, cut > good_end ? 1U : 0U) << cut;
+      EXPECT_EQ(disk.found().torn_bytes, cut - good_end) << cut;
+      EXPECT_EQ(disk.found().damaged, 0U) << cut;
+      EXPECT_EQ(drain(disk, 1), (drained{numbers(1, good), {}})) << cut;
+      ASSERT_FALSE(disk.append(spool_block(1, good + 1))) << cut;
+      EXPECT_EQ(drain(disk, 1), (drained{numbers(1, good + 1), {}})) << cut;
+    }
+    EXPECT_EQ(fs::exists(segment_path(folder.path(), 1)), good > 0) << cut;
+    if (good > 0) {
+      EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), good_end) << cut;
+    }
+    const auto copy =
+        folder.path() + "/damaged/spool-000001-at-" + std::to_string(good_end) + ".torn";
+    ASSERT_EQ(fs::exists(copy), cut > good_end) << cut;
+    if (cut > good_end) {
+      EXPECT_EQ(test::read_file(copy), slice(whole, good_end, cut)) << cut;
+    }
+    const spool again(small_spool(folder.path()));
+    EXPECT_EQ(again.found().torn_tails, 0U) << cut << ": once is enough";
+    EXPECT_EQ(again.found().blocks, good + 1) << cut;
+  }
+}
+
+/// Flips a bit of a segment at each of these places, one at a time, and looks what becomes of it.
+void flip_each(std::uint64_t last_block, std::uint64_t segment, const std::vector<std::size_t>& at,
+               const std::function<void(spool&, const std::string&, std::size_t)>& look) {
+  const test::scratch_folder made;
+  fill(made.path(), last_block);
+  for (const auto place : at) {
+    const test::scratch_folder folder;
+    fs::copy(made.path(), folder.path(), fs::copy_options::recursive);
+    auto file = test::read_file(segment_path(folder.path(), segment));
+    file[place] ^= std::byte{0x10};
+    test::write_file(segment_path(folder.path(), segment), file);
+    spool disk(small_spool(folder.path()));
+    look(disk, folder.path(), place);
+  }
+}
+
+/// All of a header, and some of a payload.
+std::vector<std::size_t> places_in_block(std::size_t begin) {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < block_bytes; i += i < sizeof(block_header) ? 1 : 37) {
+    all.push_back(begin + i);
+  }
+  return all;
+}
+
+TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
+  std::vector<std::size_t> head(head_bytes);
+  for (std::size_t i = 0; i < head.size(); ++i) head[i] = i;
+  flip_each(3, 1, head, [](spool& disk, const std::string&, std::size_t at) {
+    EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}})) << at;
+    EXPECT_EQ(disk.damaged(), 0U) << at;
+  });
+}
+
+TEST(spool_recovery, loses_only_the_block_in_which_a_bit_flipped) {
+  // In the middle of the newest segment: all damage is found at the start.
+  const std::size_t begin = head_bytes + block_bytes;
+  flip_each(3, 1, places_in_block(begin),
+            [&](spool& disk, const std::string& folder, std::size_t at) {
+              EXPECT_EQ(disk.found().damaged, 1U) << at;
+              EXPECT_EQ(disk.found().damaged_events, at < begin + sizeof(block_header) - 8 ? 0U
+                                                     : at >= begin + sizeof(block_header)  ? 3U
+                                                                                           : 0U)
+                  << at;
+              EXPECT_EQ(disk.found().blocks, 2U) << at;
+              EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}})) << at;
+              EXPECT_EQ(disk.damaged(), 1U) << at << ": not again";
+              const auto segment = test::read_file(segment_path(folder, 1));
+              EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
+                                        std::to_string(begin) + ".damaged"),
+                        slice(segment, begin, begin + block_bytes))
+                  << at;
+            });
+}
+
+TEST(spool_recovery, finds_damage_in_older_segments_when_it_reads) {
+  const std::size_t begin = head_bytes + block_bytes;
+  flip_each(6, 1, places_in_block(begin),
+            [&](spool& disk, const std::string& folder, std::size_t at) {
+              const bool header_is_good = at >= begin + sizeof(block_header);
+              EXPECT_EQ(disk.found().damaged, header_is_good ? 0U : 1U) << at;
+              EXPECT_EQ(disk.found().blocks, header_is_good ? 6U : 5U) << at;
+              const drained all{{1, 3, 4, 5, 6}, {2}, header_is_good ? 3U : 0U};
+              EXPECT_EQ(drain(disk, 1), all) << at;
+              EXPECT_EQ(disk.blocks(), header_is_good ? 6U : 5U) << at;
+              EXPECT_EQ(disk.events(), 15U) << at << ": of the lost block none";
+              EXPECT_EQ(disk.bytes(), 5 * block_bytes) << at;
+              EXPECT_EQ(drain(disk, 1), (drained{{1, 3, 4, 5, 6}, {2}})) << "nothing is lost twice";
+              EXPECT_EQ(disk.damaged(), 1U) << at;
+              const auto segment = test::read_file(segment_path(folder, 1));
+              EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
+                                        std::to_string(begin) + ".damaged"),
+                        slice(segment, begin, begin + block_bytes))
+                  << at;
+              disk.release(1, 6);
+              EXPECT_EQ(disk.blocks(), 0U);
+              EXPECT_EQ(disk.events(), 0U);
+              EXPECT_EQ(disk.bytes(), 0U);
+              EXPECT_EQ(disk.disk_bytes(), 0U);
+            });
+}
+
+TEST(spool_recovery, cuts_off_last_blocks_whose_bytes_never_reached_the_disk) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 3);
+  auto file = test::read_file(segment_path(folder.path(), 1));
+  std::fill(file.end() - 150, file.end(), std::byte{0}); // as after a power cut
+  test::write_file(segment_path(folder.path(), 1), file);
+  {
+    spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().damaged, 1U);
+    EXPECT_EQ(disk.found().damaged_events, 3U);
+    EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
+    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1U);
+    ASSERT_FALSE(disk.append(spool_block(1, 3)));
+  }
+  spool again(small_spool(folder.path()));
+  EXPECT_EQ(again.found().damaged, 0U) << "gone";
+  EXPECT_EQ(drain(again, 1), (drained{numbers(1, 3), {}}));
+}
+
+TEST(spool_recovery, reads_what_is_good_of_a_segment_whose_beginning_is_garbage) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 3);
+  auto file = test::read_file(segment_path(folder.path(), 1));
+  std::fill_n(file.begin(), head_bytes + 100, std::byte{'x'});
+  test::write_file(segment_path(folder.path(), 1), file);
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(disk.found().damaged, 1U);
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(2, 3), {}}));
+}
+
+TEST(spool_recovery, does_without_a_segment_that_is_lost) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 9);
+  fs::remove(segment_path(folder.path(), 2));
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 3, 7, 8, 9}, {4, 5, 6}}));
+  fs::remove(segment_path(folder.path(), 1));
+  EXPECT_EQ(drain(disk, 1), (drained{{7, 8, 9}, {1, 2, 3, 4, 5, 6}, 9})) << "and while it runs";
+  EXPECT_EQ(disk.damaged(), 3U);
+  disk.release(1, 9);
+  EXPECT_EQ(disk.disk_bytes(), 0U);
+}
+
+TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
+  const test::scratch_folder folder;
+  const unsigned char head[head_bytes + 4] = {'K', 'L', '3', 'S', 2, 0, 0, 0, 1};
+  test::write_file(segment_path(folder.path(), 1), std::as_bytes(std::span(head)));
+  try {
+    const spool disk(small_spool(folder.path()));
+    FAIL() << "what it holds is not known";
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(e.what(), segment_path(folder.path(), 1).string() +
+                            " is of version 2 of the store; this program knows version 1");
+  }
+  EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), sizeof head);
+}
+
+TEST(spool_recovery, leaves_a_segment_alone_that_the_disk_refuses_to_give) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 3);
+  fs::create_directory(segment_path(folder.path(), 2)); // it opens, and read() fails
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(disk.found().unreadable, 1U);
+  EXPECT_EQ(disk.found().torn_tails, 0U);
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}}));
+  ASSERT_FALSE(disk.append(spool_block(1, 4)));
+  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 3)));
+  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
+}
+
+TEST(spool_recovery, does_not_give_again_what_was_released) {
+  const test::scratch_folder folder;
+  {
+    spool disk(small_spool(folder.path(), three_blocks));
+    for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+    disk.release(1, 4);
+  }
+  {
+    spool disk(small_spool(folder.path()));
+    EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1)));
+    EXPECT_EQ(drain(disk, 1), (drained{{5}, {}}));
+  }
+  // A note that is damaged says nothing.
+  auto notes = test::read_file(folder.path() + "/released.kl3r");
+  notes[16] ^= std::byte{1};
+  test::write_file(folder.path() + "/released.kl3r", notes);
+  spool disk(small_spool(folder.path()));
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(4, 5), {}}));
+  disk.release(1, 5);
+  EXPECT_EQ(disk.disk_bytes(), 0U) << "a found segment goes when it is not needed";
+}
+
+TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
+  const test::scratch_folder folder;
+  constexpr std::uint64_t blocks = spool_quarantine::most_files + 10;
+  {
+    spool disk(small_spool(folder.path(), 1 << 20));
+    for (std::uint64_t i = 1; i <= blocks; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+    ASSERT_FALSE(disk.append(spool_block(1, blocks + 1)));
+  }
+  auto file = test::read_file(segment_path(folder.path(), 1));
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    file[head_bytes + i * block_bytes + 100] ^= std::byte{1};
+  }
+  test::write_file(segment_path(folder.path(), 1), file);
+  const spool disk(small_spool(folder.path()));
+  EXPECT_EQ(disk.found().damaged, blocks);
+  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool_quarantine::most_files);
+}
+
+TEST(spool_quarantine, is_bounded_in_bytes_and_counts_what_is_there_from_earlier) {
+  const test::scratch_folder folder;
+  const test::bytes half(spool_quarantine::most_bytes / 2);
+  {
+    spool_quarantine quarantine(folder.path() + "/damaged");
+    EXPECT_TRUE(quarantine.keep(7, 16, "damaged", half));
+    EXPECT_EQ(quarantine.last_segment(), 0U) << "at the start";
+  }
+  spool_quarantine quarantine(folder.path() + "/damaged");
+  EXPECT_EQ(quarantine.last_segment(), 7U);
+  EXPECT_TRUE(quarantine.keep(7, 16, "damaged", half)) << "is there";
+  EXPECT_TRUE(quarantine.has_room(half.size()));
+  EXPECT_FALSE(quarantine.has_room(half.size() + 1));
+  EXPECT_TRUE(quarantine.keep(8, 16, "torn", half));
+  EXPECT_FALSE(quarantine.has_room(1));
+  EXPECT_FALSE(quarantine.keep(9, 16, "torn", std::span(half).first(1)));
+  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 2U);
+}
+
+TEST(spool_recovery, makes_no_copy_that_would_cost_the_floor) {
+  const test::scratch_folder folder;
+  fill(folder.path(), 3);
+  auto file = test::read_file(segment_path(folder.path(), 1));
+  file.back() ^= std::byte{1};
+  test::write_file(segment_path(folder.path(), 1), file);
+  auto settings = small_spool(folder.path());
+  settings.floor = kibibytes(64);
+  spool_system system;
+  system.free_bytes = [](int) { return kibibytes(64).bytes; };
+  spool disk(settings, system);
+  EXPECT_EQ(disk.found().damaged, 1U);
+  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 0U);
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
+}
+
+TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
+  const test::scratch_folder folder;
+  {
+    spool_releases releases(folder.path());
+    for (std::uint64_t s = 1; s <= spool_releases::most_sessions + 1; ++s) releases.note(s, s + 10);
+    EXPECT_EQ(releases.released(1), 11U);
+    EXPECT_EQ(releases.released(spool_releases::most_sessions), spool_releases::most_sessions + 10);
+    EXPECT_EQ(releases.released(spool_releases::most_sessions + 1), 0U) << "no place";
+    releases.note(1, 5);
+    EXPECT_EQ(releases.released(1), 11U) << "it never falls";
+    releases.forget(2, 11);
+    EXPECT_EQ(releases.released(2), 12U) << "more was noted since";
+    releases.forget(2, 12);
+    EXPECT_EQ(releases.released(2), 0U);
+    releases.note(5000, 77);
+  }
+  const spool_releases again(folder.path());
+  EXPECT_EQ(again.sessions().size(), spool_releases::most_sessions);
+  EXPECT_EQ(again.released(5000), 77U);
+  EXPECT_EQ(again.released(1), 11U);
+  EXPECT_EQ(again.released(2), 0U);
+}
+
+} // namespace
+} // namespace l3
