@@ -95,14 +95,16 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"blocks_received", c.blocks.get()},
                                   {"blocks_stored", c.stored_blocks.get()},
                                   {"duplicates", c.duplicates.get()},
+                                  {"repeated_events", c.repeated_events.get()},
                                   {"garbage", c.garbage.get()},
                                   {"store_errors", c.store_errors.get()}};
     std::printf("%s\n", boost::json::serialize(all).c_str());
   } else {
-    std::printf("%s: %" PRIu64 " events, %.1f MB of %zu daemon starts; now %" PRIu64
-                " blocks stored, %" PRIu64 " dropped as repeats\n",
-                o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
-                l.sessions.size(), c.stored_blocks.get(), c.duplicates.get());
+    std::printf(
+        "%s: %" PRIu64 " events, %.1f MB of %zu daemon starts; now %" PRIu64
+        " blocks stored, %" PRIu64 " dropped as repeats, %" PRIu64 " events left out as repeats\n",
+        o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
+        l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(), c.repeated_events.get());
   }
 }
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the replay client and of the daemon in mid-spill: a sender that starts again leaves every event stored once, and
 over TCP not even the daemon's death loses one."""
+import re
 import signal
 
 import harness
 import l2raw
 import level2
-import store_reader
 
 # Few in the first spills and many behind, at a rate that leaves seconds of them when a replay is killed.
 SPILLS = {510: 20, 511: 40, 0: 300, 1: 300}
@@ -83,14 +83,12 @@ class KillSender(harness.SystemTest):
         daemon = self.start_daemon()
         self.assertEqual(replay.wait(), 0, replay.said())
         self.stop_daemon(daemon)
-        receiver.stop()
-        # What a killed daemon had forwarded without being told that it was stored came once more in the next session.
-        events = store_reader.events_of(self.store)
-        found = {(e.spill, e.number): e for e in events}
-        self.assertEqual(found.keys(), self.sent.keys())
-        for e in events:
-            self.assertEqual(list(e.fragments.values()), self.sent[e.spill, e.number])
-        self.assertGreater(len(events), len(found), "no event came twice: this test proves less than it says")
+        self.assertEqual(receiver.stop(), 0)
+        # What a killed daemon had forwarded without being told that it was stored came once more in the next session: the
+        # receiver left it out.
+        self.assert_stored(self.sent)
+        left_out = int(re.search(r"(\d+) events left out as repeats", receiver.said())[1])
+        self.assertGreater(left_out, 0, "no event came twice: this test proves less than it says")
         code, said = self.run_tool("verify", self.file, self.store)
         self.assertEqual(code, 0, said)
         self.assert_extracted(self.sent)

@@ -29,7 +29,8 @@ bool has(std::span<const ledger> ledgers, const char* program) {
 std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
   std::uint64_t events = 0;
   for (const auto& s : stored) {
-    if (std::count(l.sessions.begin(), l.sessions.end(), s.number) != 0) events += s.events;
+    if (std::count(l.sessions.begin(), l.sessions.end(), s.number) != 0)
+      events += s.events + s.repeated;
   }
   return events;
 }

@@ -7,6 +7,8 @@
 
 #include <zmq.hpp>
 
+#include "transport/accounting/crc32c.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/output/line.hpp"
 
 namespace l3 {
@@ -16,6 +18,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_peers = 1024;
+/// A sender keeps what is not acknowledged, which is never more than what the daemons before it had
+/// under way: some 50 MB for what is remembered of eight sessions.
+constexpr std::size_t remembered_first = 32768;
+constexpr std::size_t remembered_last = 32768;
+constexpr std::size_t remembered_sessions = 8;
 constexpr int messages_in_line =
     128; ///< for each connection; its TCP connection stands still beyond
 constexpr int messages_in_a_step = 256;
@@ -56,7 +63,8 @@ struct block_receiver::line {
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : settings_(std::move(settings)), store_(store), before_(store.committed()),
-      report_(std::move(report)) {
+      report_(std::move(report)), recent_(remembered_first, remembered_last, remembered_sessions) {
+  recall(recent_, store_.folder());
   try {
     line_ = std::make_unique<line>(settings_);
   } catch (const zmq::error_t& e) {
@@ -172,21 +180,65 @@ void block_receiver::take_block(peer& from, const line_header& header,
     from.refuse = true;
     return;
   }
-  if (const auto error = store_.append(body, block)) {
+  const std::size_t known = uncommitted_.size();
+  const std::uint32_t repeated = block.repeated;
+  if (const auto error = store_.append(without_repeats(body, block), block)) {
+    take_back(known);
     store_failed(error, now);
     from.refuse = true;
     return;
   }
+  counters_.repeated_events.add(block.repeated - repeated);
   recovering_ = static_cast<bool>(store_error_);
+}
+
+/// The block as it is, or with a new header and the rest of its events.
+std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
+                                                           block_header& block) {
+  const auto payload = body.subspan(sizeof(block_header));
+  event_walk walk(payload);
+  std::uint32_t repeated = 0;
+  shortened_.clear();
+  while (const auto event = walk.next()) {
+    const auto head = event->first(std::min(event->size(), recent_events::telling_bytes));
+    const auto who = recent_events::identity_of(head, event->size());
+    const bool again = recent_.has_from_another(block.session, block.run, who);
+    const auto before = static_cast<std::size_t>(event->data() - payload.data());
+    if (again && repeated++ == 0) {
+      shortened_.assign(body.begin(),
+                        body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + before));
+    } else if (!again && repeated > 0) {
+      shortened_.insert(shortened_.end(), event->begin(), event->end());
+    }
+    if (again) continue;
+    recent_.add(block.session, block.run, who);
+    uncommitted_.emplace_back(block.session, who);
+  }
+  if (repeated == 0 || !walk.complete() || repeated > block.events) return body;
+  block.events -= repeated;
+  block.repeated += repeated;
+  block.payload_bytes = static_cast<std::uint32_t>(shortened_.size() - sizeof(block_header));
+  block.payload_crc = crc32c(std::span(shortened_).subspan(sizeof(block_header)));
+  seal_header(block);
+  store(shortened_.data(), block);
+  return shortened_;
+}
+
+/// What was not stored is not known either.
+void block_receiver::take_back(std::size_t known) {
+  for (; uncommitted_.size() > known; uncommitted_.pop_back())
+    recent_.take_back(uncommitted_.back().first, uncommitted_.back().second);
 }
 
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
 /// waits for an acknowledgement is told why it does not come.
 void block_receiver::commit(std::uint64_t now) {
   if (const auto error = store_.commit()) {
+    take_back(0);
     store_failed(error, now);
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }
+  uncommitted_.clear();
   if (std::exchange(recovering_, false)) {
     store_error_.clear();
     report_once("the store can be written again");

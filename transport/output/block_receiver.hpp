@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The far end of the output line (docs/formats.md, section 8): takes blocks of any number of
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
-// stored in one go and acknowledged once. Whatever is not a message of the line is counted and
-// dropped.
+// stored in one go and acknowledged once. An event that another session of the run has stored
+// lately is left out of its block, and counted there: see recent_events. Whatever is not a message
+// of the line is counted and dropped.
 #pragma once
 
 #include <chrono>
@@ -13,10 +14,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/units.hpp"
 #include "transport/output/block.hpp"
+#include "transport/output/recent_events.hpp"
 #include "transport/output/store_writer.hpp"
 
 namespace l3 {
@@ -34,10 +38,11 @@ struct receive_counters {
   counter bytes;         ///< of these
   counter stored_blocks; ///< and committed
   counter stored_events;
-  counter duplicates; ///< blocks that were stored already
-  counter gaps;       ///< blocks whose predecessors were missing
-  counter strangers;  ///< blocks of a session that has not said hello
-  counter garbage;    ///< messages that are none of ours
+  counter repeated_events; ///< left out of their blocks: another session has stored them
+  counter duplicates;      ///< blocks that were stored already
+  counter gaps;            ///< blocks whose predecessors were missing
+  counter strangers;       ///< blocks of a session that has not said hello
+  counter garbage;         ///< messages that are none of ours
   counter store_errors;
   counter goodbyes;                     ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< blocks that were none
@@ -79,6 +84,9 @@ private:
                   const std::string& address, std::uint64_t now);
   void take_block(peer& from, const line_header& header, std::span<const std::byte> body,
                   std::uint64_t now);
+  [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
+                                                           block_header& block);
+  void take_back(std::size_t known);
   void commit(std::uint64_t now);
   void store_failed(const std::error_code& error, std::uint64_t now);
   void answer_all();
@@ -93,7 +101,11 @@ private:
   report_function report_;
   std::unique_ptr<line> line_;
   std::map<std::uint64_t, peer> peers_; ///< by session
-  std::error_code store_error_;         ///< set: the store could not be written
+  recent_events recent_;
+  std::vector<std::pair<std::uint64_t, recent_events::identity>>
+      uncommitted_;                  ///< in recent_, with their sessions
+  std::vector<std::byte> shortened_; ///< a block without its repeats
+  std::error_code store_error_;      ///< set: the store could not be written
   std::uint64_t retry_at_ = 0;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;

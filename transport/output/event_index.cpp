@@ -31,9 +31,10 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
     return s.number == block.header.session;
   });
   if (of_session == sessions_.end()) {
-    sessions_.push_back({block.header.session, block.header.run, 0});
+    sessions_.push_back({block.header.session, block.header.run, 0, 0});
     of_session = std::prev(sessions_.end());
   }
+  of_session->repeated += block.header.repeated;
   event_walk walk(payload);
   std::uint32_t events = 0;
   while (const auto bytes = walk.next()) {

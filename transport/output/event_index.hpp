@@ -41,6 +41,7 @@ public:
     std::uint64_t number = 0;
     std::uint32_t run = 0;
     std::uint64_t events = 0;
+    std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 

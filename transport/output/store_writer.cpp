@@ -120,6 +120,7 @@ void store_writer::account(const block_header& header) {
   ++s.blocks;
   s.events += header.events;
   s.bytes += header.payload_bytes;
+  s.repeated += header.repeated;
 }
 
 std::uint64_t store_writer::last_stored(std::uint64_t session) const {

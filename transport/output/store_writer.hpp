@@ -33,7 +33,8 @@ struct stored_session {
   std::uint32_t node = 0;
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
-  std::uint64_t bytes = 0; ///< of payload
+  std::uint64_t bytes = 0;    ///< of payload
+  std::uint64_t repeated = 0; ///< events left out, because another session has stored them
 };
 
 /// What a writer has written.
@@ -59,6 +60,7 @@ public:
   /// commit is taken back.
   [[nodiscard]] std::error_code commit();
 
+  [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
   [[nodiscard]] std::uint64_t last_stored(std::uint64_t session) const;
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_;

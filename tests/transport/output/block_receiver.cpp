@@ -198,6 +198,58 @@ TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
   EXPECT_EQ(reports.back(), "the store can be written again");
 }
 
+packed_and_original event_of(std::uint32_t number) {
+  std::mt19937 random(number);
+  event_recipe recipe;
+  recipe.key = {1, number};
+  recipe.fragments = 1;
+  return make_event(recipe, random);
+}
+
+/// What each block of the store holds, as session:sequence:events:left out.
+std::vector<std::string> contents_of(const std::string& folder) {
+  std::vector<std::string> found;
+  store_reader reader(folder);
+  std::vector<std::byte> payload;
+  while (const auto block = reader.next()) {
+    const block_header& h = block->header;
+    EXPECT_TRUE(reader.read_payload(*block, payload));
+    event_walk walk(payload);
+    std::uint32_t events = 0;
+    while (walk.next()) ++events;
+    EXPECT_TRUE(walk.complete());
+    EXPECT_EQ(events, h.events);
+    found.push_back(std::to_string(h.session) + ":" + std::to_string(h.sequence) + ":" +
+                    std::to_string(h.events) + ":" + std::to_string(h.repeated));
+  }
+  EXPECT_EQ(reader.damaged(), 0U);
+  return found;
+}
+
+TEST(block_receiver, leaves_out_events_that_another_session_has_stored) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  near.hello(9, 1);
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 9, 1, make_block({event_of(1).packed, event_of(2).packed}, 9, 1));
+  near.expect(line_message::acknowledgement, 1);
+  far.kill(); // what it remembers, it has from the store now
+  far.start();
+  near.hello(10, 1);
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 10, 1,
+            make_block({event_of(3).packed, event_of(2).packed, event_of(4).packed}, 10, 1));
+  near.expect(line_message::acknowledgement, 1);
+  near.send(line_message::block, 10, 2, make_block({event_of(1).packed}, 10, 2));
+  near.expect(line_message::acknowledgement, 2);
+  near.send(line_message::block, 10, 3, make_block({event_of(3).packed}, 10, 3)); // of its own
+  near.expect(line_message::acknowledgement, 3);
+  EXPECT_EQ(contents_of(folder.path()),
+            (std::vector<std::string>{"9:1:2:0", "10:1:2:1", "10:2:0:1", "10:3:1:0"}));
+  EXPECT_EQ(far.counters().repeated_events.get(), 2U);
+}
+
 TEST(block_receiver, says_that_its_address_is_taken) {
   scratch_folder folder;
   scratch_folder other;
