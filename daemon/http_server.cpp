@@ -16,6 +16,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
+#include "transport/accounting/thread_name.hpp"
+
 namespace l3 {
 namespace {
 
@@ -172,7 +174,10 @@ public:
     }
     port_ = acceptor_.local_endpoint().port();
     accept();
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] {
+      name_this_thread("http");
+      context_.run();
+    });
   }
 
   ~listener() {

@@ -20,6 +20,7 @@
 #include "daemon/pipeline.hpp"
 #include "daemon/progress_watch.hpp"
 #include "selection/load_selection.hpp"
+#include "transport/accounting/thread_name.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/input/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
@@ -95,6 +96,7 @@ struct node::parts {
         builder(s.building, limits_of(s).batch, s.frames.age, frames, building, outcomes,
                 [this](const spill_summary& summary) { end_of_spill(summary); }),
         forward_thread([this](std::stop_token stop) {
+          name_this_thread("forwarder");
           line.run(std::move(stop), settings.run.drain_time_limit);
         }) {
     if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {

@@ -3,6 +3,7 @@
 
 #include <exception>
 
+#include "transport/accounting/thread_name.hpp"
 #include "transport/format/units.hpp"
 
 namespace l3 {
@@ -37,6 +38,7 @@ bool pipeline::out_of_time() const {
 }
 
 void pipeline::compute(const std::stop_token& stop) {
+  name_this_thread("compute");
   while (true) {
     compute_turns_.add();
     frame* f = frames_.wait_submitted(look_around);
@@ -51,6 +53,7 @@ void pipeline::compute(const std::stop_token& stop) {
 }
 
 void pipeline::drain(const std::stop_token& stop) {
+  name_this_thread("drain");
   while (true) {
     drain_turns_.add();
     frame* f = frames_.wait_started(look_around);

@@ -108,6 +108,11 @@ class Chain(harness.Stage):
         daemon.wait_for(lambda s: quiet(s) and quiet(daemon.status()), "everything to find its end", seconds)
         return self
 
+    def drain_if_any(self, daemon):
+        """As `drain`, but nothing need have come to this daemon: it may have been started a moment ago."""
+        daemon.wait_for(lambda s: not s["fragments"]["in_flight"] and not s["events"]["in_flight"] and s["uptime"] > 1.5,
+                        "nothing to be in flight")
+
     def stop_daemon(self, daemon):
         code = daemon.stop()
         if code != 0:

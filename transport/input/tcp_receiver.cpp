@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/accounting/thread_name.hpp"
 #include "transport/input/tcp_connection.hpp"
 
 namespace l3 {
@@ -41,7 +42,10 @@ public:
     listen(settings.bind, settings.port);
     accept();
     tick();
-    thread_ = std::thread([this] { context_.run(); });
+    thread_ = std::thread([this] {
+      name_this_thread("tcp");
+      context_.run();
+    });
   }
 
   ~tcp_server() {

@@ -5,6 +5,8 @@
 #include <boost/asio/post.hpp>
 #include <chrono>
 
+#include "transport/accounting/thread_name.hpp"
+
 namespace l3 {
 namespace {
 
@@ -46,6 +48,7 @@ void udp_thread::join() {
 }
 
 void udp_thread::run() {
+  name_this_thread("udp");
   wait();
   wait_for_tick();
   context_.run(); // until request_stop()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows, in the order of the table."""
-from rows import input_faults, receiver_faults
+from rows import daemon_faults, full_faults, input_faults, mixture, receiver_faults
 
-ALL = sorted([*receiver_faults.ROWS, *input_faults.ROWS], key=lambda r: int(r.name[1:].split("–")[0]))
+ALL = sorted((row for room in (mixture, receiver_faults, input_faults, full_faults, daemon_faults) for row in room.ROWS),
+             key=lambda row: int(row.name[1:].split("–")[0]))

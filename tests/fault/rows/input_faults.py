@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """R4, R5 and R6: what happens to datagrams on their way from the crates."""
 import random
+import shutil
 
 import faults
 import ledgers
+import store_reader
 from chain import Chain, unbalanced
+from hits import Hits
 from table import Row
 
 
@@ -82,4 +85,125 @@ def _drop_at_random(findings, c, plan):
     findings.see("events stored bit for bit", len(found.stored))
 
 
-ROWS = [Row("R4", "input loss is seen exactly", "reported − injected = 0", lost_input)]
+def corrupted(findings, plan):
+    """Changed on a cable: the checksum of UDP, which the kernel checks. Changed before that: what level 2 can see is refused, or stored
+    raw and flagged; what it cannot is carried as it came. Changed in the store: what checksums see is left out."""
+    with Chain() as c:
+        _change_on_the_cable(findings, c, plan)
+    with Chain() as c:
+        _change_before(findings, c, plan)
+        _change_the_store(findings, c, plan)
+
+
+def _change_on_the_cable(findings, c, plan):
+    sent = c.write_events(spills=1, events=plan.pick(1000, 10_000), seed=plan.seed)
+    receiver, daemon = c.start_receiver(), c.start_daemon()
+    relay = c.start_relay(daemon, seed=plan.seed)
+    c.network.compute_checksums()
+    ports = f"udp dport {c.ports.udp}-{c.ports.udp + 7}"
+    places = (64, 160, 168, 1200)  # bits behind the start of the UDP header: fragment id, crate and board header, a sample
+    c.input_faults.load(*(f"{ports} @th,{bit},8 != 0xa5 {faults.some(3)} @th,{bit},8 set 0xa5 {{count changed}} accept" for bit in places))
+    before = c.network.udp_counts()["InCsumErrors"]
+    ledger_of_replay = c.finish_replay(c.replay("relay", 2000), 600)
+    journal = c.finish_relay(relay, ledger_of_replay)
+    c.drain(daemon)
+    changed = c.input_faults.counts()["changed"]
+    refused = c.network.udp_counts()["InCsumErrors"] - before
+    ledger = c.stop_daemon(daemon)
+    receiver.stop()
+    found = ledgers.compare(sent, c.store)
+    findings.equal("on the cable: datagrams changed − refused by the kernel", changed - refused, 0)
+    findings.equal("on the cable: sent − received − refused", journal.counts["sent"] - ledger["datagrams"]["received"] - refused, 0)
+    findings.none(found.faults(may_miss=found.missing))
+    findings.check(0 < len(found.missing) <= changed, f"{changed} datagrams changed, {len(found.missing)} events lost")
+    findings.none(unbalanced(ledger))
+    findings.inject("datagrams changed on the cable", changed)
+    findings.see("of them refused by the kernel", refused)
+
+
+def _change_before(findings, c, plan):
+    sent = c.write_events(spills=plan.pick(2, 20), events=2000, seed=plan.seed)
+    receiver, daemon = c.start_receiver("--sync"), c.start_daemon(outbox={"block": "4 KiB"})
+    relay = c.start_relay(daemon, seed=plan.seed, damage=0.01)
+    ledger_of_replay = c.finish_replay(c.replay("relay", 2000), 600)
+    journal = c.finish_relay(relay, ledger_of_replay)
+    c.drain(daemon)
+    ledger = c.stop_daemon(daemon)
+    receiver.stop()
+    hit = Hits(journal, c.datagrams)
+    found = ledgers.compare(sent, c.store)
+    events = ledgers.stored_events(c.store, keys=hit.carried.keys())
+    wrong = hit.faults(sent, found, events)
+    findings.none([*wrong, *unbalanced(ledger)])
+    findings.inject("bits flipped before it", journal.counts["damaged"])
+    for kind, n in sorted(hit.flips.items()):
+        findings.see(kind, n)
+    findings.see("events refused", len(found.missing))
+    findings.see("events carried with flipped bits", len(events))
+    findings.see("other than it must be", len(wrong))
+
+
+def _change_the_store(findings, c, plan):
+    """A bit in every other block of a copy of the store: the events of the others are all there, and no other."""
+    damaged, rng, flips = c.folder / "damaged", random.Random(plan.seed), 0
+    shutil.copytree(c.store, damaged)
+    intact, both = [], c.folder / "intact"
+    for path in sorted(damaged.glob("blocks-*.kl3")):
+        data, at = bytearray(path.read_bytes()), store_reader.FILE_HEADER.size
+        original = bytes(data)
+        while at < len(data):
+            end = at + store_reader.BLOCK_HEADER.size + int.from_bytes(data[at + 8:at + 12], "little")
+            if flips + len(intact) & 1:
+                bit = rng.randrange(8 * at, 8 * end)
+                data[bit // 8] ^= 1 << bit % 8
+                flips += 1
+            else:
+                intact.append(original[at:end])
+            at = end
+        path.write_bytes(data)
+    both.mkdir()
+    (both / "blocks-000001.kl3").write_bytes(store_reader.FILE_HEADER.pack(b"KL3S", 1, bytes(3), 1) + b"".join(intact))
+    for folder in (damaged, both):
+        code, said = c.run_tool("extract", folder, folder / "events")
+        findings.check(folder is damaged or code == 0, f"extract: {said[-300:]}")
+    findings.check((damaged / "events").read_bytes() == (both / "events").read_bytes(),
+                   "what is read of a damaged store is not what its intact blocks hold")
+    findings.check(flips > 100 and len(intact) > 100, f"{flips} blocks damaged, {len(intact)} intact: this proves little")
+    findings.inject("bits flipped in stored blocks", flips)
+    findings.see("blocks left out", flips)
+
+
+def disordered(findings, plan):
+    """Doubled, reordered, very late, and over the end of the numbers of spills."""
+    with Chain() as c:
+        late_by = plan.pick(3.0, 10.0)
+        events = 2000
+        sent = c.write_events(spills=plan.pick(4, 24), events=events, seed=plan.seed, first=ledgers.SPILLS - 2)
+        receiver, daemon = c.start_receiver(), c.start_daemon()
+        first_chunk_of_event_101 = 100 * len(c.datagrams.of_event(1)) + 1
+        relay = c.start_relay(daemon, seed=plan.seed, double=0.01, reorder=0.05, within=0.05, late_one=first_chunk_of_event_101,
+                              late_by=late_by)
+        ledger_of_replay = c.finish_replay(c.replay("relay", 2000), 600)
+        journal = c.finish_relay(relay, ledger_of_replay)
+        c.drain(daemon)
+        ledger = c.stop_daemon(daemon)
+        receiver.stop()
+        hit, found = Hits(journal, c.datagrams), ledgers.compare(sent, c.store)
+        findings.none(hit.faults(sent, found, {}))
+        findings.none(unbalanced(ledger))
+        findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
+        doubled = sum(f["length"] > 12 for f in journal.of("doubled"))
+        repeats = ledger["datagrams"]["duplicate"] + ledger["datagrams"]["late"] + ledger["datagrams"]["malformed"]["wrong_spill"]
+        findings.equal("chunks doubled or very late − seen as such", doubled + 1 - repeats, 0)
+        findings.equal("events lost to the late datagram", len(found.missing), 1)
+        for what in ("doubled", "delayed", "late"):
+            findings.inject({"delayed": "reordered within 50 ms", "late": f"{late_by:g} s late"}.get(what, what), journal.counts[what])
+        findings.see("chunks seen as double or late", repeats)
+        findings.see("events stored once, bit for bit", len(found.stored))
+        findings.see("stored twice", len(found.doubled))
+        findings.see("mixed up", len(found.wrong))
+
+
+ROWS = [Row("R4", "input loss is seen exactly", "reported − injected = 0", lost_input),
+        Row("R5", "corruption is seen", "nothing wrong is forwarded as right", corrupted),
+        Row("R6", "duplicates, reorder, late: each event once", "0 double, 0 mixed up", disordered)]

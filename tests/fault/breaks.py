@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that end by themselves: each is over when its function returns, and says what it was. The chain's programs are asked for by
+name, as some of these put another in place of one."""
+import signal
+import time
+
+import harness
+from faults import Rules
+
+
+class Breaker:
+    """Holds the programs that the faults are done to."""
+
+    def __init__(self, chain, receiver, daemon, rng, **sections):
+        self.chain, self.receiver, self.daemon, self.random, self.sections = chain, receiver, daemon, rng, sections
+        self.done = {}
+
+    def one_of(self, faults):
+        what = self.random.choice(faults)(self)
+        self.done[what] = self.done.get(what, 0) + 1
+
+    def wait(self, least, most):
+        """The fault is as long as this."""
+        time.sleep(self.random.uniform(least, most))
+
+    def kill_receiver(self):
+        self.receiver.kill()
+        self.wait(0, 0.3)
+        self.receiver = self.chain.start_receiver()
+        return "receivers killed"
+
+    def stop_receiver(self):
+        self.receiver.signal(signal.SIGSTOP)
+        self.wait(0.2, 1)
+        self.receiver.signal(signal.SIGCONT)
+        return "receivers stopped for a while"
+
+    def kill_daemon(self):
+        self.daemon.kill()
+        self.wait(0, 0.3)
+        self.daemon = self.chain.start_daemon(**self.sections)
+        return "daemons killed"
+
+    def end_daemon(self):
+        code = self.daemon.stop()
+        if code != 0:
+            raise AssertionError(f"SIGTERM: koto-l3d ended with {code}: {self.daemon.said()[-2000:]}")
+        self.daemon = self.chain.start_daemon(**self.sections)
+        return "daemons stopped by SIGTERM"
+
+    def reset_line(self):
+        self._reset(self.chain.network.receiver, self.chain.ports.receiver)
+        return "resets of the output line"
+
+    def reset_input(self):
+        self._reset(self.chain.network.daemon, self.chain.ports.tcp)
+        return "resets of the input"
+
+    def _reset(self, at, port):
+        rules = Rules(self.chain.network, at)
+        rules.load(f"tcp dport {port} {{count resets}} reject with tcp reset", hook="input", priority="0")
+        self.wait(0.1, 0.5)
+        rules.clear()
+
+    def pull_cable(self):
+        self.chain.network.pull_cable()
+        self.wait(0.2, 2)
+        self.chain.network.pull_cable(False)
+        return "cables pulled"
+
+    def lose_packets_of_the_line(self):
+        """TCP sends them again; nobody above it must notice more than time."""
+        rules = Rules(self.chain.network, self.chain.network.receiver)
+        rules.load("meta l4proto tcp numgen random mod 100 < 10 {count lost} drop", hook="input", priority="0")
+        self.wait(0.2, 1)
+        rules.clear()
+        return "spells of 10 % loss on the output line"
+
+
+THE_FAR_END = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line]
+BOTH_ENDS_OF_TCP = [*THE_FAR_END, Breaker.reset_input, Breaker.kill_daemon, Breaker.end_daemon]
+
+
+def until_it_ends(breaker, replay, faults, seconds):
+    """One fault after the other, with a pause between them, until replay has sent everything; its ledger."""
+    until = time.monotonic() + seconds
+    while replay.running() and time.monotonic() < until:
+        breaker.one_of(faults)
+        breaker.wait(0.2, 1)
+    return breaker.chain.finish_replay(replay, harness.PATIENCE)

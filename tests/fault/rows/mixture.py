@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""R1: everything at once. Rounds over UDP, where datagrams are lost, doubled, late and damaged while the far end breaks, and rounds over
+TCP, where the daemon itself is killed, too. Each event of each round must be where the faults that hit it allow it to be."""
+import random
+import time
+
+import ledgers
+from breaks import BOTH_ENDS_OF_TCP, THE_FAR_END, Breaker, until_it_ends
+from chain import Chain, unbalanced
+from hits import Hits
+from table import Row
+
+RATE = 2500  # events a second
+SPILL = 2500
+SECTIONS = {"outbox": {"block": "64 KiB"}, "forward": {"acknowledge_time_limit": "500 ms"}}
+
+
+def mixture(findings, plan):
+    rounds, events, begun = 0, 0, time.monotonic()
+    least_events, least_seconds = plan.pick((40_000, 0), (plan.events, plan.minutes * 60))
+    while events < least_events or time.monotonic() - begun < least_seconds:
+        spills = plan.pick(8, 80)
+        with Chain() as c:
+            sent = c.write_events(spills, SPILL, seed=plan.seed + rounds)
+            play = _over_tcp if rounds % 2 else _over_udp
+            play(findings, c, sent, random.Random(f"{plan.seed} {rounds}"), plan.seed + rounds)
+        events += len(sent.keys())
+        rounds += 1
+    findings.inject("events sent", events)
+    findings.see("unaccounted for", findings.seen.pop("unaccounted for", 0))
+
+
+def _over_udp(findings, c, sent, rng, seed):
+    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**SECTIONS), rng, **SECTIONS)
+    late_one = 100 * len(c.datagrams.of_event(1)) + 1
+    relay = c.start_relay(breaker.daemon, seed=seed, drop=0.001, double=0.005, reorder=0.01, damage=0.001, late_one=late_one, late_by=3)
+    replay = c.replay("relay", RATE)
+    ledger_of_replay = until_it_ends(breaker, replay, THE_FAR_END, 600)
+    journal = c.finish_relay(relay, ledger_of_replay)
+    c.drain(breaker.daemon)
+    ledger = c.stop_daemon(breaker.daemon)
+    breaker.receiver.stop()
+    hit, found = Hits(journal, c.datagrams), ledgers.compare(sent, c.store)
+    wrong = hit.faults(sent, found, ledgers.stored_events(c.store, keys=hit.carried.keys()))
+    findings.none([*wrong, *unbalanced(ledger)])
+    findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
+    for what in ("dropped", "doubled", "delayed", "damaged", "late"):
+        findings.inject(f"datagrams {what}", journal.counts[what])
+    _tell(findings, breaker, found, hit.lost | hit.astray)
+    findings.see("events lost on the way in, as injected", len(found.missing))
+
+
+def _over_tcp(findings, c, sent, rng, seed):
+    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**SECTIONS), rng, **SECTIONS)
+    replay = c.replay("tcp", RATE, "--window", 4)
+    until_it_ends(breaker, replay, BOTH_ENDS_OF_TCP, 600)
+    c.drain_if_any(breaker.daemon)
+    ledger = c.stop_daemon(breaker.daemon)
+    breaker.receiver.stop()
+    found = ledgers.compare(sent, c.store)
+    findings.none([*found.faults(), *unbalanced(ledger)])
+    _tell(findings, breaker, found, set())
+    findings.see("stored once more after a daemon's death", found.repeated)
+
+
+def _tell(findings, breaker, found, may_miss):
+    for what, n in breaker.done.items():
+        findings.inject(what, n)
+    findings.see("events stored", len(found.stored))
+    findings.see("unaccounted for", len(found.missing - may_miss) + len(found.doubled) + len(found.strange))
+
+
+ROWS = [Row("R1", "conservation under a random mix of faults", "0 of ≥ 10⁶ events unaccounted for", mixture)]
