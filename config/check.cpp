@@ -89,6 +89,16 @@ void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
   }
 }
 
+void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
+  if (s.forward.secret_key.empty() == s.forward.receiver_key.empty()) return;
+  const bool has_secret = !s.forward.secret_key.empty();
+  const std::string set = has_secret ? "forward.secret_key" : "forward.receiver_key";
+  const std::string missing = has_secret ? "forward.receiver_key" : "forward.secret_key";
+  found.push_back({{"forward.secret_key", "forward.receiver_key"},
+                   set + " = " + (has_secret ? s.forward.secret_key : s.forward.receiver_key) +
+                       " is of no use without " + missing});
+}
+
 } // namespace
 
 std::vector<conflict> conflicts_in(const daemon_settings& s) {
@@ -96,6 +106,7 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   check_building(s, found);
   check_inputs(s, found);
   check_listeners(s, found);
+  check_keys(s, found);
   if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
     found.push_back(
         {{"outbox.memory", "outbox.block"},

@@ -281,6 +281,13 @@ const std::vector<key>& keys() {
           "forward.acknowledge_time_limit",
           [](auto& s) -> auto& { return s.forward.acknowledge_time_limit; }, 10ms, 10min,
           "Blocks that are not acknowledged in this time are sent again."),
+      file_name(
+          "forward.secret_key", [](auto& s) -> auto& { return s.forward.secret_key; },
+          "This daemon's own key, made with `koto-l3 keys`; \"credential:NAME\" is one that the "
+          "service manager hands over. Without keys the line is neither private nor closed."),
+      file_name(
+          "forward.receiver_key", [](auto& s) -> auto& { return s.forward.receiver_key; },
+          "The receiver's public key; only that receiver gets data."),
 
       address(
           "monitor.bind", [](auto& s) -> auto& { return s.monitor.bind; },

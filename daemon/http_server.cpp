@@ -69,7 +69,7 @@ public:
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Waits for a request, for the first or for a further one.
+  /// Waits for a request, or for the client to go: it can be cut without an answer being lost.
   [[nodiscard]] bool idle() const { return idle_; }
   void cut() { stream_.close(); }
 
@@ -131,6 +131,7 @@ private:
   // Closing with unread data resets the connection and may take the answer with it: read a little
   // on.
   void finish() {
+    idle_ = true;
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     discard();

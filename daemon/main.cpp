@@ -34,6 +34,7 @@
 #include "daemon/status.hpp"
 #include "selection/load_selection.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/output/line_keys.hpp"
 
 namespace {
 
@@ -200,7 +201,9 @@ int main(int argc, char** argv) {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
     for (const config_error& e : config.errors) std::fprintf(stderr, "%s\n", to_string(e).c_str());
     if (!config.ok()) return exit_bad_configuration;
-    if (const std::string wrong = wrong_with_selection(config.settings); !wrong.empty()) {
+    for (const std::string& wrong :
+         {wrong_with_selection(config.settings), wrong_with_keys(config.settings.forward)}) {
+      if (wrong.empty()) continue;
       std::fprintf(stderr, "%s\n", wrong.c_str());
       return exit_bad_configuration;
     }

@@ -70,6 +70,7 @@ using command_body = std::function<int()>;
 // Each in the source of its name.
 void add_simulate(CLI::App& program, command_body& run);
 void add_replay(CLI::App& program, command_body& run);
+void add_keys(CLI::App& program, command_body& run);
 void add_receive(CLI::App& program, command_body& run);
 void add_verify(CLI::App& program, command_body& run);
 void add_extract(CLI::App& program, command_body& run);

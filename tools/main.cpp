@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   l3::command_body run;
   l3::add_simulate(program, run);
   l3::add_replay(program, run);
+  l3::add_keys(program, run);
   l3::add_receive(program, run);
   l3::add_verify(program, run);
   l3::add_extract(program, run);

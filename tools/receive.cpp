@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "config/endpoint.hpp"
@@ -63,6 +64,9 @@ ledger account(const store_writer& store, const receive_counters& c, bool clean)
   d.malformed["garbage"] = c.garbage;
   d.malformed["gap"] = c.gaps;
   d.malformed["stranger"] = c.strangers;
+  d.malformed["unknown_key"] = c.connections.unknown_key;
+  d.malformed["mechanism"] = c.connections.mechanism;
+  d.malformed["handshake"] = c.connections.handshake();
   return l;
 }
 
@@ -86,6 +90,10 @@ private:
   bool failed_ = false;
 };
 
+std::uint64_t refused_connections(const receive_counters& c) {
+  return c.connections.unknown_key + c.connections.mechanism + c.connections.handshake();
+}
+
 void summarize(const options& o, const ledger& l, const receive_counters& c) {
   if (o.json) {
     const boost::json::object all{{"folder", o.store.folder.string()},
@@ -97,6 +105,7 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"duplicates", c.duplicates.get()},
                                   {"repeated_events", c.repeated_events.get()},
                                   {"garbage", c.garbage.get()},
+                                  {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
     std::printf("%s\n", boost::json::serialize(all).c_str());
   } else {
@@ -105,7 +114,27 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
         " blocks stored, %" PRIu64 " dropped as repeats, %" PRIu64 " events left out as repeats\n",
         o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
         l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(), c.repeated_events.get());
+    if (const std::uint64_t n = refused_connections(c); n > 0) {
+      std::printf("%" PRIu64 " connections refused: %" PRIu64 " with an unknown key, %" PRIu64
+                  " with keys on one side only, %" PRIu64 " that were no whole handshake\n",
+                  n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
+                  c.connections.handshake());
+    }
   }
+}
+
+/// Every connection, a stranger's too, takes a descriptor until its handshake is over, and the
+/// store must not be the one that finds none left.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool stays_on_this_machine(std::string_view endpoint) {
+  return endpoint.starts_with("ipc://") || endpoint.starts_with("tcp://127.") ||
+         endpoint.starts_with("tcp://localhost:") || endpoint.starts_with("tcp://[::1]:");
 }
 
 /// The last part of the path may be new; what stands above it must exist, or it is a slip of the
@@ -143,6 +172,11 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
 
 int receive(const options& o) {
   interrupt signals;
+  raise_descriptor_limit();
+  if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
+    say("warning: whoever reaches " + o.receiver.bind +
+        " may send: make keys with `koto-l3 keys` and give --secret-key and --allow");
+  }
   make_folder(o.store.folder);
   try {
     store_writer store(o.store);
@@ -175,6 +209,14 @@ void add_receive(CLI::App& program, command_body& run) {
   c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
       ->required();
   c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store");
+  auto* secret =
+      c->add_option("--secret-key", o->receiver.secret_key,
+                    "file with the receiver's own key; then only daemons with keys are taken");
+  auto* allow =
+      c->add_option("--allow", o->receiver.allow,
+                    "file with the public keys of the daemons that are taken, one a line");
+  secret->needs(allow);
+  allow->needs(secret);
   c->add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
   c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
               "end when every daemon has said goodbye");

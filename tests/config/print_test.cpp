@@ -69,6 +69,8 @@ block_age = "9 ms"
 to = "ipc:///run/somewhere"
 rate = "123456789 b/s"
 acknowledge_time_limit = "20 ms"
+secret_key = "credential:line"
+receiver_key = "receiver.public"
 [monitor]
 bind = "127.0.0.1:9"
 [log]

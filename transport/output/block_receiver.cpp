@@ -10,6 +10,7 @@
 #include "transport/accounting/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/output/line.hpp"
+#include "transport/output/line_guard.hpp"
 
 namespace l3 {
 
@@ -36,6 +37,8 @@ constexpr std::uint64_t silence_limit =
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
 constexpr int linger_ms = 200;
+/// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
+constexpr int connections_waiting = 1024;
 constexpr std::uint64_t retry_time =
     static_cast<std::uint64_t>(std::chrono::nanoseconds(1s).count()); ///< after a store error
 
@@ -43,9 +46,12 @@ constexpr std::uint64_t retry_time =
 
 struct block_receiver::line {
   zmq::context_t context{1};
+  line_guard guard;
   zmq::socket_t socket{context, zmq::socket_type::router};
 
-  explicit line(const receive_settings& settings) {
+  line(const receive_settings& settings, connection_counters& counters,
+       const report_function& report)
+      : guard(context, settings, counters, report) {
     socket.set(zmq::sockopt::linger, linger_ms);
     socket.set(zmq::sockopt::rcvhwm, messages_in_line);
     socket.set(zmq::sockopt::sndhwm,
@@ -56,6 +62,8 @@ struct block_receiver::line {
     socket.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
     socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::backlog, connections_waiting);
+    guard.guard(socket);
     socket.bind(settings.bind);
   }
 };
@@ -66,7 +74,7 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
       report_(std::move(report)), recent_(remembered_first, remembered_last, remembered_sessions) {
   recall(recent_, store_.folder());
   try {
-    line_ = std::make_unique<line>(settings_);
+    line_ = std::make_unique<line>(settings_, counters_.connections, report_);
   } catch (const zmq::error_t& e) {
     throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
   }
@@ -85,9 +93,14 @@ std::size_t block_receiver::open_sessions(std::uint64_t now) const {
 }
 
 bool block_receiver::step(std::chrono::milliseconds wait) {
-  zmq_pollitem_t item{line_->socket.handle(), 0, ZMQ_POLLIN, 0};
-  if (zmq_poll(&item, 1, wait.count()) <= 0) return false;
+  line_guard& guard = line_->guard;
+  zmq_pollitem_t items[] = {{line_->socket.handle(), 0, ZMQ_POLLIN, 0},
+                            {guard.questions(), 0, ZMQ_POLLIN, 0},
+                            {guard.events(), 0, ZMQ_POLLIN, 0}};
+  (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const std::uint64_t now = steady_now();
+  guard.attend(now);
+  if (items[0].revents == 0) return false;
   for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
     if (steady_now() > now + longest_step) break;
   }

@@ -29,6 +29,23 @@ struct receive_settings {
   std::string bind = "tcp://127.0.0.1:42200";
   std::uint32_t credit = 64;               ///< blocks that a daemon may have under way
   byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
+  std::string secret_key;                  ///< file with its own key; empty: a line without keys
+  std::string allow;                       ///< file with the public keys of those that may send
+};
+
+/// Who knocked at the output line.
+struct connection_counters {
+  counter accepted; ///< by the operating system
+  counter let_in;
+  counter unknown_key; ///< with a key that is not in the allow-list
+  counter mechanism;   ///< without a key where there must be one, or the other way round
+
+  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
+  /// Those that have not come so far yet count as such, for the three seconds that they have.
+  [[nodiscard]] std::uint64_t handshake() const {
+    const std::uint64_t others = let_in + unknown_key + mechanism;
+    return accepted > others ? accepted - others : 0;
+  }
 };
 
 /// Written by the thread that calls step().
@@ -46,20 +63,22 @@ struct receive_counters {
   counter store_errors;
   counter goodbyes;                     ///< daemons that ended with everything stored
   reason_counters<block_fault> damaged; ///< blocks that were none
+  connection_counters connections;
 };
 
 class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Throws std::runtime_error if the address cannot be bound. The store must outlive the receiver.
+  /// Throws std::runtime_error if the address cannot be bound or a key file is of no use. The store
+  /// must outlive the receiver.
   block_receiver(receive_settings settings, store_writer& store, report_function report);
   ~block_receiver();
   block_receiver(const block_receiver&) = delete;
   block_receiver& operator=(const block_receiver&) = delete;
 
-  /// Waits for messages, takes those that are there, stores, acknowledges. False: none came within
-  /// the time.
+  /// Waits for messages, takes those that are there, stores, acknowledges. False: there was none to
+  /// take.
   bool step(std::chrono::milliseconds wait);
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound

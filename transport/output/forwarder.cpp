@@ -11,6 +11,7 @@
 #include <zmq.hpp>
 
 #include "transport/output/line.hpp"
+#include "transport/output/line_security.hpp"
 
 namespace l3 {
 
@@ -68,7 +69,8 @@ struct forwarder::connection {
   zmq::socket_t socket{context, zmq::socket_type::dealer};
   zmq::socket_t monitor{context, zmq::socket_type::pair};
 
-  explicit connection(const std::string& to) {
+  explicit connection(const forward_settings& settings) {
+    use_keys(socket, settings);
     socket.set(zmq::sockopt::immediate, true);
     socket.set(zmq::sockopt::linger, linger_ms);
     socket.set(zmq::sockopt::sndhwm, messages_in_line);
@@ -84,12 +86,12 @@ struct forwarder::connection {
     const char* const events = "inproc://link-events";
     if (zmq_socket_monitor(socket.handle(), events,
                            ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                               ZMQ_EVENT_DISCONNECTED) != 0) {
+                               ZMQ_EVENT_DISCONNECTED | handshake_failures) != 0) {
       throw zmq::error_t();
     }
     monitor.set(zmq::sockopt::linger, 0);
     monitor.connect(events);
-    socket.connect(to);
+    socket.connect(settings.to);
   }
 };
 
@@ -98,7 +100,7 @@ forwarder::forwarder(const forward_settings& settings, block_source& from, line_
     : settings_(settings), source_(from), pace_(pace), share_(share), lane_(from.identity()),
       report_(std::move(report)) {
   try {
-    connection_ = std::make_unique<connection>(settings.to);
+    connection_ = std::make_unique<connection>(settings);
   } catch (const zmq::error_t& e) {
     throw std::invalid_argument("cannot send to " + settings.to + ": " + e.what());
   }
@@ -145,10 +147,13 @@ void forwarder::take_link_events() {
     if (event.more()) (void)connection_->monitor.recv(address);
     if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
     const auto what = load<std::uint16_t>(event.data<std::byte>());
+    const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
     if (what == ZMQ_EVENT_CONNECTED) {
-      leave_itself(load<std::int32_t>(event.data<std::byte>() + sizeof what));
+      leave_itself(value);
       continue;
     }
+    if (std::string why = why_not_let_in(settings_, what, value); !why.empty())
+      report_once(std::move(why));
     linked_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
     if (welcomed_.exchange(false) && !linked_) {
       report_once("the connection to " + settings_.to + " broke");

@@ -22,6 +22,8 @@ struct forward_settings {
   bit_rate rate{4e9};                       ///< of the output line; 0: unlimited
   std::chrono::nanoseconds acknowledge_time_limit =
       std::chrono::seconds(2); ///< then blocks are sent again
+  std::string secret_key;      ///< file with the daemon's own key; empty: a line without keys
+  std::string receiver_key;    ///< file with the receiver's public key
 };
 
 enum class spool_use : std::uint8_t {

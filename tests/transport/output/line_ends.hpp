@@ -40,8 +40,8 @@ inline bool eventually(const std::function<bool()>& holds) {
 /// A store and a receiver that can be killed and started again at the same address.
 class receiving_end {
 public:
-  explicit receiving_end(std::string folder, std::uint32_t credit = 8)
-      : folder_(std::move(folder)) {
+  explicit receiving_end(std::string folder, std::uint32_t credit = 8, receive_settings more = {})
+      : folder_(std::move(folder)), settings_(std::move(more)) {
     settings_.credit = credit;
     settings_.bind = "tcp://127.0.0.1:*";
     start();

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who is not meant to send does not get in: keys on the output line, allow-lists on the inputs, and listeners that stay small
+and open however many strangers knock. Meanwhile the data of those who are meant to goes on, and nothing of it is lost."""
+import contextlib
+import os
+import random
+import resource
+import socket
+import struct
+import time
+
+import harness
+import level2
+import line_sender
+import stream_sender
+
+CURVE_GREETING = line_sender.GREETING[:12] + b"CURVE".ljust(20, b"\0") + line_sender.GREETING[32:]
+HALF_OPEN = 500 if harness.SANITIZED else 2000
+MOST_MEMORY_PER_PEER = 1 << 20
+
+
+class Keys(harness.SystemTest):
+    def make_keys(self, *names):
+        for name in names:
+            code, said = self.run_tool("keys", self.folder / name)
+            self.assertEqual(code, 0, said)
+
+    def key_of(self, name):
+        """What stands in NAME.public, without the remark."""
+        return (self.folder / f"{name}.public").read_text().splitlines()[-1]
+
+    def allow(self, *names):
+        path = self.folder / "allowed.keys"
+        path.write_text("# who may send\n" + "".join(f"{self.key_of(n)} {n}\n" for n in names))
+        return path
+
+    def start_locked_receiver(self, *allowed):
+        return self.start_receiver("--secret-key", self.folder / "receiver.secret", "--allow", self.allow(*allowed), "--json")
+
+    def keys_in_config(self, own="daemon", receiver="receiver"):
+        return {"secret_key": str(self.folder / f"{own}.secret"), "receiver_key": str(self.folder / f"{receiver}.public"),
+                "to": f"tcp://{harness.HOST}:{self.ports.receiver}"}
+
+    def start_unwanted_daemon(self, text, **forward):
+        """It runs, and says why the receiver does not take it."""
+        config = self.write_config(forward={"to": f"tcp://{harness.HOST}:{self.ports.receiver}", **forward},
+                                   run={"drain_time_limit": "100 ms"})
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+        daemon.wait_to_say(text)
+        return daemon
+
+    def receiver_ledger(self, receiver):
+        self.assertEqual(receiver.stop(), 0)
+        return harness.json.loads((self.store / "ledger.json").read_text())
+
+    def send(self, daemon, events, seed=41):
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, seed)
+        sent = {(1, n): maker.fragments(1, n) for n in range(1, events + 1)}
+        for (spill, number), fragments in sent.items():
+            sender.event(spill, number, fragments)
+        sender.end(1, events)
+        return sent
+
+
+class OnTheOutputLine(Keys):
+    def test_a_daemon_with_keys(self):
+        self.make_keys("receiver", "daemon", "another")
+        receiver = self.start_locked_receiver("another", "daemon")
+        daemon = self.start_daemon(forward=self.keys_in_config())
+        sent = self.send(daemon, 40)
+        daemon.wait_for_stored(40)
+        self.stop_daemon(daemon)
+        ledger = self.receiver_ledger(receiver)
+        refused = ledger["datagrams"]["malformed"]
+        self.assertEqual({k: refused[k] for k in ("unknown_key", "mechanism", "handshake")},
+                         {"unknown_key": 0, "mechanism": 0, "handshake": 0})
+        self.assert_stored(sent)
+
+    def test_who_is_not_let_in_says_why(self):
+        self.make_keys("receiver", "daemon", "stranger")
+        receiver = self.start_locked_receiver("daemon")
+        for text, forward in (("takes nobody without a key", {}),
+                              ("does not know this daemon's key", self.keys_in_config("stranger")),
+                              ("forward.receiver_key is not its own", self.keys_in_config("daemon", "stranger"))):
+            with self.subTest(text):
+                daemon = self.start_unwanted_daemon(text, **forward)
+                self.send(daemon, 3)
+                daemon.wait_for(lambda s: s["events"]["admitted"] == 3, "3 events admitted")
+                self.assertEqual(daemon.stop(), 0)
+        ledger = self.receiver_ledger(receiver)
+        refused = ledger["datagrams"]["malformed"]
+        self.assertGreaterEqual(refused["unknown_key"], 1)
+        self.assertGreaterEqual(refused["mechanism"] + refused["handshake"], 2)
+        self.assertEqual((ledger["datagrams"]["received"], ledger["events"]["admitted"]), (0, 0))
+        self.assertIn(self.key_of("stranger"), receiver.said())
+
+        receiver = self.start_receiver()
+        daemon = self.start_unwanted_daemon("uses no keys", **self.keys_in_config())
+        self.assertEqual(daemon.stop(), 0)
+        self.assertEqual(self.receiver_ledger(receiver)["datagrams"]["received"], 0)
+
+    def test_key_files_of_no_use(self):
+        self.make_keys("receiver", "daemon")
+        before = (self.folder / "daemon.secret").read_bytes()
+        code, said = self.run_tool("keys", self.folder / "daemon")
+        self.assertEqual((code, (self.folder / "daemon.secret").read_bytes()), (69, before))
+        self.assertEqual((self.folder / "daemon.secret").stat().st_mode & 0o777, 0o600)
+
+        def daemon_says(**forward):
+            config = self.write_config(forward={"to": f"tcp://{harness.HOST}:{self.ports.receiver}", **forward})
+            daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+            self.assertEqual(daemon.wait(), 78)
+            return daemon.said()
+
+        (self.folder / "daemon.secret").chmod(0o640)
+        self.assertRegex(daemon_says(**self.keys_in_config()), r"forward\.secret_key: .*daemon\.secret may be read .* chmod 600")
+        code, said = self.run_tool("receive", "--out", self.store, "--secret-key", self.folder / "daemon.secret", "--allow",
+                                   self.folder / "receiver.public")
+        self.assertEqual(code, 69)
+        self.assertIn("chmod 600", said)
+        (self.folder / "daemon.secret").chmod(0o600)
+        (self.folder / "receiver.public").write_text("no key\n")
+        self.assertRegex(daemon_says(**self.keys_in_config()), r"forward\.receiver_key: .*receiver\.public:1: no key")
+        self.assertIn("is of no use without forward.receiver_key", daemon_says(secret_key=str(self.folder / "daemon.secret")))
+        self.assertEqual(self.run_tool("receive", "--out", self.store, "--secret-key", self.folder / "daemon.secret")[0], 2)
+
+    def test_a_receiver_that_everybody_reaches_warns(self):
+        receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind",
+                                              f"tcp://0.0.0.0:{self.ports.receiver}", "--out", self.store],
+                                             self.folder / "receiver.log"))
+        receiver.wait_to_say("whoever reaches tcp://0.0.0.0")
+        receiver.wait_to_say("listening on")
+        self.assertEqual(receiver.stop(), 0)
+
+
+class Strangers(Keys):
+    def setUp(self):
+        super().setUp()
+        self.crowd = contextlib.ExitStack()
+        self.addCleanup(self.crowd.close)
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limit[0] < HALF_OPEN + 500:
+            wanted = HALF_OPEN + 500
+            if limit[1] != resource.RLIM_INFINITY and limit[1] < wanted:
+                self.skipTest(f"only {limit[1]} files may be open")
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, limit[1]))
+            self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limit)
+
+    def connect(self, port, say=b""):
+        s = self.crowd.enter_context(socket.socket())
+        s.settimeout(harness.PATIENCE)
+        try:
+            s.connect((harness.HOST, port))
+            if say:
+                s.sendall(say)
+        except OSError:
+            pass  # it has been shown the door
+        return s
+
+    def test_half_open_connections_and_garbage_on_every_listener(self):
+        self.make_keys("receiver", "daemon")
+        receiver = self.start_locked_receiver("daemon")
+        daemon = self.start_daemon(forward=self.keys_in_config())
+        sender, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 43), {}
+
+        def some_events():
+            for _ in range(5):
+                number = len(sent) + 1
+                sent[1, number] = maker.fragments(1, number)
+                sender.event(1, number, sent[1, number])
+
+        low = [os.dup(0) for _ in range(20)]  # select() of the senders below knows no descriptor beyond 1023
+        some_events()
+        daemon.wait_for(lambda s: s["events"]["forwarded"] == 5, "5 events stored")
+        before = {p: p.memory() for p in (daemon, receiver)}
+        most = dict(before)
+        rng = random.Random(44)
+        half_greeting = line_sender.GREETING[:11]
+        huge_frame = CURVE_GREETING + struct.pack(">BQ", line_sender.COMMAND | line_sender.LONG, 1 << 30)
+        says = (b"", half_greeting, CURVE_GREETING, huge_frame, rng.randbytes(200), line_sender.GREETING)
+        for port, who in ((self.ports.receiver, receiver), (self.ports.tcp, daemon), (self.ports.monitor, daemon)):
+            for i in range(HALF_OPEN):
+                self.connect(port, says[i % len(says)])
+                if i % 100 == 0:
+                    some_events()
+                    most[who] = max(most[who], who.memory())
+        for who in before:
+            self.assertLess(most[who] - before[who], HALF_OPEN * MOST_MEMORY_PER_PEER, who.name())
+        # The line is through, and a newcomer comes in: the crowd takes neither places nor patience for ever.
+        some_events()
+        daemon.wait_for(lambda s: s["events"]["forwarded"] == len(sent), f"{len(sent)} events stored")
+        self.assertEqual(daemon.get("/healthz")[0], 200)
+        for descriptor in low:
+            os.close(descriptor)
+        harness.wait_until(self.stream_is_taken, "a place for a sender of a stream")
+        sender.end(1, len(sent))
+        daemon.wait_for(lambda s: s["refused"]["connection_limit"] >= HALF_OPEN // 2, "refused TCP senders to be counted")
+        self.crowd.close()
+        self.stop_daemon(daemon)
+        refused = self.receiver_ledger(receiver)["datagrams"]["malformed"]
+        self.assertEqual(sum(refused[k] for k in ("unknown_key", "mechanism", "handshake")), HALF_OPEN, refused)
+        self.assertGreaterEqual(refused["mechanism"], 1)
+        self.assertEqual(sum(n for k, n in refused.items() if k not in ("unknown_key", "mechanism", "handshake")), 0, refused)
+        self.assertLess(len(receiver.said().splitlines()), 60)
+        self.assert_stored(sent)
+
+    def stream_is_taken(self):
+        """A sender that is refused for want of a place tries again: who says no hello loses his after five seconds."""
+        stream = self.stream_sender(run=7)
+        try:
+            stream.connect()
+            stream.wait_for_acknowledgement(stream.begin(2))
+            stream.wait_for_acknowledgement(stream.end(2, 0))
+            return True
+        except (stream_sender.Refused, OSError):
+            time.sleep(0.1)
+            return False
+        finally:
+            stream.close()
+
+    def test_a_frame_of_a_gibibyte(self):
+        """Announced by a peer that is in: without keys everybody is."""
+        receiver = self.start_receiver()
+        before = receiver.memory()
+        peers = [line_sender.LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE) for _ in range(20)]
+        for peer in peers:
+            self.addCleanup(peer.close)
+            peer.send_raw(struct.pack(">BQ", line_sender.LONG, 1 << 30))
+        for peer in peers:
+            with self.assertRaises((ConnectionError, AssertionError)):
+                while True:
+                    peer.receive()
+        self.assertLess(receiver.memory() - before, len(peers) * MOST_MEMORY_PER_PEER)
+        ledger = self.receiver_ledger(receiver)
+        self.assertEqual(ledger["datagrams"]["received"], 0)
+
+
+if __name__ == "__main__":
+    harness.main()
