@@ -174,6 +174,30 @@ TEST(spool, does_not_keep_a_block_that_was_released_before_it_was_written) {
   EXPECT_EQ(disk.blocks(), 1U);
 }
 
+spool* released_meanwhile = nullptr;
+
+TEST(spool, remembers_a_release_that_comes_while_the_block_is_being_written) {
+  const test::scratch_folder folder;
+  auto settings = small_spool(folder.path());
+  settings.sync = true;
+  spool_system system;
+  system.flush = [](int) {
+    if (released_meanwhile != nullptr) released_meanwhile->release(1, 1);
+    return 0;
+  };
+  {
+    spool disk(settings, system);
+    ASSERT_FALSE(disk.append(spool_block(2, 1)));
+    released_meanwhile = &disk;
+    EXPECT_FALSE(disk.append(spool_block(1, 1)));
+    released_meanwhile = nullptr;
+    EXPECT_FALSE(disk.first(1));
+    EXPECT_EQ(disk.blocks(), 1U);
+  }
+  const spool again(settings, system);
+  EXPECT_EQ(again.blocks(), 1U) << "it does not come again";
+}
+
 TEST(spool, belongs_to_one_daemon) {
   const test::scratch_folder folder;
   const spool first(small_spool(folder.path()));
@@ -219,25 +243,6 @@ TEST(spool, stops_at_its_size_and_goes_on_when_there_is_room_again) {
   EXPECT_EQ(drain(disk, 1), (drained{numbers(5, stored + 1), {}}));
 }
 
-TEST(spool, gives_up_the_file_being_written_if_that_makes_room) {
-  const test::scratch_folder folder;
-  auto settings = small_spool(folder.path());
-  settings.size = {4 * (head_bytes + 2 * block_bytes)};
-  spool disk(settings);
-  // One block a segment: three segments and a bit, of which the last has room in it, the disk none.
-  constexpr std::size_t large = 400;
-  constexpr std::uint64_t large_bytes = head_bytes + sizeof(block_header) + large;
-  for (std::uint64_t i = 1; i <= settings.size.bytes / large_bytes; ++i) {
-    ASSERT_FALSE(disk.append(spool_block(1, i, large)));
-  }
-  const auto next = *disk.last(1) + 1;
-  ASSERT_EQ(disk.append(spool_block(1, next, large)), std::errc::no_space_on_device);
-  EXPECT_TRUE(disk.full());
-  disk.release(1, next - 1);
-  EXPECT_FALSE(disk.full());
-  EXPECT_FALSE(disk.append(spool_block(1, next, large)));
-}
-
 std::uint64_t said_to_be_free = 0;
 
 TEST(spool, leaves_the_disk_its_floor) {
@@ -261,6 +266,33 @@ TEST(spool, leaves_the_disk_its_floor) {
   EXPECT_FALSE(disk.full());
   EXPECT_FALSE(disk.append(spool_block(1, 2)));
   EXPECT_FALSE(disk.full());
+}
+
+std::string small_folder;
+
+TEST(spool, gives_up_the_file_being_written_if_that_makes_room) {
+  const test::scratch_folder folder;
+  small_folder = folder.path();
+  spool_system system;
+  system.free_bytes = [](int) {
+    std::uint64_t free = head_bytes + 3 * block_bytes;
+    for (const auto& file : fs::directory_iterator(small_folder)) {
+      if (file.path().extension() == ".kl3") free -= file.file_size();
+    }
+    return free;
+  };
+  spool disk(small_spool(folder.path()), system);
+  for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
+  EXPECT_EQ(disk.append(spool_block(1, 4)), std::errc::no_space_on_device);
+  disk.release(1, 2);
+  EXPECT_TRUE(disk.full()) << "a block in it is needed";
+  EXPECT_EQ(disk.append(spool_block(1, 4)), std::errc::no_space_on_device);
+  disk.release(1, 3);
+  EXPECT_FALSE(disk.full());
+  EXPECT_EQ(disk.capacity(), head_bytes + 3 * block_bytes);
+  EXPECT_FALSE(disk.append(spool_block(1, 4)));
+  EXPECT_EQ(drain(disk, 1), (drained{{4}, {}}));
+  EXPECT_FALSE(fs::exists(test::segment_path(folder.path(), 1)));
 }
 
 TEST(spool, bounds_its_index) {
@@ -338,6 +370,22 @@ TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   }
   EXPECT_FALSE(disk.append(spool_block(1, 2)));
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
+}
+
+TEST(spool, takes_no_want_of_descriptors_for_damage) {
+  const test::scratch_folder folder;
+  spool disk(small_spool(folder.path()));
+  ASSERT_FALSE(disk.append(spool_block(1, 1)));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  test::bytes block;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto result = disk.read(1, 1, block);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(result.error, std::errc::too_many_files_open);
+  EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
+  EXPECT_EQ(disk.damaged(), 0U);
 }
 
 TEST(spool, makes_no_file_where_none_can_be_made) {

@@ -303,9 +303,17 @@ TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
     file[head_bytes + i * block_bytes + 100] ^= std::byte{1};
   }
   test::write_file(segment_path(folder.path(), 1), file);
-  const spool disk(small_spool(folder.path()));
-  EXPECT_EQ(disk.found().damaged, blocks);
-  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool_quarantine::most_files);
+  {
+    spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().damaged, blocks);
+    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool_quarantine::most_files);
+    disk.release(1, blocks + 1);
+    EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1)));
+  }
+  spool disk(small_spool(folder.path()));
+  ASSERT_FALSE(disk.append(spool_block(2, 1)));
+  EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1))) << "copies are named after it";
+  EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
 }
 
 TEST(spool_quarantine, is_bounded_in_bytes_and_counts_what_is_there_from_earlier) {
