@@ -141,6 +141,7 @@ const std::vector<section>& sections() {
       {"compute", "Where the kernels run."},
       {"selection", "Which events are kept."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
+      {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
       {"forward", "The output line."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
       {"log", "What is logged, to standard error."},
@@ -270,6 +271,32 @@ const std::vector<key>& keys() {
       duration(
           "outbox.block_age", [](auto& s) -> auto& { return s.outbox.block_age; }, 100us, 10s,
           "Or when its oldest event is this old."),
+
+      file_name(
+          "spool.folder", [](auto& s) -> auto& { return s.spool.folder; },
+          "Folder for packed events that wait on disk; it is made if need be, and belongs to one "
+          "daemon."),
+      choice<>(
+          "spool.use", [](auto& s) -> auto& { return s.spool.use; },
+          std::vector{std::pair{"overflow", spool_use::overflow}, {"always", spool_use::always}},
+          "What goes to disk: what the outbox has no room for, or every block before it counts as "
+          "safe."),
+      size(
+          "spool.size", [](auto& s) -> auto& { return s.spool.size; }, mebibytes(64),
+          mebibytes(1 << 24), "Of all its files together."),
+      size(
+          "spool.floor", [](auto& s) -> auto& { return s.spool.floor; }, mebibytes(0),
+          mebibytes(1 << 24), "Free space of the file system that it leaves alone."),
+      size(
+          "spool.segment", [](auto& s) -> auto& { return s.spool.segment; }, mebibytes(1),
+          mebibytes(1 << 16),
+          "Size of one file, a quarter of spool.size at most; a file goes when nothing in it is "
+          "needed any more."),
+      choice<>(
+          "spool.sync", [](auto& s) -> auto& { return s.spool.sync; },
+          std::vector{std::pair{"off", false}, {"on", true}},
+          "On: each block is flushed, and survives the death of the machine too; off: that of the "
+          "daemon."),
 
       endpoint(
           "forward.to", [](auto& s) -> auto& { return s.forward.to; },

@@ -38,6 +38,7 @@ struct daemon_settings {
   compute_settings compute;
   selection_files selection;
   outbox_settings outbox;
+  spool_settings spool;
   forward_settings forward;
   monitor_settings monitor;
   log_settings log;

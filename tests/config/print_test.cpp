@@ -65,6 +65,13 @@ calibration = "run80.csv"
 memory = "40 MiB"
 block = "300 KiB"
 block_age = "9 ms"
+[spool]
+folder = "/var/spool/l3"
+use = "always"
+size = "100 MiB"
+floor = "0 B"
+segment = "7 MiB"
+sync = "on"
 [forward]
 to = "ipc:///run/somewhere"
 rate = "123456789 b/s"
@@ -137,9 +144,9 @@ TEST(keys, every_setting_has_one) {
   EXPECT_EQ(keys().size(),
             members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
                     frame_settings{}, compute_settings{}, selection_files{}, outbox_settings{},
-                    forward_settings{}, monitor_settings{}, log_settings{}) -
+                    spool_settings{}, forward_settings{}, monitor_settings{}, log_settings{}) -
                 addresses);
-  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 11U);
+  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 12U);
 }
 
 TEST(keys, each_belongs_to_a_section_and_says_what_it_does) {

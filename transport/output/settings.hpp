@@ -36,8 +36,8 @@ struct spool_settings {
   spool_use use = spool_use::overflow;
   byte_size size = mebibytes(20'480); ///< of all segments together
   byte_size floor = mebibytes(2'048); ///< free space of the file system that is left alone
-  byte_size segment = mebibytes(
-      256);          ///< a file that has grown to this, or to a quarter of `size`, gets a successor
+  /// A file that has grown to this, or to a quarter of `size`, gets a successor.
+  byte_size segment = mebibytes(256);
   bool sync = false; ///< a block counts as on disk when it survives the machine
 };
 
