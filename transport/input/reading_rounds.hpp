@@ -38,7 +38,7 @@ private:
 
   round& of(const landing_strip& thread) {
     const auto at = std::ranges::find(rounds_, &thread, &round::thread);
-    return at != rounds_.end() ? *at : rounds_.emplace_back(&thread);
+    return at != rounds_.end() ? *at : rounds_.emplace_back(round{&thread});
   }
 
   std::vector<round> rounds_; // one for each thread

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the fuzz targets of a build folder, each over its corpus and then for some seconds, and prints a table. New inputs
+are kept in FOLDER/corpus for the next run, what fails in FOLDER/failed; the corpora of the tree are only read, unless --adopt
+puts the smallest set of inputs there that covers all that is known."""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+CORPORA = TREE / "tests/fuzz/corpus"
+MEMORY = 2048  # MB that a target may use
+PATIENCE = 20  # s for one input
+LARGEST_ADOPTED = 1024  # bytes
+
+
+def uncommented(toml: str) -> str:
+    return re.sub(r"(?m)^# ?(?=\w+ = )", "", toml)
+
+
+def texts(target: str) -> list[str]:
+    """What we write ourselves, as first inputs."""
+    read = lambda name: (TREE / "deploy" / name).read_text()
+    calibration = "input,gain,time,threshold,dead\n0/3/7,0.0851,-2.4,,\n12/4/0,,,5,1\n"
+    return {
+        "config": [read("l3.toml"), uncommented(read("l3.toml"))],
+        "selection": ["s" + read("selection.toml"), "d" + read("detector.toml"), "c" + calibration],
+        "http": ["GET /healthz?x=1 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\nHEAD / HTTP/1.0\r\n\r\n",
+                 "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n"],
+    }.get(target, [])
+
+
+def words(target: str) -> list[str]:
+    """The keys, tables and values that a text is made of."""
+    text = "".join(texts(target))
+    if target == "http":
+        return sorted(set(re.findall(r"[\w-]+|[/.]\w+", text)) | {"\\x0d\\x0a", "chunked", "Expect", "100-continue", "%00"})
+    return sorted(set(re.findall(r'^ *\[+[\w.]+\]+|\b[a-z]\w+\b(?= =)|"[^"\n]{1,30}"', text, re.M)))
+
+
+def fuzz(program: pathlib.Path, folder: pathlib.Path, seconds: int, seed: int, keep: bool) -> dict:
+    target = program.name.removesuffix("_fuzz")
+    failed = folder / "failed"
+    failed.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        first, found = pathlib.Path(scratch) / "first", pathlib.Path(scratch) / "found"
+        if keep:
+            found = folder / "corpus" / target
+        first.mkdir()
+        found.mkdir(parents=True, exist_ok=True)
+        for number, text in enumerate(texts(target)):
+            (first / str(number)).write_bytes(text.encode())
+        command = [program, f"-max_total_time={seconds}", f"-seed={seed}", f"-timeout={PATIENCE}", f"-rss_limit_mb={MEMORY}",
+                   "-print_final_stats=1", "-len_control=0", f"-artifact_prefix={failed}/{target}-", found, first]
+        if words(target):
+            dictionary = pathlib.Path(scratch) / "words"
+            dictionary.write_text("".join('"' + w.replace('"', '\\"') + '"\n' for w in words(target)))
+            command.insert(1, f"-dict={dictionary}")
+        if (CORPORA / target).is_dir():
+            command.append(CORPORA / target)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    last = lambda pattern: (re.findall(pattern, run.stderr) or ["?"])[-1]
+    return {"target": target, "executions": last(r"number_of_executed_units: (\d+)"), "edges": last(r"cov: (\d+)"),
+            "good": run.returncode == 0, "output": run.stderr}
+
+
+def adopt(program: pathlib.Path, folder: pathlib.Path) -> None:
+    target = program.name.removesuffix("_fuzz")
+    into = CORPORA / target
+    with tempfile.TemporaryDirectory() as scratch:
+        known = [str(d) for d in (into, folder / "corpus" / target) if d.is_dir()]
+        subprocess.run([program, "-merge=1", f"-max_len={LARGEST_ADOPTED}", scratch, *known], check=True, capture_output=True)
+        shutil.rmtree(into, ignore_errors=True)
+        into.mkdir(parents=True)
+        for file in pathlib.Path(scratch).iterdir():
+            (into / file.name[:12]).write_bytes(file.read_bytes())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("targets", nargs="*", help="all of them if none is named")
+    parser.add_argument("--build", type=pathlib.Path, default=TREE / "build-fuzz/fuzz", help="where the targets are")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument("--forget", action="store_true", help="keep no new inputs")
+    parser.add_argument("--adopt", action="store_true", help="put the smallest set of inputs into the tree")
+    a = parser.parse_args()
+    programs = sorted(a.build.glob("*_fuzz"))
+    if a.targets:
+        known = {p.name.removesuffix("_fuzz"): p for p in programs}
+        unknown = [t for t in a.targets if t not in known]
+        if unknown:
+            parser.error(f"no target {', '.join(unknown)}; there are {', '.join(known)}")
+        programs = [known[t] for t in a.targets]
+    if not programs:
+        parser.error(f"no target in {a.build}: build them with ./run fuzz")
+    good = True
+    print(f"{'target':<18}{'executions':>12}{'edges':>8}{'seconds':>9}  result", flush=True)
+    for program in programs:
+        r = fuzz(program, a.build, a.seconds, a.seed, not a.forget)
+        print(f"{r['target']:<18}{r['executions']:>12}{r['edges']:>8}{a.seconds:>9}  {'ok' if r['good'] else 'FAILED'}",
+              flush=True)
+        if not r["good"]:
+            good = False
+            print(r["output"][-6000:], file=sys.stderr)
+        elif a.adopt:
+            adopt(program, a.build)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

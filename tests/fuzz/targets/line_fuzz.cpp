@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output line's far end: any messages to a receiver, right ones and wrong ones, of two
+// sessions. It answers what it says it does, acknowledges nothing that is not stored, and its store
+// holds each session's blocks in rising order.
+#include <chrono>
+#include <map>
+#include <memory>
+
+#include <zmq.hpp>
+
+#include "tests/fuzz/targets/fuzz.hpp"
+#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
+#include "transport/accounting/crc32c.hpp"
+#include "transport/output/block_receiver.hpp"
+#include "transport/output/line.hpp"
+#include "transport/output/store_reader.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One receiver for all inputs: sessions are drawn anew for each.
+class far_end {
+public:
+  far_end()
+      : store_(std::make_unique<store_writer>(store_settings{folder_.path()})),
+        receiver_(std::make_unique<block_receiver>(settings(folder_.path()), *store_, nullptr)) {
+    near_.set(zmq::sockopt::linger, 0);
+    near_.connect(receiver_->endpoint());
+  }
+
+  void take(fuzz_input& in) {
+    first_session_ += 2;
+    while (!in.empty()) {
+      any_message(in);
+      if (in.below(4) == 0) settle();
+    }
+    settle();
+    check_store();
+  }
+
+private:
+  static receive_settings settings(const std::string& folder) {
+    receive_settings s;
+    s.bind = "ipc://" + folder + "/line";
+    return s;
+  }
+
+  void any_message(fuzz_input& in) {
+    const std::uint64_t session = in.below(16) == 15 ? in.byte() : first_session_ + in.below(2);
+    const auto type = static_cast<line_message>(in.below(16) == 15 ? in.byte() : 1 + in.below(7));
+    const std::uint64_t sequence =
+        in.below(16) == 15 ? in.number<std::uint64_t>() : std::uint64_t{in.below(8)};
+    auto head = make_line_header(type, session, sequence);
+    std::vector<std::byte> body;
+    if (type == line_message::hello)
+      body.resize(in.below(8) == 7 ? in.byte() : sizeof(line_hello_body));
+    if (type == line_message::block) body = any_block(in, session, sequence);
+    std::vector<std::byte> frame(sizeof head);
+    store(frame.data(), head);
+    if (in.below(16) == 15) in.damage(frame);
+    if (in.below(16) == 15) frame.resize(in.byte() % (frame.size() + 1));
+    const auto frames = in.below(16) == 15 ? in.below(4) : 2;
+    for (std::uint32_t f = 0; f < frames; ++f) {
+      const auto& part = f == 0 ? frame : body;
+      near_.send(zmq::buffer(part.data(), part.size()),
+                 f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
+    if (frames > 0) ++sent_;
+  }
+
+  static std::vector<std::byte> any_block(fuzz_input& in, std::uint64_t session,
+                                          std::uint64_t sequence) {
+    const auto payload = in.bytes(in.byte());
+    block_header h;
+    h.session = session;
+    h.sequence = in.below(16) == 15 ? in.byte() : sequence;
+    h.payload_bytes = static_cast<std::uint32_t>(payload.size());
+    h.payload_crc = crc32c(payload);
+    seal_header(h);
+    std::vector<std::byte> block(sizeof h);
+    store(block.data(), h);
+    block.insert(block.end(), payload.begin(), payload.end());
+    if (in.below(8) == 7) in.damage(block);
+    return block;
+  }
+
+  /// Until the receiver has taken everything that was sent.
+  void settle() {
+    const auto patience = std::chrono::steady_clock::now() + 10s;
+    while (receiver_->counters().messages < sent_) {
+      (void)receiver_->step(100ms);
+      require(std::chrono::steady_clock::now() < patience, "every message is taken");
+    }
+    zmq::message_t frame;
+    while (near_.recv(frame, zmq::recv_flags::dontwait)) {
+      const auto head = read_line_header({frame.data<std::byte>(), frame.size()});
+      require(head.has_value() && frame.more(), "answers are messages of the line");
+      (void)near_.recv(frame);
+      require(!frame.more(), "of two frames");
+      if (head->type == line_message::acknowledgement || head->type == line_message::welcome) {
+        require(head->sequence <= store_->last_stored(head->session),
+                "nothing is acknowledged that is not stored");
+        require(head->credit > 0, "there is always credit for one");
+      } else {
+        require(head->type == line_message::refusal, "a receiver sends nothing else");
+      }
+    }
+  }
+
+  void check_store() {
+    const auto& c = receiver_->counters();
+    require(c.store_errors == 0, "the store has room");
+    require(c.blocks == c.duplicates + c.gaps + c.damaged.sum() + c.stored_blocks,
+            "every block has one fate");
+    while (const auto block = written_.next()) {
+      auto& last = last_[block->header.session];
+      require(block->header.sequence > last, "a session's blocks stand in rising order");
+      last = block->header.sequence;
+    }
+  }
+
+  scratch_of_fuzz folder_;
+  std::unique_ptr<store_writer> store_;
+  std::unique_ptr<block_receiver> receiver_;
+  store_reader written_{folder_.path()};
+  std::map<std::uint64_t, std::uint64_t> last_;
+  zmq::context_t context_{1};
+  zmq::socket_t near_{context_, zmq::socket_type::dealer};
+  std::uint64_t first_session_ = 256;
+  std::uint64_t sent_ = 0;
+};
+
+} // namespace
+} // namespace l3::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+  using namespace l3::test;
+  static far_end far;
+  fuzz_input in(data, bytes);
+  far.take(in);
+  return 0;
+}

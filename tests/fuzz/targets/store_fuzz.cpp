@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store's file of any bytes, and a writer that starts on it: what a reader finds before, it finds
+// after, nothing is torn any more, and what is written then is there.
+#include "tests/fuzz/targets/fuzz.hpp"
+#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
+#include "transport/accounting/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/output/block.hpp"
+#include "transport/output/event_index.hpp"
+#include "transport/output/store_reader.hpp"
+#include "transport/output/store_writer.hpp"
+
+namespace l3::test {
+namespace {
+
+constexpr std::size_t most_payload = 512;
+
+template <class T>
+void append(std::vector<std::byte>& to, const T& value) {
+  to.resize(to.size() + sizeof value);
+  store(to.data() + to.size() - sizeof value, value);
+}
+
+void append_block(std::vector<std::byte>& to, fuzz_input& in) {
+  block_header h;
+  h.session = 1 + in.below(2);
+  h.sequence = in.byte();
+  h.events = in.byte();
+  const auto payload = in.bytes(in.number<std::uint16_t>() % most_payload);
+  h.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  h.payload_crc = crc32c(payload);
+  seal_header(h);
+  append(to, h);
+  to.insert(to.end(), payload.begin(), payload.end());
+}
+
+std::vector<std::byte> any_file(fuzz_input& in) {
+  std::vector<std::byte> file;
+  store_file_header head;
+  head.number = 1;
+  append(file, head);
+  while (!in.empty() && in.below(4) != 3) {
+    if (in.flag()) {
+      append_block(file, in);
+    } else {
+      const auto any = in.bytes(in.byte());
+      file.insert(file.end(), any.begin(), any.end());
+    }
+  }
+  in.damage(file);
+  if (in.flag()) file.resize(in.number<std::uint16_t>() % (file.size() + 1));
+  return file;
+}
+
+struct found {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> good; ///< session and sequence
+  std::size_t torn = 0;
+};
+
+found read_all(const std::string& folder) {
+  found f;
+  store_reader reader(folder);
+  std::vector<std::byte> payload;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload)) {
+      require(payload.size() == block->header.payload_bytes, "a payload is whole");
+      f.good.emplace_back(block->header.session, block->header.sequence);
+    }
+  }
+  f.torn = reader.torn_ends().size();
+  return f;
+}
+
+void take(const std::string& folder, fuzz_input& in) {
+  write_file(store_file_path(folder, 1), any_file(in));
+  found before;
+  try {
+    before = read_all(folder);
+    const event_index index(folder);
+    event_reader events(folder);
+    for (const auto& at : index.entries())
+      require(events.read(at).has_value(), "what is in the index can be read");
+  } catch (const std::runtime_error&) {
+    return; // not a store of ours: it says so
+  }
+  std::uint64_t sequence = 0;
+  {
+    store_writer writer({folder});
+    sequence = writer.last_stored(1) + 1;
+    if (sequence == 0) return;
+    block_header h;
+    h.session = 1;
+    h.sequence = sequence;
+    seal_header(h);
+    require(!writer.append(std::as_bytes(std::span(&h, 1)), h), "there is room");
+    require(!writer.commit() && writer.last_stored(1) == sequence, "what was appended is stored");
+  }
+  before.good.emplace_back(1, sequence);
+  const found after = read_all(folder);
+  require(after.good == before.good, "a start of the writer loses nothing and adds nothing");
+  require(after.torn == 0, "torn ends are set aside");
+}
+
+} // namespace
+} // namespace l3::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+  using namespace l3::test;
+  static const scratch_of_fuzz folder;
+  fuzz_input in(data, bytes);
+  take(folder.path(), in);
+  folder.clear();
+  return 0;
+}
