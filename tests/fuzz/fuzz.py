@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the fuzz targets of a build folder, each over its corpus and then for some seconds, and prints a table. New inputs
 are kept in FOLDER/corpus for the next run, what fails in FOLDER/failed; the corpora of the tree are only read, unless --adopt
-puts the smallest set of inputs there that covers all that is known."""
+puts a few inputs of all lengths there, out of the smallest set that covers all that is known."""
 import argparse
 import pathlib
 import re
@@ -15,7 +15,8 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 CORPORA = TREE / "tests/fuzz/corpus"
 MEMORY = 2048  # MB that a target may use
 PATIENCE = 20  # s for one input
-LARGEST_ADOPTED = 1024  # bytes
+LARGEST_ADOPTED = 300  # bytes
+MOST_ADOPTED = 24  # inputs
 
 
 def uncommented(toml: str) -> str:
@@ -76,7 +77,9 @@ def adopt(program: pathlib.Path, folder: pathlib.Path) -> None:
         subprocess.run([program, "-merge=1", f"-max_len={LARGEST_ADOPTED}", scratch, *known], check=True, capture_output=True)
         shutil.rmtree(into, ignore_errors=True)
         into.mkdir(parents=True)
-        for file in pathlib.Path(scratch).iterdir():
+        all_sizes = sorted(pathlib.Path(scratch).iterdir(), key=lambda f: (f.stat().st_size, f.name))
+        for number in range(min(MOST_ADOPTED, len(all_sizes))):
+            file = all_sizes[-1 - number * len(all_sizes) // MOST_ADOPTED if len(all_sizes) > MOST_ADOPTED else number]
             (into / file.name[:12]).write_bytes(file.read_bytes())
 
 

@@ -74,6 +74,8 @@ void store_writer::scan_file(std::uint64_t number, bool unchecked) {
     account(block->header);
   }
   damaged_ += file.damaged();
+  // Without a good block, a damaged head alone would make it no file of a store for whoever comes.
+  if (good_end <= sizeof(store_file_header) && file.damaged() > 0) good_end = 0;
   if (good_end < file.size() || good_end == 0) set_aside(number, good_end);
 }
 

@@ -23,7 +23,7 @@ const http_server& server() {
                                  [] {
                                    return http_response{200, "text/plain", std::string(page)};
                                  }}},
-                               {4, 1024, std::chrono::milliseconds(200)});
+                               {4, 1024, std::chrono::milliseconds(5000)});
   return one;
 }
 

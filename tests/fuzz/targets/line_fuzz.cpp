@@ -70,12 +70,28 @@ private:
     if (frames > 0) ++sent_;
   }
 
+  /// Few different ones: the receiver leaves out what another session stored.
+  static std::vector<std::byte> any_events(fuzz_input& in) {
+    std::vector<std::byte> payload;
+    for (auto n = in.below(4); n > 0; --n) {
+      packed_event e;
+      e.bytes = sizeof e + 8 * in.below(4);
+      e.number = 1 + in.below(4);
+      std::vector<std::byte> event(e.bytes);
+      store(event.data(), e);
+      payload.insert(payload.end(), event.begin(), event.end());
+    }
+    if (in.below(4) == 3) in.damage(payload);
+    return payload;
+  }
+
   static std::vector<std::byte> any_block(fuzz_input& in, std::uint64_t session,
                                           std::uint64_t sequence) {
-    const auto payload = in.bytes(in.byte());
+    const auto payload = any_events(in);
     block_header h;
     h.session = session;
     h.sequence = in.below(16) == 15 ? in.byte() : sequence;
+    h.events = in.below(4);
     h.payload_bytes = static_cast<std::uint32_t>(payload.size());
     h.payload_crc = crc32c(payload);
     seal_header(h);

@@ -440,6 +440,26 @@ TEST(store, loses_no_block_to_a_damaged_head) {
   }
 }
 
+TEST(store, starts_again_behind_a_file_of_which_head_and_only_block_are_damaged) {
+  test::scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  auto file = read_file(store_file_path(folder.path(), 1));
+  file.front() ^= std::byte{0x10};
+  file.back() ^= std::byte{0x10};
+  write_file(store_file_path(folder.path(), 1), file);
+  {
+    store_writer store({folder.path()});
+    EXPECT_EQ(store.torn_tails(), 1U);
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
+  EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
+  EXPECT_EQ(read_file(torn_file_path(folder.path(), 1)), file);
+}
+
 TEST(event_index, tells_of_ends_that_are_no_whole_block) {
   test::scratch_folder folder;
   store_settings settings{folder.path()};
