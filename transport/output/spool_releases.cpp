@@ -36,7 +36,8 @@ void spool_releases::read() {
     spool_release e;
     if (read_all(file_.get(), place * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) return;
     if (e.magic != spool_release{}.magic || e.version != spool_release{}.version ||
-        e.crc != header_crc(e) || !entries_.try_emplace(e.session, entry{place, e.sequence}).second) {
+        e.crc != header_crc(e) ||
+        !entries_.try_emplace(e.session, entry{place, e.sequence}).second) {
       continue;
     }
     vacant_.erase(place);
@@ -61,7 +62,7 @@ void spool_releases::note(std::uint64_t session, std::uint64_t up_to) {
   auto found = entries_.find(session);
   if (found == entries_.end()) {
     if (vacant_.empty()) return;
-    found = entries_.try_emplace(session, entry{*vacant_.begin(), 0}).first;
+    found = entries_.try_emplace(session, entry{*vacant_.begin()}).first;
     vacant_.erase(vacant_.begin());
   }
   auto& [place, noted] = found->second;
