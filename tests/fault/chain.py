@@ -3,6 +3,7 @@
 start them and how to read their ledgers; which faults they meet is the rows' own."""
 import json
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from faults import Rules
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL_CRATES = ["0-1: 1 x 125 MHz"]  # two fragments of 2080 bytes: a million events are 4 GB
 RELAY_PORT = 9
+SANITIZERS_REPORT = re.compile(r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:).*$", re.M)
 
 
 class Chain(harness.Stage):
@@ -23,6 +25,8 @@ class Chain(harness.Stage):
     crates = level2.readout(SMALL_CRATES)
     input_host = namespaces.DAEMON
     receiver_host = namespaces.RECEIVER
+    programs_run = 0  # by all chains
+    reports = []  # of sanitizers
 
     def __init__(self):
         self.network = namespaces.Network()
@@ -37,6 +41,8 @@ class Chain(harness.Stage):
 
     def __exit__(self, kind, *_):
         self.stop_programs()
+        Chain.programs_run += len(self.programs)
+        Chain.reports += [f"{p.name()}: {line}" for p in self.programs for line in SANITIZERS_REPORT.findall(p.said())]
         if kind is not None and not issubclass(kind, Skipped):
             self.say_what_they_said()
         self.leave_stage()

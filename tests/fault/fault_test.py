@@ -8,6 +8,7 @@ import argparse
 import os
 import pathlib
 import random
+import re
 import sys
 import time
 
@@ -30,8 +31,11 @@ def options():
 
 def main():
     o = options()
+    sanitizer = ""
     if o.build:
         os.environ["KOTO_L3_BIN"] = str(o.build.resolve() / "bin")
+        sanitizer = re.search(r"^L3_SANITIZE:\w+=(.*)$", (o.build / "CMakeCache.txt").read_text(), re.M)[1]
+        os.environ["KOTO_L3_SANITIZED"] = sanitizer
     import chain
     import harness
     import own_space
@@ -55,7 +59,7 @@ def main():
         here = f"no right to make namespaces here: {e.strerror}"
     print(table.head(), flush=True)
     for row in chosen:
-        plan = Plan(o.short, o.minutes, o.events, o.seed)
+        plan = Plan(o.short, o.minutes, o.events, o.seed, sanitizer)
         findings, begun, skipped = Findings(plan), time.monotonic(), here
         random.seed(o.seed)
         if not here:

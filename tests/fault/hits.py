@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the faults that a relay wrote down must do to the events: which cannot be whole, which come with which bits changed, and whether
 anybody could see that. Level 2 has no checksum of its own: marks, numbers and lengths can be checked, a sample's 14 bits cannot."""
-from level2 import BOARD_BYTES
+from level2 import BOARD_BYTES, SLOTS
 
 UNSEEN = "in samples and other free bits, carried as they came"  # what is carried must come out as it came
 DAMAGED = "in marks of samples or footers, stored raw and flagged"
@@ -13,13 +13,15 @@ FLAG_DAMAGED, FLAG_OPAQUE = 2, 4  # of a packed event
 
 
 def kind_of_bit(fragment_bytes, at, bit):
-    """Of bit `bit` (0 is the lowest) of byte `at` of a fragment of full boards."""
+    """Of bit `bit` (0 is the lowest) of byte `at` of a fragment of one full board, in the first slot."""
     if at < 4 or at >= fragment_bytes - 4:
         return REFUSED  # the crate's first and last word
     word = (at - 4) % BOARD_BYTES // 2
     bit += 8 if at % 2 == 0 else 0  # of the 16-bit word, big-endian
     if word < HEADER_WORDS:
-        if bit >= 14 or word >= 4:  # the mark; spill and slot, event number
+        if word == 4 and bit < 5:  # which boards a crate has is not configured, only how many: another slot may be right
+            return UNSEEN if SLOTS[0] ^ 1 << bit in SLOTS else REFUSED
+        if bit >= 14 or word >= 4:  # the mark; spill, event number
             return REFUSED
         return OPAQUE if word == 1 and bit == 13 else UNSEEN
     marks_from = 14 if word < HEADER_WORDS + SAMPLE_WORDS else 12

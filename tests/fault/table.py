@@ -17,6 +17,7 @@ class Plan(NamedTuple):
     minutes: float
     events: int
     seed: int
+    sanitizer: str  # that the programs were built with, if any
 
     def pick(self, short, long):
         return short if self.short else long

@@ -43,7 +43,7 @@ def receiver_stopped(findings, plan):
         c.wait_for_growth()
         memory = MostMemory(daemon)
         receiver.signal(harness.signal.SIGSTOP)
-        begun, seconds = time.monotonic(), plan.pick(5, plan.minutes * 60)
+        begun, seconds = time.monotonic(), plan.pick(3, plan.minutes * 60)
         daemon.wait_for(lambda s: sum(s["events"]["shed"].values()) > 1000, "shedding")
         time.sleep(max(0.0, begun + seconds - time.monotonic()))
         stopped = time.monotonic() - begun

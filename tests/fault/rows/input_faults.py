@@ -13,7 +13,7 @@ from table import Row
 
 def lost_input(findings, plan):
     """Datagrams that are chosen before, so that it is known which events they hit; the kernel drops and counts them."""
-    for of_1000 in plan.pick((10, 100), (1, 10, 100)):
+    for of_1000 in plan.pick((20,), (1, 10, 100)):
         with Chain() as c:
             _drop_chosen(findings, c, plan, of_1000)
     with Chain() as c:
@@ -122,9 +122,9 @@ def _change_on_the_cable(findings, c, plan):
 
 
 def _change_before(findings, c, plan):
-    sent = c.write_events(spills=plan.pick(2, 20), events=2000, seed=plan.seed)
+    sent = c.write_events(spills=plan.pick(1, 20), events=2000, seed=plan.seed)
     receiver, daemon = c.start_receiver("--sync"), c.start_daemon(outbox={"block": "4 KiB"})
-    relay = c.start_relay(daemon, seed=plan.seed, damage=0.01)
+    relay = c.start_relay(daemon, seed=plan.seed, damage=plan.pick(0.02, 0.01))
     ledger_of_replay = c.finish_replay(c.replay("relay", 2000), 600)
     journal = c.finish_relay(relay, ledger_of_replay)
     c.drain(daemon)
@@ -177,8 +177,7 @@ def disordered(findings, plan):
     """Doubled, reordered, very late, and over the end of the numbers of spills."""
     with Chain() as c:
         late_by = plan.pick(3.0, 10.0)
-        events = 2000
-        sent = c.write_events(spills=plan.pick(4, 24), events=events, seed=plan.seed, first=ledgers.SPILLS - 2)
+        sent = c.write_events(spills=plan.pick(4, 24), events=plan.pick(1000, 2000), seed=plan.seed, first=ledgers.SPILLS - 2)
         receiver, daemon = c.start_receiver(), c.start_daemon()
         first_chunk_of_event_101 = 100 * len(c.datagrams.of_event(1)) + 1
         relay = c.start_relay(daemon, seed=plan.seed, double=0.01, reorder=0.05, within=0.05, late_one=first_chunk_of_event_101,

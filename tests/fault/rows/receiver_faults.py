@@ -55,6 +55,9 @@ def receiver_killed(findings, plan):
 def line_broken(findings, plan):
     resets, down = plan.pick(2, 20), plan.pick(3, 30)
 
+    def well(daemon):
+        daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["state"]["degraded"], "the daemon to be well")
+
     def notice(daemon, begun):
         daemon.wait_for(lambda s: "receiver_absent" in s["state"]["degraded"], "the daemon to notice")
         return time.monotonic() - begun
@@ -76,6 +79,7 @@ def line_broken(findings, plan):
 
     def pull(c, daemon, receiver):
         for seconds in (3, down) if down != 3 else (3,):
+            well(daemon)
             begun = time.monotonic()
             c.network.pull_cable()
             noticed = notice(daemon, begun)
@@ -87,6 +91,7 @@ def line_broken(findings, plan):
         return receiver
 
     def stop_peer(c, daemon, receiver):
+        well(daemon)
         begun = time.monotonic()
         receiver.signal(signal.SIGSTOP)
         findings.time("stopped peer seen", notice(daemon, begun), 3)
@@ -95,9 +100,12 @@ def line_broken(findings, plan):
         findings.time("flowing after it", c.wait_for_growth(), 2)
         return receiver
 
-    _run_under(findings, plan, reset_again_and_again, "reset")
-    _run_under(findings, plan, pull, "cable pulled")
-    _run_under(findings, plan, stop_peer, "peer stopped")
+    def all_of_it(c, daemon, receiver):
+        for fault in (reset_again_and_again, pull, stop_peer):
+            receiver = fault(c, daemon, receiver)
+        return receiver
+
+    _run_under(findings, plan, all_of_it, "line broken")
 
 
 ROWS = [Row("R2", "no loss after admission", "0 lost, duplicates dropped", receiver_killed),

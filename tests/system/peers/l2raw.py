@@ -6,8 +6,8 @@ import stream_sender
 from crc32c import crc32c
 
 
-def write(path, crates, spills, run=7, spacing=1_000_000):
-    """spills: {spill: [fragments of event 1, of event 2, …]}; events stand `spacing` ns apart."""
+def write(path, crates, spills, run=7, spacing=1_000_000, first=1):
+    """spills: {spill: [fragments of event `first`, of the next, …]}; events stand `spacing` ns apart."""
     with open(path, "wb") as out:
         sequence = 0
 
@@ -19,8 +19,8 @@ def write(path, crates, spills, run=7, spacing=1_000_000):
         put(stream_sender.HELLO, 0, stream_sender.hello_body(run, crates))
         for spill, events in spills.items():
             put(stream_sender.BEGIN, spill, stream_sender.begin_body(spacing * len(events)))
-            for number, fragments in enumerate(events, 1):
-                put(stream_sender.EVENT, spill, stream_sender.event_body(number, fragments, spacing * number))
+            for i, fragments in enumerate(events, 1):
+                put(stream_sender.EVENT, spill, stream_sender.event_body(first + i - 1, fragments, spacing * i))
             put(stream_sender.END, spill, stream_sender.end_body(len(events), 2 * spacing * len(events)))
 
 
