@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into a program, it makes the clock of the day jump: by as many seconds as stand in the file that KOTO_L3_CLOCK_SHIFT
-// names, from the moment on in which they are written there. The steady clocks stay as they are, as they would on a real machine.
+// Preloaded into a program, it makes the clock of the day jump: by as many seconds as stand in the
+// file that KOTO_L3_CLOCK_SHIFT names, from the moment on in which they are written there. The
+// steady clocks stay as they are, as they would on a real machine.
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
@@ -23,7 +24,8 @@ std::int64_t seconds() {
   return *shift;
 }
 
-template <class Function> Function* real(const char* name) {
+template <class Function>
+Function* real(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
