@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "config/endpoint.hpp"
+#include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
 #include "config/readout_list.hpp"
 
@@ -86,6 +87,14 @@ key file_name(std::string_view path, Field field, std::string_view text) {
             return {};
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
+}
+
+complaints set_fault(const written_value& v, daemon_settings& s) {
+  const auto* words = std::get_if<std::string>(&v.content);
+  const auto plan = words ? read_fault(*words) : std::nullopt;
+  if (!plan) return complain(R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
+  s.compute.fault = *plan;
+  return {};
 }
 
 complaints set_readout(const written_value& v, daemon_settings& s) {
@@ -248,6 +257,30 @@ const std::vector<key>& keys() {
       integer(
           "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
           "Threads of the pool; 0: one per processor."),
+      duration(
+          "compute.time_limit", [](auto& s) -> auto& { return s.compute.time_limit; }, 1ms, 1min,
+          "A frame that the device has not computed in this time is taken from it and computed on "
+          "the CPU."),
+      integer(
+          "compute.restarts", [](auto& s) -> auto& { return s.compute.restarts; }, 0, 1000,
+          "Times that a device which failed is tried again, after pauses of 1 s to 1 min; then the "
+          "CPU computes until the daemon starts anew."),
+      integer(
+          "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
+          largest_u32,
+          "One packed event in so many is unpacked on the CPU and compared with what came in; 0: "
+          "none."),
+      file_name(
+          "compute.dumps", [](auto& s) -> auto& { return s.compute.dumps; },
+          "Folder for the batches on which the device failed, for `koto-l3 replay`; at most 16 "
+          "files "
+          "and 4 GiB."),
+      {"compute.fault",
+       "For tests: a device is imagined that fails so, on the executor that compute.backend names.",
+       "fault",
+       R"("" for none, no_memory, or error, dead, hang or wrong_bit with :every=N, :at=N or :from=N, )"
+       R"(a hang also with :for=TIME)",
+       set_fault, [](const daemon_settings& s) { return quote(show_fault(s.compute.fault)); }},
 
       file_name(
           "selection.lines", [](auto& s) -> auto& { return s.selection.lines; },

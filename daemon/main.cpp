@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <functional>
@@ -170,13 +171,17 @@ int run(const daemon_settings& settings) {
     write_ledger(settings.run.ledger, account);
     spdlog::info("ledger written to {}", settings.run.ledger);
   }
-  if (!account.balanced()) {
+  if (!account.balanced())
     spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
-    return EXIT_FAILURE;
+  else if (!clean)
+    spdlog::warn("not everything could be forwarded: see shed(drain) in the ledger");
+  const int code = !account.balanced() || n.failed() ? EXIT_FAILURE : EXIT_SUCCESS;
+  if (n.device_hangs()) {
+    spdlog::warn("the device still hangs: its memory is not given back in order");
+    spdlog::shutdown();
+    std::_Exit(code); // what stands behind a device that hangs would wait for ever
   }
-  if (n.failed()) return EXIT_FAILURE;
-  if (!clean) spdlog::warn("not everything could be forwarded: see shed(drain) in the ledger");
-  return EXIT_SUCCESS;
+  return code;
 }
 
 } // namespace

@@ -180,13 +180,36 @@ void add_pipeline(exposition& out, const metrics_snapshot& s) {
   out.gauge("frames", "Frames by state.");
   for (std::size_t i = 0; i < s.frames.size(); ++i)
     out.value(s.frames[i], {{"state", frame_state_names[i]}});
-  out.counter("engine_failures_total", "Frames whose kernels failed.").value(s.engine_failures);
   out.histogram("stage_duration_seconds", "Time a frame spends in a stage.")
       .distribution(s.compute_time, {{"stage", "compute"}})
       .distribution(s.drain_time, {{"stage", "drain"}});
   out.histogram("event_latency_seconds",
                 "From the last fragment of an event to the acknowledgement of its block.")
       .distribution(s.event_latency);
+}
+
+void add_engine(exposition& out, const metrics_snapshot& s) {
+  const engine_snapshot& e = s.engine;
+  out.counter("engine_failures_total", "Frames that the device did not compute, or not rightly.");
+  for (const auto& [kind, n] : e.failures) out.value(n, {{"kind", kind}});
+  out.gauge("engine_bypassed", "1 while the CPU computes what the device should.")
+      .value(e.bypassed ? 1 : 0);
+  out.counter("bypassed_frames_total", "Frames that the CPU computed in the device's place.")
+      .value(e.frames_bypassed);
+  out.counter("engine_restarts_total", "Times the device was tried again after a failure.")
+      .value(e.restarts);
+  out.counter("verified_events_total",
+              "Packed events that were unpacked on the CPU and compared with what came in.")
+      .value(e.events_verified);
+  out.counter("wrong_events_total", "Those of them that did not unpack to what came in.")
+      .value(e.events_wrong);
+  out.counter("batches_dumped_total", "Batches that hurt and were written to compute.dumps.")
+      .value(e.batches_dumped);
+  out.counter(
+         "batches_not_dumped_total",
+         "Batches that hurt and were not: one was being written, too soon after another, or for "
+         "want of room.")
+      .value(e.batches_not_dumped);
 }
 
 void add_output(exposition& out, const metrics_snapshot& s) {
@@ -239,6 +262,7 @@ std::string render_metrics(const metrics_snapshot& s) {
   add_events(out, s);
   add_lines(out, s);
   add_pipeline(out, s);
+  add_engine(out, s);
   add_output(out, s);
   return out.text();
 }

@@ -52,6 +52,18 @@ struct line_snapshot {
   reason_counts refused; ///< of the events that were rejected, by why this line did not keep them
 };
 
+/// What the compute side went through.
+struct engine_snapshot {
+  reason_counts failures; ///< frames, by kind
+  std::uint64_t frames_bypassed = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t events_verified = 0;
+  std::uint64_t events_wrong = 0;
+  std::uint64_t batches_dumped = 0;
+  std::uint64_t batches_not_dumped = 0;
+  bool bypassed = false;
+};
+
 struct metrics_snapshot {
   std::string version;
   std::string backend; ///< "pool", "cuda" …
@@ -77,7 +89,7 @@ struct metrics_snapshot {
   std::uint64_t packed_bytes = 0;
 
   std::array<std::uint32_t, frame_state_names.size()> frames{};
-  std::uint64_t engine_failures = 0;
+  engine_snapshot engine;
 
   std::uint64_t outbox_bytes = 0;
   std::uint64_t outbox_capacity = 0;

@@ -39,8 +39,11 @@ public:
   [[nodiscard]] ledger account() const;
 
   // Any thread.
-  /// The engine has failed: nothing more can be computed, and the process had better start anew.
+  /// Not even the CPU could compute: nothing more can be, and the process had better start anew.
   [[nodiscard]] bool failed() const;
+  /// After drain(): a device holds work that was given up. Taking its memory back would wait for
+  /// it.
+  [[nodiscard]] bool device_hangs() const;
   /// A thread of the data path that makes no progress, by its name; empty if all do.
   [[nodiscard]] std::string stuck() const;
   [[nodiscard]] metrics_snapshot snapshot() const;

@@ -67,10 +67,21 @@ void pipeline::drain(const std::stop_token& stop) {
   }
 }
 
+/// Blocks come due meanwhile: a device that hangs holds up its own frame, not what was done before.
+bool pipeline::wait_for_results(frame& f) {
+  frame_outcome outcome = engine_.wait_for(f, look_around);
+  while (outcome == frame_outcome::not_yet) {
+    drain_turns_.add();
+    outbox_.seal_if_due(steady_now());
+    outcome = engine_.wait_for(f, look_around);
+  }
+  return outcome == frame_outcome::done;
+}
+
 void pipeline::drain_frame(frame& f) {
   const std::size_t events = f.input.used_events;
   if (events != 0) {
-    const bool computed = engine_.wait(f);
+    const bool computed = wait_for_results(f);
     const std::uint64_t computed_at = steady_now();
     compute_time_.add(computed_at - started_at_[f.index]);
     if (computed) {

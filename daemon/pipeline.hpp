@@ -58,6 +58,7 @@ private:
   void compute(const std::stop_token& stop);
   void drain(const std::stop_token& stop);
   void drain_frame(frame& f);
+  [[nodiscard]] bool wait_for_results(frame& f);
   void append(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
   [[nodiscard]] bool out_of_time() const;

@@ -23,6 +23,8 @@ std::string_view name_of(trouble t) {
   case trouble::no_frame: return "no_frame";
   case trouble::outbox_full: return "outbox_full";
   case trouble::engine_error: return "engine_error";
+  case trouble::engine_bypassed: return "engine_bypassed";
+  case trouble::wrong_results: return "wrong_results";
   case trouble::count_: break;
   }
   return "unknown";
@@ -41,6 +43,16 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
            " is absent or slower than what comes in (forward.rate, its disk)";
   case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::engine_bypassed:
+    return "the device failed or hangs and the CPU computes in its place, with the same results "
+           "but "
+           "perhaps more slowly; it is tried again by itself: if that does not end, restart the "
+           "daemon between spills and look at the device";
+  case trouble::wrong_results:
+    return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
+           "others may have been wrong that were not checked: keep the batch in compute.dumps, "
+           "look "
+           "at the device's memory";
   case trouble::count_: break;
   }
   return "unknown";

@@ -26,7 +26,9 @@ enum class trouble : std::uint8_t {
   receiver_absent, ///< the outbox keeps what it can
   no_frame,        ///< every frame is busy: events are shed
   outbox_full,     ///< events are shed
-  engine_error,    ///< kernels failed: nothing can be computed
+  engine_error,    ///< kernels failed on the CPU, too: nothing can be computed
+  engine_bypassed, ///< the CPU computes what the device should
+  wrong_results,   ///< an event did not unpack to what came in; it was computed again
   count_
 };
 

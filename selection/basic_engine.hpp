@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine on a given kind of queue. Where the queue's kernels run on host memory, a frame is its
 // input, its columns and its output, read and written in place. Where they run on a device, each of
-// these has a twin there: start() enqueues the copy there, the kernels and the way back, and wait()
-// waits once, for the end of that. No frame waits for another, and no size has to be known between.
+// these has a twin there: start() enqueues the copy there, the kernels and the way back, and
+// wait_for() waits once, for the end of that. No frame waits for another, and no size has to be
+// known between. The device only ever reads a frame's input.
 #pragma once
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,18 +34,19 @@ class basic_engine final : public engine {
       selects ? packed_summary_bytes(max_lines, max_summary_photons) : 0;
 
 public:
-  /// Calls make_queue() for each frame. `parts` is whatever the queues need to outlive them.
+  /// Calls make_queue() for each frame, and for each restart. `parts` is whatever the queues need
+  /// to outlive them.
   template <class MakeQueue>
-  basic_engine(std::string_view name, const engine_limits& limits, MakeQueue&& make_queue,
+  basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
-      : parts_(std::move(parts)), plan_(std::move(plan)),
+      : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
         output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
                                                : largest_output(limits.batch, summary_bytes)),
         output_path_(limits.output) {
+    if (has_device && !limits.own_input) std::abort(); // only own memory is known to the device
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
-      owned_.push_back(
-          std::make_unique<own_frame>(plan_, limits.batch, output_bytes_, make_queue()));
+      owned_.push_back(std::make_unique<own_frame>(plan_, limits, output_bytes_, make_queue_()));
       owned_.back()->index = i;
       frames_.push_back(owned_.back().get());
     }
@@ -60,32 +65,60 @@ public:
     const std::size_t room =
         std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
     if constexpr (has_device) own.send_input();
-    plan_.run(own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+    plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
     if constexpr (has_device) own.send_back(output_path_, room);
   }
 
-  [[nodiscard]] bool wait(frame& f) override {
+  [[nodiscard]] frame_outcome wait_for(frame& f,
+                                       [[maybe_unused]] std::chrono::nanoseconds limit) override {
     auto& own = static_cast<own_frame&>(f);
     if constexpr (has_device) {
-      f.error = own.queue.finish();
-      if (!f.error.empty()) return false;
+      if (!own.queue->finish_for(limit, f.error)) return frame_outcome::not_yet;
+      if (!f.error.empty()) return frame_outcome::failed;
     }
     f.results = {own.host.results.data(), f.input.used_events};
     if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
     f.output = {own.host.output, own.host.summary->output_bytes};
+    return frame_outcome::done;
+  }
+
+  [[nodiscard]] bool at_rest([[maybe_unused]] const frame& f) const override {
+    if constexpr (has_device) {
+      const auto& own = static_cast<const own_frame&>(f);
+      return !own.queue || own.queue->at_rest();
+    }
+    return true;
+  }
+
+  /// A new queue; the memory stays: no work on a frame reads there what an earlier one left, and
+  /// taking it back from a device waits for all that the device is doing.
+  [[nodiscard]] bool restart([[maybe_unused]] frame& f) override {
+    if constexpr (has_device) {
+      auto& own = static_cast<own_frame&>(f);
+      try {
+        own.queue.reset();
+        own.queue.emplace(make_queue_());
+      } catch (const std::runtime_error& e) {
+        f.error = e.what();
+        return false;
+      }
+    }
     return true;
   }
 
 private:
   struct own_frame : frame {
-    own_frame(const Plan& plan, const batch_capacity& c, std::size_t output_bytes, Queue q)
+    own_frame(const Plan& plan, const engine_limits& limits, std::size_t output_bytes, Queue q)
         : queue(std::move(q)) {
+      const batch_capacity& c = limits.batch;
+      batch_capacity lying_here = c;
+      if (!limits.own_input) lying_here.bytes = 0;
       const std::uint32_t summary_rows = selects ? c.events : 0;
       region counted;
-      (void)frame_parts::take(counted, c, output_bytes, summary_rows);
+      (void)frame_parts::take(counted, lying_here, output_bytes, summary_rows);
       host_memory = Queue::memory::allocate(counted.used());
       region here(host_memory);
-      host = frame_parts::take(here, c, output_bytes, summary_rows);
+      host = frame_parts::take(here, lying_here, output_bytes, summary_rows);
 
       region arena;
       if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows);
@@ -103,7 +136,7 @@ private:
         arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
       }
 
-      input.bytes = {host.input, c.bytes};
+      input.bytes = {host.input, lying_here.bytes};
       input.events = {host.events.data(), c.events};
       input.fragments = {host.fragments.data(), c.fragments};
       input.pieces = {host.pieces.data(), c.pieces};
@@ -111,32 +144,34 @@ private:
       output_memory = {host.output, output_bytes};
     }
 
+    /// On a CPU, wherever the input lies.
     [[nodiscard]] batch_view view() const {
       batch_view v;
-      v.input = parts.input;
-      v.events = {parts.events.data(), input.used_events};
-      v.fragments = {parts.fragments.data(), input.used_fragments};
-      v.pieces = {parts.pieces.data(), input.used_pieces};
-      v.boards = {parts.boards.data(), input.used_boards};
+      v.input = has_device ? parts.input : input.bytes.data();
+      v.events = {has_device ? parts.events.data() : input.events.data(), input.used_events};
+      v.fragments = {has_device ? parts.fragments.data() : input.fragments.data(),
+                     input.used_fragments};
+      v.pieces = {has_device ? parts.pieces.data() : input.pieces.data(), input.used_pieces};
+      v.boards = {has_device ? parts.boards.data() : input.boards.data(), input.used_boards};
       return v;
     }
 
     void send_input() {
-      stage(queue, "copy in");
-      queue.copy_in(parts.input, host.input, input.used_bytes);
-      queue.copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
+      stage(*queue, "copy in");
+      queue->copy_in(parts.input, host.input, input.used_bytes);
+      queue->copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
     }
 
     /// `room` is what the output can have become.
     void send_back(output_path path, std::size_t room) {
-      stage(queue, "copy out");
+      stage(*queue, "copy out");
       if (path == output_path::mapped) {
-        queue.run(deliver_output{}, deliver_output::blocks, outgoing{parts.head(), parts.output},
-                  parts.summary, arrival, std::uint64_t{host.head_bytes(input.used_events)});
+        queue->run(deliver_output{}, deliver_output::blocks, outgoing{parts.head(), parts.output},
+                   parts.summary, arrival, std::uint64_t{host.head_bytes(input.used_events)});
       } else {
-        queue.copy_out(host.head(), parts.head(), host.bytes_to_output() + room);
+        queue->copy_out(host.head(), parts.head(), host.bytes_to_output() + room);
       }
-      queue.submit();
+      queue->submit();
     }
 
     static typename Plan::columns columns_of(const Plan& plan, region& from,
@@ -155,7 +190,8 @@ private:
     frame_parts parts; ///< as the kernels see them: the same, or their twins on the device
     outgoing arrival;  ///< the host's memory, as a device sees it
     typename Plan::columns columns;
-    Queue queue; // last: it has finished before the memory goes
+    std::optional<Queue>
+        queue; ///< last: it has finished before the memory goes. None after a restart that failed
   };
 
   /// The first launch of a kernel loads it, which allocates and waits: that is done here, with an
@@ -186,7 +222,7 @@ private:
       host += f->host_memory.size();
       arena += f->arena_memory.size();
     }
-    const std::size_t input = limits.frames * limits.batch.bytes;
+    const std::size_t input = limits.own_input ? limits.frames * limits.batch.bytes : 0;
     const std::size_t output = limits.frames * output_bytes_;
     memory_plan_ = {{"frames: input", input},
                     {"frames: output", output},
@@ -196,6 +232,7 @@ private:
   }
 
   std::shared_ptr<void> parts_;
+  std::function<Queue()> make_queue_;
   Plan plan_;
   std::size_t output_bytes_;
   output_path output_path_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine: the frames of this process and the machine that computes on them. It is made once,
-// with all memory that it will ever use, and then only told to start a frame and to wait for one.
-// Which executor is behind it, its user does not see; the bytes are the same.
+// with all memory that it will ever use, and then only told to start a frame and to wait for one,
+// for as long as its user can afford. Which executor is behind it, its user does not see; the bytes
+// are the same. Only where a device may fail does anybody ask more (daemon/supervised_engine.hpp).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,12 +43,22 @@ struct engine_limits {
   std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
   output_path output = output_path::mapped;
   packing_form packing = packing_form::automatic;
+  /// Whether frames have memory for their input. Without it, on a CPU only, `frame::input` is set
+  /// to that of another frame before each start.
+  bool own_input = true;
 };
 
 /// A line of the memory plan: what was reserved.
 struct memory_use {
   std::string what;
   std::size_t bytes = 0;
+};
+
+/// What a wait came to.
+enum class frame_outcome : std::uint8_t {
+  done,   ///< results and output are in host memory
+  failed, ///< the device failed: frame::error says how, and there are neither results nor output
+  not_yet ///< its time was over first; it may be waited for again
 };
 
 class engine {
@@ -60,9 +73,24 @@ public:
   /// started and waited for by different threads.
   virtual void start(frame& f) = 0;
 
-  /// Returns when results and output of a started frame are in host memory; false if the device
-  /// failed, and then f.error says how and there are neither results nor output.
-  [[nodiscard]] virtual bool wait(frame& f) = 0;
+  /// Returns when a started frame has ended, or after `limit`, which may be 0.
+  [[nodiscard]] virtual frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) = 0;
+
+  /// Whether the device has let go of a frame that was given up: until then it may write into the
+  /// frame's output and must not be given more work on it. Any thread.
+  [[nodiscard]] virtual bool at_rest(const frame& f) const = 0;
+
+  /// Makes anew what a frame at rest has of the device, so that it can be started again; false if
+  /// that fails, and then f.error says how.
+  [[nodiscard]] virtual bool restart(frame& f) = 0;
+
+  /// For those who have nothing else to do: waits as long as it takes. True if it is done.
+  [[nodiscard]] bool wait(frame& f) {
+    constexpr std::chrono::minutes turn{1};
+    frame_outcome outcome = frame_outcome::not_yet;
+    while (outcome == frame_outcome::not_yet) outcome = wait_for(f, turn);
+    return outcome == frame_outcome::done;
+  }
 
   /// For people: "pool (2 threads)", "cuda (NVIDIA H200)".
   [[nodiscard]] std::string_view name() const { return name_; }
@@ -77,11 +105,16 @@ protected:
   std::vector<memory_use> memory_plan_;
 };
 
-/// The engine that the settings ask for; without a program it keeps every event. Throws
+/// Hears why the CPU computes although a device was wished for.
+using engine_warning = std::function<void(std::string_view)>;
+
+/// The engine that the settings ask for; without a program it keeps every event. If they leave the
+/// choice and the device is not to be had, it is the pool, and `warn` hears why. Throws
 /// std::runtime_error, with a text for the operator, if cuda was asked for and there is no device,
 /// if memory is short, or if the program's sequence is not one.
 [[nodiscard]] std::unique_ptr<engine> make_engine(const compute_settings& settings,
                                                   const engine_limits& limits,
-                                                  const selection_program* program = nullptr);
+                                                  const selection_program* program = nullptr,
+                                                  const engine_warning& warn = {});
 
 } // namespace l3

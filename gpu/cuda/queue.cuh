@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cuda executor: a block is a CUDA block, a queue is a stream, and the end of what was enqueued
-// is an event. Nothing here blocks but finish(), which sleeps until the driver wakes it: a thread
-// that waits for a device takes no core from those that receive. The first error is kept,
-// everything after it is skipped, and finish() tells it; it neither throws nor aborts, so that a
-// failing device ends as a message and not as a dead process.
+// is an event. Nothing here blocks but finish(), which sleeps until the driver wakes it, and
+// finish_for(), which sleeps between looks: a thread that waits for a device takes no core from
+// those that receive. The first error is kept, everything after it is skipped, and both tell it;
+// they neither throw nor abort, so that a failing device ends as a message and not as a dead
+// process.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include <cuda_runtime_api.h>
@@ -129,6 +133,30 @@ public:
     static_cast<void>(cudaStreamSynchronize(stream_.get()));
     return cudaGetErrorString(first_error_);
   }
+
+  /// The same, but false if that has not ended after `limit`. The driver has no wait with an end,
+  /// so it is asked again and again, with a pause that is short beside what a frame takes.
+  [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
+    constexpr std::chrono::nanoseconds pause = std::chrono::microseconds(50);
+    const auto until = std::chrono::steady_clock::now() + limit;
+    if (!submitted_) submit();
+    while (first_error_ == cudaSuccess) {
+      const cudaError_t result = cudaEventQuery(end_.get());
+      if (result == cudaSuccess) break;
+      if (result != cudaErrorNotReady) {
+        note(result);
+        break;
+      }
+      const auto left = until - std::chrono::steady_clock::now();
+      if (left <= left.zero()) return false;
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, pause));
+    }
+    error = first_error_ == cudaSuccess ? std::string() : cudaGetErrorString(first_error_);
+    return true;
+  }
+
+  /// Whether nothing of it is running any more, be it for an error. Any thread.
+  [[nodiscard]] bool at_rest() const { return cudaStreamQuery(stream_.get()) != cudaErrorNotReady; }
 
 private:
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {

@@ -57,6 +57,11 @@ age = "1500 us"
 [compute]
 backend = "serial"
 threads = 3
+time_limit = "300 ms"
+restarts = 2
+verify_one_in = 10
+dumps = "elsewhere"
+fault = "hang:at=5:for=3 s"
 [selection]
 lines = "mine.toml"
 detector = "another.toml"

@@ -48,6 +48,21 @@ TEST(metrics, carry_what_was_counted) {
             "100");
 }
 
+TEST(metrics, tell_what_the_compute_side_went_through) {
+  const std::string text = render_metrics(sample_snapshot());
+  const auto of = [&](const std::string& series) { return value_of(text, "koto_l3_" + series); };
+  EXPECT_EQ(of(R"(engine_failures_total{kind="error"})"), "1");
+  EXPECT_EQ(of(R"(engine_failures_total{kind="hang"})"), "2");
+  EXPECT_EQ(of(R"(engine_failures_total{kind="wrong"})"), "3");
+  EXPECT_EQ(of("engine_bypassed"), "1");
+  EXPECT_EQ(of("bypassed_frames_total"), "40");
+  EXPECT_EQ(of("engine_restarts_total"), "5");
+  EXPECT_EQ(of("verified_events_total"), "60");
+  EXPECT_EQ(of("wrong_events_total"), "7");
+  EXPECT_EQ(of("batches_dumped_total"), "8");
+  EXPECT_EQ(of("batches_not_dumped_total"), "9");
+}
+
 TEST(metrics, tell_of_every_line_what_it_did) {
   metrics_snapshot s = sample_snapshot();
   const std::string text = render_metrics(s);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.hpp"
 
+#include <atomic>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "daemon/supervised_engine.hpp"
 #include "tests/daemon/fake_engine.hpp"
+#include "transport/format/endian.hpp"
 
 namespace l3 {
 namespace {
@@ -116,6 +120,56 @@ TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   r.work->finish(clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(r.out.safety().up_to(), 3U);
+}
+
+/// The numbers of all events in the outbox, in its order.
+std::vector<std::uint32_t> numbers_in(outbox& out) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint64_t n = 1; n <= out.last_sealed(); ++n) {
+    const auto block = out.hold(n);
+    for (std::size_t at = sizeof(block_header); at < block->bytes.size(); at += event_bytes)
+      numbers.push_back(load<std::uint32_t>(block->bytes.data() + at));
+    block->hold->release();
+  }
+  return numbers;
+}
+
+/// Some frames fail and others never end; what comes out is as if none did.
+TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
+  auto device = std::make_unique<test::fake_engine>(3, 1, event_bytes);
+  device->fails = [](const frame& f) { return f.input.serial % 5 == 2; };
+  device->hangs = [](const frame& f) { return f.input.serial == 4; };
+  supervision s;
+  s.time_limit = 20ms;
+  s.first_pause = 1ms;
+  s.longest_pause = 1ms;
+  s.verify_one_in = 0; // what a fake engine packs are no events
+  std::atomic<int> failures = 0;
+  supervised_engine compute(
+      std::move(device), std::make_unique<test::fake_engine>(1, 1, event_bytes), s,
+      [&](engine_failure, std::string_view, const frame&) { ++failures; }, [](std::string_view) {});
+  frame_ring ring(compute.frames());
+  outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0});
+  outcome_counters outcomes;
+  pipeline work(compute, ring, out, outcomes, [](std::string_view) {});
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t n = 1; n <= 40; ++n) {
+    input_batch* b = nullptr;
+    wait_until([&] { return (b = ring.try_take()) != nullptr; });
+    b->events[0] = {.number = n};
+    b->used_events = 1;
+    ring.submit(*b);
+    numbers.push_back(n);
+  }
+  work.finish(clock::now() + 1min);
+  EXPECT_EQ(numbers_in(out), numbers);
+  EXPECT_EQ(outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(work.failed_frames(), 0U);
+  EXPECT_GE(compute.counters().failures[engine_failure::error], 1U);
+  EXPECT_EQ(compute.counters().failures[engine_failure::hang], 1U);
+  EXPECT_EQ(failures, static_cast<int>(compute.counters().failures.sum()));
+  out.stored_up_to(out.last_sealed(), steady_now());
+  EXPECT_EQ(out.safety().up_to(), 40U);
 }
 
 RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {

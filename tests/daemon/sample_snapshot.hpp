@@ -61,7 +61,14 @@ inline metrics_snapshot sample_snapshot() {
   s.waveform_bytes = 58'000'000;
   s.packed_bytes = 19'000'000;
   s.frames = {1, 1, 1, 1};
-  s.engine_failures = 1;
+  s.engine.failures = {{"error", 1}, {"hang", 2}, {"wrong", 3}};
+  s.engine.frames_bypassed = 40;
+  s.engine.restarts = 5;
+  s.engine.events_verified = 60;
+  s.engine.events_wrong = 7;
+  s.engine.batches_dumped = 8;
+  s.engine.batches_not_dumped = 9;
+  s.engine.bypassed = true;
   s.outbox_bytes = 3 << 20;
   s.outbox_capacity = 256 << 20;
   s.outbox_blocks = 3;

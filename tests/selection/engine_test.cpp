@@ -28,6 +28,28 @@ TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
   EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
 }
 
+TEST(engine, says_why_it_is_not_on_the_device) {
+  std::string why;
+  const auto e = make_engine({}, {small, 1}, nullptr, [&](std::string_view text) { why = text; });
+  EXPECT_EQ(why, why_no_cuda());
+}
+
+TEST(engine, computes_on_input_that_is_not_its_own) {
+  const auto events = make_events(2, 3, 4, 5);
+  const auto of_another = make_engine({backend::serial, 0}, {capacity_for(events, 0), 1});
+  engine_limits limits{capacity_for(events, 0), 1};
+  limits.own_input = false;
+  const auto e = make_engine({backend::serial, 0}, limits);
+  frame& f = *e->frames()[0];
+  EXPECT_TRUE(f.input.bytes.empty());
+  randomness r(1);
+  fill(*of_another->frames()[0], events, 0, r);
+  f.input = of_another->frames()[0]->input;
+  e->start(f);
+  ASSERT_TRUE(e->wait(f));
+  expect_output(f, events, all);
+}
+
 TEST(engine, says_clearly_that_there_is_no_device) {
   if (why_no_cuda().empty()) GTEST_SKIP() << "there is a device";
   try {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -161,11 +162,23 @@ public:
   [[nodiscard]] std::string finish() {
     std::unique_lock lock(control_->mutex_);
     ++control_->waits_;
-    control_->changed_.wait(lock, [&] { return done_ != nullptr && *done_; });
+    control_->changed_.wait(lock, [&] { return has_ended(); });
     return control_->failure_;
+  }
+  [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
+    std::unique_lock lock(control_->mutex_);
+    ++control_->waits_;
+    if (!control_->changed_.wait_for(lock, limit, [&] { return has_ended(); })) return false;
+    error = control_->failure_;
+    return true;
+  }
+  [[nodiscard]] bool at_rest() const {
+    const std::lock_guard lock(control_->mutex_);
+    return done_ == nullptr || *done_;
   }
 
 private:
+  [[nodiscard]] bool has_ended() const { return done_ != nullptr && *done_; }
   void copy(bool in, void* to, const void* from, std::size_t n) {
     {
       const std::lock_guard lock(control_->mutex_);

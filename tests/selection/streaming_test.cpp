@@ -189,6 +189,42 @@ TEST_P(streaming, names_every_stage) {
   EXPECT_EQ(e.streams[0]->stages(), GetParam() == packing_form::one_pass ? one_pass : two_passes);
 }
 
+TEST_P(streaming, waits_no_longer_than_it_was_told) {
+  const streaming_engine e(limits(capacity_for(events, 1400), 2));
+  randomness r(9);
+  frame& f = *e->frames()[0];
+  fill(f, events, 1400, r);
+  EXPECT_TRUE(e->at_rest(f));
+  e.streams[0]->hold();
+  e->start(f);
+  EXPECT_EQ(e->wait_for(f, std::chrono::nanoseconds(0)), frame_outcome::not_yet);
+  EXPECT_EQ(e->wait_for(f, std::chrono::milliseconds(1)), frame_outcome::not_yet);
+  EXPECT_FALSE(e->at_rest(f));
+  EXPECT_TRUE(e->at_rest(*e->frames()[1]));
+  EXPECT_TRUE(f.results.empty());
+  e.streams[0]->release();
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  EXPECT_TRUE(e->at_rest(f));
+  ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
+}
+
+TEST_P(streaming, computes_again_on_a_new_queue_and_in_the_same_memory) {
+  const streaming_engine e(limits(capacity_for(events, 1400), 2));
+  randomness r(10);
+  frame& f = *e->frames()[0];
+  fill(f, events, 1400, r);
+  e.streams[0]->fail("the device fell off the bus");
+  e->start(f);
+  ASSERT_FALSE(e->wait(f));
+  const int before = imagined_memory::allocations();
+  ASSERT_TRUE(e->restart(f)) << f.error;
+  EXPECT_EQ(imagined_memory::allocations(), before);
+  EXPECT_EQ(e.streams.size(), 3U) << "one more queue";
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
+}
+
 TEST_P(streaming, hands_a_fault_to_the_frame_it_hit) {
   const streaming_engine e(limits(capacity_for(events, 0), 2));
   randomness r(8);

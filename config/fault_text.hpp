@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a fault made on purpose is written in the configuration: its kind, which frames it hits, and
+// for a hang how long it lasts: "error:every=100", "hang:at=5:for=3 s", "dead:from=10",
+// "no_memory". The empty text is no fault.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gpu/settings.hpp"
+
+namespace l3 {
+
+/// Nothing if it is not written so.
+[[nodiscard]] std::optional<fault_plan> read_fault(std::string_view text);
+
+/// Reads back to the same plan.
+[[nodiscard]] std::string show_fault(const fault_plan& plan);
+
+} // namespace l3

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A device that fails, hangs, goes wrong or cannot be had: nothing is lost, each byte is right, and the daemon says what it did.
+The device is the fault executor (compute.fault)."""
+import harness
+import level2
+
+EVENTS = 24  # of a spill; frames hold 4 of them, so that every fault has frames to hit
+
+
+class ComputeFaults(harness.SystemTest):
+    def start(self, fault, **compute):
+        """A daemon that checks every event."""
+        self.receiver = self.start_receiver()
+        self.compute = {"fault": fault, "verify_one_in": 1, "dumps": str(self.folder / "dumps"), **compute}
+        self.daemon = self.start_daemon(frames={"events": 4}, compute=self.compute)
+        self.sent, self.spill, self.sender = {}, 0, None
+
+    def send_udp(self):
+        self.sender = self.sender or self.udp_sender(self.daemon)
+        for number, fragments in self.next_spill():
+            self.sender.event(self.spill, number, fragments)
+        self.sender.end(self.spill, EVENTS)
+
+    def send_tcp(self):
+        self.sender = self.sender or self.stream_sender(run=7).connect()
+        self.sender.begin(self.spill + 1)
+        for number, fragments in self.next_spill():
+            self.sender.event(self.spill, number, fragments)
+        self.sender.end(self.spill, EVENTS)
+
+    def next_spill(self):
+        self.spill += 1
+        maker = level2.EventMaker(self.crates, self.spill)
+        for number in range(1, EVENTS + 1):
+            self.sent[self.spill, number] = maker.fragments(self.spill, number)
+            yield number, self.sent[self.spill, number]
+
+    def send_until(self, send, holds, what):
+        """Spill after spill, each stored before the next, until the status of the engine is as wished."""
+        def so_far():
+            send()
+            return holds(self.daemon.wait_for_stored(len(self.sent))["engine"])
+        harness.wait_until(so_far, what)
+
+    def end(self):
+        """Everything was forwarded, and is stored as it was sent; the metrics after all of it."""
+        self.daemon.wait_for_stored(len(self.sent))
+        metrics = self.assert_metrics_conserved(self.daemon)
+        ledger = self.stop_daemon(self.daemon)
+        self.assertEqual(ledger["events"]["forwarded"], len(self.sent))
+        self.assertEqual(sum(ledger["events"]["shed"].values()), 0)
+        self.assertEqual(self.receiver.stop(), 0, self.receiver.said())
+        self.assert_stored(self.sent)
+        return {name.removeprefix("koto_l3_"): value for name, value in metrics.items()}
+
+    def test_errors_now_and_then(self):
+        for send in (self.send_udp, self.send_tcp):
+            with self.subTest(send.__name__):
+                self.store = self.folder / send.__name__
+                self.start("error:every=4")
+                self.send_until(send, lambda e: e["failures"]["error"] >= 2 and e["restarts"], "a second error, after a restart")
+                m = self.end()
+                self.assertEqual(m["events_shed_total{reason=\"engine\"}"], 0)
+                self.assertGreaterEqual(m["bypassed_frames_total"], 2)
+                self.assertEqual(m["wrong_events_total"], 0)
+                self.assertEqual(m["verified_events_total"], len(self.sent))
+
+    def test_an_error_that_a_restart_ends(self):
+        self.start("error:from=3")
+        self.send_until(self.send_udp, lambda e: e["restarts"] and not e["bypassed"], "the device again")
+        m = self.end()
+        self.assertEqual(m["degraded{reason=\"engine_bypassed\"}"], 0)
+        self.assertIn("the device computes again", self.daemon.said())
+
+    def test_a_device_that_dies(self):
+        self.start("dead:from=3", restarts=1)
+        self.send_until(self.send_tcp, lambda e: e["restarts"], "a restart")
+        self.send_tcp()
+        m = self.end()
+        self.assertEqual(m["engine_bypassed"], 1)
+        self.assertEqual(m["degraded{reason=\"engine_bypassed\"}"], 1)
+        self.assertEqual(m["ready"], 1)
+        self.assertIn("the device is left alone", self.daemon.said())
+
+    def test_a_hang_that_ends(self):
+        for send in (self.send_udp, self.send_tcp):
+            with self.subTest(send.__name__):
+                self.store = self.folder / send.__name__
+                self.start("hang:at=3:for=2 s")
+                send()
+                self.daemon.wait_for(lambda s: s["engine"]["failures"]["hang"], "the hang")
+                self.send_until(send, lambda e: not e["bypassed"], "the device again")
+                m = self.end()
+                self.assertEqual(m['engine_failures_total{kind="hang"}'], 1)
+
+    def test_a_hang_without_end(self):
+        self.start("hang:from=3", time_limit="200 ms")
+        self.send_until(self.send_tcp, lambda e: e["frames_bypassed"] >= 20, "twenty frames on the CPU")
+        m = self.end()
+        self.assertEqual(m["engine_restarts_total"], 0)
+        self.assertIn("the device still hangs", self.daemon.said())
+
+    def test_a_wrong_bit(self):
+        for send in (self.send_udp, self.send_tcp):
+            with self.subTest(send.__name__):
+                self.store = self.folder / send.__name__
+                self.start("wrong_bit:at=2")
+                send()
+                self.daemon.wait_for(lambda s: "wrong_results" in s["state"]["degraded"], "the alarm")
+                self.send_until(send, lambda e: not e["bypassed"], "the device again")
+                m = self.end()
+                self.assertEqual((m["wrong_events_total"], m['engine_failures_total{kind="wrong"}']), (1, 1))
+                again = m["verified_events_total"] - len(self.sent)
+                self.assertTrue(1 <= again <= 4, f"{again} events of the frame checked again, on the CPU")
+                self.assertEqual(m["degraded{reason=\"wrong_results\"}"], 0)
+
+    def test_no_memory_at_the_start(self):
+        self.start("no_memory", backend="auto")
+        self.send_udp()
+        self.assertEqual(self.end()["engine_failures_total{kind=\"error\"}"], 0)
+        self.assertIn("kernels run on the CPU: the device is out of memory", self.daemon.said())
+        config = self.write_config(compute={"fault": "no_memory"})
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "refused.log"))
+        self.assertEqual(p.wait(), 69)
+        self.assertIn("the device is out of memory", p.said())
+
+
+if __name__ == "__main__":
+    harness.main()
