@@ -9,7 +9,7 @@ set(l3_host_flags
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>" # g++ 12 sees overlaps in "literal" + std::string that are not there (GCC bug 105329)
     -ffp-contract=off -fstack-protector-strong)
 target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host_flags}>")
-target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now)
+target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now -Wl,--build-id)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 find_package(Threads REQUIRED)
 target_link_libraries(l3_options INTERFACE Threads::Threads)

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -134,13 +135,13 @@ std::string wrong_with_selection(const daemon_settings& settings) {
   }
 }
 
-int run(const daemon_settings& settings) {
+int run(const daemon_settings& settings, std::string configuration) {
   stop_signals signals;
   const auto manager = service_manager::from_environment();
   start_logging(settings.log.level);
 
   if (!settings.run.ledger.empty()) check_ledger_place(settings.run.ledger);
-  node n(settings);
+  node n(settings, std::move(configuration));
   lock_memory();
   log_memory(n.memory_plan());
   latest_snapshot latest;
@@ -214,7 +215,8 @@ int main(int argc, char** argv) {
     }
     if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
-    return check || print ? EXIT_SUCCESS : run(config.settings);
+    return check || print ? EXIT_SUCCESS
+                          : run(config.settings, print_config(config.settings, config.origins));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
                  "koto-l3d: not enough memory for what frames, outbox and building are set to\n");

@@ -14,12 +14,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include "daemon/compute_side.hpp"
 #include "daemon/frame_ring.hpp"
 #include "daemon/log.hpp"
 #include "daemon/naming_key.hpp"
 #include "daemon/pipeline.hpp"
 #include "daemon/progress_watch.hpp"
-#include "daemon/supervised_engine.hpp"
 #include "selection/load_selection.hpp"
 #include "transport/accounting/thread_name.hpp"
 #include "transport/format/batch_capacity.hpp"
@@ -35,45 +35,9 @@ namespace {
 /// How long a drain waits before it looks again whether a frame is free.
 constexpr auto frame_wait = std::chrono::milliseconds(1);
 
-engine_limits limits_of(const daemon_settings& s) {
-  return {capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes), s.frames.count,
-          0};
-}
-
 std::optional<loaded_selection> selection_of(const daemon_settings& s) {
   if (s.selection.lines.empty()) return std::nullopt;
   return load_selection(s.selection, s.building.crates, s.run.number);
-}
-
-/// One frame's worth of the CPU, for what the device does not compute. Its input is the device's.
-engine_limits bypass_limits_of(const daemon_settings& s) {
-  engine_limits limits = limits_of(s);
-  limits.frames = 1;
-  limits.own_input = false;
-  return limits;
-}
-
-supervision supervision_of(const daemon_settings& s) {
-  supervision v;
-  v.time_limit = s.compute.time_limit;
-  v.restarts = s.compute.restarts;
-  v.verify_one_in = s.compute.verify_one_in;
-  v.run = s.run.number;
-  return v;
-}
-
-supervised_engine engine_of(const daemon_settings& s,
-                            const std::optional<loaded_selection>& selection,
-                            supervised_engine::failure_report failed) {
-  std::optional<selection_program> program;
-  if (selection) program = selection->program();
-  const selection_program* const p = program ? &*program : nullptr;
-  auto device = make_engine(s.compute, limits_of(s), p, [](std::string_view why_not) {
-    spdlog::warn("compute: kernels run on the CPU: {}", why_not);
-  });
-  auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
-  return {std::move(device), std::move(cpu), supervision_of(s), std::move(failed),
-          [](std::string_view text) { spdlog::warn("compute: {}", text); }};
 }
 
 /// The largest packed event: every board raw, every table there.
@@ -110,19 +74,15 @@ private:
 // Built from the output to the input, so that each part finds what it hands to; ended the other way
 // round.
 struct node::parts {
-  explicit parts(const daemon_settings& s)
-      : settings(s), selection(selection_of(s)),
-        compute(engine_of(s, selection,
-                          [this](engine_failure kind, std::string_view text, const frame& what) {
-                            device_failed(kind, text, what);
-                          })),
-        frames(compute.frames()), out(s.outbox, {random_session(), s.run.number, s.run.node}),
-        pace(s.forward.rate),
+  parts(const daemon_settings& s, std::string configuration)
+      : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
+        frames(compute.engine().frames()),
+        out(s.outbox, {random_session(), s.run.number, s.run.node}), pace(s.forward.rate),
         line(s.forward, out, pace, line_pace::share::fresh,
              [](std::string_view text) { spdlog::warn("output line: {}", text); }),
-        work(compute, frames, out, outcomes,
+        work(compute.engine(), frames, out, outcomes,
              [this](std::string_view text) { engine_failed(text); }),
-        builder(s.building, limits_of(s).batch, s.frames.age, frames, building, outcomes,
+        builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
                 [this](const spill_summary& summary) { end_of_spill(summary); }),
         forward_thread([this](std::stop_token stop) {
           name_this_thread("forwarder");
@@ -150,7 +110,7 @@ struct node::parts {
       spdlog::warn("selection: without selection.calibration gains and times are those of the "
                    "detector's description, as the simulator has them");
     }
-    std::istringstream lines(describe_sequence(selection->settings, limits_of(settings).batch));
+    std::istringstream lines(describe_sequence(selection->settings, frame_capacity(settings)));
     for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
   }
 
@@ -180,7 +140,7 @@ struct node::parts {
 
   /// "pool" of "pool (2 threads)".
   [[nodiscard]] std::string backend_name() const {
-    const std::string_view name = compute.name();
+    const std::string_view name = compute.engine().name();
     return std::string(name.substr(0, name.find(' ')));
   }
 
@@ -212,13 +172,6 @@ struct node::parts {
     }
   }
 
-  /// The device did, and the CPU takes its place. By the drain thread.
-  void device_failed(engine_failure kind, std::string_view text, const frame& what) {
-    if (const auto n = failures_told.happened(std::chrono::steady_clock::now()))
-      spdlog::error("compute: {} in batch {}: {} ({} so far untold)", name_of(kind),
-                    what.input.serial, text, *n);
-  }
-
   /// Not even the CPU could compute.
   void engine_failed(std::string_view text) {
     state.set(trouble::engine_error, true);
@@ -240,8 +193,6 @@ struct node::parts {
                                             occasional(interval), occasional(interval)};
   }();
 
-  occasional failures_told{std::chrono::seconds(1)}; // the drain thread's
-
   std::mutex spills_mutex;
   std::vector<spill_summary> new_spills; // not yet logged
   std::vector<spill_account> spills; // for the ledger; touched by look_around() and drain() only
@@ -258,7 +209,7 @@ struct node::parts {
   std::string stuck; // as of the last look around
 
   std::optional<loaded_selection> selection;
-  supervised_engine compute;
+  compute_side compute;
   frame_ring frames;
   outbox out;
   line_pace pace;
@@ -270,7 +221,8 @@ struct node::parts {
   std::optional<tcp_receiver> tcp;
 };
 
-node::node(const daemon_settings& settings) : parts_(std::make_unique<parts>(settings)) {}
+node::node(const daemon_settings& settings, std::string configuration)
+    : parts_(std::make_unique<parts>(settings, std::move(configuration))) {}
 
 node::~node() = default;
 
@@ -307,8 +259,8 @@ void node::look_around() {
   // Once all is given up the line has said goodbye, which is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
-  p.tell(trouble::engine_bypassed, p.compute.bypassed());
-  p.tell(trouble::wrong_results, p.compute.wrong_results());
+  p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());
+  p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
   p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
   std::string stuck = p.state.report().now == phase::receiving
                           ? p.progress.stuck(std::chrono::steady_clock::now())
@@ -377,7 +329,7 @@ metrics_snapshot node::snapshot() const {
   metrics_snapshot s;
   s.version = L3_VERSION;
   s.backend = p.backend_name();
-  s.device = p.compute.name();
+  s.device = p.compute.engine().name();
   s.started = p.started;
   s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
   s.state = p.state.report();
@@ -400,13 +352,7 @@ metrics_snapshot node::snapshot() const {
   s.waveform_bytes = p.outcomes.waveform_bytes;
   s.packed_bytes = p.outcomes.packed_bytes;
   s.frames = p.frames.count_states();
-  const engine_counters& e = p.compute.counters();
-  s.engine.failures = counts_of(e.failures);
-  s.engine.frames_bypassed = e.frames_bypassed;
-  s.engine.restarts = e.restarts;
-  s.engine.events_verified = e.events_verified;
-  s.engine.events_wrong = e.events_wrong;
-  s.engine.bypassed = p.compute.bypassed();
+  s.engine = p.compute.snapshot();
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();
   s.outbox_blocks = p.out.blocks_waiting();
@@ -426,7 +372,7 @@ metrics_snapshot node::snapshot() const {
 
 bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
-bool node::device_hangs() const { return parts_->compute.hangs(); }
+bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
 
 std::string node::stuck() const {
   const std::lock_guard lock(parts_->stuck_mutex);
@@ -435,10 +381,10 @@ std::string node::stuck() const {
 
 state_report node::state() const { return parts_->state.report(); }
 
-std::string node::backend() const { return std::string(parts_->compute.name()); }
+std::string node::backend() const { return std::string(parts_->compute.engine().name()); }
 
 std::vector<memory_use> node::memory_plan() const {
-  const auto plan = parts_->compute.memory_plan();
+  const auto plan = parts_->compute.engine().memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
   all.push_back({"outbox", parts_->out.bytes()});
   all.push_back({"parked events", parts_->builder.parking_bytes()});

@@ -22,7 +22,8 @@ class node {
 public:
   /// Reserves and touches all memory, binds the sockets, starts the threads. Throws
   /// std::runtime_error, with a text for the operator, if something that it needs is not to be had.
-  explicit node(const daemon_settings& settings);
+  /// `configuration` is the text of the settings, for those who look into a failure later.
+  explicit node(const daemon_settings& settings, std::string configuration = {});
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/file/batch_file.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "transport/accounting/crc32c.hpp"
+#include "transport/file/check_batch.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::array<char, 4> magic{'K', 'L', '3', 'D'};
+constexpr std::uint32_t version = 1;
+constexpr std::size_t alignment = 8;
+
+struct file_header {
+  std::array<char, 4> magic = l3::magic;
+  std::uint32_t version = l3::version;
+  std::uint64_t bytes = 0; ///< of the file
+  std::uint32_t sections = 0;
+  std::uint32_t crc = 0;
+};
+static_assert(sizeof(file_header) == 24);
+
+struct section_header {
+  std::uint32_t kind = 0;
+  std::uint32_t row_bytes = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t payload_crc = 0;
+  std::uint32_t crc = 0;
+};
+static_assert(sizeof(section_header) == 24);
+
+/// Its sections in their order: the first is of kind 1.
+template <class Batch>
+auto sections_of(Batch& b) {
+  return std::tie(b.about, b.configuration, b.lines, b.detector, b.calibration, b.events,
+                  b.fragments, b.pieces, b.boards, b.input, b.results, b.output);
+}
+constexpr std::uint32_t sections = 12;
+
+[[noreturn]] void fail(const std::filesystem::path& name, const std::string& what) {
+  throw std::runtime_error(name.string() + ": " + what);
+}
+
+/// A file being written; taken away unless it was finished.
+class new_file {
+public:
+  explicit new_file(const std::filesystem::path& name)
+      : name_(name), path_(name.string() + ".new") {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) fail_for_errno();
+  }
+  ~new_file() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(path_.c_str());
+  }
+  new_file(const new_file&) = delete;
+  new_file& operator=(const new_file&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const auto n = ::write(descriptor_, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) fail_for_errno();
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+  }
+  void finish() {
+    if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), name_.c_str()) != 0) fail_for_errno();
+    ::close(std::exchange(descriptor_, -1));
+  }
+
+private:
+  [[noreturn]] void fail_for_errno() const {
+    fail(path_, "cannot be written: " + std::generic_category().message(errno));
+  }
+
+  std::filesystem::path name_;
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+};
+
+template <class Header>
+Header sealed(Header h) {
+  h.crc = header_crc(h);
+  return h;
+}
+
+/// Reads what it is asked for, and nothing behind the end.
+class source {
+public:
+  explicit source(const std::filesystem::path& name) : name_(name), in_(name, std::ios::binary) {
+    if (!in_) fail(name, "cannot be read: " + std::generic_category().message(errno));
+    std::error_code error;
+    size_ = std::filesystem::file_size(name, error);
+    if (error) fail(name, "cannot be read: " + error.message());
+  }
+
+  void read(void* to, std::uint64_t bytes) {
+    if (bytes > size_ - at_) fail(name_, "ends too early, at offset " + std::to_string(size_));
+    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
+    if (!in_) fail(name_, "cannot be read");
+    at_ += bytes;
+  }
+  template <class Header>
+  Header header(const char* what) {
+    const std::uint64_t at = at_;
+    Header h;
+    read(&h, sizeof h);
+    if (h.crc != header_crc(h))
+      fail(name_, std::string(what) + " at offset " + std::to_string(at) + " is damaged");
+    return h;
+  }
+  [[nodiscard]] std::uint64_t left() const { return size_ - at_; }
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t position() const { return at_; }
+
+private:
+  std::filesystem::path name_;
+  std::ifstream in_;
+  std::uint64_t size_ = 0;
+  std::uint64_t at_ = 0;
+};
+
+template <class Rows>
+void read_section(source& in, const std::filesystem::path& name, std::uint32_t kind, Rows& rows) {
+  using row = typename Rows::value_type;
+  const auto at = " at offset " + std::to_string(in.position());
+  const auto h = in.header<section_header>("the header of a section");
+  if (h.kind != kind || h.row_bytes != sizeof(row) || h.bytes % sizeof(row) != 0)
+    fail(name, "section " + std::to_string(kind) + at + " is none that this version knows");
+  if (h.bytes > in.left()) fail(name, "section " + std::to_string(kind) + at + " is cut off");
+  rows.resize(h.bytes / sizeof(row));
+  in.read(rows.data(), h.bytes);
+  std::array<std::byte, alignment> padding{};
+  in.read(padding.data(), round_up(h.bytes, alignment) - h.bytes);
+  if (crc32c(std::as_bytes(std::span(rows))) != h.payload_crc ||
+      padding != std::array<std::byte, alignment>{})
+    fail(name, "section " + std::to_string(kind) + at + " is damaged");
+}
+
+} // namespace
+
+std::uint64_t file_bytes(const batch_file& batch) {
+  std::uint64_t bytes = sizeof(file_header);
+  std::apply(
+      [&](const auto&... rows) {
+        ((bytes += sizeof(section_header) +
+                   round_up(rows.size() * sizeof(typename std::decay_t<decltype(rows)>::value_type),
+                            alignment)),
+         ...);
+      },
+      sections_of(batch));
+  return bytes;
+}
+
+void write_batch_file(const std::filesystem::path& name, const batch_file& batch) {
+  new_file out(name);
+  const auto write = [&](const auto& header) { out.write(std::as_bytes(std::span(&header, 1))); };
+  file_header head;
+  head.bytes = file_bytes(batch);
+  head.sections = sections;
+  write(sealed(head));
+  std::uint32_t kind = 0;
+  const auto section = [&](const auto& rows) {
+    const auto bytes = std::as_bytes(std::span(rows));
+    section_header h;
+    h.kind = ++kind;
+    h.row_bytes = sizeof(rows[0]);
+    h.bytes = bytes.size();
+    h.payload_crc = crc32c(bytes);
+    write(sealed(h));
+    out.write(bytes);
+    constexpr std::array<std::byte, alignment> zeros{};
+    out.write(std::span(zeros).first(round_up(bytes.size(), alignment) - bytes.size()));
+  };
+  std::apply([&](const auto&... rows) { (section(rows), ...); }, sections_of(batch));
+  out.finish();
+}
+
+bool is_batch_file(const std::filesystem::path& name) {
+  source in(name);
+  std::array<char, 4> first{};
+  if (in.size() < first.size()) return false;
+  in.read(first.data(), first.size());
+  return first == magic;
+}
+
+batch_file read_batch_file(const std::filesystem::path& name) {
+  if (!is_batch_file(name)) fail(name, "is no .l3batch file");
+  source in(name);
+  const auto head = in.header<file_header>("the header");
+  if (head.version != version || head.sections != sections)
+    fail(name,
+         "is of version " + std::to_string(head.version) + ", which this program cannot read");
+  if (head.bytes != in.size())
+    fail(name,
+         "has " + std::to_string(in.size()) + " bytes in place of " + std::to_string(head.bytes));
+  batch_file batch;
+  std::uint32_t kind = 0;
+  std::apply([&](auto&... rows) { (read_section(in, name, ++kind, rows), ...); },
+             sections_of(batch));
+  if (in.left() != 0) fail(name, "goes on behind its last section");
+  if (const std::string wrong = wrong_with(batch); !wrong.empty()) fail(name, wrong);
+  return batch;
+}
+
+} // namespace l3
