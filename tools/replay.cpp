@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 replay`: sends a file of level-2 data as the electronics would.
+// `koto-l3 replay`: sends a file of level-2 data as the electronics would, or computes a batch that
+// a daemon kept once more.
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -8,8 +10,10 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
+#include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
+#include "transport/file/batch_file.hpp"
 
 namespace l3 {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 struct options {
   std::string file;
   std::string to;
+  std::string on;
   std::string rate;
   std::uint32_t loops = 1;
   std::string ledger;
@@ -33,6 +38,9 @@ constexpr double longest_timeout = 1e6;        // s: days
 constexpr std::uint32_t largest_chunk = 65492; // what a datagram can carry, whole words
 
 int replay(const options& o) {
+  if (o.to.empty()) {
+    throw command_error("--to is required, or for an .l3batch file --on", exit_usage);
+  }
   const auto to = from_option("--to", o.to, parse_destination);
   const auto rate = o.rate.empty() ? replay_rate{} : from_option("--rate", o.rate, parse_rate);
   const bool udp = to.how == destination::protocol::udp;
@@ -85,15 +93,36 @@ int replay(const options& o) {
                                                 : report.trouble));
 }
 
+const std::map<std::string, backend>& executors() {
+  static const std::map<std::string, backend> all{{"serial", backend::serial},
+                                                  {"pool", backend::pool},
+                                                  {"shuffled", backend::shuffled},
+                                                  {"threaded", backend::threaded},
+                                                  {"cuda", backend::cuda}};
+  return all;
+}
+
+/// With --on the file is a batch, with --to it is level-2 data.
+int replay_or_rerun(const options& o) {
+  if (o.on.empty()) return replay(o);
+  check_readable(o.file);
+  if (!is_batch_file(o.file))
+    throw command_error(o.file + " is no .l3batch file; others are sent somewhere, --to");
+  return rerun(o.file, {executors().at(o.on), 0}) ? 0 : exit_failure;
+}
+
 } // namespace
 
 void add_replay(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c =
-      program.add_subcommand("replay", "send a file of level-2 data as the electronics would");
-  c->add_option("file", o->file, "a .l2raw file")->required();
-  c->add_option("--to", o->to, "udp://host:port+n (n ports in turn) or tcp://host:port")
-      ->required();
+      program.add_subcommand("replay", "send a file of level-2 data as the electronics would, "
+                                       "or compute a kept batch again");
+  c->add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on")->required();
+  auto* to = c->add_option("--to", o->to, "udp://host:port+n (n ports in turn) or tcp://host:port");
+  auto* on = c->add_option("--on", o->on, "compute a .l3batch file again on this executor")
+                 ->check(CLI::IsMember(executors()));
+  to->excludes(on);
   c->add_option("--rate", o->rate,
                 "10000ev/s, 40Gb/s or max; without it the file's own times and spill structure");
   c->add_option("--loop", o->loops, "how often to send the file; spill numbers go on")
@@ -124,7 +153,7 @@ void add_replay(CLI::App& program, command_body& run) {
       })
       ->capture_default_str();
   c->add_flag("--json", o->json, "report as JSON");
-  c->callback([o, &run] { run = [o] { return replay(*o); }; });
+  c->callback([o, &run] { run = [o] { return replay_or_rerun(*o); }; });
 }
 
 } // namespace l3

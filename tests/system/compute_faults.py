@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device that fails, hangs, goes wrong or cannot be had: nothing is lost, each byte is right, and the daemon says what it did.
 The device is the fault executor (compute.fault)."""
+import pathlib
+import shutil
+
 import harness
+import l2raw
 import level2
 
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 EVENTS = 24  # of a spill; frames hold 4 of them, so that every fault has frames to hit
 
 
@@ -52,19 +57,33 @@ class ComputeFaults(harness.SystemTest):
         self.assertEqual(sum(ledger["events"]["shed"].values()), 0)
         self.assertEqual(self.receiver.stop(), 0, self.receiver.said())
         self.assert_stored(self.sent)
+        sent = self.folder / "sent.l2raw"
+        l2raw.write(sent, self.crates, {spill: [self.sent[spill, n] for n in range(1, EVENTS + 1)]
+                                        for spill in range(1, self.spill + 1)})
+        code, said = self.run_tool("verify", sent, self.store)
+        self.assertEqual(code, 0, said)
         return {name.removeprefix("koto_l3_"): value for name, value in metrics.items()}
 
+    def dump(self):
+        """The only file that was kept."""
+        dumps = list((self.folder / "dumps").iterdir())
+        self.assertEqual(len(dumps), 1, dumps)
+        return dumps[0]
+
+    def rerun(self, on, exit_code):
+        """What `koto-l3 replay` says of the file that was kept."""
+        p = self.keep(harness.Program([harness.BIN / "koto-l3", "replay", self.dump(), "--on", on], self.folder / f"{on}.log"))
+        self.assertEqual(p.wait(), exit_code, p.said())
+        return p.said()
+
     def test_errors_now_and_then(self):
-        for send in (self.send_udp, self.send_tcp):
-            with self.subTest(send.__name__):
-                self.store = self.folder / send.__name__
-                self.start("error:every=4")
-                self.send_until(send, lambda e: e["failures"]["error"] >= 2 and e["restarts"], "a second error, after a restart")
-                m = self.end()
-                self.assertEqual(m["events_shed_total{reason=\"engine\"}"], 0)
-                self.assertGreaterEqual(m["bypassed_frames_total"], 2)
-                self.assertEqual(m["wrong_events_total"], 0)
-                self.assertEqual(m["verified_events_total"], len(self.sent))
+        self.start("error:every=4")
+        self.send_until(self.send_udp, lambda e: e["failures"]["error"] >= 2 and e["restarts"], "a second error, after a restart")
+        m = self.end()
+        self.assertEqual(m["events_shed_total{reason=\"engine\"}"], 0)
+        self.assertGreaterEqual(m["bypassed_frames_total"], 2)
+        self.assertEqual(m["wrong_events_total"], 0)
+        self.assertEqual(m["verified_events_total"], len(self.sent))
 
     def test_an_error_that_a_restart_ends(self):
         self.start("error:from=3")
@@ -72,6 +91,9 @@ class ComputeFaults(harness.SystemTest):
         m = self.end()
         self.assertEqual(m["degraded{reason=\"engine_bypassed\"}"], 0)
         self.assertIn("the device computes again", self.daemon.said())
+        for on in ("serial", "pool", "shuffled"):
+            self.assertIn("no output was stored", self.rerun(on, 0))
+        self.assertIn('"failure":"error"', self.rerun("serial", 0))
 
     def test_a_device_that_dies(self):
         self.start("dead:from=3", restarts=1)
@@ -114,6 +136,50 @@ class ComputeFaults(harness.SystemTest):
                 again = m["verified_events_total"] - len(self.sent)
                 self.assertTrue(1 <= again <= 4, f"{again} events of the frame checked again, on the CPU")
                 self.assertEqual(m["degraded{reason=\"wrong_results\"}"], 0)
+                self.assertEqual(m["batches_dumped_total"], 1)
+                said = self.rerun("serial", 1)
+                self.assertRegex(said, r"the stored output: spill 1, event \d+ differs in 1 of \d+ bytes")
+                self.assertRegex(said, r"the stored output: 1 of \d events differ from serial")
+                said = self.rerun("pool", 1)
+                self.assertRegex(said, r"pool \(\d+ threads?\): the same as serial")
+                self.assertIn("the stored output: 1 of ", said)
+                shutil.rmtree(self.folder / "dumps")
+
+    def test_a_batch_that_was_selected_is_computed_again_with_the_selection_of_then(self):
+        """Whatever has become of its files since."""
+        self.crate_lines, self.crates, self.chunk_bytes = level2.KOTO, level2.readout(level2.KOTO), 8000
+        files = {name: self.folder / f"{name}.toml" for name in ("selection", "detector")}
+        for name, file in files.items():
+            file.write_text((DEPLOY / f"{name}.toml").read_text())
+        self.receiver = self.start_receiver()
+        self.daemon = self.start_daemon(frames={"events": 4, "count": 4},
+                                        selection={"lines": str(files["selection"]), "detector": str(files["detector"])},
+                                        compute={"fault": "error:at=1", "dumps": str(self.folder / "dumps")})
+        sender, maker = self.stream_sender(run=7).connect(), level2.EventMaker(self.crates, 1)
+        sender.begin(1)
+        for number in range(1, 5):
+            sender.event(1, number, maker.fragments(1, number))
+        sender.end(1, 4)
+        self.daemon.wait_for(lambda s: s["engine"]["batches_dumped"] == 1, "a kept batch")
+        self.assertEqual(self.daemon.stop(), 0)
+        for file in files.values():
+            file.unlink()
+        for on in ("serial", "pool"):
+            self.assertIn("no output was stored", self.rerun(on, 0))
+
+    def test_files_that_are_no_kept_batch(self):
+        other = self.folder / "other"
+        other.write_bytes(b"KL3D" + bytes(100))
+        for file, text in ((other, "the header at offset 0 is damaged"), (self.folder / "none", "cannot read")):
+            code, said = self.run_tool("replay", file, "--on", "serial")
+            self.assertNotEqual(code, 0)
+            self.assertIn(text, said)
+        other.write_bytes(b"anything")
+        code, said = self.run_tool("replay", other, "--on", "serial")
+        self.assertEqual(code, 1)
+        self.assertIn("is no .l3batch file", said)
+        self.assertEqual(self.run_tool("replay", other)[0], 2)
+        self.assertEqual(self.run_tool("replay", other, "--on", "nowhere")[0], 2)
 
     def test_no_memory_at_the_start(self):
         self.start("no_memory", backend="auto")

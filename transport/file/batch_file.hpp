@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // .l3batch files: a batch of events as the kernels got it, with everything that is needed to
-// compute it once more elsewhere, and what came out (docs/formats.md, section 13). A daemon writes
+// compute it once more elsewhere, and what came out (docs/formats.md, section 12). A daemon writes
 // one when its device failed on the batch; `koto-l3 replay` runs it again. What is wrong with a
 // file is an exception with a text that names it: whoever reads one is a person at a prompt.
 #pragma once

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/replay/rerun.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "config/load.hpp"
+#include "selection/engine.hpp"
+#include "selection/load_selection.hpp"
+#include "tools/command.hpp"
+#include "transport/file/batch_file.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::size_t page = 4096;
+
+/// What became of a batch.
+struct outcome {
+  struct event {
+    bool kept = false;
+    std::vector<std::byte> packed;
+    friend bool operator==(const event&, const event&) = default;
+  };
+  std::string who;
+  std::vector<event> events;
+};
+
+/// The selection's files as they were, for as long as they are being read.
+class selection_folder {
+public:
+  explicit selection_folder(const batch_file& b) {
+    std::string name = (std::filesystem::temp_directory_path() / "l3-rerun-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw command_error("cannot make a folder in " + name, exit_missing_resource);
+    path_ = name;
+    write("lines.toml", b.lines);
+    write("detector.toml", b.detector);
+    write("calibration.csv", b.calibration);
+  }
+  ~selection_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  selection_folder(const selection_folder&) = delete;
+  selection_folder& operator=(const selection_folder&) = delete;
+
+  /// Files that were not built in are those of the batch.
+  [[nodiscard]] selection_files of(selection_files s, const batch_file& b) const {
+    if (!b.lines.empty()) s.lines = path_ / "lines.toml";
+    if (!b.detector.empty()) s.detector = path_ / "detector.toml";
+    if (!b.calibration.empty()) s.calibration = path_ / "calibration.csv";
+    return s;
+  }
+
+private:
+  void write(const char* name, const std::string& content) const {
+    if (!(std::ofstream(path_ / name, std::ios::binary) << content).flush())
+      throw command_error("cannot write " + (path_ / name).string(), exit_missing_resource);
+  }
+  std::filesystem::path path_;
+};
+
+daemon_settings settings_of(const batch_file& b, const std::string& file) {
+  loaded_config config = read_config(b.configuration, file + ", its configuration");
+  if (!config.ok()) throw command_error(to_string(config.errors.front()), exit_bad_configuration);
+  return config.settings;
+}
+
+std::optional<loaded_selection> selection_of(const daemon_settings& s, const batch_file& b) {
+  if (s.selection.lines.empty()) return std::nullopt;
+  try {
+    const selection_folder folder(b);
+    return load_selection(folder.of(s.selection, b), s.building.crates, s.run.number);
+  } catch (const command_error&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+}
+
+template <class T>
+std::uint32_t lay(std::span<T> to, const std::vector<T>& from) {
+  std::copy(from.begin(), from.end(), to.begin());
+  return static_cast<std::uint32_t>(from.size());
+}
+
+outcome compute(const batch_file& b, const compute_settings& where,
+                const std::optional<loaded_selection>& selection) {
+  const auto rows = [](const auto& table) { return static_cast<std::uint32_t>(table.size()); };
+  const batch_capacity capacity{rows(b.events), rows(b.fragments), rows(b.pieces), rows(b.boards),
+                                round_up(b.input.size(), page)};
+  std::optional<selection_program> program;
+  if (selection) program = selection->program();
+  const auto made = opened([&] {
+    return make_engine(where, {capacity, 1}, program ? &*program : nullptr);
+  });
+  frame& f = *made->frames().front();
+  f.input.used_events = lay(f.input.events, b.events);
+  f.input.used_fragments = lay(f.input.fragments, b.fragments);
+  f.input.used_pieces = lay(f.input.pieces, b.pieces);
+  f.input.used_boards = lay(f.input.boards, b.boards);
+  std::copy(b.input.begin(), b.input.end(), f.input.bytes.begin());
+  f.input.used_bytes = b.input.size();
+  made->start(f);
+  if (!made->wait(f)) throw command_error(std::string(made->name()) + " failed: " + f.error);
+  outcome o{std::string(made->name()), {}};
+  for (const event_result& r : f.results) {
+    const auto packed = f.output.subspan(r.kept ? r.offset : 0, r.kept ? r.bytes : 0);
+    o.events.push_back({r.kept, {packed.begin(), packed.end()}});
+  }
+  return o;
+}
+
+outcome stored(const batch_file& b) {
+  outcome o{"the stored output", {}};
+  for (const stored_result& r : b.results) {
+    const auto first = b.output.begin() + static_cast<std::ptrdiff_t>(r.offset);
+    o.events.push_back({r.kept != 0, {}});
+    if (r.kept != 0) o.events.back().packed.assign(first, first + r.bytes);
+  }
+  return o;
+}
+
+std::string difference(const outcome::event& found, const outcome::event& right) {
+  if (found.kept != right.kept) return right.kept ? "is rejected" : "is kept";
+  const auto [f, r] = std::ranges::mismatch(found.packed, right.packed);
+  const auto at = std::to_string(f - found.packed.begin());
+  if (found.packed.size() != right.packed.size()) {
+    return "has " + std::to_string(found.packed.size()) + " bytes in place of " +
+           std::to_string(right.packed.size()) + ", and differs from byte " + at + " on";
+  }
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < found.packed.size(); ++k)
+    bytes += found.packed[k] != right.packed[k] ? 1 : 0;
+  return "differs in " + std::to_string(bytes) + " of " + std::to_string(found.packed.size()) +
+         " bytes, first in byte " + at;
+}
+
+/// Tells of each event that differs from the reference; true if none does.
+bool compare(const outcome& found, const outcome& right, const batch_file& b) {
+  std::size_t wrong = 0;
+  for (std::size_t e = 0; e < b.events.size(); ++e) {
+    if (found.events[e] == right.events[e]) continue;
+    ++wrong;
+    std::printf("%s: spill %u, event %u %s\n", found.who.c_str(), b.events[e].spill,
+                b.events[e].number, difference(found.events[e], right.events[e]).c_str());
+  }
+  if (wrong == 0) {
+    std::printf("%s: the same as %s\n", found.who.c_str(), right.who.c_str());
+  } else {
+    std::printf("%s: %zu of %zu events differ from %s\n", found.who.c_str(), wrong, b.events.size(),
+                right.who.c_str());
+  }
+  return wrong == 0;
+}
+
+} // namespace
+
+bool rerun(const std::string& file, const compute_settings& where) {
+  const batch_file b = read_batch_file(file);
+  const daemon_settings settings = settings_of(b, file);
+  const auto selection = selection_of(settings, b);
+  std::printf("%s: %zu events, %s\n", file.c_str(), b.events.size(), b.about.c_str());
+
+  const outcome reference = compute(b, {backend::serial, 0}, selection);
+  bool same = true;
+  if (where.where == backend::serial) {
+    std::printf("serial: %zu events computed\n", b.events.size());
+  } else {
+    same = compare(compute(b, where, selection), reference, b);
+  }
+  if (b.results.empty()) {
+    std::printf("no output was stored: there was none\n");
+  } else {
+    same = compare(stored(b), reference, b) && same;
+  }
+  return same;
+}
+
+} // namespace l3
