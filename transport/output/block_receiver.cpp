@@ -168,7 +168,7 @@ void block_receiver::take_hello(const line_header& header, std::span<const std::
   from.address = address;
   from.first = header.sequence;
   from.heard_at = now;
-  send(address, line_message::welcome, header.session, store_.last_stored(header.session));
+  from.welcome = true; // what it says to be stored must be committed first
 }
 
 void block_receiver::take_block(peer& from, const line_header& header,
@@ -180,7 +180,13 @@ void block_receiver::take_block(peer& from, const line_header& header,
   if (header.sequence <= last) return counters_.duplicates.add();
   // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
   // one.
-  if (header.sequence != std::max(last + 1, from.first)) return counters_.gaps.add();
+  if (header.sequence != std::max(last + 1, from.first)) {
+    counters_.gaps.add();
+    // What comes from before the first block that it is said to have shows that an older hello was
+    // read behind a newer one: it has to say hello again.
+    if (header.sequence < from.first) send(from.address, line_message::refusal, header.session, 0);
+    return;
+  }
   block_header block;
   auto fault = check_block(body, block);
   if (fault == block_fault::none &&
@@ -271,6 +277,9 @@ void block_receiver::store_failed(const std::error_code& error, std::uint64_t no
 
 void block_receiver::answer_all() {
   for (auto& [session, to] : peers_) {
+    if (std::exchange(to.welcome, false)) {
+      send(to.address, line_message::welcome, session, store_.last_stored(session));
+    }
     if (std::exchange(to.acknowledge, false)) {
       send(to.address, line_message::acknowledgement, session, store_.last_stored(session));
     }

@@ -93,7 +93,8 @@ private:
     std::string address;     ///< for ZeroMQ: the connection it was heard from last
     std::uint64_t first = 1; ///< the first block it still has
     std::uint64_t heard_at = 0;
-    bool acknowledge = false; ///< at the end of this step
+    bool welcome = false;     ///< at the end of this step
+    bool acknowledge = false; ///< likewise
     bool refuse = false;      ///< at the end of this step: the store cannot be written
     bool gone = false;        ///< it said goodbye
   };

@@ -218,19 +218,20 @@ void forwarder::welcomed(const line_header& header, std::uint64_t now) {
   welcomed_ = true;
   not_before_ = 0;
   window_ = std::max(header.credit, 1U);
-  line_header stored = header;
-  if (more_than_there_is) stored.sequence = source_.last_sealed();
-  acknowledged(stored, now);
+  acknowledged(header, now);
   next_ = source_.last_stored() + 1;
   progress_at_ = now;
 }
 
 void forwarder::acknowledged(const line_header& header, std::uint64_t now) {
   const std::uint64_t before = source_.last_stored();
-  if (header.sequence <= before || header.sequence > source_.last_sealed()) return;
-  counters_.acknowledged.add(header.sequence - before);
-  source_.stored_up_to(header.sequence, now);
-  next_ = std::max(next_, header.sequence + 1);
+  const std::uint64_t sealed = source_.last_sealed();
+  const std::uint64_t stored =
+      source_.is_remainder() ? std::min(header.sequence, sealed) : header.sequence;
+  if (stored <= before || stored > sealed) return;
+  counters_.acknowledged.add(stored - before);
+  source_.stored_up_to(stored, now);
+  next_ = std::max(next_, stored + 1);
   window_ = std::max(header.credit, 1U);
   progress_at_ = now;
 }

@@ -198,6 +198,48 @@ TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
   EXPECT_EQ(reports.back(), "the store can be written again");
 }
 
+TEST(block_receiver, welcomes_with_what_is_committed) {
+  // Block and hello must be there for one step: as often as it takes.
+  EXPECT_TRUE(eventually([] {
+    scratch_folder folder;
+    store_settings settings{folder.path()};
+    settings.sync = true;
+    settings.flush = [](int) {
+      errno = EIO;
+      return -1;
+    };
+    store_writer store(settings);
+    receive_settings here;
+    here.bind = "tcp://127.0.0.1:*";
+    block_receiver far(here, store, nullptr);
+    played_daemon near(far.endpoint());
+    near.hello(9, 1);
+    while (far.counters().messages == 0) (void)far.step(5ms);
+    near.expect(line_message::welcome, 0);
+    near.send(line_message::block, 9, 1, block_of(9, 1));
+    near.hello(9, 1);
+    while (far.counters().messages == 1) (void)far.step(5ms);
+    if (far.counters().messages != 3) return false;
+    near.expect(line_message::welcome, 0);
+    return true;
+  }));
+}
+
+TEST(block_receiver, asks_for_another_hello_if_blocks_begin_before_the_last) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  near.hello(9, 2); // an older one, that was read late
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 9, 1, block_of(9, 1));
+  near.expect(line_message::refusal, 0);
+  near.expect(line_message::acknowledgement, 0);
+  near.hello(9, 1);
+  near.expect(line_message::welcome, 0);
+  near.send(line_message::block, 9, 1, block_of(9, 1));
+  near.expect(line_message::acknowledgement, 1);
+}
+
 packed_and_original event_of(std::uint32_t number) {
   std::mt19937 random(number);
   event_recipe recipe;

@@ -10,6 +10,7 @@
 #include "tests/transport/output/line_ends.hpp"
 #include "transport/output/block.hpp"
 #include "transport/output/line.hpp"
+#include "transport/output/wake_event.hpp"
 
 namespace l3 {
 namespace {
@@ -170,6 +171,40 @@ TEST(forwarder, is_not_misled_by_nonsense) {
   far.expect_block(2);
   far.answer(line_message::acknowledgement, near.box.last_sealed(), 1);
   EXPECT_TRUE(near.all_stored());
+}
+
+/// One block, of a lane whose second was lost with an earlier process.
+class remainder_source final : public block_source, block_hold {
+public:
+  block_identity identity() const override { return test::identity; }
+  bool is_remainder() const override { return true; }
+  std::optional<held_block> hold(std::uint64_t) override { return held_block{block_, this}; }
+  bool is_held(std::uint64_t) const override { return false; }
+  void stored_up_to(std::uint64_t sequence, std::uint64_t) override { stored_ = sequence; }
+  int wake_descriptor() const override { return wake_.descriptor(); }
+  void clear_wake() const override { wake_.clear(); }
+  void wake() const override { wake_.wake(); }
+  std::uint64_t last_sealed() const override { return 1; }
+  std::uint64_t last_stored() const override { return stored_; }
+  void release() noexcept override {}
+
+private:
+  bytes block_ = make_block({}, test::identity.session, 1);
+  wake_event wake_;
+  std::atomic<std::uint64_t> stored_{0};
+};
+
+TEST(forwarder, believes_a_receiver_that_has_more_of_a_remainder) {
+  played_receiver far;
+  remainder_source source;
+  line_pace pace{bit_rate{}};
+  forwarder line(line_to(far.endpoint(), 1h), source, pace, line_pace::share::backlog, nullptr);
+  const std::jthread thread([&](const std::stop_token& stop) { line.run(stop, 0s); });
+  (void)far.take();
+  far.answer(line_message::welcome, 0, 1);
+  far.expect_block(1);
+  far.answer(line_message::acknowledgement, 2, 1); // what an older connection still had
+  EXPECT_TRUE(eventually([&] { return source.last_stored() == 1; }));
 }
 
 TEST(forwarder, refuses_an_address_that_is_none) {
