@@ -108,28 +108,29 @@ void batch_dumps::write_until_stopped(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [&] { return waiting_.has_value(); })) return;
     }
-    write(*waiting_); // nobody touches it as long as it is there
+    const bool kept = write(*waiting_); // nobody touches it as long as it is there
     const std::lock_guard lock(mutex_);
     waiting_.reset();
+    (kept ? written_ : skipped_by_writer_).add();
   }
 }
 
-void batch_dumps::write(const batch_file& batch) {
+bool batch_dumps::write(const batch_file& batch) const {
   try {
     std::filesystem::create_directories(folder_);
     if (!has_room_for(file_bytes(batch))) {
       spdlog::warn("compute: a batch that hurt is not kept: {} holds enough of them; look at those "
                    "and take them away",
                    folder_.string());
-      return skipped_by_writer_.add();
+      return false;
     }
     write_batch_file(folder_ / name_, batch);
-    written_.add();
     spdlog::warn("compute: the batch that hurt is kept in {}: `koto-l3 replay FILE --on serial`",
                  (folder_ / name_).string());
+    return true;
   } catch (const std::exception& e) {
-    skipped_by_writer_.add();
     spdlog::warn("compute: a batch that hurt is not kept: {}", e.what());
+    return false;
   }
 }
 

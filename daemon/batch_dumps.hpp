@@ -60,7 +60,7 @@ private:
   [[nodiscard]] batch_file copy_of(std::string_view kind, std::string_view reason,
                                    const frame& f) const;
   void write_until_stopped(const std::stop_token& stop);
-  void write(const batch_file& batch);
+  [[nodiscard]] bool write(const batch_file& batch) const;
   [[nodiscard]] bool has_room_for(std::uint64_t bytes) const;
 
   std::filesystem::path folder_;
