@@ -7,6 +7,7 @@
 #include "config/endpoint.hpp"
 #include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
+#include "config/network.hpp"
 #include "config/readout_list.hpp"
 
 namespace l3 {
@@ -95,6 +96,36 @@ complaints set_fault(const written_value& v, daemon_settings& s) {
   if (!plan) return complain(R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
   s.compute.fault = *plan;
   return {};
+}
+
+template <class Field>
+key networks(std::string_view path, Field field, std::string_view text) {
+  return {
+      path,
+      text,
+      "list",
+      "IPv4 networks or addresses; [] for everybody",
+      [=](const written_value& v, daemon_settings& s) -> complaints {
+        const auto* entries = std::get_if<std::vector<written_value>>(&v.content);
+        if (!entries) return complain(R"(is not a list like ["10.1.0.0/16", "10.2.0.7"])");
+        complaints wrong;
+        source_list list;
+        for (const written_value& entry : *entries) {
+          const auto* words = std::get_if<std::string>(&entry.content);
+          const auto network = words ? read_network(*words) : std::nullopt;
+          if (network) list.networks.push_back(*network);
+          if (!network)
+            wrong.push_back({R"(is neither an address nor a network like "10.1.0.0/16")", &entry});
+        }
+        if (wrong.empty()) field(s) = list;
+        return wrong;
+      },
+      [=](const daemon_settings& s) {
+        std::string list;
+        for (const source_network& n : field(s).networks)
+          list += (list.empty() ? "" : ", ") + quote(show_network(n));
+        return "[" + list + "]";
+      }};
 }
 
 complaints set_readout(const written_value& v, daemon_settings& s) {
@@ -220,6 +251,9 @@ const std::vector<key>& keys() {
           "udp.socket_buffer", [](auto& s) -> auto& { return s.udp.socket_buffer; }, kibibytes(64),
           kibibytes(1 << 20),
           "Kernel buffer of each port; the kernel grants at most net.core.rmem_max."),
+      networks(
+          "udp.allow", [](auto& s) -> auto& { return s.udp.allow; },
+          "From where datagrams are taken; all others are refused before they are looked at."),
 
       address(
           "tcp.bind", [](auto& s) -> auto& { return s.tcp.bind; },
@@ -234,6 +268,9 @@ const std::vector<key>& keys() {
           "When all places are taken, a sender of which no whole record has come for this long "
           "gives "
           "its place to a new one."),
+      networks(
+          "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
+          "From where senders may connect; all other connections are closed at once."),
 
       integer(
           "frames.count", [](auto& s) -> auto& { return s.frames.count; }, 2, 64,

@@ -218,6 +218,23 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
   EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
 }
 
+TEST(load, networks_are_checked_entry_by_entry) {
+  const auto c = read_config("udp.allow = [\"10.1.0.0/16\", \"127.0.0.2\"]", "l3.toml");
+  ASSERT_TRUE(c.ok());
+  EXPECT_TRUE(c.settings.udp.allow.takes(0x0a01ffffU));
+  EXPECT_FALSE(c.settings.udp.allow.takes(0x0a020000U));
+  EXPECT_TRUE(c.settings.udp.allow.takes(0x7f000002U));
+  EXPECT_FALSE(c.settings.udp.allow.takes(0x7f000001U));
+  EXPECT_TRUE(c.settings.tcp.allow.takes(0x7f000001U)); // an empty list takes everybody
+  for (const char* wrong : {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16",
+                            "10.1.0.0/16 ", "::1", ""}) {
+    EXPECT_EQ(errors_of("tcp.allow = [\"10.0.0.1\", \"" + std::string(wrong) + "\"]").size(), 1U)
+        << wrong;
+  }
+  EXPECT_EQ(errors_of("tcp.allow = \"10.0.0.1\"").size(), 1U);
+  EXPECT_EQ(errors_of("tcp.allow = [\"0.0.0.0/0\"]").size(), 0U);
+}
+
 TEST(load, fragment_ids_must_fit_their_32_bits) {
   daemon_settings s;
   s.building.max_events_per_spill = 0xffffffffU / 18 + 1;

@@ -46,10 +46,12 @@ bind = ""
 ports = 3
 threads = 2
 socket_buffer = "1 MiB"
+allow = ["10.1.0.0/16", "10.2.0.7"]
 [tcp]
 bind = "0.0.0.0:1"
 max_connections = 3
 silence_limit = "11 s"
+allow = ["0.0.0.0/0"]
 [frames]
 count = 2
 events = 7

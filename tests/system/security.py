@@ -12,6 +12,7 @@ import time
 
 import harness
 import level2
+import level2_sender
 import line_sender
 import stream_sender
 
@@ -132,6 +133,41 @@ class OnTheOutputLine(Keys):
         receiver.wait_to_say("whoever reaches tcp://0.0.0.0")
         receiver.wait_to_say("listening on")
         self.assertEqual(receiver.stop(), 0)
+
+
+class OnTheInputs(harness.SystemTest):
+    OTHER = "127.0.0.2"
+
+    def test_only_listed_machines_send(self):
+        """The others send what is as good as the data of those who may, but for where it comes from."""
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(udp={"allow": [harness.HOST, "10.1.0.0/16"]}, tcp={"allow": ["127.0.0.0/31"]})
+        sender, maker, sent, refused = self.udp_sender(daemon), level2.EventMaker(self.crates, 47), {}, 0
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+            other.bind((self.OTHER, 0))
+            for number in range(1, 31):
+                sent[1, number] = maker.fragments(1, number)
+                strange = maker.fragments(1, 1000 + number)
+                for place, fragment in enumerate(strange):
+                    for datagram in level2_sender.datagrams(self.crates, 1, 1000 + number, place, fragment, self.chunk_bytes):
+                        other.sendto(datagram, (harness.HOST, self.ports.udp + refused % harness.UDP_PORTS))
+                        refused += 1
+                sender.event(1, number, sent[1, number])
+        sender.end(1, 30)
+        for _ in range(3):
+            with socket.create_connection((harness.HOST, self.ports.tcp), harness.PATIENCE, (self.OTHER, 0)) as s:
+                with contextlib.suppress(ConnectionError):
+                    self.assertEqual(s.recv(1), b"")
+            refused += 1
+        stream = self.stream_sender(run=7).connect()
+        stream.wait_for_acknowledgement(stream.begin(2))
+        stream.wait_for_acknowledgement(stream.end(2, 0))
+        daemon.wait_for(lambda s: s["refused"]["source"] == refused, f"{refused} refused")
+        daemon.wait_for_stored(30)
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual(harness.nonzero(ledger["datagrams"]["malformed"]), {"source": refused})
+        receiver.stop()
+        self.assert_stored(sent)
 
 
 class Strangers(Keys):

@@ -19,6 +19,7 @@ std::string_view name_of(refused r) {
   case refused::stream_sequence: return "stream_sequence";
   case refused::stream_content: return "stream_content";
   case refused::connection_limit: return "connection_limit";
+  case refused::source: return "source";
   case refused::count_: break;
   }
   return "unknown";

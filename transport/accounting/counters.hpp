@@ -43,6 +43,7 @@ enum class refused : std::uint8_t {
   stream_sequence,
   stream_content,   ///< a record whose body contradicts itself, the readout or the run
   connection_limit, ///< a connection for which there was no place
+  source,           ///< from a machine that may not send; nothing in it was looked at
   count_            // number of reasons
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "transport/format/readout.hpp"
+#include "transport/format/source_list.hpp"
 #include "transport/format/units.hpp"
 
 namespace l3 {
@@ -31,6 +32,7 @@ struct udp_settings {
   std::uint16_t ports = 8;
   std::uint16_t threads = 1; ///< ports are dealt to threads in turn
   byte_size socket_buffer = mebibytes(16);
+  source_list allow; ///< datagrams of others are refused
 };
 
 struct tcp_settings {
@@ -40,6 +42,7 @@ struct tcp_settings {
   /// A connection on which no whole record has come for so long makes way for another when there
   /// is no place left.
   std::chrono::nanoseconds silence_limit = std::chrono::seconds(10);
+  source_list allow; ///< connections of others are closed at once
 };
 
 } // namespace l3

@@ -38,7 +38,7 @@ public:
       : run_(run), builder_(builder), safe_(std::move(safe)),
         max_connections_(settings.max_connections),
         silence_limit_(static_cast<std::uint64_t>(settings.silence_limit.count())),
-        acceptor_(context_), tick_(context_) {
+        allow_(settings.allow), acceptor_(context_), tick_(context_) {
     listen(settings.bind, settings.port);
     accept();
     tick();
@@ -102,6 +102,7 @@ private:
   }
 
   void take(tcp::socket socket) {
+    if (!may_send(socket)) return link_.refused.add(refused::source);
     forget_closed();
     const bool wanted = readers_ < max_connections_ || make_place();
     if (!wanted) link_.refused.add(refused::connection_limit);
@@ -111,6 +112,13 @@ private:
     if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
     ++readers_;
     connections_.back()->start([this] { --readers_; });
+  }
+
+  [[nodiscard]] bool may_send(const tcp::socket& socket) const {
+    if (allow_.takes_everybody()) return true;
+    error_code gone;
+    const auto from = socket.remote_endpoint(gone).address();
+    return !gone && from.is_v4() && allow_.takes(from.to_v4().to_uint());
   }
 
   /// Closes the connection that has been silent longest, if that is too long. Its peer, if there
@@ -164,6 +172,7 @@ private:
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
   std::uint64_t silence_limit_;
+  source_list allow_;
   asio::io_context context_{1};
   // It runs until the destructor stops it, also when nothing is left to read.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};

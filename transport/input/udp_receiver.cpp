@@ -31,7 +31,7 @@ udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder)
   for (std::size_t p = 0; p < sockets.size(); ++p)
     dealt[p % threads].push_back(std::move(sockets[p]));
   for (auto& share : dealt)
-    threads_.push_back(std::make_unique<udp_thread>(std::move(share), builder));
+    threads_.push_back(std::make_unique<udp_thread>(std::move(share), settings.allow, builder));
 }
 
 udp_receiver::~udp_receiver() { stop(); }

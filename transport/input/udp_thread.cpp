@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <utility>
 
 #include "transport/accounting/thread_name.hpp"
 
@@ -23,8 +24,9 @@ constexpr int rounds_at_end = 256;
 
 } // namespace
 
-udp_thread::udp_thread(std::vector<udp_socket> sockets, event_builder& builder)
-    : builder_(builder), tick_(context_), strip_(burst, builder.settings().chunk_bytes) {
+udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
+    : builder_(builder), tick_(context_), strip_(burst, builder.settings().chunk_bytes),
+      allow_(std::move(allow)) {
   ports_.reserve(sockets.size());
   for (auto& s : sockets) ports_.emplace_back(context_, s.release());
   landed_.reserve(burst);
@@ -32,6 +34,7 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, event_builder& builder)
     parts_[m][0] = {headers_[m].data(), headers_[m].size()};
     messages_[m].msg_hdr.msg_iov = parts_[m].data();
     messages_[m].msg_hdr.msg_iovlen = parts_[m].size();
+    if (!allow_.takes_everybody()) messages_[m].msg_hdr.msg_name = &sources_[m];
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -102,8 +105,11 @@ void udp_thread::sweep() {
 std::size_t udp_thread::receive(port& p) {
   const auto slots = strip_.slots();
   const std::size_t most = std::min(burst, slots.size());
-  for (std::size_t m = 0; m < most; ++m)
+  for (std::size_t m = 0; m < most; ++m) {
     parts_[m][1] = {slots[m].memory, builder_.settings().chunk_bytes};
+    // The kernel leaves the length of what it wrote; without a name it is not looked at.
+    messages_[m].msg_hdr.msg_namelen = sizeof sources_[m];
+  }
   const int n = ::recvmmsg(p.socket.native_handle(), messages_.data(), static_cast<unsigned>(most),
                            MSG_DONTWAIT, nullptr);
   if (n <= 0) return 0;
@@ -113,7 +119,9 @@ std::size_t udp_thread::receive(port& p) {
   for (std::uint32_t m = 0; m < static_cast<std::uint32_t>(n); ++m) {
     const auto& message = messages_[m];
     bytes += message.msg_len;
-    if (message.msg_len < l2::datagram_header_bytes) {
+    if (!may_send(message)) {
+      link_.refused.add(refused::source);
+    } else if (message.msg_len < l2::datagram_header_bytes) {
       link_.refused.add(refused::too_short);
     } else if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
       link_.refused.add(refused::too_long);
@@ -126,6 +134,12 @@ std::size_t udp_thread::receive(port& p) {
   link_.bytes.add(bytes);
   builder_.take(strip_, landed_, link_, steady_now());
   return static_cast<std::size_t>(n);
+}
+
+bool udp_thread::may_send(const mmsghdr& message) const {
+  if (allow_.takes_everybody()) return true;
+  const auto& from = *static_cast<const sockaddr_in*>(message.msg_hdr.msg_name);
+  return from.sin_family == AF_INET && allow_.takes(ntohl(from.sin_addr.s_addr));
 }
 
 void udp_thread::count_drops() {

@@ -5,6 +5,7 @@
 // together.
 #pragma once
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "transport/format/source_list.hpp"
 #include "transport/input/event_builder.hpp"
 #include "transport/input/udp_socket.hpp"
 
@@ -22,7 +24,7 @@ namespace l3 {
 
 class udp_thread {
 public:
-  udp_thread(std::vector<udp_socket> sockets, event_builder& builder);
+  udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder);
   ~udp_thread();
 
   void request_stop();
@@ -42,6 +44,7 @@ private:
   void wait_for_tick();
   void sweep();
   [[nodiscard]] std::size_t receive(port& p);
+  [[nodiscard]] bool may_send(const mmsghdr& message) const;
   void count_drops();
 
   static constexpr std::size_t burst = 64; ///< datagrams taken from a port in its turn
@@ -58,6 +61,8 @@ private:
   std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
   std::array<std::array<iovec, 2>, burst> parts_{};
   std::array<mmsghdr, burst> messages_{};
+  source_list allow_;
+  std::array<sockaddr_in, burst> sources_{}; ///< not asked for if everybody may send
   std::vector<datagram> landed_;
 
   std::thread thread_;

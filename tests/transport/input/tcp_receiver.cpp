@@ -334,6 +334,19 @@ TEST_F(tcp, whoever_breaks_the_rules_is_told_and_counted) {
   stop();
 }
 
+TEST_F(tcp, a_connection_from_a_machine_that_is_not_listed_is_closed_at_once) {
+  tcp_settings settings = loopback();
+  settings.allow.networks = {{0x0a010000U, 0xffff0000U}};
+  receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
+  client c(receiver->port());
+  c.hello(crates);
+  EXPECT_FALSE(c.receive());
+  EXPECT_EQ(refusals(refused::source), 1U);
+  EXPECT_EQ(receiver->connections(), 0U);
+  EXPECT_EQ(receiver->link().bytes, 0U);
+  stop();
+}
+
 TEST_F(tcp, more_connections_than_allowed_are_refused) {
   std::vector<std::unique_ptr<client>> open;
   for (int i = 0; i < 4; ++i) {

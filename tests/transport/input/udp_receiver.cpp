@@ -19,8 +19,13 @@ using namespace std::chrono_literals;
 /// Sends to the ports in turn, as the electronics do.
 class sender {
 public:
-  explicit sender(std::vector<std::uint16_t> ports)
-      : ports_(std::move(ports)), socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {}
+  explicit sender(std::vector<std::uint16_t> ports, std::uint32_t from = INADDR_LOOPBACK)
+      : ports_(std::move(ports)), socket_(::socket(AF_INET, SOCK_DGRAM, 0)) {
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(from);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<sockaddr*>(&here), sizeof here), 0);
+  }
   ~sender() { ::close(socket_); }
 
   void send(const bytes& datagram) {
@@ -121,6 +126,28 @@ TEST_P(udp, everything_arrives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(threads, udp, testing::Values(1, 2, 4));
+
+TEST(udp_receiver, takes_nothing_from_a_machine_that_is_not_listed) {
+  rig r(roomy());
+  udp_settings settings = loopback(3, 1);
+  settings.allow.networks = {{INADDR_LOOPBACK, ~0U}};
+  udp_receiver receiver(settings, r.builder);
+  sender good(receiver.ports());
+  sender bad(receiver.ports(), INADDR_LOOPBACK + 1);
+  const auto both_sent = [&] { return good.sent + bad.sent; };
+  for (std::uint32_t n = 1; n <= 20; ++n) {
+    bad.send(r.event({1, n + 100})); // as good as the others, but for where it comes from
+    bad.send(bytes(3));
+    good.send(r.event({1, n}));
+    wait_for(receiver, both_sent());
+  }
+  receiver.stop();
+  r.builder.drain(steady_now());
+  EXPECT_EQ(r.pool.received.size(), 20U) << r.counted();
+  EXPECT_EQ(receiver.link(0).refused[refused::source], bad.sent);
+  EXPECT_EQ(receiver.link(0).refused.sum(), bad.sent);
+  r.expect_balance();
+}
 
 TEST(udp_receiver, garbage_is_counted_by_reason_and_survived) {
   rig r(roomy());

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a network is written: "10.1.0.0/16", or "10.1.2.3" for one machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "transport/format/source_list.hpp"
+
+namespace l3 {
+
+/// Nothing if it is none, also if bits beyond those of the network are set: such a text does not
+/// say what is meant.
+[[nodiscard]] std::optional<source_network> read_network(const std::string& text);
+[[nodiscard]] std::string show_network(const source_network& network);
+
+} // namespace l3
