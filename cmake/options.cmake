@@ -9,8 +9,10 @@ set(l3_host_flags
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>" # g++ 12 sees overlaps in "literal" + std::string that are not there (GCC bug 105329)
     -ffp-contract=off -fstack-protector-strong)
 target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host_flags}>")
-target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now -Wl,--build-id)
+target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
 find_package(Threads REQUIRED)
 target_link_libraries(l3_options INTERFACE Threads::Threads)
 
@@ -32,6 +34,14 @@ if(L3_SANITIZE)
   target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized;-Wno-tsan>")
 else()
   target_compile_definitions(l3_options INTERFACE $<$<CONFIG:RelWithDebInfo>:_FORTIFY_SOURCE=2>)
+endif()
+
+# For the rooms that read what comes from outside: add_compile_options(${l3_outward_flags}). Those of the kernels, which only
+# index what was checked there, would pay for it in every loop. -fcf-protection is left out: it works only if all of a program
+# has it, and neither Debian's libraries nor its C library's start code use it.
+set(l3_outward_flags -fstack-clash-protection -Wformat -Wformat-security -D_GLIBCXX_ASSERTIONS)
+if(NOT L3_SANITIZE)
+  list(APPEND l3_outward_flags $<$<CONFIG:RelWithDebInfo>:-U_FORTIFY_SOURCE> $<$<CONFIG:RelWithDebInfo>:-D_FORTIFY_SOURCE=3>)
 endif()
 
 find_program(CCACHE ccache)
