@@ -333,8 +333,8 @@ const std::vector<key>& keys() {
       size(
           "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),
           mebibytes(1 << 20),
-          "Memory for packed events that the receiver has not stored yet; beyond it new events are "
-          "shed and counted."),
+          "Memory for packed events that the receiver has not stored yet; beyond it they go to the "
+          "spool."),
       size(
           "outbox.block", [](auto& s) -> auto& { return s.outbox.block; }, kibibytes(4),
           mebibytes(32), "A block is sealed and sent when it has grown to this size."),

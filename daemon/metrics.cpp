@@ -212,7 +212,25 @@ void add_engine(exposition& out, const metrics_snapshot& s) {
       .value(e.batches_not_dumped);
 }
 
+void add_spool(exposition& out, const spool_snapshot& s) {
+  out.gauge("spool_bytes", "Bytes of blocks on disk that the receiver has not stored.")
+      .value(s.bytes);
+  out.gauge("spool_disk_bytes", "Bytes of the spool's files.").value(s.disk_bytes);
+  out.gauge("spool_room_bytes", "Bytes that may still be written to the spool.").value(s.capacity);
+  out.gauge("spool_blocks", "Blocks on disk that the receiver has not stored.").value(s.blocks);
+  out.gauge("spool_events", "Events on disk that the receiver has not stored; copies of what also "
+                            "waits in memory included.")
+      .value(s.events);
+  out.counter("spilled_events_total", "Events that went to disk for lack of room in memory.")
+      .value(s.spilled);
+  out.counter("spool_write_errors_total", "Blocks that the disk did not take at once.")
+      .value(s.write_errors);
+  out.counter("spool_damaged_total", "Places on disk where blocks were damaged and set aside.")
+      .value(s.damaged);
+}
+
 void add_output(exposition& out, const metrics_snapshot& s) {
+  if (s.spool) add_spool(out, *s.spool);
   out.gauge("outbox_bytes", "Bytes in the outbox: not yet stored by the receiver.")
       .value(s.outbox_bytes);
   out.gauge("outbox_capacity_bytes", "Bytes that the outbox can hold.").value(s.outbox_capacity);

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,18 @@ struct engine_snapshot {
   bool bypassed = false;
 };
 
+/// The disk behind the outbox.
+struct spool_snapshot {
+  std::uint64_t bytes = 0;      ///< of blocks not stored by the receiver
+  std::uint64_t disk_bytes = 0; ///< of its files
+  std::uint64_t capacity = 0;   ///< bytes that may still be written
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t spilled = 0; ///< events that found no room in memory
+  std::uint64_t write_errors = 0;
+  std::uint64_t damaged = 0; ///< blocks, or stretches between blocks, set aside
+};
+
 struct metrics_snapshot {
   std::string version;
   std::string backend; ///< "pool", "cuda" …
@@ -91,6 +104,7 @@ struct metrics_snapshot {
   std::array<std::uint32_t, frame_state_names.size()> frames{};
   engine_snapshot engine;
 
+  std::optional<spool_snapshot> spool;
   std::uint64_t outbox_bytes = 0;
   std::uint64_t outbox_capacity = 0;
   std::uint64_t outbox_blocks = 0;

@@ -28,12 +28,20 @@
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"
 #include "transport/output/outbox.hpp"
+#include "transport/output/spilling_outbox.hpp"
+#include "transport/output/spool_backlog.hpp"
 
 namespace l3 {
 namespace {
 
 /// How long a drain waits before it looks again whether a frame is free.
 constexpr auto frame_wait = std::chrono::milliseconds(1);
+/// What is on disk may stay there: at the end the line is for what is in memory.
+constexpr auto backlog_drain_time = std::chrono::seconds(1);
+/// Of the time for draining, for bringing to disk what the receiver did not take.
+constexpr auto time_to_close = std::chrono::milliseconds(500);
+/// With everything on disk, a receiver that does not answer is not waited for any longer.
+constexpr auto absent_receiver_time = std::chrono::seconds(1);
 
 std::optional<loaded_selection> selection_of(const daemon_settings& s) {
   if (s.selection.lines.empty()) return std::nullopt;
@@ -45,6 +53,17 @@ std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
          crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
          packed_summary_bytes(max_lines, max_summary_photons);
+}
+
+block_identity new_lane(const daemon_settings& s) {
+  return {random_session(), s.run.number, s.run.node};
+}
+
+std::unique_ptr<spool> spool_of(const daemon_settings& s) {
+  std::unique_ptr<spool> made;
+  if (!s.spool.folder.empty())
+    naming_key("spool.folder", [&] { made = std::make_unique<spool>(s.spool); });
+  return made;
 }
 
 double seconds_since_epoch() {
@@ -76,11 +95,17 @@ private:
 struct node::parts {
   parts(const daemon_settings& s, std::string configuration)
       : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
-        frames(compute.engine().frames()),
-        out(s.outbox, {random_session(), s.run.number, s.run.node}), pace(s.forward.rate),
+        frames(compute.engine().frames()), out(s.outbox, new_lane(s)), disk(spool_of(s)),
+        backlog(disk ? std::make_unique<spool_backlog>(*disk, new_lane(s)) : nullptr),
+        spilling(disk ? std::make_unique<spilling_outbox>(
+                            s.outbox, s.spool.use, out, *disk, *backlog,
+                            largest_packed_event(s.building.crates),
+                            [](std::string_view text) { spdlog::warn("{}", text); })
+                      : std::make_unique<spilling_outbox>(out)),
+        pace(s.forward.rate),
         line(s.forward, out, pace, line_pace::share::fresh,
              [](std::string_view text) { spdlog::warn("output line: {}", text); }),
-        work(compute.engine(), frames, out, outcomes,
+        work(compute.engine(), frames, *spilling, outcomes,
              [this](std::string_view text) { engine_failed(text); }),
         builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
                 [this](const spill_summary& summary) { end_of_spill(summary); }),
@@ -88,6 +113,7 @@ struct node::parts {
           name_this_thread("forwarder");
           line.run(std::move(stop), settings.run.drain_time_limit);
         }) {
+    if (backlog) start_backlog();
     if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
       throw std::runtime_error("outbox.memory is too small: it must hold two events");
     }
@@ -102,6 +128,27 @@ struct node::parts {
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });
     state.enter(phase::receiving);
+  }
+
+  /// A forwarder of its own for what lies on disk, from now or from before.
+  void start_backlog() {
+    const auto& found = disk->found();
+    if (found.events != 0) {
+      spdlog::warn(
+          "spool: {} events in {} blocks of {} earlier starts are on disk, and are sent now",
+          found.events, found.blocks, found.lanes.size());
+    }
+    if (found.damaged + found.torn_tails + found.unreadable != 0) {
+      spdlog::warn("spool: {} damaged places ({} events or more) and {} torn ends ({} bytes) were "
+                   "set aside, {} files cannot be read",
+                   found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
+                   found.unreadable);
+    }
+    backlog_line.emplace(
+        settings.forward, *backlog, pace, line_pace::share::backlog,
+        [](std::string_view text) { spdlog::warn("output line of the spool: {}", text); });
+    backlog_thread = std::jthread(
+        [this](std::stop_token stop) { backlog_line->run(std::move(stop), backlog_drain_time); });
   }
 
   /// What runs on each event, and where its results lie.
@@ -186,12 +233,10 @@ struct node::parts {
   building_counters building;
   outcome_counters outcomes;
 
-  std::array<occasional, troubles> troubles_told = [] {
-    constexpr std::chrono::seconds interval{1};
-    return std::array<occasional, troubles>{occasional(interval), occasional(interval),
-                                            occasional(interval), occasional(interval),
-                                            occasional(interval), occasional(interval)};
-  }();
+  std::array<occasional, troubles> troubles_told = []<std::size_t... t>(std::index_sequence<t...>) {
+    return std::array{(static_cast<void>(t), occasional(std::chrono::seconds(1)))...};
+  }
+  (std::make_index_sequence<troubles>{});
 
   std::mutex spills_mutex;
   std::vector<spill_summary> new_spills; // not yet logged
@@ -212,11 +257,16 @@ struct node::parts {
   compute_side compute;
   frame_ring frames;
   outbox out;
+  std::unique_ptr<spool> disk; // none: without a folder
+  std::unique_ptr<spool_backlog> backlog;
+  std::unique_ptr<spilling_outbox> spilling;
   line_pace pace;
   forwarder line;
+  std::optional<forwarder> backlog_line;
   pipeline work;
   event_builder builder;
   std::jthread forward_thread;
+  std::jthread backlog_thread;
   std::optional<udp_receiver> udp;
   std::optional<tcp_receiver> tcp;
 };
@@ -237,11 +287,20 @@ bool node::drain() {
     std::this_thread::sleep_for(frame_wait);
   p.builder.drain(steady_now());
   p.work.finish(deadline);
-  p.line.drain_until(deadline);
+  p.spilling->copy_all();
+  const bool answers = p.line.connected();
+  p.line.drain_until(
+      !p.disk   ? deadline
+      : answers ? deadline - time_to_close
+                : std::min(deadline, std::chrono::steady_clock::now() + absent_receiver_time));
   p.forward_thread.request_stop();
+  p.backlog_thread.request_stop();
   p.out.wake();
   p.forward_thread.join();
-  p.outcomes.events_shed.add(shed::drain, p.out.events_waiting());
+  if (p.backlog_thread.joinable()) p.backlog_thread.join();
+  p.spilling->finish();
+  p.outcomes.events_shed.add(shed::drain, p.out.events_waiting() + p.spilling->events_waiting() -
+                                              p.spilling->events_on_disk());
   p.given_up = true;
   look_around();
   p.state.enter(phase::stopped);
@@ -258,6 +317,8 @@ void node::look_around() {
   const auto frame_counts = p.frames.count_states();
   // Once all is given up the line has said goodbye, which is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
+  p.tell(trouble::spilling, p.spilling->spilling());
+  p.tell(trouble::spool_full, p.disk && p.disk->full());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());
   p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
@@ -311,15 +372,29 @@ ledger node::parts::sums() const {
   a.program = "koto-l3d";
   a.run = p.settings.run.number;
   a.sessions = {p.out.identity().session};
+  if (p.backlog) {
+    a.sessions.push_back(p.backlog->own().session);
+    a.spool.emplace();
+    a.spool->found = p.disk->found().events;
+    for (const lane_counters& l : p.backlog->found())
+      a.spool->lanes.push_back({l.session, l.delivered, l.damaged});
+  }
   // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
+  if (p.backlog) {
+    a.events.forwarded += p.backlog->own().delivered;
+    a.events.shed[std::string(name_of(shed::spool))] += p.backlog->own().damaged;
+    a.spool->waiting = p.spilling->events_on_disk();
+  }
   a.events.in_flight = p.builder.batched_events() + p.frames.events_under_way() +
-                       (p.given_up ? 0 : p.out.events_waiting());
+                       (p.given_up ? p.spilling->events_on_disk()
+                                   : p.out.events_waiting() + p.spilling->events_waiting());
   set_building(a, p.building);
   for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
   if (p.tcp) add_link(a, p.tcp->link());
-  a.clean = p.state.report().now == phase::stopped && a.events.in_flight == 0 &&
+  a.clean = p.state.report().now == phase::stopped &&
+            a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0;
   return a;
 }
@@ -353,6 +428,17 @@ metrics_snapshot node::snapshot() const {
   s.packed_bytes = p.outcomes.packed_bytes;
   s.frames = p.frames.count_states();
   s.engine = p.compute.snapshot();
+  if (p.disk) {
+    s.spool.emplace();
+    s.spool->bytes = p.disk->bytes();
+    s.spool->disk_bytes = p.disk->disk_bytes();
+    s.spool->capacity = p.disk->capacity();
+    s.spool->blocks = p.disk->blocks();
+    s.spool->events = p.disk->events();
+    s.spool->spilled = p.spilling->events_spilled();
+    s.spool->write_errors = p.spilling->write_errors();
+    s.spool->damaged = p.disk->damaged();
+  }
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();
   s.outbox_blocks = p.out.blocks_waiting();
@@ -387,6 +473,8 @@ std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute.engine().memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
   all.push_back({"outbox", parts_->out.bytes()});
+  if (parts_->disk)
+    all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});
   all.push_back({"parked events", parts_->builder.parking_bytes()});
   all.push_back({"tables of event building", parts_->builder.table_bytes()});
   return all;

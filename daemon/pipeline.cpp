@@ -14,8 +14,8 @@ constexpr auto look_around = std::chrono::milliseconds(1);
 
 } // namespace
 
-pipeline::pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes,
-                   report failed)
+pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out,
+                   outcome_counters& outcomes, report failed)
     : engine_(compute), frames_(frames), outbox_(out), outcomes_(outcomes),
       failed_(std::move(failed)), started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two threads between the receivers and the outbox. The compute thread starts each submitted
 // frame on the engine; the drain thread waits for its results, copies the packed events into the
-// outbox, and frees the frame at once: a slow receiver fills the outbox, never pinned memory, until
-// the outbox is full; then the drain thread waits, and frames with it.
+// outbox, and frees the frame at once: a slow receiver fills the outbox and the disk behind it,
+// never pinned memory, until both are full; then the drain thread waits, and frames with it.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 #include "selection/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
-#include "transport/output/outbox.hpp"
+#include "transport/output/spilling_outbox.hpp"
 
 namespace l3 {
 
@@ -28,7 +28,7 @@ public:
   /// frame.
   using report = std::function<void(std::string_view)>;
 
-  pipeline(engine& compute, frame_ring& frames, outbox& out, outcome_counters& outcomes,
+  pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, outcome_counters& outcomes,
            report failed);
   /// Both threads are ended; frames still under way are not drained: see finish().
   ~pipeline();
@@ -65,7 +65,7 @@ private:
 
   engine& engine_;
   frame_ring& frames_;
-  outbox& outbox_;
+  spilling_outbox& outbox_;
   outcome_counters& outcomes_;
   report failed_;
   bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again

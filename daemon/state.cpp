@@ -21,6 +21,8 @@ std::string_view name_of(trouble t) {
   switch (t) {
   case trouble::receiver_absent: return "receiver_absent";
   case trouble::no_frame: return "no_frame";
+  case trouble::spilling: return "spilling";
+  case trouble::spool_full: return "spool_full";
   case trouble::outbox_full: return "outbox_full";
   case trouble::engine_error: return "engine_error";
   case trouble::engine_bypassed: return "engine_bypassed";
@@ -39,6 +41,13 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
            "outbox_full, or a compute.backend that is too slow";
+  case trouble::spilling:
+    return "the outbox's memory is full, events go to disk (spool.folder) until the receiver at " +
+           std::string(receiver) + " takes more: nothing is lost";
+  case trouble::spool_full:
+    return "there is no room on disk (spool.size, spool.floor, or the disk itself): make room, or "
+           "bring back the receiver at " +
+           std::string(receiver);
   case trouble::outbox_full:
     return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
            " is absent or slower than what comes in (forward.rate, its disk)";

@@ -25,6 +25,8 @@ enum class phase : std::uint8_t {
 enum class trouble : std::uint8_t {
   receiver_absent, ///< the outbox keeps what it can
   no_frame,        ///< every frame is busy: events are shed
+  spilling,        ///< events go to disk for lack of room in memory
+  spool_full,      ///< nor is there room on disk
   outbox_full,     ///< events are shed
   engine_error,    ///< kernels failed on the CPU, too: nothing can be computed
   engine_bypassed, ///< the CPU computes what the device should

@@ -79,6 +79,18 @@ http_response plain_text(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
 }
 
+json::value spool_of(const metrics_snapshot& s) {
+  if (!s.spool) return nullptr;
+  return json::object{{"bytes", s.spool->bytes},
+                      {"disk_bytes", s.spool->disk_bytes},
+                      {"room", s.spool->capacity},
+                      {"blocks", s.spool->blocks},
+                      {"events", s.spool->events},
+                      {"spilled", s.spool->spilled},
+                      {"write_errors", s.spool->write_errors},
+                      {"damaged", s.spool->damaged}};
+}
+
 } // namespace
 
 std::string render_status(const metrics_snapshot& s) {
@@ -135,6 +147,7 @@ std::string render_status(const metrics_snapshot& s) {
         {"batches_not_dumped", s.engine.batches_not_dumped}}},
       {"outbox",
        {{"bytes", s.outbox_bytes}, {"capacity", s.outbox_capacity}, {"blocks", s.outbox_blocks}}},
+      {"spool", spool_of(s)},
       {"receiver",
        {{"connected", s.receiver_connected},
         {"blocks_sent", s.blocks_sent},
@@ -172,7 +185,8 @@ p.state{padding:.5rem 1rem;color:#fff;background:#2a7}p.state.degraded{backgroun
   page +=
       "<tr><th>unaccounted for</th><td>" + std::to_string(events_unaccounted(s)) + "</td></tr>\n";
   page += row("incomplete events", s.events_incomplete) +
-          row("blocks waiting for the receiver", s.outbox_blocks);
+          row("blocks waiting for the receiver", s.outbox_blocks) +
+          row("events on disk", s.spool ? s.spool->events : 0);
   page += R"(</table>
 <p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a></p>
 </body></html>

@@ -71,6 +71,7 @@ daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   s.frames = {2, 2, 5ms};
   s.compute.where = backend::serial;
   s.outbox = {kibibytes(256), {64 << 10}, 1ms};
+  s.spool.folder.clear(); // a full outbox is what these tests are about
   s.forward = test::line_to(receiver);
   s.run.drain_time_limit = 1min;
   return s;

@@ -31,7 +31,8 @@ struct rig {
         out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}) {}
 
   void begin() {
-    work.emplace(engine, ring, out, outcomes, [this](std::string_view text) { reported = text; });
+    work.emplace(engine, ring, way_out, outcomes,
+                 [this](std::string_view text) { reported = text; });
   }
 
   void submit(std::uint32_t events) {
@@ -55,6 +56,7 @@ struct rig {
   test::fake_engine engine;
   frame_ring ring;
   outbox out;
+  spilling_outbox way_out{out};
   outcome_counters outcomes;
   bool stores = false; ///< while a frame is waited for: a full outbox holds them all
   std::uint32_t admitted = 0;
@@ -151,7 +153,8 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   frame_ring ring(compute.frames());
   outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0});
   outcome_counters outcomes;
-  pipeline work(compute, ring, out, outcomes, [](std::string_view) {});
+  spilling_outbox way_out(out);
+  pipeline work(compute, ring, way_out, outcomes, [](std::string_view) {});
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t n = 1; n <= 40; ++n) {
     input_batch* b = nullptr;

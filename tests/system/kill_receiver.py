@@ -98,7 +98,7 @@ class KillReceiver(harness.SystemTest):
 
     def test_an_outbox_that_is_full_is_no_loss_silently(self):
         """Without a receiver the outbox fills; what is shed is counted, whole events, and the rest is stored."""
-        daemon = self.start_daemon(outbox={"memory": "1 MiB", "block": "64 KiB"}, frames={"count": 2, "events": 16})
+        daemon = self.start_daemon(outbox={"memory": "1 MiB", "block": "64 KiB"}, spool={"folder": ""}, frames={"count": 2, "events": 16})
         sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 44)
         sent = {}
         for number in range(1, 501):

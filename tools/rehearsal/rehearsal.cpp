@@ -42,6 +42,7 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend << "\"\n"
+      << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
       << "[forward]\nto = \"tcp://127.0.0.1:" << at.line << "\"\nrate = \"" << plan.line_rate
       << "\"\n"
       << "[monitor]\nbind = \"127.0.0.1:" << at.monitor << "\"\n";

@@ -35,6 +35,18 @@ std::uint64_t stored_of(std::span<const event_index::session> stored, const ledg
   return events;
 }
 
+/// Events that this daemon left on disk, and that later ones delivered.
+std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) {
+  std::uint64_t events = 0;
+  for (const auto& other : ledgers) {
+    if (!other.spool) continue;
+    for (const auto& lane : other.spool->lanes) {
+      if (std::ranges::find(l.sessions, lane.session) != l.sessions.end()) events += lane.delivered;
+    }
+  }
+  return events;
+}
+
 std::uint64_t all_of(std::span<const event_index::session> stored) {
   std::uint64_t events = 0;
   for (const auto& s : stored) events += s.events;
@@ -65,8 +77,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     all.push_back({l.program + ": fragments seen, and what became of them", f.seen,
                    f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate});
     if (l.program == daemon_program) {
-      all.push_back(
-          {l.program + ": events forwarded, and stored", e.forwarded, stored_of(stored, l)});
+      all.push_back({l.program + ": events forwarded, and stored",
+                     e.forwarded + delivered_later(ledgers, l), stored_of(stored, l)});
     } else if (l.program == receive_program) {
       // Its account is of the whole store: an old ledger that does not name a session is wrong.
       all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_of(stored)});

@@ -47,6 +47,7 @@ std::string_view name_of(shed r) {
   case shed::no_frame: return "no_frame";
   case shed::engine: return "engine";
   case shed::drain: return "drain";
+  case shed::spool: return "spool";
   case shed::count_: break;
   }
   return "unknown";

@@ -67,6 +67,7 @@ enum class shed : std::uint8_t {
   no_frame, ///< every frame was busy
   engine,   ///< the kernels of its frame failed
   drain,    ///< the daemon had to stop before the receiver took it
+  spool,    ///< it was damaged on disk
   count_
 };
 

@@ -33,8 +33,9 @@ public:
     std::uint64_t all = 0;
     for (const auto& b : buckets_) all += b;
     if (all == 0) return 0;
-    const auto wanted = std::clamp(static_cast<std::uint64_t>(std::llround(q * static_cast<double>(all))),
-                                   std::uint64_t{1}, all);
+    const auto wanted =
+        std::clamp(static_cast<std::uint64_t>(std::llround(q * static_cast<double>(all))),
+                   std::uint64_t{1}, all);
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       seen += buckets_[i];

@@ -145,6 +145,18 @@ std::string to_json(const ledger& l) {
                    {"duplicate", d.duplicate},       {"late", d.late},
                    {"kernel_drops", d.kernel_drops}, {"malformed", object_of(d.malformed)}};
   o["bytes"] = json::object{{"in", l.bytes.in}, {"out", l.bytes.out}};
+  if (l.spool) {
+    json::array lanes;
+    for (const auto& lane : l.spool->lanes) {
+      lanes.push_back(json::object{{"session", hexadecimal(lane.session)},
+                                   {"delivered", lane.delivered},
+                                   {"damaged", lane.damaged}});
+    }
+    o["spool"] = json::object{{"session", hexadecimal(l.sessions.back())},
+                              {"waiting", l.spool->waiting},
+                              {"found", l.spool->found},
+                              {"lanes", std::move(lanes)}};
+  }
   json::array spills;
   for (const auto& s : l.spills) {
     json::object spill{{"spill", s.spill}, {"admitted", s.admitted}, {"incomplete", s.incomplete}};
@@ -183,6 +195,16 @@ ledger ledger_from_json(std::string_view text) {
                    number(d, "kernel_drops"), counts_from(d.at("malformed"))};
     const auto& b = o.at("bytes").as_object();
     l.bytes = {number(b, "in"), number(b, "out")};
+    if (const auto* spool = o.if_contains("spool")) {
+      const auto& s = spool->as_object();
+      l.sessions.push_back(session_from(s.at("session")));
+      l.spool = {number(s, "waiting"), number(s, "found"), {}};
+      for (const auto& entry : s.at("lanes").as_array()) {
+        const auto& lane = entry.as_object();
+        l.spool->lanes.push_back(
+            {session_from(lane.at("session")), number(lane, "delivered"), number(lane, "damaged")});
+      }
+    }
     for (const auto& entry : o.at("spills").as_array()) {
       const auto& s = entry.as_object();
       spill_account spill{s.at("spill").to_number<std::uint32_t>(), number(s, "admitted"),

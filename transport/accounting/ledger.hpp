@@ -69,15 +69,33 @@ struct spill_account {
   friend bool operator==(const spill_account&, const spill_account&) = default;
 };
 
+/// A daemon's events on disk.
+struct spool_account {
+  struct lane {
+    std::uint64_t session = 0;
+    std::uint64_t delivered = 0; ///< stored by the receiver in this process's life
+    std::uint64_t damaged = 0;   ///< lost on disk
+
+    friend bool operator==(const lane&, const lane&) = default;
+  };
+  std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
+  std::uint64_t found = 0;   ///< at the start, of earlier processes
+  std::vector<lane> lanes;   ///< of earlier processes
+
+  friend bool operator==(const spool_account&, const spool_account&) = default;
+};
+
 struct ledger {
   std::string program; ///< koto-l3d, replay or receive
   std::uint32_t run = 0;
-  std::vector<std::uint64_t> sessions; ///< one in a daemon's, none in a replay client's
-  bool clean = false;                  ///< the program ended by itself, with nothing under way
+  /// A daemon's own: of its outbox, and of its spool if it has one; none in a replay client's.
+  std::vector<std::uint64_t> sessions;
+  bool clean = false; ///< the program ended by itself, with nothing under way
   fragment_account fragments;
   event_account events;
   datagram_account datagrams;
   byte_account bytes;
+  std::optional<spool_account> spool; ///< of a daemon that has one
   std::vector<spill_account> spills;
 
   friend bool operator==(const ledger&, const ledger&) = default;

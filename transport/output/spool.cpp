@@ -132,16 +132,17 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
   }
 }
 
-void spool::release(std::uint64_t session, std::uint64_t up_to) {
-  bool any = false;
+spool_index::released spool::release(std::uint64_t session, std::uint64_t up_to) {
+  spool_index::released gone;
   std::vector<std::uint64_t> free;
   {
     const std::lock_guard guard(lock_);
-    any = index_.release(session, up_to);
+    gone = index_.release(session, up_to);
     free = index_.take_free();
   }
-  if (any) releases_.note(session, up_to);
+  if (gone.blocks > 0) releases_.note(session, up_to);
   remove(free);
+  return gone;
 }
 
 spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,

@@ -100,7 +100,7 @@ public:
 
   /// The lane's blocks up to this one are no longer needed. The file of a segment without needed
   /// blocks goes, here and now.
-  void release(std::uint64_t session, std::uint64_t up_to);
+  spool_index::released release(std::uint64_t session, std::uint64_t up_to);
   /// Of the blocks of the lane that are on the disk and needed.
   [[nodiscard]] std::optional<std::uint64_t> first(std::uint64_t session) const;
   [[nodiscard]] std::optional<std::uint64_t> last(std::uint64_t session) const;

@@ -96,17 +96,18 @@ void spool_index::mark_damaged(std::uint64_t session, std::uint64_t sequence) {
   at->bytes = at->events = 0;
 }
 
-bool spool_index::release(std::uint64_t session, std::uint64_t up_to) {
+spool_index::released spool_index::release(std::uint64_t session, std::uint64_t up_to) {
   auto& of = lanes_[session];
   of.released = std::max(of.released, up_to);
-  bool any = false;
+  released gone;
   for (; !of.blocks.empty() && of.blocks.front().sequence <= up_to; of.blocks.pop_front()) {
     discount(of, of.blocks.front());
     no_longer_in(of.blocks.front().segment);
     --all_.blocks;
-    any = true;
+    ++gone.blocks;
+    gone.events += of.blocks.front().events;
   }
-  return any;
+  return gone;
 }
 
 std::vector<std::uint64_t> spool_index::take_free() { return std::exchange(free_, {}); }

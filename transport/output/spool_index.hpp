@@ -58,8 +58,11 @@ public:
   /// now on, in the new place.
   bool add_block(const block_header& header, std::uint64_t segment, std::uint64_t offset);
   void mark_damaged(std::uint64_t session, std::uint64_t sequence);
-  /// True if a block that was needed no longer is.
-  bool release(std::uint64_t session, std::uint64_t up_to);
+  struct released {
+    std::uint64_t blocks = 0; ///< that were needed
+    std::uint64_t events = 0; ///< in those
+  };
+  released release(std::uint64_t session, std::uint64_t up_to);
 
   /// The segments whose files may go; each is told once.
   [[nodiscard]] std::vector<std::uint64_t> take_free();

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outbox with the disk behind it. Events go to the outbox's memory as long as there is room;
+// when it is full, they go to the spool, until half of the memory is free again: so a receiver that
+// comes back gets fresh events at once, and the backlog beside them. A thread of its own writes the
+// disk: blocks that found no room in memory, and copies of blocks that wait in memory for long (or
+// of all, if the spool is always used), so that their senders may forget them and a crash does not
+// cost them. The drain thread never waits for a disk; it only finds no room.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/output/block_builder.hpp"
+#include "transport/output/outbox.hpp"
+#include "transport/output/spool.hpp"
+#include "transport/output/spool_backlog.hpp"
+
+namespace l3 {
+
+class spilling_outbox {
+public:
+  /// For the few things a person should know; called by the disk's thread.
+  using report_function = std::function<void(std::string_view)>;
+
+  /// The disk and its backlog outlive this object; what finds no room in memory is added to the
+  /// backlog's own lane. `largest_event`: the longest packed event there may be.
+  spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory, spool& disk,
+                  spool_backlog& backlog, std::size_t largest_event, report_function report);
+  /// Without a disk it is the outbox's memory alone.
+  explicit spilling_outbox(outbox& memory) : memory_(memory) {}
+  ~spilling_outbox();
+  spilling_outbox(const spilling_outbox&) = delete;
+  spilling_outbox& operator=(const spilling_outbox&) = delete;
+
+  // --- the drain thread; see outbox ---
+
+  [[nodiscard]] bool append(std::span<const std::byte> packed_event, std::uint64_t completed_at);
+  [[nodiscard]] bool wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes);
+  void batch_done(std::uint64_t serial);
+  void seal_if_due(std::uint64_t now);
+  void seal();
+
+  // --- any thread ---
+
+  /// Copies everything that waits in memory to the disk, as fast as that goes, from now on.
+  void copy_all() { copy_all_ = true; }
+  /// Everything that waits in memory has its copy, and nothing is on its way to the disk.
+  [[nodiscard]] bool all_on_disk() const;
+  /// When nothing is appended any more: writes what can be written, ends the thread.
+  void finish();
+
+  /// Events go to the disk for lack of room in memory.
+  [[nodiscard]] bool spilling() const { return spilling_; }
+  /// Events that found no room in memory, not stored by the receiver yet.
+  [[nodiscard]] std::uint64_t events_waiting() const;
+  /// Of all events that wait, in memory or not, those that a next start would find on disk.
+  [[nodiscard]] std::uint64_t events_on_disk() const;
+  [[nodiscard]] std::uint64_t events_spilled() const { return events_spilled_; } ///< so far
+  [[nodiscard]] std::uint64_t write_errors() const { return write_errors_; }
+  /// Beside the outbox's, with what the backlog reads.
+  [[nodiscard]] std::size_t bytes() const {
+    return block_room_ * (pages_.size() + spool_backlog::buffers);
+  }
+
+private:
+  /// A block on its way to the disk.
+  struct page {
+    std::vector<std::byte> bytes;
+    std::uint32_t used = 0;
+    std::uint32_t events = 0;
+    std::uint64_t sequence = 0;
+    safe_batches::ticket ticket = 0;
+  };
+  struct copied_block {
+    std::uint64_t sequence = 0;
+    std::uint64_t events = 0;
+  };
+
+  [[nodiscard]] bool append_to_page(std::span<const std::byte> event, std::uint64_t completed_at);
+  void seal_page();
+  void write(const std::stop_token& stop);
+  [[nodiscard]] bool write_pages();
+  [[nodiscard]] bool copy_memory(std::uint64_t now);
+  [[nodiscard]] bool copies_are_due(std::uint64_t now);
+  void release_copies();
+  [[nodiscard]] bool to_disk(std::span<const std::byte> block);
+
+  outbox& memory_;
+  spool* disk_ = nullptr;
+  spool_backlog* backlog_ = nullptr;
+  report_function report_;
+  spool_use use_ = spool_use::overflow;
+  block_identity own_;
+  std::size_t block_bytes_ = 0;
+  std::size_t block_room_ = 0;
+  std::atomic<bool> spilling_{false};
+  std::atomic<bool> copy_all_{false};
+
+  // The open page; the drain thread's.
+  block_builder open_;
+  page* open_page_ = nullptr;
+  std::uint64_t open_last_batch_ = 0;
+  std::uint64_t next_sequence_ = 1;
+
+  mutable std::mutex lock_; ///< guards which pages are sealed, and the waits for that
+  std::condition_variable sealed_;
+  static constexpr std::size_t page_count = 8;
+  std::array<page, page_count> pages_; ///< a ring
+  std::size_t first_sealed_ = 0;       ///< of the ring
+  std::size_t sealed_pages_ = 0;
+
+  // The disk's thread.
+  std::uint64_t copied_ = 0; ///< the last block in memory that has, or had, a copy
+  std::deque<copied_block> copies_;
+  std::uint64_t seen_stored_ = 0;
+  std::uint64_t progress_at_ = 0;
+  std::uint64_t not_before_ = 0;
+  std::error_code last_error_;
+  std::atomic<std::uint64_t> copied_events_{0};
+  std::atomic<std::uint64_t> copied_up_to_{0};
+
+  counter events_spilled_;
+  counter events_written_;
+  counter write_errors_;
+  std::jthread writer_;
+};
+
+} // namespace l3
