@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The disk behind the outbox: without a receiver a sender over TCP is told that its events are safe, and neither kill -9 nor
+a stop of the daemon costs one of them, or stores one twice."""
+import harness
+import l2raw
+import level2
+
+SPILLS = {1: 250, 2: 250}
+LITTLE_MEMORY = {"memory": "1 MiB", "block": "64 KiB"}
+
+
+class Spool(harness.SystemTest):
+    def setUp(self):
+        super().setUp()
+        maker = level2.EventMaker(self.crates, 77)
+        self.sent = {(s, n): maker.fragments(s, n) for s, events in SPILLS.items() for n in range(1, events + 1)}
+        self.file = self.folder / "sent.l2raw"
+        l2raw.write(self.file, self.crates, {s: [self.sent[s, n] for n in range(1, events + 1)] for s, events in SPILLS.items()})
+
+    def replay(self, *more):
+        return self.start_tool("replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max", *more)
+
+    def events_on_disk(self, daemon):
+        return daemon.status()["spool"]["events"]
+
+    def send_all_without_a_receiver(self, **sections):
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY, **sections)
+        replay = self.replay()
+        self.assertEqual(replay.wait(), 0, replay.said())  # it ends when every record is acknowledged
+        return daemon
+
+    def receive_all(self, daemon, of_this_start):
+        receiver = self.start_receiver()
+        if of_this_start:
+            daemon.wait_for_stored(of_this_start)
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0, "an empty spool")
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(self.sent)
+        return ledger
+
+    def test_a_receiver_that_is_away_costs_nothing_and_holds_nobody_up(self):
+        daemon = self.send_all_without_a_receiver()
+        status = daemon.wait_for(lambda s: s["events"]["in_flight"] == len(self.sent), "every event in memory or on disk")
+        self.assertIn("spilling", status["state"]["degraded"])
+        self.assertGreater(status["spool"]["spilled"], 0)
+        ledger = self.receive_all(daemon, len(self.sent))
+        self.assertEqual(ledger["events"]["forwarded"], len(self.sent))
+        self.assertEqual(ledger["spool"]["waiting"], 0)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file)
+        self.assertEqual(code, 0, said)
+
+    def test_kill_9_loses_nothing_that_was_acknowledged(self):
+        daemon = self.send_all_without_a_receiver()
+        daemon.kill()
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        self.assertIn("on disk, and are sent now", daemon.said())
+        ledger = self.receive_all(daemon, 0)
+        self.assertEqual(ledger["spool"]["found"], len(self.sent))
+        self.assertEqual(sum(lane["delivered"] for lane in ledger["spool"]["lanes"]), len(self.sent))
+        self.assertEqual(ledger["events"]["admitted"], 0)
+
+    def test_a_stop_without_a_receiver_leaves_everything_to_the_next_start(self):
+        daemon = self.send_all_without_a_receiver()
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        first = self.folder / "first-ledger.json"
+        daemon.ledger_file.rename(first)
+        ledger = harness.json.loads(first.read_text())
+        self.assert_conserved(ledger)
+        self.assertTrue(ledger["clean"])
+        self.assertEqual(ledger["spool"]["waiting"], len(self.sent))
+        self.assertEqual(ledger["events"]["in_flight"], len(self.sent))
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        self.receive_all(daemon, 0)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", first, daemon.ledger_file)
+        self.assertEqual(code, 0, said)
+
+    def test_killed_again_and_again_while_both_lines_are_busy(self):
+        """A slow line: fresh events and the backlog share it while the daemon is killed."""
+        slow = {"forward": {"rate": "8 Mb/s"}, "outbox": LITTLE_MEMORY}
+        daemon = self.start_daemon(**slow)
+        replay = self.replay()
+        receiver = self.start_receiver()
+        for kills in range(4):
+            before = daemon.status()["receiver"]["blocks_stored"]
+            daemon.wait_for(lambda s: s["receiver"]["blocks_stored"] > before or not replay.running(), "blocks stored")
+            daemon.kill()
+            daemon = self.start_daemon(**slow)
+        daemon.kill()
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        self.assertEqual(replay.wait(), 0, replay.said())
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0 and not daemon.status()["events"]["in_flight"],
+                           "everything to be stored")
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(self.sent)
+
+    def test_always_keeps_what_came_by_datagrams(self):
+        daemon = self.start_daemon(spool={"use": "always"})
+        sender = self.udp_sender(daemon)
+        spill = {key: f for key, f in self.sent.items() if key[0] == 1}
+        for (s, n), fragments in spill.items():
+            sender.event(s, n, fragments)
+        harness.wait_until(lambda: self.events_on_disk(daemon) == len(spill), "every event on disk")
+        daemon.kill()
+        daemon = self.start_daemon(spool={"use": "always"})
+        receiver = self.start_receiver()
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0, "an empty spool")
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(spill)
+
+    def test_a_folder_belongs_to_one_daemon(self):
+        self.start_daemon()
+        other = harness.Ports()
+        config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
+                                   tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"})
+        second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
+        self.assertNotEqual(second.wait(), 0)
+        self.assertIn("spool.folder", second.said())
+        self.assertIn("in use by another daemon", second.said())
+
+
+if __name__ == "__main__":
+    harness.main()
