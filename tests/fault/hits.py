@@ -33,6 +33,8 @@ class Hits:
         self.lost = set()     # they cannot have been whole in time
         self.astray = set()   # a datagram that was made to look like one of theirs may have spoiled them
         self.changed = {}     # key: [(crate place, byte, bit, kind)]
+        self.strays = {}      # key: [(crate place, chunk, (key, place and chunk that it was))]: a chunk of another event
+        self.filled_with_strays = 0
         self.flips = {}       # kind: how many
         for fault in journal.of("dropped", "late"):
             self._leave_out(datagrams, fault)
@@ -58,6 +60,7 @@ class Hits:
                 self.astray.add((fault["spill"], datagrams.name(fragment)[0]))
             if data:
                 self.lost.add(key)
+                self._go_astray(datagrams, fault, key)
             elif key:
                 self.astray.add(key)
             return
@@ -66,6 +69,15 @@ class Hits:
         kind = kind_of_bit(datagrams.fragment_bytes[place], at, bit)
         self._count(kind)
         self.changed.setdefault(key, []).append((place, at, bit, kind))
+
+    def _go_astray(self, datagrams, fault, key):
+        """A last chunk names no spill and no event. Where its fragment id was damaged, and the right one comes too late, nothing tells
+        them apart: its bytes may stand in the other event."""
+        fragment, chunk, discriminator = fault["now"]
+        if fragment and not discriminator:
+            number, place = datagrams.name(fragment)
+            was = key, datagrams.name(fault["fragment"])[1], fault["chunk"]
+            self.strays.setdefault((fault["spill"], number), []).append((place, chunk, was))
 
     def _count(self, kind):
         self.flips[kind] = self.flips.get(kind, 0) + 1
@@ -81,9 +93,27 @@ class Hits:
         kinds = {kind for *_, kind in self.carried[key]}
         return FLAG_DAMAGED * (DAMAGED in kinds), FLAG_OPAQUE * (OPAQUE in kinds)
 
-    def faults(self, sent, found, events):
-        """In words, what is not as it must be. `events`: those of `carried` that are stored, unpacked."""
-        wrong = [*found.faults(may_miss=self.lost | self.astray, may_differ=self.carried.keys())]
+    def _holds_a_stray(self, sent, key, fragments, chunk_bytes):
+        for place, chunk, (source, its_place, its_chunk) in self.strays.get(key, ()):
+            changed = list(sent.fragments(*key))
+            stray = sent.fragments(*source)[its_place][its_chunk * chunk_bytes:][:chunk_bytes]
+            at = chunk * chunk_bytes
+            changed[place] = changed[place][:at] + stray + changed[place][at + len(stray):]
+            if changed == fragments:
+                return True
+        return False
+
+    def wanted(self, found):
+        """The events that must be looked at one by one."""
+        return self.carried.keys() | found.wrong
+
+    def faults(self, sent, found, events, chunk_bytes=0):
+        """In words, what is not as it must be. `events`: those that are `wanted`, unpacked."""
+        strays = {key for key in found.wrong & self.strays.keys() - self.carried.keys()
+                  if self._holds_a_stray(sent, key, list(events[key].fragments.values()), chunk_bytes)}
+        self.filled_with_strays = len(strays)
+        events = {key: event for key, event in events.items() if key in self.carried}
+        wrong = [*found.faults(may_miss=self.lost | self.astray, may_differ=self.carried.keys() | strays)]
         if stored := self.lost & found.stored:
             wrong.append(f"{len(stored)} events stored though they came neither whole nor right: {sorted(stored)[:6]}")
         for key, event in events.items():

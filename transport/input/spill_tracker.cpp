@@ -37,6 +37,7 @@ spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
   if (current_->number == spill) {
     if (!current_->all_arrived()) current_->closed = false;
     current_->last_activity = now;
+    if (next_->statements > 0) --next_->statements; // flipped bits, far apart, agree on nothing
     return current_.get();
   }
   if (previous_->in_use && previous_->number == spill) return previous_.get();

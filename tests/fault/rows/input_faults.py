@@ -132,14 +132,15 @@ def _change_before(findings, c, plan):
     receiver.stop()
     hit = Hits(journal, c.datagrams)
     found = ledgers.compare(sent, c.store)
-    events = ledgers.stored_events(c.store, keys=hit.carried.keys())
-    wrong = hit.faults(sent, found, events)
+    events = ledgers.stored_events(c.store, keys=hit.wanted(found))
+    wrong = hit.faults(sent, found, events, c.chunk_bytes)
     findings.none([*wrong, *unbalanced(ledger)])
     findings.inject("bits flipped before it", journal.counts["damaged"])
     for kind, n in sorted(hit.flips.items()):
         findings.see(kind, n)
     findings.see("events refused", len(found.missing))
-    findings.see("events carried with flipped bits", len(events))
+    findings.see("events carried with flipped bits", len(hit.carried.keys() & found.stored))
+    findings.see("filled with a stray chunk for want of the right one", hit.filled_with_strays)
     findings.see("other than it must be", len(wrong))
 
 

@@ -41,13 +41,14 @@ def _over_udp(findings, c, sent, rng, seed):
     ledger = c.stop_daemon(breaker.daemon)
     breaker.receiver.stop()
     hit, found = Hits(journal, c.datagrams), ledgers.compare(sent, c.store)
-    wrong = hit.faults(sent, found, ledgers.stored_events(c.store, keys=hit.carried.keys()))
+    wrong = hit.faults(sent, found, ledgers.stored_events(c.store, keys=hit.wanted(found)), c.chunk_bytes)
     findings.none([*wrong, *unbalanced(ledger)])
     findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
     for what in ("dropped", "doubled", "delayed", "damaged", "late"):
         findings.inject(f"datagrams {what}", journal.counts[what])
     _tell(findings, breaker, found, hit.lost | hit.astray)
     findings.see("events lost on the way in, as injected", len(found.missing))
+    findings.see("filled with a stray chunk for want of the right one", hit.filled_with_strays)
 
 
 def _over_tcp(findings, c, sent, rng, seed):

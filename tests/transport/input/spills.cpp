@@ -203,6 +203,23 @@ TEST(spills, one_flipped_spill_number_does_not_end_the_spill) {
   r.expect_bytes();
 }
 
+TEST(spills, two_that_were_flipped_alike_but_far_apart_do_not_either) {
+  rig r;
+  for (std::uint32_t number : {1, 2, 3, 4}) {
+    auto event = r.event({3, number});
+    if (number % 2 == 0) event[3].discriminator ^= 1U << 8 << 7; // a trailer: spill 131
+    r.send(event);
+  }
+  r.send(r.ends_of_spill(3, 4));
+  r.pass(1ms);
+  r.send(r.event({4, 1}) + r.event({4, 2}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 6U) << "spill 4 comes before 131";
+  EXPECT_EQ(r.counters.spills, 2U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
 TEST(spills, two_datagrams_that_agree_do) {
   rig r;
   r.send(r.event({3, 1}) + r.event({9, 1}));
