@@ -114,6 +114,12 @@ def stored_events(*stores, keys):
     return found
 
 
+def stored_order(store):
+    """The keys, in the order in which they were stored."""
+    return [store_reader.EVENT_HEADER.unpack_from(packed)[1:3] for block in store_reader.read_store(store, False, read=bytes)
+            for packed in block.events]
+
+
 class Journal:
     """What a relay wrote down."""
 

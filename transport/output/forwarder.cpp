@@ -28,7 +28,8 @@ constexpr std::uint64_t retry_time = nanoseconds(1s); ///< between hellos, and a
 /// The news of a connection may come before ZeroMQ takes messages for it.
 constexpr std::uint64_t quick_retry_time = nanoseconds(5ms);
 constexpr std::uint64_t heartbeat_time = nanoseconds(1s); ///< of silence
-constexpr std::uint64_t silence_limit = nanoseconds(3s);  ///< then nobody is there
+/// Then nobody is there. The status that says so is half a second old at most: 3 s in all.
+constexpr std::uint64_t silence_limit = nanoseconds(2400ms);
 constexpr auto longest_wait = 1s;
 
 // What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the

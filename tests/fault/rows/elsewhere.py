@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R7, R9 and R26: what other commands do, and what is not there yet."""
+"""R7 and R26: what other commands do, and what is not there yet."""
 import re
 import subprocess
 
@@ -23,10 +23,6 @@ def fuzzers(findings, plan):
     findings.check(done.returncode == 0, f"./run fuzz ended with {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")
 
 
-def outage(findings, plan):
-    raise Skipped("there is no spool behind the outbox yet")
-
-
 def sanitizers(findings, plan):
     if not plan.sanitizer:
         raise Skipped("these programs are without a sanitizer: --build build-asan after ./run build asan, or ./run test asan and tsan")
@@ -36,5 +32,4 @@ def sanitizers(findings, plan):
 
 
 ROWS = [Row("R7", "hostile input: no crash, leak, hang", "60 s a parser", fuzzers),
-        Row("R9", "an outage is ridden out", "0 lost; drain ≥ 1.3 × input", outage),
         Row("R26", "no races, no memory errors", "0 reports", sanitizers)]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R8 and R10: nobody takes the data, and there is no room for more."""
+"""R8, R9 and R10: nobody takes the data, and there is no room for more."""
+import contextlib
 import errno
+import os
 import threading
 import time
 
@@ -12,6 +14,10 @@ from table import Row
 
 # The outbox is the part that fills; frames make the plan large beside what the program itself needs.
 SMALL_OUTBOX = {"outbox": {"memory": "4 MiB", "block": "64 KiB"}, "frames": {"count": 16, "events": 256}}
+
+
+DISK, FLOOR = 24, 8  # MiB
+DRAIN = 1.3  # times the input
 
 
 class MostMemory:
@@ -33,11 +39,26 @@ class MostMemory:
         return self.most
 
 
+@contextlib.contextmanager
+def small_disk(c, mebibytes):
+    """A folder on a file system of its own, gone before the chain is."""
+    disk = c.folder / "disk"
+    disk.mkdir()
+    own_space.mount_small_disk(disk, mebibytes << 20)
+    try:
+        yield disk
+    finally:
+        c.stop_programs()
+        own_space.unmount(disk)
+
+
 def receiver_stopped(findings, plan):
-    """At full input: memory stays what was planned, and what there is no room for is shed as whole events, and counted."""
-    with Chain() as c:
+    """At full input: memory stays what was planned, then a small disk is filled down to its floor, and what there is no room for then is
+    shed as whole events, and counted."""
+    with Chain() as c, small_disk(c, DISK) as disk:
+        spool = {"folder": str(disk / "spool"), "size": "64 MiB", "segment": "4 MiB", "floor": f"{FLOOR} MiB"}
         sent = c.write_events(spills=180, events=5000, seed=plan.seed)
-        receiver, daemon = c.start_receiver(), c.start_daemon(**SMALL_OUTBOX)
+        receiver, daemon = c.start_receiver(), c.start_daemon(**SMALL_OUTBOX, spool=spool)
         relay = c.start_relay(daemon, seed=plan.seed)
         replay = c.replay("relay", plan.pick(4000, 1400))
         c.wait_for_growth()
@@ -47,6 +68,9 @@ def receiver_stopped(findings, plan):
         daemon.wait_for(lambda s: sum(s["events"]["shed"].values()) > 1000, "shedding")
         time.sleep(max(0.0, begun + seconds - time.monotonic()))
         stopped = time.monotonic() - begun
+        free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize / (1 << 20)
+        findings.check(free >= FLOOR, f"{free:.1f} MiB are free on the spool's disk, of which {FLOOR} were to be left alone")
+        findings.see("MiB on disk", DISK - round(free))
         receiver.signal(harness.signal.SIGCONT)
         findings.time("flowing after it", c.wait_for_growth(), 2)
         ledger_of_replay = c.interrupt_replay(replay)
@@ -81,17 +105,51 @@ def fill(path):
                 raise
 
 
+def outage(findings, plan):
+    """The receiver is away while the input goes on: memory, then disk. When it is back the backlog goes out beside what is fresh."""
+    with Chain() as c:
+        away, rate = plan.pick(4, 60), 1000
+        sent = c.write_events(spills=400, events=2500, seed=plan.seed)
+        receiver = c.start_receiver()
+        # The line takes about twice of what comes in, so that draining takes as long as the outage.
+        daemon = c.start_daemon(outbox={"memory": "4 MiB", "block": "64 KiB"}, forward={"rate": "32 Mb/s"})
+        relay = c.start_relay(daemon, seed=plan.seed)
+        replay = c.replay("relay", rate)
+        c.wait_for_growth()
+        receiver.kill()
+        time.sleep(away)  # the fault is as long as this
+        daemon.wait_for(lambda s: s["spool"]["events"] > 0, "events on disk")
+        receiver, begun = c.start_receiver(), time.monotonic()
+        back = daemon.status()["events"]
+        status = daemon.wait_for(lambda s: not s["spool"]["events"] and s["events"]["forwarded"] > back["admitted"], "an empty spool", 600)
+        seconds = time.monotonic() - begun
+        drain = (status["events"]["forwarded"] - back["forwarded"]) / seconds / rate
+        ledger_of_replay = c.interrupt_replay(replay)
+        c.finish_relay(relay, ledger_of_replay)
+        c.drain(daemon)
+        ledger = c.stop_daemon(daemon)
+        receiver.stop()
+        keys = sent.keys_of(ledger_of_replay)
+        found = ledgers.compare(sent, c.store, keys=keys)
+        findings.none([*found.faults(), *unbalanced(ledger)])
+        # /status is half a second old at most: events behind these came when the receiver was back.
+        fresh, order = set(keys[back["admitted"] + rate:]), ledgers.stored_order(c.store)
+        first_fresh = next((i for i, key in enumerate(order) if key in fresh), len(order))
+        last_old = max(i for i, key in enumerate(order) if key not in fresh)
+        findings.check(first_fresh < last_old, "no fresh event was stored before the whole backlog was")
+        if not plan.short:
+            findings.check(drain >= DRAIN, f"drained at {drain:.2f} times the input")
+        findings.inject(f"receiver away for {away} s", 1)
+        findings.see("events stored once, bit for bit", len(found.stored))
+        findings.see("lost", len(found.missing))
+        findings.see("old events stored behind the first fresh one", sum(key not in fresh for key in order[first_fresh:]))
+        findings.see("times the input is what went out until the disk was empty", round(drain, 2))
+
+
 def disk_full(findings, plan):
     """The store is on a disk of 8 MB that something else fills: nothing is acknowledged that is not stored."""
-    with Chain() as c:
-        disk = c.folder / "disk"
-        disk.mkdir()
-        own_space.mount_small_disk(disk, 8 << 20)
-        try:
-            _fill_again_and_again(findings, c, plan, disk)
-        finally:
-            c.stop_programs()
-            own_space.unmount(disk)
+    with Chain() as c, small_disk(c, 8) as disk:
+        _fill_again_and_again(findings, c, plan, disk)
 
 
 def _fill_again_and_again(findings, c, plan, disk):
@@ -118,5 +176,6 @@ def _fill_again_and_again(findings, c, plan, disk):
     findings.see("crashes", 0)
 
 
-ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then counted shedding", receiver_stopped),
+ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", receiver_stopped),
+        Row("R9", "an outage is ridden out", "0 lost; drain ≥ 1.3 × input; the newest not starved", outage),
         Row("R10", "a full disk is a state", "0 crashes; stops, sheds, recovers", disk_full)]
