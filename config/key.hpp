@@ -30,6 +30,8 @@ struct key {
   std::function<std::vector<complaint>(const written_value&, daemon_settings&)> set;
   /// The setting as TOML.
   std::function<std::string(const daemon_settings&)> show;
+  /// A running daemon takes a new value (daemon/reload.hpp); the others need a restart.
+  bool live = false;
 };
 
 struct section {

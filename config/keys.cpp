@@ -19,6 +19,12 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t max_crates = 64; // event building keeps a bit for each in a word
 constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 
+/// For a setting that a running daemon can change.
+key live(key k) {
+  k.live = true;
+  return k;
+}
+
 bool is_ipv4(const std::string& text) {
   in_addr address{};
   return inet_pton(AF_INET, text.c_str(), &address) == 1;
@@ -371,9 +377,9 @@ const std::vector<key>& keys() {
       endpoint(
           "forward.to", [](auto& s) -> auto& { return s.forward.to; },
           "Where the receiver listens."),
-      rate(
+      live(rate(
           "forward.rate", [](auto& s) -> auto& { return s.forward.rate; }, bit_rate{1e6},
-          bit_rate{4e11}, "Pace of the output line."),
+          bit_rate{4e11}, "Pace of the output line.")),
       duration(
           "forward.acknowledge_time_limit",
           [](auto& s) -> auto& { return s.forward.acknowledge_time_limit; }, 10ms, 10min,
@@ -392,14 +398,14 @@ const std::vector<key>& keys() {
           "Address and port of the HTTP server; read-only, without encryption: keep it off open "
           "networks."),
 
-      choice<>(
+      live(choice<>(
           "log.level", [](auto& s) -> auto& { return s.log.level; },
           std::vector{std::pair{"trace", "trace"},
                       {"debug", "debug"},
                       {"info", "info"},
                       {"warn", "warn"},
                       {"error", "error"}},
-          "Least severity that is logged."),
+          "Least severity that is logged.")),
   };
   return all;
 }

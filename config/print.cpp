@@ -25,6 +25,10 @@ configuration; `deploy/l3.toml` lists every key with its default, commented out.
 * `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes from: the default, or
   a line of the file. What it prints is itself a valid configuration.
 
+A running daemon reads the file again on SIGHUP (`systemctl reload koto-l3d`), and the files that it names. If anything is
+wrong, all of it goes to the log with file, line and column, and nothing changes. Otherwise the settings marked *live* below take
+effect at once; of the others the log names those that differ from the running ones: they need a restart.
+
 Numbers with a unit are strings: sizes `"64 MiB"` (B, kB, KiB, MB, MiB, GB, GiB), durations `"5 ms"` (ns, us, ms, s, min), rates
 `"4 Gb/s"` (b/s, kb/s, Mb/s, Gb/s). Addresses are `"127.0.0.1:42000"`; an empty one switches that part off.
 
@@ -39,7 +43,8 @@ A key that does not exist is an error, and so is a value out of its range:
 constexpr const char* file_head =
     R"(# Configuration of koto-l3d: every key with its default, commented out.
 # docs/configuration.md explains the form; `koto-l3d --config FILE --check-config` checks this file,
-# `koto-l3d --config FILE --print-config` shows the effective values.
+# `koto-l3d --config FILE --print-config` shows the effective values. A running daemon takes new values of
+# the keys that are called live when it is told to reload; the others need a restart.
 )";
 
 } // namespace
@@ -71,7 +76,8 @@ std::string default_config_file() {
     out << "\n# " << s.text << "\n[" << s.name << "]\n";
     for (const key& k : keys()) {
       if (!is_in(k, s)) continue;
-      out << "\n# " << k.text << "\n# " << k.form << ": " << k.allowed << "\n";
+      out << "\n# " << k.text << "\n# " << k.form << ": " << k.allowed << (k.live ? "; live" : "")
+          << "\n";
       out << "#" << name_in_section(k) << " = " << k.show(defaults) << "\n";
     }
   }
@@ -88,7 +94,7 @@ std::string reference_page() {
     for (const key& k : keys()) {
       if (!is_in(k, s)) continue;
       out << "| `" << k.path << "` | " << k.form << ": " << k.allowed << " | `" << k.show(defaults)
-          << "` | " << k.text << " |\n";
+          << "` | " << k.text << (k.live ? " *Live.*" : "") << " |\n";
     }
   }
   return out.str();

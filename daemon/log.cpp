@@ -64,4 +64,6 @@ void start_logging(const std::string& level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void set_log_level(const std::string& level) { spdlog::set_level(spdlog::level::from_str(level)); }
+
 } // namespace l3

@@ -17,6 +17,9 @@ namespace l3 {
 /// journal has its own clock, with the priority it reads.
 void start_logging(const std::string& level);
 
+/// The same from now on with another level; from any thread.
+void set_log_level(const std::string& level);
+
 /// Whether standard error goes straight to the journal, as JOURNAL_STREAM says ("device:inode", may
 /// be null).
 [[nodiscard]] bool writes_to_journal(const char* journal_stream);

@@ -32,11 +32,10 @@
 #include "daemon/log.hpp"
 #include "daemon/naming_key.hpp"
 #include "daemon/node.hpp"
+#include "daemon/reload.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/status.hpp"
-#include "selection/load_selection.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/output/line_keys.hpp"
 
 namespace {
 
@@ -63,28 +62,44 @@ private:
   metrics_snapshot snapshot_;
 };
 
-/// SIGTERM and SIGINT, from the first moment to the last: one that comes during the start ends what
-/// has just started, and a second one does not end the drain, which is bounded, without a ledger.
-struct stop_signals {
+/// From the first moment to the last: a SIGTERM or SIGINT that comes during the start ends what has
+/// just started, and a second one does not end the drain, which is bounded, without a ledger. A
+/// SIGHUP ends nothing at any time.
+struct caught_signals {
   boost::asio::io_context io;
-  boost::asio::signal_set set{io, SIGTERM, SIGINT};
+  boost::asio::signal_set stop{io, SIGTERM, SIGINT};
+  boost::asio::signal_set reload{io, SIGHUP};
 };
 
-/// Folds the counters until a signal comes.
+metrics_snapshot snapshot_of(const node& n, const reloader& configuration) {
+  metrics_snapshot s = n.snapshot();
+  s.reloads_applied = configuration.applied();
+  s.reloads_refused = configuration.refused();
+  return s;
+}
+
+/// Folds the counters, and reads the configuration again when told to, until a signal says stop.
 void watch(node& n, latest_snapshot& latest, const service_manager& manager,
-           stop_signals& signals) {
+           reloader& configuration, caught_signals& signals) {
   constexpr auto interval = std::chrono::milliseconds(500);
-  signals.set.async_wait([&](const boost::system::error_code& error, int number) {
+  signals.stop.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
     spdlog::info("{}: draining", number == SIGTERM ? "SIGTERM" : "SIGINT");
     signals.io.stop();
   });
+  std::function<void(const boost::system::error_code&, int)> reload =
+      [&](const boost::system::error_code& error, int /*number*/) {
+        if (error) return;
+        configuration.reload();
+        signals.reload.async_wait(reload);
+      };
+  signals.reload.async_wait(reload);
   boost::asio::steady_timer timer(signals.io);
   std::function<void(const boost::system::error_code&)> tick =
       [&](const boost::system::error_code& error) {
         if (error) return;
         n.look_around();
-        latest.set(n.snapshot());
+        latest.set(snapshot_of(n, configuration));
         if (n.stuck().empty()) manager.alive(); // else the service manager's watchdog restarts us
         timer.expires_after(interval);
         timer.async_wait(tick);
@@ -123,20 +138,8 @@ void check_ledger_place(const std::string& file) {
   std::remove(trial.c_str());
 }
 
-/// What is wrong with the selection's files; empty if nothing is.
-std::string wrong_with_selection(const daemon_settings& settings) {
-  if (settings.selection.lines.empty()) return {};
-  try {
-    static_cast<void>(
-        load_selection(settings.selection, settings.building.crates, settings.run.number));
-    return {};
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-}
-
-int run(const daemon_settings& settings, std::string configuration) {
-  stop_signals signals;
+int run(const daemon_settings& settings, std::string configuration, std::string file) {
+  caught_signals signals;
   const auto manager = service_manager::from_environment();
   start_logging(settings.log.level);
 
@@ -162,11 +165,15 @@ int run(const daemon_settings& settings, std::string configuration) {
                n.backend());
   manager.ready();
 
-  watch(n, latest, manager, signals);
+  reloader again(std::move(file), settings, [&n](const daemon_settings& s) {
+    n.set_output_rate(s.forward.rate);
+    set_log_level(s.log.level);
+  });
+  watch(n, latest, manager, again, signals);
 
   manager.stopping();
   const bool clean = n.drain();
-  latest.set(n.snapshot());
+  latest.set(snapshot_of(n, again));
   const ledger account = n.account();
   if (!settings.run.ledger.empty()) {
     write_ledger(settings.run.ledger, account);
@@ -205,18 +212,14 @@ int main(int argc, char** argv) {
 
   try {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
-    for (const config_error& e : config.errors) std::fprintf(stderr, "%s\n", to_string(e).c_str());
-    if (!config.ok()) return exit_bad_configuration;
-    for (const std::string& wrong :
-         {wrong_with_selection(config.settings), wrong_with_keys(config.settings.forward)}) {
-      if (wrong.empty()) continue;
-      std::fprintf(stderr, "%s\n", wrong.c_str());
-      return exit_bad_configuration;
-    }
+    const auto mistakes = mistakes_in(config);
+    for (const std::string& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
+    if (!mistakes.empty()) return exit_bad_configuration;
     if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
-    return check || print ? EXIT_SUCCESS
-                          : run(config.settings, print_config(config.settings, config.origins));
+    return check || print
+               ? EXIT_SUCCESS
+               : run(config.settings, print_config(config.settings, config.origins), file);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
                  "koto-l3d: not enough memory for what frames, outbox and building are set to\n");

@@ -80,6 +80,10 @@ void add_process(exposition& out, const metrics_snapshot& s) {
       .value(1, {{"backend", s.backend}, {"device", s.device}});
   out.gauge("start_time_seconds", "When the daemon started, since 1970-01-01 UTC.")
       .value(s.started);
+  out.counter("reloads_total", "Times the configuration was read again; refused: it had mistakes "
+                               "and changed nothing.")
+      .value(s.reloads_applied, {{"outcome", "applied"}})
+      .value(s.reloads_refused, {{"outcome", "refused"}});
   out.gauge("state", "1 for the state that the daemon is in.");
   for (std::size_t p = 0; p < phases; ++p) {
     const auto which = static_cast<phase>(p);

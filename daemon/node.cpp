@@ -456,6 +456,8 @@ metrics_snapshot node::snapshot() const {
   return s;
 }
 
+void node::set_output_rate(bit_rate rate) { parts_->pace.set_rate(rate, steady_now()); }
+
 bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
 bool node::device_hangs() const { return parts_->compute.engine().hangs(); }

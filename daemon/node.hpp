@@ -40,6 +40,7 @@ public:
   [[nodiscard]] ledger account() const;
 
   // Any thread.
+  void set_output_rate(bit_rate rate);
   /// Not even the CPU could compute: nothing more can be, and the process had better start anew.
   [[nodiscard]] bool failed() const;
   /// After drain(): a device holds work that was given up. Taking its memory back would wait for

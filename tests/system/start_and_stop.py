@@ -237,5 +237,50 @@ class Stop(harness.SystemTest):
         self.assert_extracted(sent)
 
 
+class Reload(harness.SystemTest):
+    def reload(self, daemon, outcome, **sections):
+        """Writes the file anew, tells the daemon, and waits until it has taken or refused it."""
+        series = f'koto_l3_reloads_total{{outcome="{outcome}"}}'
+        before = daemon.metrics()[series]
+        self.write_config(**sections)
+        daemon.signal(signal.SIGHUP)
+        harness.wait_until(lambda: daemon.metrics()[series] > before, f"reload {outcome}")
+
+    def test_a_new_rate_and_level_take_effect_and_a_bad_file_none(self):
+        receiver = self.start_receiver()
+        slow = {"rate": "1 Mb/s"}
+        daemon = self.start_daemon(forward=slow)
+        sender, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 67), {}
+
+        def send(spill, events):
+            for number in range(1, events + 1):
+                sent[spill, number] = maker.fragments(spill, number)
+                sender.event(spill, number, sent[spill, number])
+            sender.end(spill, events)
+
+        many = 25 * harness.PATIENCE
+        send(1, many)
+        before = daemon.status()
+        self.reload(daemon, "refused", forward={"rate": "unlimited"}, frames={"count": 1}, log={"level": "debug"})
+        self.assertRegex(daemon.said(), rf"{self.folder}/l3.toml:\d+:\d+: frames.count = 1 is out of range")
+        self.assertIn("the settings stay as they are", daemon.said())
+        send(2, 100)
+        status = daemon.wait_for(lambda s: s["events"]["admitted"] == many + 100, "all events")
+        # At 1 Mb/s the rest would take longer than any wait of this test.
+        self.assertGreater(status["outbox"]["bytes"] * 8 / 1e6, 1.2 * harness.PATIENCE, status)
+        self.reload(daemon, "applied", forward={"rate": "unlimited"}, frames={"count": 8}, outbox={"memory": "64 MiB"})
+        self.assertIn('reload: now forward.rate = "unlimited"', daemon.said())
+        self.assertIn("needs a restart: frames.count, outbox.memory", daemon.said())
+        status = daemon.wait_for_stored(many + 100)
+        self.assertEqual(status["session"], before["session"])
+        self.reload(daemon, "applied", forward={"rate": "unlimited"}, log={"level": "error"})
+        so_far = daemon.said()
+        self.stop_daemon(daemon)
+        self.assertIn("the settings stay", so_far)
+        self.assertEqual(daemon.said(), so_far, "nothing below an error is said at this level")
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -22,6 +22,13 @@ public:
 
   explicit line_pace(bit_rate rate) : pacer_(rate, burst) {}
 
+  /// For both, from now on.
+  void set_rate(bit_rate rate, std::uint64_t now) {
+    const std::lock_guard guard(lock_);
+    pacer_.set_rate(rate, now);
+    for (lane& l : lanes_) l.waits_until = 0; // by the old rate
+  }
+
   /// Zero if a block may go now (`now` in ns, as steady_now()); else ask again then.
   [[nodiscard]] std::chrono::nanoseconds wait(share who, std::uint64_t now) {
     const std::lock_guard guard(lock_);

@@ -20,6 +20,16 @@ public:
       : nanoseconds_per_byte_(rate.bits_per_second > 0 ? 8e9 / rate.bits_per_second : 0),
         burst_(static_cast<std::uint64_t>(burst.count())) {}
 
+  /// From now on: what is on the line counts at the new rate.
+  void set_rate(bit_rate rate, std::uint64_t now) {
+    const double before = nanoseconds_per_byte_;
+    nanoseconds_per_byte_ = rate.bits_per_second > 0 ? 8e9 / rate.bits_per_second : 0;
+    const double left = due_ > now ? static_cast<double>(due_ - now) : 0;
+    due_ =
+        now + (before > 0 ? static_cast<std::uint64_t>(left * nanoseconds_per_byte_ / before) : 0);
+    fraction_ = 0;
+  }
+
   /// Zero if bytes may go now (`now` in ns, as steady_now()).
   [[nodiscard]] std::chrono::nanoseconds wait(std::uint64_t now) const {
     return std::chrono::nanoseconds(due_ > now ? due_ - now : 0);

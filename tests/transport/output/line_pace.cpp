@@ -61,5 +61,14 @@ TEST(line_pace, without_a_rate_never_waits) {
   }
 }
 
+TEST(line_pace, takes_a_new_rate_for_both) {
+  line_pace pace(bit_rate{1e6}); // a block takes 0.8 s
+  pace.sent(line_pace::share::fresh, block, second);
+  ASSERT_GT(pace.wait(line_pace::share::backlog, second).count(), 0);
+  pace.set_rate(bit_rate{}, second);
+  EXPECT_EQ(pace.wait(line_pace::share::fresh, second).count(), 0);
+  EXPECT_EQ(pace.wait(line_pace::share::backlog, second).count(), 0);
+}
+
 } // namespace
 } // namespace l3

@@ -23,6 +23,21 @@ TEST(pacer, waits_for_as_long_as_the_last_bytes_take) {
   EXPECT_EQ(p.wait_before(1000, start + 1000), 0ns);
 }
 
+TEST(pacer, counts_what_is_on_the_line_at_a_new_rate) {
+  pacer p(bit_rate{8e9}, 0ms);
+  const std::uint64_t start = 1'000'000;
+  p.sent(1000, start);
+  p.set_rate(bit_rate{4e9}, start + 400); // 600 bytes of them are still to go
+  EXPECT_EQ(p.wait(start + 400), 1200ns);
+  p.set_rate(bit_rate{8e9}, start + 400);
+  EXPECT_EQ(p.wait(start + 400), 600ns);
+  p.set_rate(bit_rate{0}, start + 400);
+  EXPECT_EQ(p.wait_before(1 << 20, start + 400), 0ns);
+  p.set_rate(bit_rate{8e9}, start + 500);
+  EXPECT_EQ(p.wait_before(1000, start + 500), 0ns);
+  EXPECT_EQ(p.wait(start + 500), 1000ns);
+}
+
 RC_GTEST_PROP(pacer, keeps_its_rate_over_any_stretch, ()) {
   const double rate = *rc::gen::inRange(1, 100'000) * 1e6;
   const auto burst = std::chrono::microseconds(*rc::gen::inRange(0, 5000));

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/reload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include "config/key.hpp"
+
+namespace l3 {
+namespace {
+
+daemon_settings settings_of(const std::string& toml) {
+  const loaded_config c = read_config(toml, "l3.toml");
+  EXPECT_TRUE(c.ok()) << to_string(c.errors.front());
+  return c.settings;
+}
+
+constexpr const char* much_changed = R"(
+[run]
+number = 12
+[frames]
+count = 7
+[udp]
+bind = "127.0.0.1:43000"
+[outbox]
+memory = "99 MiB"
+[forward]
+rate = "2 Gb/s"
+to = "tcp://127.0.0.1:43001"
+[log]
+level = "debug"
+)";
+
+TEST(reload, names_what_changes_at_once_and_what_needs_a_restart) {
+  const auto change = difference(daemon_settings{}, settings_of(much_changed));
+  EXPECT_EQ(change.live,
+            (std::vector<std::string>{R"(forward.rate = "2 Gb/s")", R"(log.level = "debug")"}));
+  EXPECT_EQ(change.at_restart, (std::vector<std::string>{"run.number", "udp.bind", "frames.count",
+                                                         "outbox.memory", "forward.to"}));
+  const auto none = difference(settings_of(much_changed), settings_of(much_changed));
+  EXPECT_TRUE(none.live.empty() && none.at_restart.empty());
+}
+
+TEST(reload, adopts_every_live_setting_and_no_other) {
+  const daemon_settings wanted = settings_of(much_changed);
+  daemon_settings running;
+  adopt_live(wanted, running);
+  for (const key& k : keys())
+    EXPECT_EQ(k.show(running), k.show(k.live ? wanted : daemon_settings{})) << k.path;
+  for (const key& k : keys()) // else the line above proves nothing
+    EXPECT_TRUE(!k.live || k.show(wanted) != k.show(daemon_settings{})) << k.path;
+}
+
+class reloading : public testing::Test {
+protected:
+  reloading() {
+    std::string name = (std::filesystem::temp_directory_path() / "l3-reload-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    before_ = spdlog::default_logger();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+        "test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+  }
+  ~reloading() override {
+    spdlog::set_default_logger(before_);
+    std::filesystem::remove_all(folder_);
+  }
+
+  [[nodiscard]] std::string file() const { return (folder_ / "l3.toml").string(); }
+  void write(const std::string& text) const { std::ofstream(file()) << text; }
+
+  reloader started_with(const std::string& text) {
+    write(text);
+    return {file(), load_config(file()).settings, [this](const daemon_settings& s) {
+              ++applied_;
+              level_ = s.log.level;
+            }};
+  }
+  [[nodiscard]] bool said(const std::string& text) const {
+    return log_.str().find(text) != std::string::npos;
+  }
+
+  std::filesystem::path folder_;
+  std::shared_ptr<spdlog::logger> before_;
+  std::ostringstream log_;
+  int applied_ = 0;
+  std::string level_;
+};
+
+TEST_F(reloading, applies_what_is_live_and_says_what_waits) {
+  auto r = started_with("");
+  write("[log]\nlevel = \"error\"\n[frames]\ncount = 7\n");
+  r.reload();
+  EXPECT_EQ(level_, "error");
+  EXPECT_TRUE(said(R"(now log.level = "error")")) << log_.str();
+  EXPECT_TRUE(said("needs a restart: frames.count")) << log_.str();
+  EXPECT_EQ(r.applied(), 1U);
+  log_.str("");
+  r.reload();
+  EXPECT_TRUE(said("nothing changes")) << log_.str();
+  EXPECT_TRUE(said("needs a restart: frames.count")) << "it still does: " << log_.str();
+}
+
+TEST_F(reloading, takes_nothing_of_a_file_with_a_mistake) {
+  auto r = started_with("[log]\nlevel = \"warn\"\n");
+  write("[log]\nlevel = \"debug\"\n[frames]\ncount = 1\n");
+  r.reload();
+  EXPECT_EQ(applied_, 0);
+  EXPECT_EQ(r.refused(), 1U);
+  EXPECT_EQ(r.applied(), 0U);
+  EXPECT_TRUE(said(file() + ":4:9: frames.count = 1 is out of range")) << log_.str();
+  std::filesystem::remove(file());
+  r.reload();
+  EXPECT_EQ(applied_, 0);
+  EXPECT_EQ(r.refused(), 2U);
+}
+
+TEST_F(reloading, says_a_bounded_number_of_mistakes_of_bounded_length) {
+  auto r = started_with("");
+  std::string text = "[log]\nlevel = \"" + std::string(100'000, 'x') + "\"\n[run]\n";
+  for (int i = 0; i < 100; ++i) text += "key_" + std::to_string(i) + " = 1\n";
+  write(text);
+  r.reload();
+  EXPECT_EQ(r.refused(), 1U);
+  EXPECT_LT(log_.str().size(), 15'000U);
+  EXPECT_TRUE(said("and 91 more mistakes")) << log_.str();
+}
+
+TEST_F(reloading, reads_the_files_of_the_selection_too) {
+  const auto lines = (folder_ / "selection.toml").string();
+  std::filesystem::copy_file(L3_SOURCE_DIR "/deploy/selection.toml", lines);
+  auto r = started_with("[selection]\nlines = \"" + lines + "\"\n");
+  std::ofstream(lines, std::ios::app) << "# another text, the same cuts\n";
+  r.reload();
+  EXPECT_EQ(r.applied(), 1U) << log_.str();
+  EXPECT_TRUE(said("needs a restart: selection.lines (the file has changed)")) << log_.str();
+  std::ofstream(lines, std::ios::app) << "[no_such_table]\n";
+  r.reload();
+  EXPECT_EQ(r.refused(), 1U);
+  EXPECT_TRUE(said(lines + ":")) << log_.str();
+}
+
+TEST_F(reloading, without_a_file_does_nothing) {
+  reloader r("", daemon_settings{}, [this](const daemon_settings&) { ++applied_; });
+  r.reload();
+  EXPECT_EQ(applied_, 0);
+  EXPECT_EQ(r.applied() + r.refused(), 0U);
+  EXPECT_TRUE(said("--config"));
+}
+
+} // namespace
+} // namespace l3
