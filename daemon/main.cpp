@@ -33,6 +33,7 @@
 #include "daemon/naming_key.hpp"
 #include "daemon/node.hpp"
 #include "daemon/reload.hpp"
+#include "daemon/run_record.hpp"
 #include "daemon/service_manager.hpp"
 #include "daemon/status.hpp"
 #include "transport/accounting/ledger.hpp"
@@ -71,16 +72,31 @@ struct caught_signals {
   boost::asio::signal_set reload{io, SIGHUP};
 };
 
-metrics_snapshot snapshot_of(const node& n, const reloader& configuration) {
-  metrics_snapshot s = n.snapshot();
-  s.reloads_applied = configuration.applied();
-  s.reloads_refused = configuration.refused();
-  return s;
+/// What stands beside the node.
+struct bookkeeping {
+  reloader configuration;
+  std::optional<run_record_file> record; // none: without a ledger
+
+  [[nodiscard]] metrics_snapshot snapshot_of(const node& n) const {
+    metrics_snapshot s = n.snapshot();
+    s.reloads_applied = configuration.applied();
+    s.reloads_refused = configuration.refused();
+    if (record && record->crashed()) s.last_run_lost = in_memory(*record->crashed());
+    return s;
+  }
+};
+
+/// Finds out how the run before ended, and begins the record of this one.
+void begin_record(bookkeeping& books, const std::string& ledger_file, const ledger& account) {
+  if (ledger_file.empty()) return;
+  books.record.emplace(ledger_file + ".live", record_of(account),
+                       [](std::string_view text) { spdlog::warn("{}", text); });
+  if (books.record->crashed()) spdlog::warn("{}", describe_crash(*books.record->crashed()));
 }
 
 /// Folds the counters, and reads the configuration again when told to, until a signal says stop.
-void watch(node& n, latest_snapshot& latest, const service_manager& manager,
-           reloader& configuration, caught_signals& signals) {
+void watch(node& n, latest_snapshot& latest, const service_manager& manager, bookkeeping& books,
+           caught_signals& signals) {
   constexpr auto interval = std::chrono::milliseconds(500);
   signals.stop.async_wait([&](const boost::system::error_code& error, int number) {
     if (error) return;
@@ -90,7 +106,7 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager,
   std::function<void(const boost::system::error_code&, int)> reload =
       [&](const boost::system::error_code& error, int /*number*/) {
         if (error) return;
-        configuration.reload();
+        books.configuration.reload();
         signals.reload.async_wait(reload);
       };
   signals.reload.async_wait(reload);
@@ -99,7 +115,9 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager,
       [&](const boost::system::error_code& error) {
         if (error) return;
         n.look_around();
-        latest.set(snapshot_of(n, configuration));
+        metrics_snapshot now = books.snapshot_of(n);
+        if (books.record) books.record->note(record_of(now.account));
+        latest.set(std::move(now));
         if (n.stuck().empty()) manager.alive(); // else the service manager's watchdog restarts us
         timer.expires_after(interval);
         timer.async_wait(tick);
@@ -158,26 +176,34 @@ int run(const daemon_settings& settings, std::string configuration, std::string 
     });
     spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
   }
+  bookkeeping books{reloader(std::move(file), settings,
+                             [&n](const daemon_settings& s) {
+                               n.set_output_rate(s.forward.rate);
+                               set_log_level(s.log.level);
+                             }),
+                    {}};
   // The start has succeeded. Whoever finds a ledger after a crash must not take it for that of an
   // earlier run.
   if (!settings.run.ledger.empty()) write_ledger(settings.run.ledger, n.account());
+  begin_record(books, settings.run.ledger, n.account());
   spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node,
                n.backend());
   manager.ready();
 
-  reloader again(std::move(file), settings, [&n](const daemon_settings& s) {
-    n.set_output_rate(s.forward.rate);
-    set_log_level(s.log.level);
-  });
-  watch(n, latest, manager, again, signals);
+  watch(n, latest, manager, books, signals);
 
   manager.stopping();
   const bool clean = n.drain();
-  latest.set(snapshot_of(n, again));
+  latest.set(books.snapshot_of(n));
   const ledger account = n.account();
   if (!settings.run.ledger.empty()) {
     write_ledger(settings.run.ledger, account);
     spdlog::info("ledger written to {}", settings.run.ledger);
+  }
+  if (books.record) {
+    run_record last = record_of(account);
+    last.ended = 1;
+    books.record->note(last);
   }
   if (!account.balanced())
     spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
@@ -187,6 +213,7 @@ int run(const daemon_settings& settings, std::string configuration, std::string 
   if (n.device_hangs()) {
     spdlog::warn("the device still hangs: its memory is not given back in order");
     spdlog::shutdown();
+    books.record.reset();
     std::_Exit(code); // what stands behind a device that hangs would wait for ever
   }
   return code;

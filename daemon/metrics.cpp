@@ -80,6 +80,9 @@ void add_process(exposition& out, const metrics_snapshot& s) {
       .value(1, {{"backend", s.backend}, {"device", s.device}});
   out.gauge("start_time_seconds", "When the daemon started, since 1970-01-01 UTC.")
       .value(s.started);
+  out.gauge("last_run_lost_events", "Events that were in memory when the run before this start did "
+                                    "not end properly, at most; 0 if it ended properly.")
+      .value(s.last_run_lost);
   out.counter("reloads_total", "Times the configuration was read again; refused: it had mistakes "
                                "and changed nothing.")
       .value(s.reloads_applied, {{"outcome", "applied"}})

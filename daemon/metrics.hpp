@@ -84,6 +84,7 @@ struct metrics_snapshot {
   double started = 0;  ///< s since 1970-01-01 UTC
   double uptime = 0;   ///< s
   state_report state;
+  std::uint64_t last_run_lost = 0; ///< at most: in memory when the run before crashed
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large is later

@@ -39,6 +39,7 @@ TEST(metrics, carry_what_was_counted) {
   EXPECT_EQ(value_of(text, R"(koto_l3_fragments_malformed_total{reason="truncated"})"), "1");
   EXPECT_EQ(value_of(text, R"(koto_l3_events_total{outcome="forwarded"})"), "80");
   EXPECT_EQ(value_of(text, R"(koto_l3_events_shed_total{reason="drain"})"), "1");
+  EXPECT_EQ(value_of(text, R"(koto_l3_last_run_lost_events)"), "17");
   EXPECT_EQ(value_of(text, R"(koto_l3_reloads_total{outcome="applied"})"), "2");
   EXPECT_EQ(value_of(text, R"(koto_l3_reloads_total{outcome="refused"})"), "1");
   EXPECT_EQ(value_of(text, R"(koto_l3_state{state="receiving"})"), "1");

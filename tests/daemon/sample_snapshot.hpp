@@ -80,6 +80,7 @@ inline metrics_snapshot sample_snapshot() {
   s.reconnects = 1;
   s.refusals = 1;
   s.receiver_connected = true;
+  s.last_run_lost = 17;
   s.reloads_applied = 2;
   s.reloads_refused = 1;
   s.memory_planned = 735'000'000;

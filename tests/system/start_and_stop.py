@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts that cannot succeed say why and with which exit code; stops under load lose nothing."""
 import os
+import pathlib
 import signal
 import socket
+import struct
 import threading
 import time
 
@@ -215,6 +217,45 @@ class Stop(harness.SystemTest):
         after = daemon.ledger()
         self.assertNotEqual(after["session"], before["session"])
         self.assertFalse(after["clean"])
+
+    def test_a_start_after_a_kill_says_what_it_cost(self):
+        receiver = self.start_receiver()
+        few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
+        daemon = self.start_daemon(**few)
+        self.assertNotIn("did not end properly", daemon.said())
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 68)
+        end, sent = self.load(daemon, sender, maker)
+        daemon.wait_for(lambda s: s["events"]["forwarded"] > 100, "events to be stored")
+        receiver.kill()
+        before = daemon.wait_for(lambda s: s["spool"]["spilled"] > 50, "events on disk")
+        daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
+        daemon.kill()
+        end()
+        record = struct.unpack("<8s10Q", pathlib.Path(f"{daemon.ledger_file}.live").read_bytes())
+        magic, session, run, started, noted, admitted, forwarded, rejected, shed, on_disk, ended = record
+        self.assertEqual((magic, run, ended), (b"KL3L\0\0\1\0", 7, 0))
+        self.assertEqual(f"{session:016x}", before["session"])
+        self.assertGreaterEqual(admitted, before["events"]["admitted"])
+        self.assertGreater(forwarded, 100)
+        self.assertGreater(on_disk, 50)
+        self.assertTrue(started <= noted <= time.time_ns())
+        in_memory = admitted - forwarded - rejected - shed - on_disk
+
+        daemon = self.start_daemon(**few)
+        daemon.wait_to_say("ready: run 7")
+        self.assertIn(f"the last run (session {before['session']}, run 7) did not end properly", daemon.said())
+        self.assertIn(f"of {admitted} events admitted, {forwarded} forwarded, {rejected} rejected, {shed} shed, {on_disk} on disk (sent now); "
+                      f"up to {in_memory} were in memory", daemon.said())
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_last_run_lost_events"] == in_memory, f"{in_memory} in the metric")
+        self.start_receiver()
+        daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["spool"]["events"], "what was on disk")
+        self.stop_daemon(daemon)
+        found = self.stored()
+        self.assertGreaterEqual(len(found), admitted - shed - in_memory)
+        self.assert_stored({key: sent[key] for key in found})
+        daemon = self.start_daemon()
+        daemon.wait_to_say("ready: run 7")
+        self.assertNotIn("did not end properly", daemon.said())
 
     def test_sigterm_over_tcp_leaves_the_rest_to_the_next_daemon(self):
         receiver, daemon = self.start_receiver(), self.start_daemon()
