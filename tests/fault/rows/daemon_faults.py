@@ -168,10 +168,9 @@ def told_to_stop(findings, plan):
             findings.time(f"exit 0, receiver {what}", time.monotonic() - begun, 10)
             keys = sent.keys_of(c.interrupt_replay(replay))
             relay.kill()
-            if not receiver:  # what was left on disk is the next daemon's to send
-                on_disk = ledger["spool"]["waiting"]
+            if on_disk := ledger["spool"]["waiting"]:  # it is the next daemon's to send
                 findings.see("left on disk, and sent by the next daemon", on_disk)
-                receiver, daemon = c.start_receiver(), c.start_daemon()
+                receiver, daemon = receiver or c.start_receiver(), c.start_daemon()
                 harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0, "an empty spool")
                 findings.none(f"{what}, next daemon: {t}" for t in unbalanced(c.stop_daemon(daemon)))
             receiver.stop()

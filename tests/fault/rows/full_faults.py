@@ -108,7 +108,7 @@ def fill(path):
 def outage(findings, plan):
     """The receiver is away while the input goes on: memory, then disk. When it is back the backlog goes out beside what is fresh."""
     with Chain() as c:
-        away, rate = plan.pick(4, 60), 1000
+        away, rate = plan.pick(3, 60), 1000
         sent = c.write_events(spills=400, events=2500, seed=plan.seed)
         receiver = c.start_receiver()
         # The line takes about twice of what comes in, so that draining takes as long as the outage.
@@ -153,8 +153,8 @@ def disk_full(findings, plan):
 
 
 def _fill_again_and_again(findings, c, plan, disk):
-    c.store, times = disk / "store", 3
-    sent = c.write_events(spills=1, events=4000, seed=plan.seed)
+    c.store, times = disk / "store", plan.pick(2, 10)
+    sent = c.write_events(spills=plan.pick(1, 10), events=3000, seed=plan.seed)
     receiver = c.start_receiver()
     daemon = c.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
     replay = c.replay("tcp", 1000, "--window", 1)

@@ -62,7 +62,7 @@ def _drop_chosen(findings, c, plan, of_1000):
 
 def _drop_at_random(findings, c, plan):
     """The kernel chooses by itself; the sums alone say what it hit. Ends of spill are not dropped: they say how many events there were."""
-    sent = c.write_events(spills=plan.pick(1, 10), events=plan.pick(2000, 4000), seed=plan.seed)
+    sent = c.write_events(spills=plan.pick(1, 10), events=plan.pick(1500, 4000), seed=plan.seed)
     receiver, daemon = c.start_receiver(), c.start_daemon()
     relay = c.start_relay(daemon, seed=plan.seed)
     ports = f"udp dport {c.ports.udp}-{c.ports.udp + 7}"

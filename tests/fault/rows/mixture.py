@@ -17,9 +17,9 @@ SECTIONS = {"outbox": {"block": "64 KiB"}, "forward": {"acknowledge_time_limit":
 
 def mixture(findings, plan):
     rounds, events, begun = 0, 0, time.monotonic()
-    least_events, least_seconds = plan.pick((20_000, 0), (plan.events, plan.minutes * 60))
+    least_events, least_seconds = plan.pick((15_000, 0), (plan.events, plan.minutes * 60))
     while events < least_events or time.monotonic() - begun < least_seconds:
-        spills = plan.pick(4, 80)
+        spills = plan.pick(3, 80)
         with Chain() as c:
             sent = c.write_events(spills, SPILL, seed=plan.seed + rounds)
             play = _over_tcp if rounds % 2 else _over_udp
@@ -54,6 +54,7 @@ def _over_udp(findings, c, sent, rng, seed):
 def _over_tcp(findings, c, sent, rng, seed):
     breaker = Breaker(c, c.start_receiver(), c.start_daemon(**SECTIONS), rng, **SECTIONS)
     replay = c.replay("tcp", RATE, "--window", 4)
+    c.wait_for_growth()  # replay gives up if nobody listens at its very first try
     until_it_ends(breaker, replay, BOTH_ENDS_OF_TCP, 600)
     c.drain_if_any(breaker.daemon)
     ledger = c.stop_daemon(breaker.daemon)

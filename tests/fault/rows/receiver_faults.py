@@ -34,7 +34,7 @@ def _run_under(findings, plan, breaking, what):
 
 
 def receiver_killed(findings, plan):
-    kills = plan.pick(6, 20)
+    kills = plan.pick(4, 20)
 
     def breaking(c, daemon, receiver):
         for kill in range(kills):
