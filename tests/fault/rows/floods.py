@@ -198,9 +198,10 @@ def _play_strange_daemon(c, forward):
     c.ports = harness.Ports()
     try:
         forward = {**forward, "to": f"tcp://{c.receiver_host}:{mine.receiver}"}
-        daemon = harness.Daemon(c.write_config("strange.toml", run={"drain_time_limit": "1 s"}, forward=forward), c.ports, c.folder)
+        config = c.write_config("strange.toml", run={"drain_time_limit": "1 s"}, forward=forward, spool={"folder": str(c.folder / "strange")})
+        daemon = harness.Daemon(config, c.ports, c.folder)
         c.keep(daemon)
-        harness.wait_until(lambda: "ready:" in daemon.said(), "the strange daemon")
+        harness.wait_until(lambda: "ready:" in daemon.said() or not daemon.running(), "the strange daemon")
         with UdpSender(c.crates, namespaces.DAEMON, c.ports.udp, harness.UDP_PORTS, c.chunk_bytes) as sender:
             for number in range(1, 11):
                 sender.event(STRANGE_SPILL, number, c.sent.fragments(STRANGE_SPILL, number))
