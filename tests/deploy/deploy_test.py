@@ -120,9 +120,24 @@ def check_dashboard(deploy, sample_program):
     assert_promql([e.replace("$__rate_interval", "1m").replace("$node", "n") for e in expressions])
 
 
+def check_runbook(deploy, sample_program):
+    """Who is woken by a name finds it there."""
+    page = (deploy.parent / "docs" / "runbook.md").read_text()
+    reasons = re.findall(r'^koto_l3_degraded{reason="(\w+)"}', run(sample_program).stdout, re.M)
+    alerts = re.findall(r"^ +- alert: (\w+)", (deploy / "alerts.yml").read_text(), re.M)
+    assert reasons and alerts
+    for reason in reasons:
+        assert f"\n### {reason}\n" in page, f"docs/runbook.md has no section '### {reason}'"
+    for alert in alerts:
+        assert f"\n| `{alert}` |" in page, f"docs/runbook.md has no row `{alert}` among the alarms"
+    for alert in re.findall(r"^\| `(KotoL3\w+)`", page, re.M):
+        assert alert in alerts, f"docs/runbook.md has {alert}, which deploy/alerts.yml has not"
+
+
 def main():
     part, deploy, sample_program = sys.argv[1:]
-    checks = {"unit": check_unit, "prometheus": check_prometheus, "alerts": check_alerts, "dashboard": check_dashboard}
+    checks = {"unit": check_unit, "prometheus": check_prometheus, "alerts": check_alerts, "dashboard": check_dashboard,
+              "runbook": check_runbook}
     try:
         checks[part](pathlib.Path(deploy), sample_program)
     except AssertionError as error:
