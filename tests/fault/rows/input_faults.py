@@ -194,7 +194,8 @@ def disordered(findings, plan):
         findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
         doubled = sum(f["length"] > 12 for f in journal.of("doubled"))
         repeats = ledger["datagrams"]["duplicate"] + ledger["datagrams"]["late"] + ledger["datagrams"]["malformed"]["wrong_spill"]
-        findings.equal("chunks doubled or very late − seen as such", doubled + 1 - repeats, 0)
+        # The very late one may come when every spill is over: then it begins one that is never confirmed, and is incomplete.
+        findings.check(repeats - doubled in (0, 1), f"{doubled} chunks doubled and one very late, {repeats} seen as such")
         findings.equal("events lost to the late datagram", len(found.missing), 1)
         for what in ("doubled", "delayed", "late"):
             findings.inject({"delayed": "reordered within 50 ms", "late": f"{late_by:g} s late"}.get(what, what), journal.counts[what])
