@@ -223,14 +223,21 @@ class Stop(harness.SystemTest):
         few = {"outbox": {"memory": "1 MiB", "block": "16 KiB"}}
         daemon = self.start_daemon(**few)
         self.assertNotIn("did not end properly", daemon.said())
-        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 68)
-        end, sent = self.load(daemon, sender, maker)
+        sender, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 68), {}
+
+        def send(events):
+            for number in range(len(sent) + 1, len(sent) + 1 + events):
+                sent[1, number] = maker.fragments(1, number)
+                sender.event(1, number, sent[1, number])
+
+        send(200)
         daemon.wait_for(lambda s: s["events"]["forwarded"] > 100, "events to be stored")
         receiver.kill()
+        send(500)
         before = daemon.wait_for(lambda s: s["spool"]["spilled"] > 50, "events on disk")
         daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 1, "that to be noted")
+        send(200)
         daemon.kill()
-        end()
         record = struct.unpack("<8s10Q", pathlib.Path(f"{daemon.ledger_file}.live").read_bytes())
         magic, session, run, started, noted, admitted, forwarded, rejected, shed, on_disk, ended = record
         self.assertEqual((magic, run, ended), (b"KL3L\0\0\1\0", 7, 0))
