@@ -178,6 +178,13 @@ void add_lines(exposition& out, const metrics_snapshot& s) {
     for (const auto& [reason, n] : l.refused) out.value(n, {{"line", l.name}, {"reason", reason}});
   out.gauge("line_prescale", "One in so many of a line's events is kept.");
   for (const line_snapshot& l : s.lines) out.value(l.prescale, {{"line", l.name}});
+  out.counter("line_shed_total",
+              "Events that a line kept and that were given up for want of room.");
+  for (const line_snapshot& l : s.lines) out.value(l.shed, {{"line", l.name}});
+  out.gauge("line_shed_prescale",
+            "Beside its own prescale, one in so many of a line's events is kept "
+            "while there is hardly room; 0: none.");
+  for (const line_snapshot& l : s.lines) out.value(l.shed_prescale, {{"line", l.name}});
   out.counter("events_not_judged_total",
               "Events kept because they had more clusters or hits than there is room for.")
       .value(s.events_not_judged);

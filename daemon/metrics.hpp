@@ -50,6 +50,8 @@ struct line_snapshot {
   std::uint32_t prescale = 1;
   std::uint64_t fired = 0;
   std::uint64_t kept = 0;
+  std::uint64_t shed = 0;          ///< of these, given up for want of room
+  std::uint32_t shed_prescale = 1; ///< now; 0: all are given up
   reason_counts refused; ///< of the events that were rejected, by why this line did not keep them
 };
 

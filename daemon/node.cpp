@@ -105,7 +105,8 @@ struct node::parts {
         pace(s.forward.rate),
         line(s.forward, out, pace, line_pace::share::fresh,
              [](std::string_view text) { spdlog::warn("output line: {}", text); }),
-        work(compute.engine(), frames, *spilling, outcomes,
+        sheds(s.run.number, shed_lines()),
+        work(compute.engine(), frames, *spilling, sheds, outcomes,
              [this](std::string_view text) { engine_failed(text); }),
         builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
                 [this](const spill_summary& summary) { end_of_spill(summary); }),
@@ -128,6 +129,15 @@ struct node::parts {
     progress.add("compute", [this] { return work.compute_turns(); });
     progress.add("drain", [this] { return work.drain_turns(); });
     state.enter(phase::receiving);
+  }
+
+  [[nodiscard]] std::vector<shedding::line> shed_lines() const {
+    std::vector<shedding::line> lines;
+    for (std::size_t n = 0; selection && n < selection->settings.lines.size(); ++n) {
+      const line_entry& l = selection->tables.lines[n];
+      lines.push_back({l.id, l.priority});
+    }
+    return lines;
   }
 
   /// A forwarder of its own for what lies on disk, from now or from before.
@@ -199,6 +209,8 @@ struct node::parts {
                       selection->tables.lines[n].prescale,
                       work.lines().fired(n),
                       work.lines().kept(n),
+                      sheds.events_shed(n),
+                      sheds.prescale(n),
                       {}};
       for (std::uint32_t reason = line_fired + 1; reason < line_counts::reasons; ++reason) {
         if (const std::uint64_t count = work.lines().refused(n, reason); count != 0)
@@ -241,7 +253,7 @@ struct node::parts {
   std::mutex spills_mutex;
   std::vector<spill_summary> new_spills; // not yet logged
   std::vector<spill_account> spills; // for the ledger; touched by look_around() and drain() only
-  rising_count shedding{"events shed, by reason in koto_l3_events_shed_total"};
+  rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
   rising_count missing{"events incomplete"};
@@ -263,6 +275,7 @@ struct node::parts {
   line_pace pace;
   forwarder line;
   std::optional<forwarder> backlog_line;
+  shedding sheds;
   pipeline work;
   event_builder builder;
   std::jthread forward_thread;
@@ -319,6 +332,7 @@ void node::look_around() {
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.disk && p.disk->full());
+  p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());
   p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
@@ -333,7 +347,7 @@ void node::look_around() {
   }
 
   const ledger a = p.sums();
-  p.shedding.tell(sum_of(a.events.shed));
+  p.sheds_rise.tell(sum_of(a.events.shed));
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));
   p.missing.tell(p.building.events_incomplete);

@@ -11,12 +11,13 @@ namespace {
 
 // How long a thread waits before it looks whether it has been told to stop, or a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
+constexpr std::uint64_t room_period = 10'000'000; // ns, between two looks at how much is free
 
 } // namespace
 
-pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out,
+pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
                    outcome_counters& outcomes, report failed)
-    : engine_(compute), frames_(frames), outbox_(out), outcomes_(outcomes),
+    : engine_(compute), frames_(frames), outbox_(out), sheds_(sheds), outcomes_(outcomes),
       failed_(std::move(failed)), started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
       drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
@@ -64,6 +65,7 @@ void pipeline::drain(const std::stop_token& stop) {
       return;
     }
     outbox_.seal_if_due(steady_now());
+    look_at_room();
   }
 }
 
@@ -101,6 +103,22 @@ void pipeline::drain_frame(frame& f) {
   frames_.release(f);
 }
 
+void pipeline::look_at_room() {
+  const std::uint64_t now = steady_now();
+  if (now - looked_at_ < room_period) return;
+  looked_at_ = now;
+  sheds_.look(outbox_.fullness(), now);
+}
+
+/// An event that nobody could send again, of lines that are given up now.
+bool pipeline::is_shed(const frame& f, std::size_t event) {
+  look_at_room();
+  const event_summary* const summary = f.summaries.empty() ? nullptr : &f.summaries[event];
+  if (sheds_.keeps(f.input.events[event], summary, steady_now())) return false;
+  outcomes_.events_shed.add(shed::priority);
+  return true;
+}
+
 /// From here on no batch counts as safe any more: a sender that is not told so keeps these events,
 /// and sends them again to the next start.
 void pipeline::give_up(shed reason, std::uint64_t events) {
@@ -121,6 +139,7 @@ void pipeline::append(const frame& f, std::size_t event) {
     outcomes_.events_rejected.add();
     return;
   }
+  if (is_shed(f, event)) return;
   const auto packed = f.output.subspan(result.offset, result.bytes);
   while (!outbox_.append(packed, f.input.events[event].completed_at)) {
     waiting_for_outbox_ = true;
@@ -128,6 +147,10 @@ void pipeline::append(const frame& f, std::size_t event) {
     outbox_.seal(); // what is waited for may lie in the open block itself
     if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
       give_up(shed::drain, 1);
+      waiting_for_outbox_ = false;
+      return;
+    }
+    if (is_shed(f, event)) {
       waiting_for_outbox_ = false;
       return;
     }

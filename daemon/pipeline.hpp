@@ -15,6 +15,7 @@
 
 #include "daemon/frame_ring.hpp"
 #include "daemon/line_counts.hpp"
+#include "daemon/shedding.hpp"
 #include "selection/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
@@ -28,8 +29,8 @@ public:
   /// frame.
   using report = std::function<void(std::string_view)>;
 
-  pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, outcome_counters& outcomes,
-           report failed);
+  pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
+           outcome_counters& outcomes, report failed);
   /// Both threads are ended; frames still under way are not drained: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -60,14 +61,18 @@ private:
   void drain_frame(frame& f);
   [[nodiscard]] bool wait_for_results(frame& f);
   void append(const frame& f, std::size_t event);
+  void look_at_room();
+  [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
   [[nodiscard]] bool out_of_time() const;
 
   engine& engine_;
   frame_ring& frames_;
   spilling_outbox& outbox_;
+  shedding& sheds_;
   outcome_counters& outcomes_;
   report failed_;
+  std::uint64_t looked_at_ = 0; // at the room; the drain thread's
   bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again
   std::vector<std::uint64_t>
       started_at_; // by frame: written by the compute thread before it hands the frame over

@@ -23,6 +23,7 @@ std::string_view name_of(trouble t) {
   case trouble::no_frame: return "no_frame";
   case trouble::spilling: return "spilling";
   case trouble::spool_full: return "spool_full";
+  case trouble::shedding: return "shedding";
   case trouble::outbox_full: return "outbox_full";
   case trouble::engine_error: return "engine_error";
   case trouble::engine_bypassed: return "engine_bypassed";
@@ -48,6 +49,11 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return "there is no room on disk (spool.size, spool.floor, or the disk itself): make room, or "
            "bring back the receiver at " +
            std::string(receiver);
+  case trouble::shedding:
+    return "memory and disk are nearly full: events of the lines with the lowest priority are "
+           "given "
+           "up, counted (koto_l3_line_shed_total), until the receiver at " +
+           std::string(receiver) + " takes more";
   case trouble::outbox_full:
     return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
            " is absent or slower than what comes in (forward.rate, its disk)";

@@ -27,6 +27,7 @@ enum class trouble : std::uint8_t {
   no_frame,        ///< every frame is busy: events are shed
   spilling,        ///< events go to disk for lack of room in memory
   spool_full,      ///< nor is there room on disk
+  shedding,        ///< events of low priority are given up
   outbox_full,     ///< events are shed
   engine_error,    ///< kernels failed on the CPU, too: nothing can be computed
   engine_bypassed, ///< the CPU computes what the device should

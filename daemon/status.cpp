@@ -47,6 +47,8 @@ json::array lines_of(const metrics_snapshot& s) {
                                  {"prescale", l.prescale},
                                  {"fired", l.fired},
                                  {"kept", l.kept},
+                                 {"shed", l.shed},
+                                 {"shed_prescale", l.shed_prescale},
                                  {"refused", by_reason(l.refused)}});
   }
   return lines;

@@ -31,7 +31,7 @@ struct rig {
         out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}) {}
 
   void begin() {
-    work.emplace(engine, ring, way_out, outcomes,
+    work.emplace(engine, ring, way_out, sheds, outcomes,
                  [this](std::string_view text) { reported = text; });
   }
 
@@ -41,7 +41,8 @@ struct rig {
       if (stores) store_what_is_sealed();
       return (b = ring.try_take()) != nullptr;
     });
-    for (std::uint32_t e = 0; e < events; ++e) b->events[e] = {.number = ++admitted};
+    for (std::uint32_t e = 0; e < events; ++e)
+      b->events[e] = {.number = ++admitted, .flags = flags};
     b->used_events = events;
     ring.submit(*b);
   }
@@ -57,9 +58,11 @@ struct rig {
   frame_ring ring;
   outbox out;
   spilling_outbox way_out{out};
+  shedding sheds{1, {}};
   outcome_counters outcomes;
   bool stores = false; ///< while a frame is waited for: a full outbox holds them all
   std::uint32_t admitted = 0;
+  std::uint32_t flags = event_kept_by_sender; ///< of the events
   std::string reported;
   std::optional<pipeline> work;
 };
@@ -110,6 +113,22 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   EXPECT_LT(r.out.safety().up_to(), 3U) << "what was given up is not told to its sender as safe";
 }
 
+TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
+  rig r(8);
+  r.flags = 0;
+  r.begin();
+  for (int b = 0; b < 8; ++b) r.submit(8); // 64 events of 64 KiB; nobody stores for a while
+  wait_until([&] { return r.outcomes.events_shed[shed::priority] > 10; });
+  EXPECT_TRUE(r.sheds.active());
+  wait_until([&] {
+    r.store_what_is_sealed();
+    return r.accounted() == 64;
+  });
+  r.work->finish(clock::now() + 10s);
+  EXPECT_FALSE(r.work->waiting_for_outbox());
+  EXPECT_EQ(r.accounted(), 64U);
+}
+
 TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   rig r;
   r.begin();
@@ -154,7 +173,8 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0});
   outcome_counters outcomes;
   spilling_outbox way_out(out);
-  pipeline work(compute, ring, way_out, outcomes, [](std::string_view) {});
+  shedding sheds(1, {});
+  pipeline work(compute, ring, way_out, sheds, outcomes, [](std::string_view) {});
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t n = 1; n <= 40; ++n) {
     input_batch* b = nullptr;

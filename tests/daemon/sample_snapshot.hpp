@@ -53,8 +53,8 @@ inline metrics_snapshot sample_snapshot() {
   s.events_incomplete = 1;
   s.events_parked = 6;
   s.spills = 1;
-  s.lines = {{"pi0nunu", 1, 40, 40, {{"trigger", 5}, {"photon_energy_min", 2}}},
-             {"minimum_bias", 20, 60, 3, {{"prescale", 7}}}};
+  s.lines = {{"pi0nunu", 1, 40, 40, 1, 1, {{"trigger", 5}, {"photon_energy_min", 2}}},
+             {"minimum_bias", 20, 60, 3, 2, 8, {{"prescale", 7}}}};
   s.events_not_judged = 4;
   s.boards_damaged = 1;
   s.boards_opaque = 2;

@@ -48,6 +48,7 @@ std::string_view name_of(shed r) {
   case shed::engine: return "engine";
   case shed::drain: return "drain";
   case shed::spool: return "spool";
+  case shed::priority: return "priority";
   case shed::count_: break;
   }
   return "unknown";

@@ -68,6 +68,7 @@ enum class shed : std::uint8_t {
   engine,   ///< the kernels of its frame failed
   drain,    ///< the daemon had to stop before the receiver took it
   spool,    ///< it was damaged on disk
+  priority, ///< there was hardly room left, and its lines had the lowest priority
   count_
 };
 

@@ -14,6 +14,10 @@
 
 namespace l3 {
 
+/// In the flags of an event_entry, beside those of packed events: its sender keeps it until it is
+/// told that it is safe, and can wait.
+inline constexpr std::uint32_t event_kept_by_sender = 1U << 31;
+
 struct event_entry {
   std::uint32_t spill = 0;
   std::uint32_t number = 0;
@@ -21,7 +25,7 @@ struct event_entry {
   std::uint32_t fragments = 0;
   std::uint32_t first_board = 0;
   std::uint32_t boards = 0;
-  std::uint32_t flags = 0;          ///< event_flag bits known at admission
+  std::uint32_t flags = 0;          ///< event_flag bits known at admission, and the one above
   std::uint32_t reference_time = 0; ///< of the first non-opaque board, 28 bits
   std::uint64_t completed_at = 0;   ///< steady clock, ns: when its last fragment arrived
 };

@@ -155,7 +155,8 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
     seen |= std::uint64_t{1} << f.crate;
   }
   counters_.fragments_seen.add(fragments.size());
-  const auto verdict = admission_.judge(key, arrived_);
+  auto verdict = admission_.judge(key, arrived_);
+  verdict.flags |= event_kept_by_sender;
   if (verdict.admit) {
     if (batch.batch->used_events == 0) batch.first_admitted = now_;
     admission_.write(key, verdict, arrived_, now_, *batch.batch);

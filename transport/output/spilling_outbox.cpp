@@ -110,6 +110,16 @@ void spilling_outbox::seal() {
 
 // --- any thread ---
 
+double spilling_outbox::fullness() const {
+  std::uint64_t taken = memory_.bytes_waiting();
+  std::uint64_t room = memory_.capacity();
+  if (disk_ != nullptr) {
+    taken += disk_->disk_bytes();
+    room += disk_->disk_bytes() + disk_->capacity();
+  }
+  return static_cast<double>(taken) / static_cast<double>(room);
+}
+
 bool spilling_outbox::all_on_disk() const {
   if (disk_ == nullptr) return false;
   const std::lock_guard guard(lock_);

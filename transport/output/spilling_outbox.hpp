@@ -61,6 +61,8 @@ public:
   /// When nothing is appended any more: writes what can be written, ends the thread.
   void finish();
 
+  /// The part of all room, in memory and on disk, that is taken: 0 … 1. Asks the file system.
+  [[nodiscard]] double fullness() const;
   /// Events go to the disk for lack of room in memory.
   [[nodiscard]] bool spilling() const { return spilling_; }
   /// Events that found no room in memory, not stored by the receiver yet.
