@@ -107,7 +107,8 @@ void pipeline::look_at_room() {
   const std::uint64_t now = steady_now();
   if (now - looked_at_ < room_period) return;
   looked_at_ = now;
-  sheds_.look(outbox_.fullness(), now);
+  // An event for which there is no room means full, even if smaller ones would fit.
+  sheds_.look(waiting_for_outbox_ ? 1.0 : outbox_.fullness(), now);
 }
 
 /// An event that nobody could send again, of lines that are given up now.

@@ -17,7 +17,7 @@ struct run_settings {
   std::uint32_t number = 1;
   std::uint32_t node = 0;
   std::string ledger = "koto-l3d-ledger.json"; ///< written at the end; empty: none
-  std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(10);
+  std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(9);
 };
 
 struct monitor_settings {

@@ -92,7 +92,6 @@ struct forwarder::connection {
     }
     monitor.set(zmq::sockopt::linger, 0);
     monitor.connect(events);
-    socket.connect(settings.to);
   }
 };
 
@@ -102,12 +101,20 @@ forwarder::forwarder(const forward_settings& settings, block_source& from, line_
       report_(std::move(report)) {
   try {
     connection_ = std::make_unique<connection>(settings);
+    connect_once();
   } catch (const zmq::error_t& e) {
     throw std::invalid_argument("cannot send to " + settings.to + ": " + e.what());
   }
 }
 
 forwarder::~forwarder() = default;
+
+/// Without a lane there is nothing to say to anybody.
+void forwarder::connect_once() {
+  if (connecting_ || lane_.session == 0) return;
+  connection_->socket.connect(settings_.to);
+  connecting_ = true;
+}
 
 bool forwarder::connected() const {
   return welcomed_.load(std::memory_order_relaxed) &&
@@ -257,6 +264,7 @@ bool forwarder::leave_lane(std::uint64_t now) {
   if (source_.last_sealed() != stored || !source_.next_lane()) return false;
   if (welcomed_.exchange(false)) send(line_message::goodbye, stored, {}, now);
   lane_ = source_.identity();
+  connect_once();
   highest_sent_ = source_.last_stored();
   next_ = highest_sent_ + 1;
   welcomes_ = 0;
@@ -266,9 +274,8 @@ bool forwarder::leave_lane(std::uint64_t now) {
 
 /// Does what is due and says when the next thing will be.
 std::uint64_t forwarder::act(std::uint64_t now) {
-  if (!linked_) return never;
   leave_lane(now);
-  if (lane_.session == 0) return never; // the source wakes us when it has something
+  if (!linked_ || lane_.session == 0) return never; // the link or the source wakes us
   if (now < not_before_) return not_before_;
   if (!welcomed_) {
     const line_hello_body body{lane_.run, lane_.node};

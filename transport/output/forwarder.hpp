@@ -68,6 +68,7 @@ private:
   void acknowledged(const line_header& header, std::uint64_t now);
   void refused(std::string_view text, std::uint64_t now);
 
+  void connect_once();
   bool leave_lane(std::uint64_t now);
   [[nodiscard]] std::uint64_t act(std::uint64_t now);
   [[nodiscard]] std::uint64_t send_blocks(std::uint64_t now);
@@ -85,6 +86,7 @@ private:
   std::unique_ptr<connection> connection_;
   forward_counters counters_;
 
+  bool connecting_ = false;        ///< since the first lane
   bool linked_ = false;            ///< the sockets are connected
   bool blocked_ = false;           ///< ZeroMQ had no room for a message
   std::uint64_t welcomes_ = 0;     ///< in this lane
