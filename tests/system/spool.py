@@ -115,7 +115,8 @@ class Spool(harness.SystemTest):
         self.start_daemon()
         other = harness.Ports()
         config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
-                                   tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"})
+                                   tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"},
+                                   spool={"folder": str(self.folder / f"spool-{self.ports.tcp}")})
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         self.assertNotEqual(second.wait(), 0)
         self.assertIn("spool.folder", second.said())
