@@ -50,7 +50,7 @@ class OnTheDaemon(harness.SystemTest):
                 self.garbage_on(self.ports.monitor, rng)
         sender.wait_for_acknowledgement(sender.end(1, 60))
         self.assertEqual(daemon.get("/healthz")[0], 200)
-        status = daemon.status()
+        status = daemon.wait_for_stored(60)
         self.assertEqual((status["events"]["admitted"], status["fragments"]["admitted"]), (60, 180))
         self.assertLess(daemon.memory(), memory + (100 << 20 if harness.SANITIZED else 16 << 20))
         self.stop_daemon(daemon)

@@ -61,7 +61,7 @@ class StreamTest(harness.SystemTest):
         self.assert_extracted(self.sent)
 
     def test_nothing_is_acknowledged_before_it_is_stored(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon()
+        receiver, daemon = self.start_receiver(), self.start_daemon(spool={"folder": ""})  # a disk would make them safe
         with self.stream_sender(run=7).connect() as sender:
             sender.begin(1)
             for number in range(1, 51):
@@ -83,8 +83,8 @@ class StreamTest(harness.SystemTest):
         ledger = self.finish(daemon, receiver)
         self.assertEqual(ledger["events"]["forwarded"], 150)
 
-    def test_without_a_receiver_nothing_is_acknowledged_until_one_comes(self):
-        daemon = self.start_daemon()
+    def test_without_receiver_and_disk_nothing_is_acknowledged_until_one_comes(self):
+        daemon = self.start_daemon(spool={"folder": ""})
         with self.stream_sender(run=7).connect() as sender:
             sender.begin(4)
             first = self.event(sender, 4, 1)
@@ -98,7 +98,7 @@ class StreamTest(harness.SystemTest):
         self.finish(daemon, receiver)
 
     def test_a_sender_that_comes_back_sends_again_what_was_not_acknowledged(self):
-        receiver, daemon = self.start_receiver(), self.start_daemon()
+        receiver, daemon = self.start_receiver(), self.start_daemon(spool={"folder": ""})  # a disk would make them safe
         with self.stream_sender(run=7).connect() as sender:
             sender.begin(9)
             for number in range(1, 41):
