@@ -131,6 +131,18 @@ struct node::parts {
     state.enter(phase::receiving);
   }
 
+  /// Until it has stored what is in memory; not for long if that has copies on disk and nobody
+  /// answers.
+  void wait_for_the_receiver(std::chrono::steady_clock::time_point deadline) const {
+    auto here_at = std::chrono::steady_clock::now();
+    for (auto now = here_at; now < deadline && out.blocks_waiting() != 0;
+         now = std::chrono::steady_clock::now()) {
+      if (line.connected() || !spilling->all_on_disk()) here_at = now;
+      if (now - here_at >= absent_receiver_time) return;
+      std::this_thread::sleep_for(frame_wait);
+    }
+  }
+
   [[nodiscard]] std::vector<shedding::line> shed_lines() const {
     std::vector<shedding::line> lines;
     for (std::size_t n = 0; selection && n < selection->settings.lines.size(); ++n) {
@@ -299,19 +311,16 @@ bool node::drain() {
   while (!p.builder.try_drain(steady_now()) && std::chrono::steady_clock::now() < deadline)
     std::this_thread::sleep_for(frame_wait);
   p.builder.drain(steady_now());
-  p.work.finish(deadline);
   p.spilling->copy_all();
-  const bool answers = p.line.connected();
-  p.line.drain_until(
-      !p.disk   ? deadline
-      : answers ? deadline - time_to_close
-                : std::min(deadline, std::chrono::steady_clock::now() + absent_receiver_time));
+  p.work.finish(deadline - time_to_close);
+  if (p.disk) p.wait_for_the_receiver(deadline - time_to_close);
+  p.line.drain_until(p.disk ? std::chrono::steady_clock::now() : deadline);
   p.forward_thread.request_stop();
   p.backlog_thread.request_stop();
   p.out.wake();
   p.forward_thread.join();
   if (p.backlog_thread.joinable()) p.backlog_thread.join();
-  p.spilling->finish();
+  p.spilling->finish(deadline);
   p.outcomes.events_shed.add(shed::drain, p.out.events_waiting() + p.spilling->events_waiting() -
                                               p.spilling->events_on_disk());
   p.given_up = true;

@@ -131,8 +131,8 @@ void pipeline::append(const frame& f, std::size_t event) {
   const event_result& result = f.results[event];
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
-  if (result.no_room) {
-    give_up(shed::engine, 1);
+  if (result.no_room) { // it would find none the next time either: its sender need not keep it
+    outcomes_.events_shed.add(shed::engine);
     return;
   }
   if (!f.summaries.empty()) lines_.add(f.summaries[event]);

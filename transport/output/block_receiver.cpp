@@ -199,10 +199,9 @@ void block_receiver::take_block(peer& from, const line_header& header,
     from.refuse = true;
     return;
   }
-  const std::size_t known = uncommitted_.size();
   const std::uint32_t repeated = block.repeated;
   if (const auto error = store_.append(without_repeats(body, block), block)) {
-    take_back(known);
+    forget_what_is_not_stored();
     store_failed(error, now);
     from.refuse = true;
     return;
@@ -231,7 +230,7 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
     }
     if (again) continue;
     recent_.add(block.session, block.run, who);
-    uncommitted_.emplace_back(block.session, who);
+    uncommitted_.push_back({block.session, block.sequence, who});
   }
   if (repeated == 0 || !walk.complete() || repeated > block.events) return body;
   block.events -= repeated;
@@ -243,17 +242,23 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
   return shortened_;
 }
 
-/// What was not stored is not known either.
-void block_receiver::take_back(std::size_t known) {
-  for (; uncommitted_.size() > known; uncommitted_.pop_back())
-    recent_.take_back(uncommitted_.back().first, uncommitted_.back().second);
+/// After an error the store may have taken back blocks of this step, or have committed some of them
+/// on its way: it knows best. Backwards, as recent_events wants it.
+void block_receiver::forget_what_is_not_stored() {
+  const auto is_stored = [&](const new_event& e) {
+    return e.sequence <= store_.last_stored(e.session);
+  };
+  for (auto e = uncommitted_.rbegin(); e != uncommitted_.rend(); ++e) {
+    if (!is_stored(*e)) recent_.take_back(e->session, e->who);
+  }
+  std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
 }
 
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
 /// waits for an acknowledgement is told why it does not come.
 void block_receiver::commit(std::uint64_t now) {
   if (const auto error = store_.commit()) {
-    take_back(0);
+    forget_what_is_not_stored();
     store_failed(error, now);
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }

@@ -106,7 +106,7 @@ private:
                   std::uint64_t now);
   [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
                                                            block_header& block);
-  void take_back(std::size_t known);
+  void forget_what_is_not_stored();
   void commit(std::uint64_t now);
   void store_failed(const std::error_code& error, std::uint64_t now);
   void answer_all();
@@ -122,10 +122,14 @@ private:
   std::unique_ptr<line> line_;
   std::map<std::uint64_t, peer> peers_; ///< by session
   recent_events recent_;
-  std::vector<std::pair<std::uint64_t, recent_events::identity>>
-      uncommitted_;                  ///< in recent_, with their sessions
-  std::vector<std::byte> shortened_; ///< a block without its repeats
-  std::error_code store_error_;      ///< set: the store could not be written
+  struct new_event {
+    std::uint64_t session = 0;
+    std::uint64_t sequence = 0; ///< of its block
+    recent_events::identity who;
+  };
+  std::vector<new_event> uncommitted_; ///< in recent_
+  std::vector<std::byte> shortened_;   ///< a block without its repeats
+  std::error_code store_error_;        ///< set: the store could not be written
   std::uint64_t retry_at_ = 0;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;

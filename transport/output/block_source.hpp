@@ -45,8 +45,8 @@ public:
     std::span<const std::byte> bytes;
     block_hold* hold = nullptr;
   };
-  /// Nothing if the block is stored already, not sealed yet, or cannot be held now: then the source
-  /// wakes the forwarder when it can. One block may be held several times.
+  /// Nothing if the block is stored already, not sealed yet, or cannot be held now: then ask again
+  /// a little later. One block may be held several times.
   [[nodiscard]] virtual std::optional<held_block> hold(std::uint64_t sequence) = 0;
   [[nodiscard]] virtual bool is_held(std::uint64_t sequence) const = 0;
   /// The receiver has stored every block up to this one (`now` as steady_now()). Numbers that are

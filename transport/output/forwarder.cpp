@@ -27,7 +27,8 @@ constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t retry_time = nanoseconds(1s); ///< between hellos, and after a refusal
 /// The news of a connection may come before ZeroMQ takes messages for it.
 constexpr std::uint64_t quick_retry_time = nanoseconds(5ms);
-constexpr std::uint64_t heartbeat_time = nanoseconds(1s); ///< of silence
+constexpr std::uint64_t hold_retry_time = nanoseconds(100ms); ///< a source could not give a block
+constexpr std::uint64_t heartbeat_time = nanoseconds(1s);     ///< of silence
 /// Then nobody is there. The status that says so is half a second old at most: 3 s in all.
 constexpr std::uint64_t silence_limit = nanoseconds(2400ms);
 constexpr auto longest_wait = 1s;
@@ -301,7 +302,7 @@ std::uint64_t forwarder::act(std::uint64_t now) {
 std::uint64_t forwarder::send_blocks(std::uint64_t now) {
   while (next_ <= source_.last_sealed() && next_ <= source_.last_stored() + window_) {
     if (const auto wait = pace_.wait(share_, now); wait.count() > 0) return now + nanoseconds(wait);
-    if (!send_block(now)) break;
+    if (!send_block(now)) return now + hold_retry_time;
   }
   return never; // an acknowledgement or a sealed block wakes us
 }

@@ -158,9 +158,8 @@ void outbox::slot::release() noexcept {
   owner->reuse_released();
 }
 
-void outbox::copied(const block_hold* hold) {
-  const slot& s = *static_cast<const slot*>(hold);
-  s.owner->safety_.secured(s.ticket);
+safe_batches::ticket outbox::ticket_of(const block_hold* hold) {
+  return static_cast<const slot*>(hold)->ticket;
 }
 
 bool outbox::is_held(std::uint64_t sequence) const {

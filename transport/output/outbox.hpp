@@ -60,8 +60,8 @@ public:
   // --- the forwarder thread, and whoever copies blocks elsewhere ---
 
   [[nodiscard]] std::optional<held_block> hold(std::uint64_t sequence) override;
-  /// A copy of the block held is on disk now: its events are safe, though not yet stored.
-  static void copied(const block_hold* hold);
+  /// For safety(): of a block held, for when a copy of it is on disk.
+  [[nodiscard]] static safe_batches::ticket ticket_of(const block_hold* hold);
   [[nodiscard]] bool is_held(std::uint64_t sequence) const override;
   [[nodiscard]] std::size_t
   bytes_of(std::uint64_t sequence) const; ///< of a sealed block not yet stored

@@ -56,7 +56,6 @@ void recent_events::add(std::uint64_t session, std::uint32_t run, const identity
   }
   session_memory& m = found->second;
   m.used_at = ++time_;
-  ++m.events;
   const std::uint64_t key = key_of(event);
   events_.insert({key, {session, event}});
   if (m.first.size() < first_) return m.first.push_back(key);
@@ -67,7 +66,16 @@ void recent_events::add(std::uint64_t session, std::uint32_t run, const identity
 }
 
 void recent_events::take_back(std::uint64_t session, const identity& event) {
-  forget(session, key_of(event));
+  const std::uint64_t key = key_of(event);
+  forget(session, key);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  session_memory& m = found->second;
+  if (!m.last.empty() && m.last.back() == key) {
+    m.last.pop_back();
+  } else if (!m.first.empty() && m.first.back() == key) {
+    m.first.pop_back();
+  }
 }
 
 /// The oldest of them, if the session had several events of these numbers: the map keeps equal keys

@@ -42,7 +42,7 @@ public:
                                       const identity& event) const;
   /// The session that was heard longest ago makes way for a new one.
   void add(std::uint64_t session, std::uint32_t run, const identity& event);
-  /// It could not be stored after all.
+  /// It could not be stored after all. The last one added of the session first.
   void take_back(std::uint64_t session, const identity& event);
 
 private:
@@ -53,7 +53,6 @@ private:
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;
-    std::uint64_t events = 0; ///< added so far
     std::vector<std::uint64_t> first;
     std::deque<std::uint64_t> last;
   };

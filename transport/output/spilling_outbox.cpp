@@ -35,7 +35,7 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
 }
 
-spilling_outbox::~spilling_outbox() { finish(); }
+spilling_outbox::~spilling_outbox() { finish(std::chrono::steady_clock::now()); }
 
 // --- the drain thread ---
 
@@ -111,13 +111,8 @@ void spilling_outbox::seal() {
 // --- any thread ---
 
 double spilling_outbox::fullness() const {
-  std::uint64_t taken = memory_.bytes_waiting();
-  std::uint64_t room = memory_.capacity();
-  if (disk_ != nullptr) {
-    taken += disk_->disk_bytes();
-    room += disk_->disk_bytes() + disk_->capacity();
-  }
-  return static_cast<double>(taken) / static_cast<double>(room);
+  const auto taken = static_cast<double>(memory_.bytes_waiting() + disk_bytes_);
+  return taken / static_cast<double>(memory_.capacity() + disk_bytes_ + disk_room_);
 }
 
 bool spilling_outbox::all_on_disk() const {
@@ -126,8 +121,9 @@ bool spilling_outbox::all_on_disk() const {
   return sealed_pages_ == 0 && copied_up_to_ >= memory_.last_sealed();
 }
 
-void spilling_outbox::finish() {
+void spilling_outbox::finish(std::chrono::steady_clock::time_point deadline) {
   if (!writer_.joinable()) return;
+  deadline_ = nanoseconds(deadline.time_since_epoch());
   writer_.request_stop();
   sealed_.notify_one();
   writer_.join();
@@ -153,6 +149,9 @@ void spilling_outbox::write(const std::stop_token& stop) {
     const bool wrote_pages = write_pages();
     const bool copied = copy_memory(steady_now());
     release_copies();
+    disk_bytes_ = disk_->disk_bytes();
+    disk_room_ = disk_->capacity();
+    if (stop.stop_requested() && steady_now() >= deadline_) return;
     if (wrote_pages || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more
     std::unique_lock guard(lock_);
@@ -191,15 +190,16 @@ bool spilling_outbox::copy_memory(std::uint64_t now) {
   if (now < not_before_ || !copies_are_due(now)) return false;
   const auto block = memory_.hold(copied_ + 1);
   if (!block) return false;
-  const bool done = to_disk(block->bytes);
-  if (done) {
-    outbox::copied(block->hold);
-    copies_.push_back({++copied_, load<block_header>(block->bytes.data()).events});
-    copied_events_ += copies_.back().events;
-    copied_up_to_ = copied_;
-  }
+  // A disk that hangs must not keep the block's place in memory.
+  copy_.assign(block->bytes.begin(), block->bytes.end());
+  const auto ticket = outbox::ticket_of(block->hold);
   block->hold->release();
-  return done;
+  if (!to_disk(copy_)) return false;
+  memory_.safety().secured(ticket);
+  copies_.push_back({++copied_, load<block_header>(copy_.data()).events});
+  copied_events_ += copies_.back().events;
+  copied_up_to_ = copied_;
+  return true;
 }
 
 bool spilling_outbox::copies_are_due(std::uint64_t now) {

@@ -58,10 +58,11 @@ public:
   void copy_all() { copy_all_ = true; }
   /// Everything that waits in memory has its copy, and nothing is on its way to the disk.
   [[nodiscard]] bool all_on_disk() const;
-  /// When nothing is appended any more: writes what can be written, ends the thread.
-  void finish();
+  /// When nothing is appended any more: writes what can be written, until this moment if the disk
+  /// is slow, and ends the thread.
+  void finish(std::chrono::steady_clock::time_point deadline);
 
-  /// The part of all room, in memory and on disk, that is taken: 0 … 1. Asks the file system.
+  /// The part of all room, in memory and on disk, that is taken: 0 … 1.
   [[nodiscard]] double fullness() const;
   /// Events go to the disk for lack of room in memory.
   [[nodiscard]] bool spilling() const { return spilling_; }
@@ -130,6 +131,10 @@ private:
   std::uint64_t progress_at_ = 0;
   std::uint64_t not_before_ = 0;
   std::error_code last_error_;
+  std::vector<std::byte> copy_; ///< of a block in memory, on its way to the disk
+  std::atomic<std::uint64_t> disk_bytes_{0};
+  std::atomic<std::uint64_t> disk_room_{0};
+  std::atomic<std::uint64_t> deadline_{0};
   std::atomic<std::uint64_t> copied_events_{0};
   std::atomic<std::uint64_t> copied_up_to_{0};
 

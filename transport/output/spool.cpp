@@ -22,11 +22,8 @@ bool is_want_of_room(const std::error_code& error) {
          error == std::error_code(EDQUOT, std::generic_category());
 }
 
-/// The disk is not to blame: another time, the block is there.
-bool is_passing(const std::error_code& error) {
-  return error == std::errc::too_many_files_open ||
-         error == std::errc::too_many_files_open_in_system || error == std::errc::not_enough_memory;
-}
+/// Attempts at one block, a tenth of a second or more apart, before the disk is taken at its word.
+constexpr std::uint64_t most_failures = 1000;
 
 /// `identity` tells session, sequence, run and node.
 void make_empty_block(block_header identity, std::vector<std::byte>& to) {
@@ -168,7 +165,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     return {};
   }
   const auto error = fetch(*place, to);
-  if (is_passing(error)) return {error};
+  if (error && may_pass(error, *place)) return {error};
   block_header header;
   if (!error && check_block(to, header) == block_fault::none && header.session == session &&
       header.sequence == sequence) {
@@ -186,10 +183,23 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
   return {.error = {}, .lost_events = place->events};
 }
 
-/// The bytes at a place, whatever they are.
+/// A disk that does not give the bytes now may give them later; a file that is gone, or ends before
+/// them, will not.
+bool spool::may_pass(const std::error_code& error, const spool_place& place) {
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range)
+    return false;
+  const bool again = place.segment == failed_segment_ && place.offset == failed_offset_;
+  failures_ = again ? failures_ + 1 : 1;
+  failed_segment_ = place.segment;
+  failed_offset_ = place.offset;
+  return failures_ < most_failures;
+}
+
+/// The bytes at a place, whatever they are. The folder is held open: one that is not mounted any
+/// more is not taken for one without the file.
 std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
-  const file_descriptor file(::open(
-      store_file_path(path_, place.segment, store_kind::spool).c_str(), O_RDONLY | O_CLOEXEC));
+  const auto name = store_file_path(path_, place.segment, store_kind::spool).filename();
+  const file_descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
   to.resize(place.bytes);
   return file ? read_all(file.get(), place.offset, to) : last_error();
 }

@@ -115,6 +115,7 @@ public:
   [[nodiscard]] bool full() const;
 
 private:
+  [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
   void recover();
   void recover_segment(std::uint64_t number, bool newest);
   void set_aside(std::uint64_t number, const std::vector<spool_stretch>& stretches,
@@ -138,6 +139,11 @@ private:
   spool_releases releases_;
   spool_quarantine quarantine_; ///< the reading thread's
   recovery found_;
+
+  // The reading thread's: the block that the disk did not give.
+  std::uint64_t failed_segment_ = 0;
+  std::uint64_t failed_offset_ = 0;
+  std::uint64_t failures_ = 0;
 
   spool_segment segment_; ///< the writing thread's, as is the next number
   std::uint64_t next_number_ = 1;

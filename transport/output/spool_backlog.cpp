@@ -55,8 +55,9 @@ std::optional<block_source::held_block> spool_backlog::hold(std::uint64_t sequen
   buffer* const to = take_buffer(sequence);
   if (to == nullptr) return std::nullopt; // the first to be released wakes the forwarder
   const auto got = disk_.read(current_.identity.session, sequence, to->bytes);
-  if (got.error) { // it tries again now and then: there may be no other copy
-    to->release();
+  if (got.error) { // the forwarder asks again a little later: there may be no other copy
+    const std::lock_guard guard(lock_);
+    to->used = false;
     return std::nullopt;
   }
   current_.counts->damaged.add(got.lost_events);

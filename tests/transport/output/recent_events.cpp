@@ -32,6 +32,17 @@ TEST(recent_events, remember_the_first_and_the_last_of_a_session) {
     EXPECT_EQ(r.has_from_another(second_session, run, {1, n, 100, 0}), n <= 3 || n > 16) << n;
 }
 
+TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
+  recent_events r(3, 4, 4);
+  for (int attempt = 0; attempt < 100; ++attempt) { // a store that cannot be written
+    for (std::uint32_t n = 1; n <= 2; ++n) r.add(first_session, run, {1, n, 100, 0});
+    for (std::uint32_t n = 2; n >= 1; --n) r.take_back(first_session, {1, n, 100, 0});
+  }
+  for (std::uint32_t n = 1; n <= 7; ++n) r.add(first_session, run, {1, n, 100, 0});
+  for (std::uint32_t n = 1; n <= 7; ++n)
+    EXPECT_TRUE(r.has_from_another(second_session, run, {1, n, 100, 0})) << n;
+}
+
 TEST(recent_events, forget_the_session_that_was_heard_longest_ago) {
   recent_events r(3, 4, 2);
   r.add(first_session, run, {1, 1, 100, 0});

@@ -203,7 +203,7 @@ TEST(spilling_outbox, brings_everything_to_disk_at_the_end) {
     way_out w(folder.path());
     w.add(1, 90);
     w.out.copy_all();
-    w.out.finish();
+    w.out.finish(std::chrono::steady_clock::now() + patience);
     EXPECT_EQ(w.out.events_on_disk(), 90U);
     EXPECT_TRUE(w.out.all_on_disk());
   }
@@ -235,7 +235,7 @@ TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {
     way_out w(folder.path());
     w.add(1, 90);
     w.out.copy_all();
-    w.out.finish();
+    w.out.finish(std::chrono::steady_clock::now() + patience);
   }
   const auto file = std::filesystem::path(folder.path()) / "spool-000001.kl3";
   {
