@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node counted: the ledger's sums and the snapshot. Read from counters only.
+#include "daemon/node_parts.hpp"
+
+namespace l3 {
+namespace {
+
+/// "pool" of "pool (2 threads)".
+std::string backend_name(const engine& e) {
+  const std::string_view name = e.name();
+  return std::string(name.substr(0, name.find(' ')));
+}
+
+} // namespace
+
+ledger node::account() const {
+  ledger a = parts_->sums();
+  a.spills = parts_->spills.all();
+  return a;
+}
+
+ledger node::parts::sums() const {
+  const parts& p = *this;
+  ledger a;
+  a.program = "koto-l3d";
+  a.run = p.settings.run.number;
+  a.sessions = {p.out.identity().session};
+  if (p.backlog) {
+    a.sessions.push_back(p.backlog->own().session);
+    a.spool.emplace();
+    a.spool->found = p.disk->found().events;
+    for (const lane_counters& l : p.backlog->found())
+      a.spool->lanes.push_back({l.session, l.delivered, l.damaged});
+  }
+  // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
+  set_outcomes(a, p.outcomes);
+  a.events.forwarded = p.out.events_stored();
+  if (p.backlog) {
+    a.events.forwarded += p.backlog->own().delivered;
+    a.events.shed[std::string(name_of(shed::spool))] += p.backlog->own().damaged;
+    a.spool->waiting = p.spilling->events_on_disk();
+  }
+  a.events.in_flight = p.builder.batched_events() + p.frames.events_under_way() +
+                       (p.given_up ? p.spilling->events_on_disk()
+                                   : p.out.events_waiting() + p.spilling->events_waiting());
+  set_building(a, p.building);
+  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
+  if (p.tcp) add_link(a, p.tcp->link());
+  a.clean = p.state.report().now == phase::stopped &&
+            a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
+            p.outcomes.events_shed[shed::drain] == 0;
+  return a;
+}
+
+metrics_snapshot node::snapshot() const {
+  const parts& p = *parts_;
+  metrics_snapshot s;
+  s.version = L3_VERSION;
+  s.backend = backend_name(p.compute.engine());
+  s.device = p.compute.engine().name();
+  s.started = p.started;
+  s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
+  s.state = p.state.report();
+  for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
+  s.account = p.sums();
+  s.node = p.settings.run.node;
+  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) {
+    const link_counters& l = p.udp->link(i);
+    s.links.push_back({"udp" + std::to_string(i), l.datagrams, l.bytes, l.kernel_drops});
+  }
+  if (p.tcp) s.links.push_back({"tcp", p.tcp->link().datagrams, p.tcp->link().bytes, 0});
+  s.fragments_in_flight = p.builder.open_fragments();
+  s.events_incomplete = p.building.events_incomplete;
+  s.events_parked = p.building.parked;
+  s.spills = p.building.spills;
+  if (p.selection) s.lines = p.line_snapshots();
+  s.events_not_judged = p.work.lines().events_not_judged();
+  s.boards_damaged = p.outcomes.boards_damaged;
+  s.boards_opaque = p.outcomes.boards_opaque;
+  s.waveform_bytes = p.outcomes.waveform_bytes;
+  s.packed_bytes = p.outcomes.packed_bytes;
+  s.frames = p.frames.count_states();
+  s.engine = p.compute.snapshot();
+  if (p.disk) {
+    s.spool.emplace();
+    s.spool->bytes = p.disk->bytes();
+    s.spool->disk_bytes = p.disk->disk_bytes();
+    s.spool->capacity = p.disk->capacity();
+    s.spool->blocks = p.disk->blocks();
+    s.spool->events = p.disk->events();
+    s.spool->spilled = p.spilling->events_spilled();
+    s.spool->write_errors = p.spilling->write_errors();
+    s.spool->damaged = p.disk->damaged();
+  }
+  s.outbox_bytes = p.out.bytes_waiting();
+  s.outbox_capacity = p.out.capacity();
+  s.outbox_blocks = p.out.blocks_waiting();
+  const forward_counters& f = p.line.counters();
+  s.blocks_sent = f.blocks - f.resent;
+  s.blocks_resent = f.resent;
+  s.blocks_stored = p.out.last_stored();
+  s.bytes_sent = f.bytes;
+  s.reconnects = f.reconnects;
+  s.refusals = f.refusals;
+  s.receiver_connected = p.line.connected();
+  s.compute_time = snapshot_of(p.work.compute_time());
+  s.drain_time = snapshot_of(p.work.drain_time());
+  s.event_latency = snapshot_of(p.out.latency());
+  return s;
+}
+
+std::vector<line_snapshot> node::parts::line_snapshots() const {
+  std::vector<line_snapshot> lines;
+  for (const std::string& name : selection->line_names()) {
+    const auto n = static_cast<std::uint32_t>(lines.size());
+    line_snapshot l{name,
+                    selection->tables.lines[n].prescale,
+                    work.lines().fired(n),
+                    work.lines().kept(n),
+                    sheds.events_shed(n),
+                    sheds.prescale(n),
+                    {}};
+    for (std::uint32_t reason = line_fired + 1; reason < line_counts::reasons; ++reason) {
+      if (const std::uint64_t count = work.lines().refused(n, reason); count != 0)
+        l.refused[name_of_reason(static_cast<std::uint8_t>(reason))] = count;
+    }
+    lines.push_back(std::move(l));
+  }
+  return lines;
+}
+
+std::vector<memory_use> node::memory_plan() const {
+  const auto plan = parts_->compute.engine().memory_plan();
+  std::vector<memory_use> all(plan.begin(), plan.end());
+  all.push_back({"outbox", parts_->out.bytes()});
+  if (parts_->disk)
+    all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});
+  all.push_back({"parked events", parts_->builder.parking_bytes()});
+  all.push_back({"tables of event building", parts_->builder.table_bytes()});
+  return all;
+}
+
+} // namespace l3

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a node in its log, and which troubles it has.
+#include <algorithm>
+#include <span>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/node_parts.hpp"
+
+namespace l3 {
+
+void node::parts::tell(trouble t, bool present) {
+  if (!state.set(t, present)) return;
+  auto& speaking = troubles_told[static_cast<std::size_t>(t)];
+  if (speaking.happened(std::chrono::steady_clock::now())) {
+    spdlog::warn("{} {}", name_of(t),
+                 present ? "begins: " + advice_on(t, settings.forward.to) : "is over");
+  }
+}
+
+void node::look_around() {
+  parts& p = *parts_;
+  const std::vector<spill_summary> ended = p.spills.fetch();
+  const auto frame_counts = p.frames.count_states();
+  // Once all is given up the line has said goodbye, which is no trouble.
+  if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
+  p.tell(trouble::spilling, p.spilling->spilling());
+  p.tell(trouble::spool_full, p.disk && p.disk->full());
+  p.tell(trouble::shedding, p.sheds.active());
+  p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
+  p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());
+  p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
+  p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
+  std::string stuck = p.state.report().now == phase::receiving
+                          ? p.progress.stuck(std::chrono::steady_clock::now())
+                          : std::string();
+  if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
+  {
+    const std::lock_guard lock(p.stuck_mutex);
+    p.stuck = std::move(stuck);
+  }
+
+  const ledger a = p.sums();
+  p.sheds_rise.tell(sum_of(a.events.shed));
+  p.refusing.tell(sum_of(a.datagrams.malformed));
+  p.malforming.tell(sum_of(a.fragments.malformed));
+  p.missing.tell(p.building.events_incomplete);
+  p.repeating.tell(a.fragments.duplicate);
+  p.dropping.tell(a.datagrams.kernel_drops);
+  if (!ended.empty()) p.tell_spills(ended, a);
+}
+
+void node::parts::tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const {
+  constexpr std::size_t most_lines = 4; // a sender may claim any number of spills
+  const std::size_t told = std::min(ended.size(), most_lines);
+  for (const spill_summary& e : std::span(ended).last(told)) {
+    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
+                 e.incomplete, e.expected ? std::to_string(*e.expected) : "?");
+  }
+  if (ended.size() > told) spdlog::info("and {} spills before them", ended.size() - told);
+  spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
+               "fragments {} = {} admitted + {} incomplete + {} "
+               "malformed + {} late + {} duplicate, {} being built",
+               so_far.events.admitted, so_far.events.forwarded, so_far.events.rejected,
+               sum_of(so_far.events.shed), so_far.events.in_flight, so_far.fragments.seen,
+               so_far.fragments.admitted, so_far.fragments.incomplete,
+               sum_of(so_far.fragments.malformed), so_far.fragments.late,
+               so_far.fragments.duplicate, builder.open_fragments());
+}
+
+} // namespace l3

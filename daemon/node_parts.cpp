@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/node_parts.hpp"
+
+#include <sstream>
+#include <stdexcept>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/naming_key.hpp"
+#include "transport/accounting/thread_name.hpp"
+#include "transport/format/batch_capacity.hpp"
+
+namespace l3 {
+namespace {
+
+/// What is on disk may stay there: at the end the line is for what is in memory.
+constexpr auto backlog_drain_time = std::chrono::seconds(1);
+/// With everything on disk, a receiver that does not answer is not waited for any longer.
+constexpr auto absent_receiver_time = std::chrono::seconds(1);
+constexpr auto look_again = std::chrono::milliseconds(1);
+
+std::optional<loaded_selection> selection_of(const daemon_settings& s) {
+  if (s.selection.lines.empty()) return std::nullopt;
+  return load_selection(s.selection, s.building.crates, s.run.number);
+}
+
+/// The largest packed event: every board raw, every table there.
+std::size_t largest_packed_event(const readout& crates) {
+  return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
+         crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
+         packed_summary_bytes(max_lines, max_summary_photons);
+}
+
+block_identity new_lane(const daemon_settings& s) {
+  return {random_session(), s.run.number, s.run.node};
+}
+
+std::unique_ptr<spool> spool_of(const daemon_settings& s) {
+  std::unique_ptr<spool> made;
+  if (!s.spool.folder.empty())
+    naming_key("spool.folder", [&] { made = std::make_unique<spool>(s.spool); });
+  return made;
+}
+
+} // namespace
+
+node::parts::parts(const daemon_settings& s, std::string configuration)
+    : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
+      frames(compute.engine().frames()), out(s.outbox, new_lane(s)), disk(spool_of(s)),
+      backlog(disk ? std::make_unique<spool_backlog>(*disk, new_lane(s)) : nullptr),
+      spilling(disk ? std::make_unique<spilling_outbox>(
+                          s.outbox, s.spool.use, out, *disk, *backlog,
+                          largest_packed_event(s.building.crates),
+                          [](std::string_view text) { spdlog::warn("{}", text); })
+                    : std::make_unique<spilling_outbox>(out)),
+      pace(s.forward.rate),
+      line(s.forward, out, pace, line_pace::share::fresh,
+           [](std::string_view text) { spdlog::warn("output line: {}", text); }),
+      sheds(s.run.number, shed_lines()),
+      work(compute.engine(), frames, *spilling, sheds, outcomes,
+           [this](std::string_view text) { engine_failed(text); }),
+      builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
+              [this](const spill_summary& ended) { spills.note(ended); }),
+      forward_thread([this](std::stop_token stop) {
+        name_this_thread("forwarder");
+        line.run(std::move(stop), settings.run.drain_time_limit);
+      }) {
+  if (backlog) start_backlog();
+  if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
+    throw std::runtime_error("outbox.memory is too small: it must hold two events");
+  }
+  if (!s.udp.bind.empty()) naming_key("udp.bind", [&] { udp.emplace(s.udp, builder); });
+  if (!s.tcp.bind.empty()) {
+    naming_key("tcp.bind", [&] {
+      tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safety().up_to(); });
+    });
+  }
+  if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
+  if (selection) log_sequence();
+  progress.add("compute", [this] { return work.compute_turns(); });
+  progress.add("drain", [this] { return work.drain_turns(); });
+  state.enter(phase::receiving);
+}
+
+void node::parts::wait_for_the_receiver(std::chrono::steady_clock::time_point deadline) const {
+  auto here_at = std::chrono::steady_clock::now();
+  for (auto now = here_at; now < deadline && out.blocks_waiting() != 0;
+       now = std::chrono::steady_clock::now()) {
+    if (line.connected() || !spilling->all_on_disk()) here_at = now;
+    if (now - here_at >= absent_receiver_time) return;
+    std::this_thread::sleep_for(look_again);
+  }
+}
+
+std::vector<shedding::line> node::parts::shed_lines() const {
+  std::vector<shedding::line> lines;
+  for (std::size_t n = 0; selection && n < selection->settings.lines.size(); ++n) {
+    const line_entry& l = selection->tables.lines[n];
+    lines.push_back({l.id, l.priority});
+  }
+  return lines;
+}
+
+/// A forwarder of its own for what lies on disk, from now or from before.
+void node::parts::start_backlog() {
+  const auto& found = disk->found();
+  if (found.events != 0) {
+    spdlog::warn("spool: {} events in {} blocks of {} earlier starts are on disk, and are sent now",
+                 found.events, found.blocks, found.lanes.size());
+  }
+  if (found.damaged + found.torn_tails + found.unreadable != 0) {
+    spdlog::warn("spool: {} damaged places ({} events or more) and {} torn ends ({} bytes) were "
+                 "set aside, {} files cannot be read",
+                 found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
+                 found.unreadable);
+  }
+  backlog_line.emplace(
+      settings.forward, *backlog, pace, line_pace::share::backlog,
+      [](std::string_view text) { spdlog::warn("output line of the spool: {}", text); });
+  backlog_thread = std::jthread(
+      [this](std::stop_token stop) { backlog_line->run(std::move(stop), backlog_drain_time); });
+}
+
+/// What runs on each event, and where its results lie.
+void node::parts::log_sequence() const {
+  if (settings.selection.calibration.empty()) {
+    spdlog::warn("selection: without selection.calibration gains and times are those of the "
+                 "detector's description, as the simulator has them");
+  }
+  std::istringstream lines(describe_sequence(selection->settings, frame_capacity(settings)));
+  for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
+}
+
+/// Not even the CPU could compute.
+void node::parts::engine_failed(std::string_view text) {
+  state.set(trouble::engine_error, true);
+  spdlog::error("engine: {}", text);
+}
+
+} // namespace l3

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a node and their threads, in the order in which data leave them: built from the
+// output to the input, so that each part finds what it hands to, and ended the other way round.
+// node.cpp is their life, node_look_around.cpp what is said of them in the log, node_account.cpp
+// what they counted. Only those include this file.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "daemon/compute_side.hpp"
+#include "daemon/frame_ring.hpp"
+#include "daemon/log.hpp"
+#include "daemon/node.hpp"
+#include "daemon/pipeline.hpp"
+#include "daemon/progress_watch.hpp"
+#include "daemon/rising_count.hpp"
+#include "daemon/shedding.hpp"
+#include "daemon/spill_list.hpp"
+#include "selection/load_selection.hpp"
+#include "transport/input/event_builder.hpp"
+#include "transport/input/tcp_receiver.hpp"
+#include "transport/input/udp_receiver.hpp"
+#include "transport/output/forwarder.hpp"
+#include "transport/output/outbox.hpp"
+#include "transport/output/spilling_outbox.hpp"
+#include "transport/output/spool_backlog.hpp"
+
+namespace l3 {
+
+struct node::parts {
+  parts(const daemon_settings& s, std::string configuration);
+
+  /// Until it has stored what is in memory; not for long if that has copies on disk and nobody
+  /// answers.
+  void wait_for_the_receiver(std::chrono::steady_clock::time_point deadline) const;
+
+  /// Sets or ends a trouble, and logs when it comes and goes, but not every flicker.
+  void tell(trouble t, bool present);
+  void tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const;
+
+  /// The account without its spills: what is looked at twice a second.
+  [[nodiscard]] ledger sums() const;
+  [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
+
+  daemon_settings settings;
+  const std::uint64_t started_at = steady_now();
+  const double started = ///< of the clock of the day, s
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  daemon_state state;
+  std::atomic<bool> given_up = false; // what the outbox still holds was counted as shed(drain)
+  building_counters building;
+  outcome_counters outcomes;
+
+  std::array<occasional, troubles> troubles_told = []<std::size_t... t>(std::index_sequence<t...>) {
+    return std::array{(static_cast<void>(t), occasional(std::chrono::seconds(1)))...};
+  }
+  (std::make_index_sequence<troubles>{});
+
+  spill_list spills;
+  rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
+  rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
+  rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
+  rising_count missing{"events incomplete"};
+  rising_count repeating{"fragments came again of events that were taken before, and were dropped: "
+                         "sent twice, or another sender uses the same numbers in this run"};
+  rising_count dropping{
+      "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
+  progress_watch progress{std::chrono::seconds(5)};
+  mutable std::mutex stuck_mutex;
+  std::string stuck; // as of the last look around
+
+  std::optional<loaded_selection> selection;
+  compute_side compute;
+  frame_ring frames;
+  outbox out;
+  std::unique_ptr<spool> disk; // none: without a folder
+  std::unique_ptr<spool_backlog> backlog;
+  std::unique_ptr<spilling_outbox> spilling;
+  line_pace pace;
+  forwarder line;
+  std::optional<forwarder> backlog_line;
+  shedding sheds;
+  pipeline work;
+  event_builder builder;
+  std::jthread forward_thread;
+  std::jthread backlog_thread;
+  std::optional<udp_receiver> udp;
+  std::optional<tcp_receiver> tcp;
+
+private:
+  [[nodiscard]] std::vector<shedding::line> shed_lines() const;
+  void start_backlog();
+  void log_sequence() const;
+  void engine_failed(std::string_view text);
+};
+
+} // namespace l3
