@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A row of the table of faults, what it found, and how the table is printed."""
+import contextlib
 import json
 from typing import Callable, NamedTuple
 
@@ -49,6 +50,15 @@ class Findings:
         self.timings[what] = max(round(seconds, 2), self.timings.get(what, 0))
         if not self._plan.short:
             self.check(seconds <= most, f"{what} took {seconds:.2f} s, more than {most:g}")
+
+    @contextlib.contextmanager
+    def named(self, part):
+        """What fails meanwhile is said of this part of the row."""
+        before = len(self.failures)
+        try:
+            yield
+        finally:
+            self.failures[before:] = [f"{part}: {text}" for text in self.failures[before:]]
 
     def skip_part(self, reason):
         self.not_done.append(reason)
