@@ -2,16 +2,14 @@
 #include "transport/output/forwarder.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
-#include <sys/socket.h>
 #include <zmq.hpp>
 
 #include "transport/output/line.hpp"
-#include "transport/output/line_security.hpp"
+#include "transport/output/line_link.hpp"
 
 namespace l3 {
 
@@ -33,75 +31,14 @@ constexpr std::uint64_t heartbeat_time = nanoseconds(1s);     ///< of silence
 constexpr std::uint64_t silence_limit = nanoseconds(2400ms);
 constexpr auto longest_wait = 1s;
 
-// What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
-// silence limit); keeping the data is the acknowledgements' work. `immediate` lets no message queue
-// up for a connection that is not there: those of a broken one are let go, and sent again by us.
-// The high-water mark only bounds what a stalled connection holds.
-constexpr int link_heartbeat_ms = 1000;
-constexpr int link_silence_ms = 3000;
-constexpr int first_reconnect_ms = 50;
-constexpr int slowest_reconnect_ms = 500;
-constexpr int linger_ms = 500; ///< for the goodbye
-constexpr int messages_in_line = 1024;
-
-/// Whoever connects to a port of this machine at which nobody listens may be given that very port
-/// as its own, and TCP connects a socket to itself. ZeroMQ has no doubts about such a peer, and no
-/// receiver could take the port any more.
-bool is_connected_to_itself(int socket) {
-  sockaddr_storage here{};
-  sockaddr_storage there{};
-  socklen_t length = sizeof here;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
-  socklen_t other_length = sizeof there;
-  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &other_length) != 0) return false;
-  return (here.ss_family == AF_INET || here.ss_family == AF_INET6) && length == other_length &&
-         std::memcmp(&here, &there, length) == 0;
-}
-
-/// The port is free at once when the socket is closed.
-void let_close_at_once(int socket) {
-  constexpr linger at_once{1, 0};
-  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-}
-
 } // namespace
-
-struct forwarder::connection {
-  zmq::context_t context{1};
-  zmq::socket_t socket{context, zmq::socket_type::dealer};
-  zmq::socket_t monitor{context, zmq::socket_type::pair};
-
-  explicit connection(const forward_settings& settings) {
-    use_keys(socket, settings);
-    socket.set(zmq::sockopt::immediate, true);
-    socket.set(zmq::sockopt::linger, linger_ms);
-    socket.set(zmq::sockopt::sndhwm, messages_in_line);
-    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
-    socket.set(zmq::sockopt::maxmsgsize, std::int64_t{1} << 16); // acknowledgements and texts only
-    socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
-    socket.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
-    socket.set(zmq::sockopt::tcp_keepalive, 1);
-    socket.set(zmq::sockopt::reconnect_ivl, first_reconnect_ms);
-    socket.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
-    socket.set(zmq::sockopt::connect_timeout, link_silence_ms);
-    socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
-    const char* const events = "inproc://link-events";
-    if (zmq_socket_monitor(socket.handle(), events,
-                           ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                               ZMQ_EVENT_DISCONNECTED | handshake_failures) != 0) {
-      throw zmq::error_t();
-    }
-    monitor.set(zmq::sockopt::linger, 0);
-    monitor.connect(events);
-  }
-};
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, line_pace& pace,
                      line_pace::share share, report_function report)
     : settings_(settings), source_(from), pace_(pace), share_(share), lane_(from.identity()),
       report_(std::move(report)) {
   try {
-    connection_ = std::make_unique<connection>(settings);
+    link_ = std::make_unique<line_link>(settings);
     connect_once();
   } catch (const zmq::error_t& e) {
     throw std::invalid_argument("cannot send to " + settings.to + ": " + e.what());
@@ -112,9 +49,7 @@ forwarder::~forwarder() = default;
 
 /// Without a lane there is nothing to say to anybody.
 void forwarder::connect_once() {
-  if (connecting_ || lane_.session == 0) return;
-  connection_->socket.connect(settings_.to);
-  connecting_ = true;
+  if (lane_.session != 0) link_->connect_once();
 }
 
 bool forwarder::connected() const {
@@ -150,53 +85,18 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
 }
 
 void forwarder::take_link_events() {
-  zmq::message_t event;
-  zmq::message_t address;
-  while (connection_->monitor.recv(event, zmq::recv_flags::dontwait)) {
-    if (event.more()) (void)connection_->monitor.recv(address);
-    if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
-    const auto what = load<std::uint16_t>(event.data<std::byte>());
-    const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
-    if (what == ZMQ_EVENT_CONNECTED) {
-      leave_itself(value);
-      continue;
-    }
-    if (std::string why = why_not_let_in(settings_, what, value); !why.empty())
-      report_once(std::move(why));
-    linked_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
-    if (welcomed_.exchange(false) && !linked_) {
-      report_once("the connection to " + settings_.to + " broke");
-    }
-    not_before_ = 0;
-  }
-}
-
-void forwarder::leave_itself(int socket) {
-  if (!is_connected_to_itself(socket)) return;
-  let_close_at_once(socket);
-  report_once("nobody listens at " + settings_.to + ", and the connection came back to itself");
-  connection_->socket.disconnect(settings_.to);
-  connection_->socket.connect(settings_.to);
-  linked_ = false;
+  const auto news = link_->take_events([this](std::string text) { report_once(std::move(text)); });
+  if (!news.any) return;
+  if (welcomed_.exchange(false) && news.down)
+    report_once("the connection to " + settings_.to + " broke");
+  not_before_ = 0;
 }
 
 void forwarder::take_messages(std::uint64_t now) {
-  zmq::message_t head;
-  zmq::message_t body;
-  while (connection_->socket.recv(head, zmq::recv_flags::dontwait)) {
-    body.rebuild();
-    bool more = head.more();
-    for (int frames = 1; more; ++frames) { // all frames of a message are there at once
-      zmq::message_t further;
-      (void)connection_->socket.recv(further);
-      more = further.more();
-      if (frames == 1) body.move(further);
-    }
-    const auto header = read_line_header({head.data<std::byte>(), head.size()});
-    if (header && header->session == lane_.session) {
-      answered_at_ = now;
-      take_message(*header, body.to_string_view(), now);
-    }
+  while (const auto got = link_->receive()) {
+    if (got->header.session != lane_.session) continue;
+    answered_at_ = now;
+    take_message(got->header, got->body.to_string_view(), now);
   }
 }
 
@@ -276,7 +176,7 @@ bool forwarder::leave_lane(std::uint64_t now) {
 /// Does what is due and says when the next thing will be.
 std::uint64_t forwarder::act(std::uint64_t now) {
   leave_lane(now);
-  if (!linked_ || lane_.session == 0) return never; // the link or the source wakes us
+  if (!link_->is_up() || lane_.session == 0) return never; // the link or the source wakes us
   if (now < not_before_) return not_before_;
   if (!welcomed_) {
     const line_hello_body body{lane_.run, lane_.node};
@@ -310,19 +210,8 @@ std::uint64_t forwarder::send_blocks(std::uint64_t now) {
 bool forwarder::send_block(std::uint64_t now) {
   const auto block = source_.hold(next_);
   if (!block) return false;
-  const auto head = make_line_header(line_message::block, lane_.session, next_);
-  // ZeroMQ sends from the source's own memory and calls back when it needs it no more.
-  auto* const bytes = const_cast<std::byte*>(block->bytes.data());
-  zmq::message_t body(
-      bytes, block->bytes.size(),
-      [](void*, void* hold) { static_cast<block_hold*>(hold)->release(); }, block->hold);
-  auto& socket = connection_->socket;
-  if (!socket.send(zmq::buffer(&head, sizeof head),
-                   zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
-    blocked_ = true;
+  if (!link_->send(make_line_header(line_message::block, lane_.session, next_), *block))
     return false;
-  }
-  (void)socket.send(body, zmq::send_flags::dontwait);
   pace_.sent(share_, block->bytes.size(), now);
   counters_.blocks.add();
   counters_.bytes.add(block->bytes.size());
@@ -336,30 +225,15 @@ bool forwarder::send_block(std::uint64_t now) {
 
 bool forwarder::send(line_message type, std::uint64_t sequence, std::string_view body,
                      std::uint64_t now) {
-  const auto head = make_line_header(type, lane_.session, sequence);
-  auto& socket = connection_->socket;
   last_sent_at_ = now;
-  if (!socket.send(zmq::buffer(&head, sizeof head),
-                   zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
-    return false;
-  }
-  return socket.send(zmq::buffer(body), zmq::send_flags::dontwait).has_value();
+  return link_->send(make_line_header(type, lane_.session, sequence), body);
 }
 
 void forwarder::wait_until(std::uint64_t due, std::uint64_t now) {
   const auto wait = std::min(std::chrono::nanoseconds(due > now ? due - now : 0),
                              std::chrono::nanoseconds(longest_wait));
-  zmq_pollitem_t items[] = {
-      {connection_->socket.handle(), 0,
-       static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
-      {connection_->monitor.handle(), 0, ZMQ_POLLIN, 0},
-      {nullptr, source_.wake_descriptor(), ZMQ_POLLIN, 0},
-  };
-  // A signal may end it early, which does no harm.
-  (void)zmq_poll(items, static_cast<int>(std::size(items)),
-                 std::chrono::ceil<std::chrono::milliseconds>(wait).count());
-  blocked_ = false;
-  if (items[2].revents != 0) source_.clear_wake();
+  if (link_->wait(source_.wake_descriptor(), std::chrono::ceil<std::chrono::milliseconds>(wait)))
+    source_.clear_wake();
 }
 
 void forwarder::report_once(std::string text) {

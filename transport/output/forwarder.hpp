@@ -22,6 +22,8 @@
 
 namespace l3 {
 
+class line_link;
+
 /// Written by the forwarder's thread.
 struct forward_counters {
   counter blocks;       ///< sent, repeats included
@@ -57,11 +59,7 @@ public:
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
 
 private:
-  struct connection;
-
   void take_link_events();
-  /// Ends a connection of this socket if it is one to itself, and tries again.
-  void leave_itself(int socket);
   void take_messages(std::uint64_t now);
   void take_message(const line_header& header, std::string_view body, std::uint64_t now);
   void welcomed(const line_header& header, std::uint64_t now);
@@ -83,12 +81,9 @@ private:
   const line_pace::share share_;
   block_identity lane_; ///< what the source has now
   report_function report_;
-  std::unique_ptr<connection> connection_;
+  std::unique_ptr<line_link> link_;
   forward_counters counters_;
 
-  bool connecting_ = false;        ///< since the first lane
-  bool linked_ = false;            ///< the sockets are connected
-  bool blocked_ = false;           ///< ZeroMQ had no room for a message
   std::uint64_t welcomes_ = 0;     ///< in this lane
   std::uint64_t next_ = 1;         ///< the block to be sent next
   std::uint64_t highest_sent_ = 0; ///< of all connections

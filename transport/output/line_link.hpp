@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output line go out
+// and come in whole, and what happens to the connection is told. Nothing here waits but wait(), and
+// nothing queues up for a connection that is not there.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <zmq.hpp>
+
+#include "transport/format/block.hpp"
+#include "transport/output/block_source.hpp"
+#include "transport/output/settings.hpp"
+
+namespace l3 {
+
+class line_link {
+public:
+  using report_function = std::function<void(std::string)>;
+
+  /// Does not connect yet. Throws zmq::error_t.
+  explicit line_link(const forward_settings& settings);
+
+  /// The first time; does nothing then. Throws zmq::error_t if the address is none.
+  void connect_once();
+  /// The connection is there, and both ends know each other's keys.
+  [[nodiscard]] bool is_up() const { return up_; }
+  /// What has happened to it since the last call.
+  struct news {
+    bool any = false;  ///< it came, broke, or was refused
+    bool down = false; ///< it broke or was refused, even if it came again since
+  };
+  [[nodiscard]] news take_events(const report_function& report);
+
+  struct message {
+    line_header header;
+    zmq::message_t body;
+  };
+  /// The next that came, if it is one of the output line; nothing if none is left. What is no
+  /// message of the line is passed over.
+  [[nodiscard]] std::optional<message> receive();
+
+  /// False: ZeroMQ takes nothing now.
+  bool send(const line_header& head, std::string_view body);
+  /// Sends from the block's own memory, and releases it when it needs it no more, also if it took
+  /// nothing.
+  bool send(const line_header& head, const block_source::held_block& block);
+
+  /// Until there is something to do: a message or an event, room for a message if there was none,
+  /// or the descriptor can be read. True: it can.
+  [[nodiscard]] bool wait(int descriptor, std::chrono::milliseconds limit);
+
+private:
+  /// Ends a connection of this socket if it is one to itself, and tries again.
+  void leave_itself(int socket, const report_function& report);
+
+  forward_settings settings_;
+  zmq::context_t context_{1};
+  zmq::socket_t socket_{context_, zmq::socket_type::dealer};
+  zmq::socket_t monitor_{context_, zmq::socket_type::pair};
+  bool connecting_ = false;
+  bool up_ = false;
+  bool blocked_ = false; ///< ZeroMQ had no room for a message
+};
+
+} // namespace l3
