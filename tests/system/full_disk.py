@@ -104,7 +104,8 @@ class FullDisk(harness.SystemTest):
         self.fill(leave=8_000)
         receiver = self.start_receiver()
         receiver.wait_to_say("a torn tail cannot be set aside for want of room")
-        self.assertEqual(torn.stat().st_size, 0)
+        self.assertFalse(torn.exists())
+        self.assertTrue(file.with_suffix(".damaged").exists())
         self.assertTrue(file.read_bytes() == whole + tail)
         # It receives, and what it says is stored is: all that was before, and what comes as soon as there is room.
         (self.disk / "other").unlink()

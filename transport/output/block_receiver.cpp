@@ -176,7 +176,7 @@ void block_receiver::take_block(peer& from, const line_header& header,
   counters_.blocks.add();
   counters_.bytes.add(body.size());
   from.acknowledge = true;
-  const std::uint64_t last = store_.last_stored(header.session);
+  const std::uint64_t last = store_.last_stored(header.session, from.first);
   if (header.sequence <= last) return counters_.duplicates.add();
   // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
   // one.
@@ -283,10 +283,11 @@ void block_receiver::store_failed(const std::error_code& error, std::uint64_t no
 void block_receiver::answer_all() {
   for (auto& [session, to] : peers_) {
     if (std::exchange(to.welcome, false)) {
-      send(to.address, line_message::welcome, session, store_.last_stored(session));
+      send(to.address, line_message::welcome, session, store_.last_stored(session, to.first));
     }
     if (std::exchange(to.acknowledge, false)) {
-      send(to.address, line_message::acknowledgement, session, store_.last_stored(session));
+      send(to.address, line_message::acknowledgement, session,
+           store_.last_stored(session, to.first));
     }
     if (std::exchange(to.refuse, false)) {
       send(to.address, line_message::refusal, session, 0,

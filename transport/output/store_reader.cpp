@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view file_suffix = ".kl3";
 constexpr std::string_view torn_suffix = ".torn";
+constexpr std::string_view damage_mark_suffix = ".damaged";
 constexpr std::size_t fewest_digits = 6;
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
@@ -42,6 +43,10 @@ std::filesystem::path store_file_path(const std::filesystem::path& folder, std::
 
 std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
   return numbered(folder, prefix_of(store_kind::store), number, torn_suffix);
+}
+
+std::filesystem::path damage_mark_path(const std::filesystem::path& folder, std::uint64_t number) {
+  return numbered(folder, prefix_of(store_kind::store), number, damage_mark_suffix);
 }
 
 store_kind kind_of(const std::filesystem::path& folder) {

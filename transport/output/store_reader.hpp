@@ -28,6 +28,9 @@ enum class store_kind : std::uint8_t { store, spool };
                                                     store_kind kind = store_kind::store);
 [[nodiscard]] std::filesystem::path torn_file_path(const std::filesystem::path& folder,
                                                    std::uint64_t number);
+/// Of the empty file that says: this block file holds blocks whose payloads are wrong.
+[[nodiscard]] std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
+                                                     std::uint64_t number);
 /// Of the block files in a folder, rising. Throws std::system_error if there is no such folder.
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
                                                             store_kind kind = store_kind::store);

@@ -45,17 +45,13 @@ store_writer::~store_writer() { (void)commit(); }
 void store_writer::scan() {
   const auto numbers = store_file_numbers(settings_.folder);
   for (const auto number : numbers)
-    scan_file(number, number == numbers.back() || tail_was_left(number));
+    scan_file(number, number == numbers.back() || is_marked(number));
+  if (settings_.sync && ::fsync(folder_.get()) != 0) {
+    fail("cannot flush the folder " + settings_.folder.string(), last_error());
+  }
   committed_ = appended_;
   if (!numbers.empty()) next_number_ = numbers.back() + 1;
   while (std::filesystem::exists(torn_file_path(settings_.folder, next_number_))) ++next_number_;
-}
-
-/// A torn tail that could not be set aside leaves its file of that name empty: a mark that takes no
-/// room, so that blocks in it whose payload is wrong count as stored at no later start either.
-bool store_writer::tail_was_left(std::uint64_t number) const {
-  std::error_code none;
-  return std::filesystem::file_size(torn_file_path(settings_.folder, number), none) == 0 && !none;
 }
 
 /// Older files were checked when they were the newest: of these, the headers are enough. In an
@@ -64,59 +60,90 @@ void store_writer::scan_file(std::uint64_t number, bool unchecked) {
   store_file file(settings_.folder, number);
   std::uint64_t good_end = std::min<std::uint64_t>(file.size(), sizeof(store_file_header));
   if (file.size() < sizeof(store_file_header)) good_end = 0;
+  std::uint64_t wrong_payloads = 0;
+  bool damage_stays = false;
   std::vector<std::byte> payload;
   while (const auto block = file.next()) {
     if (unchecked && !file.read_payload(*block, payload)) {
-      ++damaged_;
+      ++wrong_payloads;
       continue;
     }
     good_end = block->end();
-    account(block->header);
+    damage_stays = wrong_payloads > 0;
+    account(block->header, wrong_payloads + file.damaged() > 0);
   }
-  damaged_ += file.damaged();
+  damaged_ += wrong_payloads + file.damaged();
   // Without a good block, a damaged head alone would make it no file of a store for whoever comes.
   if (good_end <= sizeof(store_file_header) && file.damaged() > 0) good_end = 0;
-  if (good_end < file.size() || good_end == 0) set_aside(number, good_end);
+  if ((good_end < file.size() || good_end == 0) && !set_aside(number, good_end)) {
+    damage_stays = true;
+  }
+  if (unchecked && settings_.sync && good_end != 0) flush(number);
+  mark(number, damage_stays);
 }
 
-void store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
+/// False: it finds no room. Readers then step over it where it is, and writing goes on in a new
+/// file: a receiver that did not start would cost more.
+bool store_writer::set_aside(std::uint64_t number, std::uint64_t good_end) {
   const auto path = store_file_path(settings_.folder, number);
   const auto torn_path = torn_file_path(settings_.folder, number);
   const store_file from(settings_.folder, number);
   const file_descriptor torn(
       ::open(torn_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, file_mode));
   if (!torn) fail("cannot write " + torn_path.string(), last_error());
+  const auto leave = [&] {
+    ::unlink(torn_path.c_str());
+    ++torn_tails_left_;
+    return false;
+  };
   std::vector<std::byte> bytes;
   for (std::uint64_t at = good_end; at < from.size(); at += bytes.size()) {
     bytes.resize(std::min<std::uint64_t>(copy_step, from.size() - at));
     if (!from.read(at, bytes)) fail("cannot read " + path.string(), last_error());
-    if (write_all(torn.get(), at - good_end, bytes)) {
-      leave_tail(torn.get());
-      return;
-    }
+    if (write_all(torn.get(), at - good_end, bytes)) return leave();
   }
-  if (::fsync(torn.get()) != 0) {
-    leave_tail(torn.get());
-    return;
-  }
+  if (::fsync(torn.get()) != 0) return leave();
   const bool cut = good_end == 0 ? ::unlink(path.c_str()) == 0
                                  : ::truncate(path.c_str(), static_cast<off_t>(good_end)) == 0;
   if (!cut) fail("cannot cut off the torn end of " + path.string(), last_error());
   ++torn_tails_;
+  return true;
 }
 
-/// Readers step over it where it is, and writing goes on in a new file. A receiver that did not
-/// start would cost more.
-void store_writer::leave_tail(int torn) {
-  if (::ftruncate(torn, 0) != 0) fail("cannot mark a torn end that has to stay", last_error());
-  (void)::fsync(torn);
+bool store_writer::is_marked(std::uint64_t number) const {
+  return std::filesystem::exists(damage_mark_path(settings_.folder, number));
+}
+
+/// A mark takes no room. Without it, blocks in this file whose payloads are wrong would count as
+/// stored by their headers, as soon as it is not the newest any more.
+void store_writer::mark(std::uint64_t number, bool damage_stays) {
+  const auto path = damage_mark_path(settings_.folder, number);
+  if (damage_stays == is_marked(number)) return;
+  if (!damage_stays) {
+    ::unlink(path.c_str());
+    return;
+  }
+  const file_descriptor made(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, file_mode));
+  if (!made) fail("cannot make " + path.string(), last_error());
   (void)::fsync(folder_.get());
-  ++torn_tails_left_;
 }
 
-void store_writer::account(const block_header& header) {
+/// A receiver that was killed may have left blocks that only the system's memory holds, and what
+/// is counted now will be called stored.
+void store_writer::flush(std::uint64_t number) const {
+  const auto path = store_file_path(settings_.folder, number);
+  const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || settings_.flush(file.get()) != 0)
+    fail("cannot flush " + path.string(), last_error());
+}
+
+void store_writer::account(const block_header& header, bool behind_damage) {
   auto& s = sessions_[header.session];
-  s.last = std::max(s.last, header.sequence);
+  if (behind_damage) {
+    s.numbers.add_behind_damage(header.sequence);
+  } else {
+    s.numbers.add(header.sequence);
+  }
   s.run = appended_.run = header.run;
   s.node = header.node;
   ++s.blocks;
@@ -125,9 +152,9 @@ void store_writer::account(const block_header& header) {
   s.repeated += header.repeated;
 }
 
-std::uint64_t store_writer::last_stored(std::uint64_t session) const {
+std::uint64_t store_writer::last_stored(std::uint64_t session, std::uint64_t first) const {
   const auto found = sessions_.find(session);
-  return found == sessions_.end() ? 0 : found->second.last;
+  return found == sessions_.end() ? 0 : found->second.numbers.last(first);
 }
 
 std::error_code store_writer::append(std::span<const std::byte> block, const block_header& header) {
@@ -140,7 +167,7 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   if (const auto error = write_at(offset_, block)) return error;
   offset_ += block.size();
   uncommitted_.try_emplace(header.session, sessions_[header.session]);
-  account(header);
+  account(header, false);
   ++appended_.blocks;
   appended_.events += header.events;
   return {};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a store (docs/formats.md, section 9). What append() took survives the death of this
 // process; what commit() took after it, with `sync`, survives the death of the machine. A full disk
-// is a state, not an end: append() says so, leaves no half block behind, and may be tried again.
+// is a state, not an end: append() says so, leaves no half block behind, and may be tried again. A
+// start finds out what is there: blocks behind a damaged place stay, but do not speak for those
+// that the damage may have taken away (stored_numbers).
 #pragma once
 
 #include <cstddef>
@@ -15,6 +17,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/output/file_descriptor.hpp"
+#include "transport/output/stored_numbers.hpp"
 
 namespace l3 {
 
@@ -22,13 +25,13 @@ struct store_settings {
   std::filesystem::path folder;
   std::uint64_t file_bytes = std::uint64_t{1}
                              << 30;     ///< a file that has grown to this is followed by the next
-  bool sync = false;                    ///< commit() waits for the disk
+  bool sync = false;                    ///< commit() and the start wait for the disk
   int (*flush)(int file) = ::fdatasync; ///< how it does: 0, or −1 and errno
 };
 
 /// What a store holds of one session.
 struct stored_session {
-  std::uint64_t last = 0; ///< sequence number
+  stored_numbers numbers;
   std::uint32_t run = 0;
   std::uint32_t node = 0;
   std::uint64_t blocks = 0;
@@ -46,14 +49,16 @@ struct store_tally {
 
 class store_writer {
 public:
-  /// Takes the folder for itself, scans it and sets torn tails aside. Throws std::runtime_error
-  /// that says what is wrong.
+  /// Takes the folder for itself, scans it and sets torn tails aside. With `sync`, what it then
+  /// says to be stored survives the death of the machine. Throws std::runtime_error that says what
+  /// is wrong.
   explicit store_writer(store_settings settings);
   ~store_writer();
   store_writer(const store_writer&) = delete;
   store_writer& operator=(const store_writer&) = delete;
 
-  /// Writes a whole, checked block whose sequence number is above its session's last.
+  /// Writes a whole, checked block that is not stored yet: its sequence number is above its
+  /// session's last, and nothing between the two is missing.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block,
                                        const block_header& header);
   /// Before anything appended is acknowledged. If it fails, all that was appended since the last
@@ -61,7 +66,9 @@ public:
   [[nodiscard]] std::error_code commit();
 
   [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
-  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session) const;
+  /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
+  /// is stored.
+  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const;
   [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
     return sessions_;
   }
@@ -76,10 +83,11 @@ public:
 private:
   void scan();
   void scan_file(std::uint64_t number, bool unchecked);
-  [[nodiscard]] bool tail_was_left(std::uint64_t number) const;
-  void set_aside(std::uint64_t number, std::uint64_t good_end);
-  void leave_tail(int torn);
-  void account(const block_header& header);
+  [[nodiscard]] bool set_aside(std::uint64_t number, std::uint64_t good_end);
+  [[nodiscard]] bool is_marked(std::uint64_t number) const;
+  void mark(std::uint64_t number, bool damage_stays);
+  void flush(std::uint64_t number) const;
+  void account(const block_header& header, bool behind_damage);
   [[nodiscard]] std::error_code open_next_file();
   [[nodiscard]] std::error_code write_at(std::uint64_t offset, std::span<const std::byte> bytes);
 

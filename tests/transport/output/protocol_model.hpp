@@ -1,137 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of the output line as a small machine (docs/protocol.md): one lane of a daemon, a
-// link that breaks, a receiver with its store. A state is a few bytes; successors() gives every
-// step that any part may take next, timers included, because a timer may always have run out. Each
-// rule of the protocol is a switch: a checker that finds nothing without a rule is no checker, or
-// the rule is for nothing.
+// The steps of the protocol's machine (protocol_state.hpp): successors() gives every step that any
+// part may take next, timers included, because a timer may always have run out.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <functional>
 
+#include "tests/transport/output/protocol_state.hpp"
+
 namespace l3::test::protocol {
-
-/// The rules. Each comment says what does it in the code.
-struct rules {
-  bool acknowledge_after_commit = true; ///< block_receiver::step: commit(), then answer_all()
-  bool welcome_after_commit = true;     ///< the same, for the welcome
-  bool keep_until_acknowledged = true;  ///< outbox, spool: freed by stored_up_to()
-  bool go_back_at_welcome = true;       ///< forwarder::welcomed
-  bool go_back_after_refusal = true;    ///< forwarder::refused
-  bool go_back_after_silence = true;    ///< forwarder::act
-  bool drop_what_is_stored = true;      ///< block_receiver::take_block
-  bool refuse_gaps = true;              ///< block_receiver::take_block
-  bool begin_where_hello_says = true;   ///< block_receiver::take_block: peer::first
-  bool ask_for_hello_again = true;      ///< block_receiver::take_block: a block before `first`
-  bool answer_strangers = true;         ///< block_receiver::take_message: a refusal without text
-  bool keep_to_credit = true;           ///< forwarder::send_blocks
-  bool empty_for_damaged = true;        ///< spool::read: an empty block of the same number
-  bool believe_welcome_of_remainder = true;         ///< forwarder::welcomed: is_remainder()
-  bool believe_acknowledgement_of_remainder = true; ///< forwarder::acknowledged: the same
-};
-
-/// What may go wrong, and how often.
-struct faults {
-  std::uint8_t breaks = 0;   ///< of the connection, at any moment, noticed at any later one
-  std::uint8_t kills = 0;    ///< of the receiver: what was written stays
-  std::uint8_t crashes = 0;  ///< of its machine: what was not committed is gone
-  std::uint8_t moves = 0;    ///< the receiver begins an empty store elsewhere
-  std::uint8_t forgets = 0;  ///< the receiver has too many peers
-  std::uint8_t errors = 0;   ///< of the store: a commit fails and takes back
-  std::uint8_t restarts = 0; ///< of the daemon; its lane lies in the spool
-  std::uint8_t damages = 0;  ///< of a block in the spool
-};
-
-inline constexpr std::uint8_t credit = 2;
-inline constexpr std::uint8_t most_under_way = 2; ///< messages each way, then ZeroMQ takes no more
-
-enum class kind : std::uint8_t {
-  hello,
-  block,
-  heartbeat,
-  welcome,
-  acknowledgement,
-  stranger,
-  refusal
-};
-
-struct message {
-  kind what = kind::hello;
-  std::uint8_t number = 0;
-};
-
-struct channel {
-  std::array<message, most_under_way> queue{};
-  std::uint8_t size = 0;
-
-  [[nodiscard]] bool full() const { return size == most_under_way; }
-  void put(message m) {
-    if (!full()) queue[size++] = m; // a ROUTER drops, a DEALER is asked before
-  }
-  message take() {
-    const message m = queue[0];
-    std::move(queue.begin() + 1, queue.end(), queue.begin());
-    queue[--size] = {};
-    return m;
-  }
-  void keep(std::uint8_t n) {
-    for (; size > n; --size) queue[size - 1U] = {};
-  }
-  [[nodiscard]] bool has(kind what, std::uint8_t number) const {
-    return std::any_of(queue.begin(), queue.begin() + size, [&](const message& m) {
-      return m.what == what && (number == 0 || m.number == number);
-    });
-  }
-};
-
-/// Nothing but bytes without padding: it is hashed and compared as such.
-struct state {
-  std::uint8_t blocks = 0; ///< that there will be
-
-  // The daemon's lane.
-  std::uint8_t sealed = 0;
-  std::uint8_t acknowledged = 0;
-  std::uint8_t next = 1;
-  std::uint8_t window = 0;
-  std::uint8_t welcomed = 0;
-  std::uint8_t unnoticed = 0; ///< news of the connection that the forwarder has not read yet
-  std::uint8_t remainder = 0; ///< the lane is that of an earlier process
-  std::uint8_t damaged = 0;   ///< this block
-
-  // The connection, and messages of the last one that the receiver has not read yet.
-  std::uint8_t linked = 0;
-  channel to, back, stale;
-
-  // The receiver.
-  std::uint8_t appended = 0;
-  std::uint8_t committed = 0;
-  std::uint8_t elsewhere = 0; ///< stored in a store before this one
-  std::uint8_t known = 0;
-  std::uint8_t first = 0;
-  std::uint8_t reachable = 0; ///< it was last heard over the present connection
-  std::uint8_t acknowledge = 0;
-  std::uint8_t welcome = 0;
-
-  faults left;
-  std::uint8_t doubled = 0;
-  std::uint8_t gap = 0;
-
-  [[nodiscard]] bool finished() const {
-    return (sealed == blocks || remainder != 0) && acknowledged == sealed;
-  }
-};
-static_assert(std::has_unique_object_representations_v<state>);
-
-/// Why a state must not be; null: it may.
-[[nodiscard]] inline const char* wrong_with(const state& s) {
-  if (s.acknowledged > std::max(s.committed, s.elsewhere)) return "acknowledged and not stored";
-  if (s.doubled != 0) return "stored twice";
-  if (s.gap != 0) return "stored behind a gap";
-  if (s.next > s.acknowledged + credit + 1) return "more under way than there is credit";
-  return nullptr;
-}
 
 class machine {
 public:
@@ -214,7 +90,7 @@ private:
       step(s, to, "take of the last connection", [&](state& n) { take(n, n.stale.take(), false); });
     if ((s.acknowledge | s.welcome) == 0) return;
     step(s, to, "commit and answer", [&](state& n) {
-      n.committed = n.appended;
+      commit(n);
       answer_all(n);
     });
     if (s.left.errors == 0) return;
@@ -230,9 +106,23 @@ private:
   static void answer(state& n, message m) {
     if (n.reachable != 0 && n.linked != 0) n.back.put(m);
   }
-  static void answer_all(state& n) {
-    if (n.welcome != 0) answer(n, {kind::welcome, n.appended});
-    if (n.acknowledge != 0) answer(n, {kind::acknowledgement, n.appended});
+  /// stored_numbers::last
+  [[nodiscard]] std::uint8_t last(const state& n, std::uint8_t first) const {
+    if (!rules_.count_what_the_daemon_let_go) first = 0;
+    std::uint8_t last = n.appended;
+    for (auto b = static_cast<std::uint8_t>(last + 1); b <= n.blocks; ++b) {
+      if ((n.behind & bit(b)) != 0 && (b == last + 1 || b <= first)) last = b;
+    }
+    return last;
+  }
+  /// What was behind a gap that is closed now is like any other.
+  void commit(state& n) const {
+    n.committed = n.appended = last(n, 0);
+    for (std::uint8_t b = 1; b <= n.committed; ++b) n.behind &= static_cast<std::uint8_t>(~bit(b));
+  }
+  void answer_all(state& n) const {
+    if (n.welcome != 0) answer(n, {kind::welcome, last(n, n.first)});
+    if (n.acknowledge != 0) answer(n, {kind::acknowledgement, last(n, n.first)});
     n.welcome = n.acknowledge = 0;
   }
 
@@ -244,7 +134,7 @@ private:
       n.acknowledge = 0;
       n.welcome = 1;
       if (rules_.welcome_after_commit) return;
-      answer(n, {kind::welcome, n.appended});
+      answer(n, {kind::welcome, last(n, n.first)});
       n.welcome = 0;
       return;
     }
@@ -254,10 +144,10 @@ private:
     }
     n.acknowledge = 1;
     if (m.what != kind::block) return;
-    const bool again = m.number <= n.appended;
+    const std::uint8_t stored = last(n, n.first);
+    const bool again = m.number <= stored;
     if (again && rules_.drop_what_is_stored) return;
-    if (again) n.doubled = 1;
-    auto expected = static_cast<std::uint8_t>(n.appended + 1);
+    auto expected = static_cast<std::uint8_t>(stored + 1);
     if (rules_.begin_where_hello_says) expected = std::max(expected, n.first);
     if (m.number > expected && rules_.refuse_gaps) return;
     if (m.number < expected && !again) {
@@ -265,8 +155,9 @@ private:
       return;
     }
     if (m.number > expected) n.gap = 1;
+    if (again || (n.behind & bit(m.number)) != 0) n.doubled = 1;
     n.appended = m.number;
-    if (!rules_.acknowledge_after_commit) answer(n, {kind::acknowledgement, n.appended});
+    if (!rules_.acknowledge_after_commit) answer(n, {kind::acknowledgement, last(n, n.first)});
   }
 
   static void disconnect(state& n, std::uint8_t unread) {
@@ -281,7 +172,26 @@ private:
     n.known = n.first = n.acknowledge = n.welcome = 0;
   }
 
-  static void trouble(const state& s, const visit& to) {
+  /// What a start finds: of what was not committed, these, and all that was. The first block of a
+  /// session is taken as it comes: what another store has is no gap.
+  void start_again(state& n, std::uint8_t whole) const {
+    const std::uint8_t before = n.appended;
+    n.appended = n.committed;
+    for (auto b = static_cast<std::uint8_t>(n.committed + 1); b <= before; ++b) {
+      if ((whole & bit(b)) != 0) n.behind |= bit(b);
+    }
+    commit(n);
+    end_receiver(n);
+    if (rules_.count_nothing_behind_a_gap) return;
+    for (auto b = static_cast<std::uint8_t>(n.committed + 1); b <= n.blocks; ++b) {
+      if ((n.behind & bit(b)) == 0) continue;
+      for (auto m = static_cast<std::uint8_t>(n.committed + 1); m < b; ++m) n.lost |= bit(m);
+      n.committed = n.appended = b;
+    }
+    commit(n);
+  }
+
+  void trouble(const state& s, const visit& to) const {
     if (s.left.breaks != 0 && s.linked != 0 && s.stale.size == 0) {
       for (std::uint8_t unread = 0; unread <= s.to.size; ++unread) {
         step(s, to, "break", [&](state& n) {
@@ -291,24 +201,37 @@ private:
       }
     }
     if (s.left.kills != 0) {
-      step(s, to, "kill the receiver", [](state& n) {
+      step(s, to, "kill the receiver", [&](state& n) {
         --n.left.kills;
-        n.committed = n.appended;
+        commit(n);
         end_receiver(n);
       });
     }
     if (s.left.crashes != 0) {
-      step(s, to, "crash the receiver's machine", [](state& n) {
-        --n.left.crashes;
-        n.appended = n.committed;
-        end_receiver(n);
+      for (std::uint8_t whole = 0; whole < bit(static_cast<std::uint8_t>(s.blocks + 1));
+           whole = static_cast<std::uint8_t>(whole + 2)) {
+        step(s, to, "crash the receiver's machine", [&](state& n) {
+          --n.left.crashes;
+          start_again(n, whole);
+        });
+      }
+    }
+    for (std::uint8_t b = 1; s.left.rots != 0 && b <= std::min(s.acknowledged, s.committed); ++b) {
+      step(s, to, "damage a block in the store", [&](state& n) {
+        --n.left.rots;
+        commit(n);
+        for (auto later = static_cast<std::uint8_t>(b + 1); later <= n.committed; ++later)
+          n.behind |= bit(later);
+        n.committed = n.appended = static_cast<std::uint8_t>(b - 1);
+        n.rotten |= bit(b);
+        start_again(n, 0);
       });
     }
     if (s.left.moves != 0) {
       step(s, to, "store elsewhere", [](state& n) {
         --n.left.moves;
         n.elsewhere = std::max(n.elsewhere, n.committed);
-        n.appended = n.committed = 0;
+        n.appended = n.committed = n.behind = 0;
         end_receiver(n);
       });
     }

@@ -1,78 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <csignal>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 
-#include "tests/transport/output/packed_events.hpp"
-#include "transport/output/block.hpp"
+#include "tests/transport/output/store_files.hpp"
 #include "transport/output/event_index.hpp"
-#include "transport/output/store_reader.hpp"
-#include "transport/output/store_writer.hpp"
 
 namespace l3 {
 namespace {
 
-namespace fs = std::filesystem;
-constexpr std::uint64_t session = 42;
-
-test::bytes block_of(std::uint64_t sequence, std::uint64_t of_session = session,
-                     std::uint32_t samples = 1) {
-  std::mt19937 random(static_cast<std::uint32_t>(sequence));
-  test::event_recipe recipe;
-  recipe.key = {1, static_cast<std::uint32_t>(sequence)};
-  recipe.fragments = 1;
-  recipe.boards = samples;
-  return test::make_block({test::make_event(recipe, random).packed}, of_session, sequence);
-}
-
-std::error_code append(store_writer& store, const test::bytes& block) {
-  block_header header;
-  EXPECT_EQ(check_block(block, header), block_fault::none);
-  return store.append(block, header);
-}
-
-/// The (session, sequence) of every readable block with a good payload.
-std::vector<std::pair<std::uint64_t, std::uint64_t>> contents(const fs::path& folder,
-                                                              std::uint64_t* damaged = nullptr) {
-  store_reader reader(folder);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
-  std::vector<std::byte> payload;
-  std::uint64_t bad = 0;
-  while (const auto block = reader.next()) {
-    if (reader.read_payload(*block, payload)) {
-      found.emplace_back(block->header.session, block->header.sequence);
-    } else {
-      ++bad;
-    }
-  }
-  if (damaged != nullptr) *damaged = bad + reader.damaged();
-  return found;
-}
-
-test::bytes read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string s{std::istreambuf_iterator<char>(in), {}};
-  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
-  return {p, p + s.size()};
-}
-void write_file(const fs::path& path, std::span<const std::byte> data) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
-}
-
-using sequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+using namespace test;
 
 TEST(store, gives_back_what_was_appended) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   const auto first = block_of(1);
   {
     store_writer store({folder.path()});
@@ -102,7 +45,7 @@ TEST(store, gives_back_what_was_appended) {
 }
 
 TEST(store, belongs_to_one_receiver) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   const store_writer first({folder.path()});
   try {
     const store_writer second({folder.path()});
@@ -113,7 +56,7 @@ TEST(store, belongs_to_one_receiver) {
 }
 
 TEST(store, says_what_is_wrong_with_a_folder) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   EXPECT_THROW(store_writer({folder.path() + "/none"}), std::runtime_error);
   write_file(folder.path() + "/file", {});
   EXPECT_THROW(store_writer({folder.path() + "/file"}), std::runtime_error);
@@ -121,7 +64,7 @@ TEST(store, says_what_is_wrong_with_a_folder) {
 }
 
 TEST(store, goes_on_in_a_next_file) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   store_settings settings{folder.path()};
   settings.file_bytes = 5'000;
   sequences all;
@@ -139,98 +82,8 @@ TEST(store, goes_on_in_a_next_file) {
   EXPECT_EQ(store_writer(settings).last_stored(session), 30U);
 }
 
-TEST(store, sets_a_torn_tail_aside_wherever_it_was_cut) {
-  test::scratch_folder made;
-  {
-    store_writer store({made.path()});
-    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
-  const auto whole = read_file(store_file_path(made.path(), 1));
-  const std::size_t last_at = whole.size() - block_of(3).size();
-  std::vector<std::size_t> cuts{0, 1, 15, 16, 17};
-  for (std::size_t i = 0; i <= 70; ++i)
-    cuts.push_back(last_at + i); // every byte of the header and some behind
-  for (std::size_t i = last_at + 71; i + 8 < whole.size(); i += 97) cuts.push_back(i);
-  for (std::size_t i = 8; i >= 1; --i) cuts.push_back(whole.size() - i);
-  for (const auto cut : cuts) {
-    test::scratch_folder folder;
-    write_file(store_file_path(folder.path(), 1), std::span(whole).first(cut));
-    const sequences before = contents(folder.path());
-    const std::size_t kept = cut >= last_at ? 2 : 0;
-    ASSERT_EQ(before.size(), kept) << cut;
-    {
-      store_writer store({folder.path()});
-      ASSERT_EQ(store.last_stored(session), kept) << cut;
-      ASSERT_FALSE(append(store, block_of(kept + 1))) << cut;
-    }
-    ASSERT_EQ(contents(folder.path()).size(), kept + 1) << cut;
-    const bool torn = cut != last_at && cut != sizeof(store_file_header);
-    ASSERT_EQ(fs::exists(torn_file_path(folder.path(), 1)), torn) << cut;
-    if (torn) {
-      const std::size_t good = kept > 0 ? last_at : cut < 16 ? 0 : 16;
-      ASSERT_EQ(fs::file_size(torn_file_path(folder.path(), 1)), cut - good) << cut;
-    }
-    ASSERT_EQ(store_writer({folder.path()}).torn_tails(), 0U) << cut << ": once is enough";
-  }
-}
-
-TEST(store, loses_only_the_block_in_which_a_bit_flipped) {
-  test::scratch_folder made;
-  {
-    store_writer store({made.path()});
-    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
-  const auto whole = read_file(store_file_path(made.path(), 1));
-  const std::size_t second_at = sizeof(store_file_header) + block_of(1).size();
-  const std::size_t third_at = second_at + block_of(2).size();
-  for (std::size_t at = second_at; at < third_at; at += at < second_at + 64 ? 1 : 131) {
-    test::scratch_folder folder;
-    auto flipped = whole;
-    flipped[at] ^= std::byte{0x10};
-    write_file(store_file_path(folder.path(), 1), flipped);
-    std::uint64_t damaged = 0;
-    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}, {session, 3}})) << at;
-    EXPECT_EQ(damaged, 1U) << at;
-  }
-}
-
-TEST(store, does_not_count_a_last_block_whose_bytes_never_reached_the_disk) {
-  test::scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
-  }
-  auto file = read_file(store_file_path(folder.path(), 1));
-  std::fill(file.end() - 200, file.end(), std::byte{0}); // as after a power cut
-  write_file(store_file_path(folder.path(), 1), file);
-  store_writer store({folder.path()});
-  EXPECT_EQ(store.last_stored(session), 1U);
-  EXPECT_EQ(store.torn_tails(), 1U);
-  EXPECT_FALSE(append(store, block_of(2)));
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
-}
-
-/// A limit on the size of files stands in for a disk with a little room.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN); // write() then fails instead
-    const rlimit limited{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~file_size_limit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
-
 TEST(store, leaves_no_half_block_when_it_cannot_write) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   store_writer store({folder.path()});
   ASSERT_FALSE(append(store, block_of(1, session, 8)));
   const auto size = fs::file_size(store_file_path(folder.path(), 1));
@@ -246,61 +99,8 @@ TEST(store, leaves_no_half_block_when_it_cannot_write) {
   EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
 }
 
-TEST(store, leaves_a_torn_tail_that_finds_no_room_where_it_is) {
-  // A last block that is cut off, and one that is whole but for its payload: only the first one's
-  // header says that it is not there.
-  for (const bool whole : {false, true}) {
-    test::scratch_folder folder;
-    const auto path = store_file_path(folder.path(), 1);
-    const auto torn_path = torn_file_path(folder.path(), 1);
-    {
-      store_writer store({folder.path()});
-      for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i, session, 8)));
-    }
-    auto file = read_file(path);
-    const std::size_t tail_bytes = block_of(3, session, 8).size();
-    const std::size_t tail_at = file.size() - tail_bytes;
-    const auto lost = static_cast<std::ptrdiff_t>(tail_bytes / 4);
-    if (whole)
-      std::fill(file.end() - lost, file.end(), std::byte{0});
-    else
-      file.erase(file.end() - lost, file.end());
-    write_file(path, file);
-
-    for (std::uint64_t start = 1; start <= 2; ++start) {
-      std::optional<store_writer> store;
-      {
-        const file_size_limit limit(16);
-        store.emplace(store_settings{folder.path()});
-      }
-      EXPECT_EQ(store->torn_tails_left(), 1U) << start;
-      EXPECT_EQ(store->torn_tails(), 0U) << start;
-      EXPECT_EQ(store->last_stored(session), 1 + start) << "what was acknowledged, and no more";
-      EXPECT_EQ(store->sessions().at(session).blocks, 1 + start) << "nor one of them twice";
-      EXPECT_EQ(read_file(path), file) << "untouched";
-      EXPECT_EQ(fs::file_size(torn_path), 0U) << "the mark";
-      ASSERT_FALSE(append(*store, block_of(2 + start, session, 8)));
-    }
-    const sequences all{{session, 1}, {session, 2}, {session, 3}, {session, 4}};
-    EXPECT_EQ(contents(folder.path()), all) << "readers step over it";
-    EXPECT_EQ(event_index(folder.path()).entries().size(), 4U);
-    EXPECT_EQ(event_index(folder.path()).torn_ends().size(), whole ? 0U : 1U);
-
-    const store_writer with_room({folder.path()});
-    EXPECT_EQ(with_room.torn_tails(), 1U);
-    EXPECT_EQ(with_room.torn_tails_left(), 0U);
-    EXPECT_EQ(with_room.last_stored(session), 4U);
-    EXPECT_EQ(fs::file_size(path), tail_at);
-    EXPECT_EQ(read_file(torn_path),
-              test::bytes(file.begin() + static_cast<std::ptrdiff_t>(tail_at), file.end()));
-    std::uint64_t damaged = 0;
-    EXPECT_EQ(contents(folder.path(), &damaged), all);
-    EXPECT_EQ(damaged, 0U);
-  }
-}
-
 TEST(store, survives_a_full_disk) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
     GTEST_SKIP() << "no right to mount a small file system; "
                     "leaves_no_half_block_when_it_cannot_write covers the rest";
@@ -319,7 +119,7 @@ TEST(store, survives_a_full_disk) {
 }
 
 TEST(store, keeps_what_it_committed) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   store_settings settings{folder.path()};
   settings.sync = true;
   store_writer store(settings);
@@ -330,7 +130,7 @@ TEST(store, keeps_what_it_committed) {
 }
 
 TEST(store, takes_back_what_the_disk_did_not_confirm) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   static bool disk_works;
   disk_works = true;
   store_settings settings{folder.path()};
@@ -368,7 +168,7 @@ TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
   // up the first with its second block and opens the next.
   constexpr std::uint64_t last = 101;
   constexpr int other_files = 500;
-  test::scratch_folder folder;
+  scratch_folder folder;
   for (int i = 0; i < other_files; ++i) {
     write_file(folder.path() + "/other-" + std::to_string(i), {});
   }
@@ -393,7 +193,7 @@ TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
 }
 
 TEST(store, refuses_a_file_of_another_version_or_kind) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   {
     store_writer store({folder.path()});
     ASSERT_FALSE(append(store, block_of(1)));
@@ -416,52 +216,15 @@ TEST(store, refuses_a_file_of_another_version_or_kind) {
             path.string() + " is of version 2 of the store; this program knows version 1");
   EXPECT_EQ(refusal(go_on), refusal(read));
 
-  const test::bytes foreign(1000, std::byte{'x'});
+  const bytes foreign(1000, std::byte{'x'});
   write_file(path, foreign);
   EXPECT_EQ(refusal(read), path.string() + " is no file of a store");
   EXPECT_EQ(refusal(go_on), refusal(read));
   EXPECT_EQ(read_file(path), foreign) << "left where it is";
 }
 
-TEST(store, loses_no_block_to_a_damaged_head) {
-  for (const std::size_t at : {0U, 8U}) {
-    test::scratch_folder folder;
-    {
-      store_writer store({folder.path()});
-      ASSERT_FALSE(append(store, block_of(1)));
-    }
-    auto file = read_file(store_file_path(folder.path(), 1));
-    file[at] ^= std::byte{0x10};
-    write_file(store_file_path(folder.path(), 1), file);
-    std::uint64_t damaged = 0;
-    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}}));
-    EXPECT_EQ(damaged, 1U);
-    EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
-  }
-}
-
-TEST(store, starts_again_behind_a_file_of_which_head_and_only_block_are_damaged) {
-  test::scratch_folder folder;
-  {
-    store_writer store({folder.path()});
-    ASSERT_FALSE(append(store, block_of(1)));
-  }
-  auto file = read_file(store_file_path(folder.path(), 1));
-  file.front() ^= std::byte{0x10};
-  file.back() ^= std::byte{0x10};
-  write_file(store_file_path(folder.path(), 1), file);
-  {
-    store_writer store({folder.path()});
-    EXPECT_EQ(store.torn_tails(), 1U);
-    ASSERT_FALSE(append(store, block_of(1)));
-  }
-  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
-  EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
-  EXPECT_EQ(read_file(torn_file_path(folder.path(), 1)), file);
-}
-
 TEST(event_index, tells_of_ends_that_are_no_whole_block) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   store_settings settings{folder.path()};
   settings.file_bytes = block_of(1).size() + 1; // one block a file
   {
@@ -486,7 +249,7 @@ TEST(event_index, tells_of_ends_that_are_no_whole_block) {
 }
 
 TEST(event_index, does_not_give_an_event_whose_bytes_changed) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   {
     store_writer store({folder.path()});
     ASSERT_FALSE(append(store, block_of(1)));
@@ -503,21 +266,21 @@ TEST(event_index, does_not_give_an_event_whose_bytes_changed) {
 }
 
 TEST(event_index, finds_events_and_repeats_and_damage) {
-  test::scratch_folder folder;
+  scratch_folder folder;
   std::mt19937 random(1);
   const auto event = [&](std::uint32_t spill, std::uint32_t number) {
-    test::event_recipe recipe;
+    event_recipe recipe;
     recipe.key = {spill, number};
-    return test::make_event(recipe, random);
+    return make_event(recipe, random);
   };
   const auto late = event(2, 1);
   auto damaged = event(2, 2).packed;
   damaged[16] = std::byte{0xFF}; // more boards than there can be
   {
     store_writer store({folder.path()});
-    ASSERT_FALSE(append(store, test::make_block({late.packed, event(1, 7).packed}, 1, 1)));
-    ASSERT_FALSE(append(store, test::make_block({damaged, event(1, 3).packed}, 1, 2)));
-    ASSERT_FALSE(append(store, test::make_block({event(1, 7).packed}, 2, 1)));
+    ASSERT_FALSE(append(store, make_block({late.packed, event(1, 7).packed}, 1, 1)));
+    ASSERT_FALSE(append(store, make_block({damaged, event(1, 3).packed}, 1, 2)));
+    ASSERT_FALSE(append(store, make_block({event(1, 7).packed}, 2, 1)));
   }
   const event_index index(folder.path());
   std::vector<event_key> keys;
