@@ -200,7 +200,12 @@ void block_receiver::take_block(peer& from, const line_header& header,
     return;
   }
   const std::uint32_t repeated = block.repeated;
-  if (const auto error = store_.append(without_repeats(body, block), block)) {
+  const auto rest = without_repeats(body, block);
+  // What is left out must be on the disk before: a power cut could take the block that has it, and
+  // leave this one.
+  auto error = block.repeated != repeated ? store_.commit() : std::error_code();
+  if (!error) error = store_.append(rest, block);
+  if (error) {
     forget_what_is_not_stored();
     store_failed(error, now);
     from.refuse = true;

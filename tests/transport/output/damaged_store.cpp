@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A receiver that starts on a store in which a power cut, or a bad disk, has left a block damaged
-// and later ones whole.
+// and later ones whole, and what keeps a power cut from leaving worse.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -87,6 +87,36 @@ TEST(damaged_store, takes_no_event_for_repeated_that_is_not_there) {
   }
   EXPECT_EQ(far.counters().repeated_events.get(), 3U);
   EXPECT_EQ(far.counters().stored_events.get(), 1U) << "that of the damaged block";
+}
+
+TEST(damaged_store, has_an_event_on_disk_before_the_block_from_which_it_is_left_out) {
+  // Both blocks must be there for one step: as often as it takes.
+  EXPECT_TRUE(eventually([] {
+    scratch_folder folder;
+    static int flushes;
+    flushes = 0;
+    store_settings settings{folder.path()};
+    settings.sync = true;
+    settings.flush = [](int) {
+      ++flushes;
+      return 0;
+    };
+    store_writer store(settings);
+    receive_settings here;
+    here.bind = "tcp://127.0.0.1:*";
+    block_receiver far(here, store, nullptr);
+    played_daemon near(far.endpoint());
+    near.hello(session, 1);
+    near.hello(77, 1);
+    while (far.counters().messages < 2) (void)far.step(5ms);
+    near.send(line_message::block, session, 1, block_of(1));
+    near.send(line_message::block, 77, 1, block_of(1, 77));
+    while (far.counters().messages < 3) (void)far.step(5ms);
+    if (far.counters().messages != 4) return false;
+    EXPECT_EQ(far.counters().repeated_events.get(), 1U);
+    EXPECT_EQ(flushes, 2);
+    return true;
+  }));
 }
 
 } // namespace
