@@ -77,8 +77,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
   }
   if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
   if (selection) log_sequence();
-  progress.add("compute", [this] { return work.compute_turns(); });
-  progress.add("drain", [this] { return work.drain_turns(); });
+  watch_threads();
   state.enter(phase::receiving);
 }
 
@@ -119,6 +118,17 @@ void node::parts::start_backlog() {
       [](std::string_view text) { spdlog::warn("output line of the spool: {}", text); });
   backlog_thread = std::jthread(
       [this](std::stop_token stop) { backlog_line->run(std::move(stop), backlog_drain_time); });
+}
+
+/// Not those that wait for a disk: one that hangs does not work again because the daemon is started
+/// anew.
+void node::parts::watch_threads() {
+  progress.add("compute", [this] { return work.compute_turns(); });
+  progress.add("drain", [this] { return work.drain_turns(); });
+  progress.add("forwarder", [this] { return line.turns(); });
+  for (std::size_t n = 0; udp && n < udp->links(); ++n)
+    progress.add("udp", [this, n] { return udp->turns(n); });
+  if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }
 
 /// What runs on each event, and where its results lie.

@@ -101,6 +101,7 @@ struct node::parts {
 private:
   [[nodiscard]] std::vector<shedding::line> shed_lines() const;
   void start_backlog();
+  void watch_threads();
   void log_sequence() const;
   void engine_failed(std::string_view text);
 };

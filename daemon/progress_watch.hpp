@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices threads that are stuck. Each watched thread counts its turns, and takes one every few
-// milliseconds whether there is work or not; a count that has not moved for some seconds names a
+// Notices threads that are stuck. Each watched thread counts its turns, and takes one every second or
+// more often, whether there is work or not; a count that has not moved for some seconds names a
 // thread that hangs: in a device that does not answer, or on a lock. Written and read by one
 // thread, clock handed in.
 #pragma once

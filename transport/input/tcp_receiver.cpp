@@ -76,6 +76,7 @@ public:
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] const link_counters& link() const { return link_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
   void listen(const std::string& address, std::uint16_t port) {
@@ -145,6 +146,7 @@ private:
     tick_.expires_after(tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
+      turns_.add();
       builder_.tick(steady_now());
       forget_closed();
       if (std::exchange(accept_again_, false)) accept();
@@ -180,6 +182,7 @@ private:
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   link_counters link_;
+  counter turns_; ///< of the timer, for who watches the thread
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
@@ -196,6 +199,7 @@ tcp_receiver::~tcp_receiver() = default;
 void tcp_receiver::stop_reading() { server_->stop_reading(); }
 std::uint16_t tcp_receiver::port() const { return server_->port(); }
 const link_counters& tcp_receiver::link() const { return server_->link(); }
+std::uint64_t tcp_receiver::turns() const { return server_->turns(); }
 std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
 
 } // namespace l3

@@ -38,6 +38,8 @@ public:
 
   [[nodiscard]] std::uint16_t port() const;
   [[nodiscard]] const link_counters& link() const;
+  /// Rises every few milliseconds, whether there is work or not. Any thread.
+  [[nodiscard]] std::uint64_t turns() const;
   [[nodiscard]] std::uint32_t connections() const; ///< open now
 
 private:

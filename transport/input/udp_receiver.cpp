@@ -45,4 +45,6 @@ const link_counters& udp_receiver::link(std::size_t thread) const {
   return threads_[thread]->link();
 }
 
+std::uint64_t udp_receiver::turns(std::size_t thread) const { return threads_[thread]->turns(); }
+
 } // namespace l3

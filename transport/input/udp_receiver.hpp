@@ -42,6 +42,8 @@ public:
   /// One for each thread.
   [[nodiscard]] std::size_t links() const { return threads_.size(); }
   [[nodiscard]] const link_counters& link(std::size_t thread) const;
+  /// Rises every few milliseconds, whether there is work or not. Any thread.
+  [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
 
 private:
   std::vector<std::unique_ptr<udp_thread>> threads_;

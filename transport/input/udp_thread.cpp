@@ -83,6 +83,7 @@ void udp_thread::wait_for_tick() {
   tick_.expires_after(tick_period);
   tick_.async_wait([this](const boost::system::error_code&) {
     builder_.tick(steady_now());
+    turns_.add();
     if (++ticks_ % ticks_per_drop_count == 0) count_drops();
     wait_for_tick();
   });

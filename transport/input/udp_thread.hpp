@@ -30,6 +30,7 @@ public:
   void request_stop();
   void join();
   [[nodiscard]] const link_counters& link() const { return link_; }
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
   struct port {
@@ -57,6 +58,7 @@ private:
   link_counters link_;
   bool sweep_is_due_ = false;
   unsigned ticks_ = 0;
+  counter turns_; ///< of the timer, for who watches the thread
 
   std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
   std::array<std::array<iovec, 2>, burst> parts_{};

@@ -29,7 +29,7 @@ constexpr std::uint64_t hold_retry_time = nanoseconds(100ms); ///< a source coul
 constexpr std::uint64_t heartbeat_time = nanoseconds(1s);     ///< of silence
 /// Then nobody is there. The status that says so is half a second old at most: 3 s in all.
 constexpr std::uint64_t silence_limit = nanoseconds(2400ms);
-constexpr auto longest_wait = 1s;
+constexpr std::uint64_t longest_wait = nanoseconds(1s);
 
 } // namespace
 
@@ -66,6 +66,7 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
   std::uint64_t deadline = never;
   while (true) {
     const std::uint64_t now = steady_now();
+    turns_.add();
     take_link_events();
     take_messages(now);
     if (stop.stop_requested()) {
@@ -230,8 +231,7 @@ bool forwarder::send(line_message type, std::uint64_t sequence, std::string_view
 }
 
 void forwarder::wait_until(std::uint64_t due, std::uint64_t now) {
-  const auto wait = std::min(std::chrono::nanoseconds(due > now ? due - now : 0),
-                             std::chrono::nanoseconds(longest_wait));
+  const std::chrono::nanoseconds wait(due > now ? std::min(due - now, longest_wait) : 0);
   if (link_->wait(source_.wake_descriptor(), std::chrono::ceil<std::chrono::milliseconds>(wait)))
     source_.clear_wake();
 }

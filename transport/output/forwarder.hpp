@@ -57,6 +57,8 @@ public:
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
+  /// Rises every second or more often, whether there is work or not. Any thread.
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
   void take_link_events();
@@ -83,6 +85,7 @@ private:
   report_function report_;
   std::unique_ptr<line_link> link_;
   forward_counters counters_;
+  counter turns_;
 
   std::uint64_t welcomes_ = 0;     ///< in this lane
   std::uint64_t next_ = 1;         ///< the block to be sent next

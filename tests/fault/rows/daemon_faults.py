@@ -123,7 +123,7 @@ def stuck(findings, plan):
         replay = c.replay("tcp", 1500)
         c.wait_for_growth()
         findings.check(not manager.silence(2 * WATCHDOG), "no keep-alives from a daemon that works")
-        for name in plan.pick(("drain",), ("compute", "drain")):
+        for name in plan.pick(("drain",), ("compute", "drain", "forwarder", "udp", "tcp")):
             (thread, *_) = threads(daemon.pid).get(name, [None])
             findings.check(thread is not None, f"no thread is named {name}: {sorted(threads(daemon.pid))}")
             if thread is None:

@@ -420,6 +420,11 @@ TEST_F(tcp, bytes_that_make_no_record_keep_no_place) {
   stop();
 }
 
+TEST_F(tcp, the_thread_takes_its_turns_when_nothing_comes) {
+  const std::uint64_t before = receiver->turns();
+  wait_for([&] { return receiver->turns() != before; });
+}
+
 TEST_F(tcp, a_port_in_use_is_one_clear_message) {
   auto settings = loopback();
   settings.port = receiver->port();

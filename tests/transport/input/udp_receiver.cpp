@@ -3,6 +3,8 @@
 // on one port.
 #include "transport/input/udp_receiver.hpp"
 
+#include <array>
+
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -210,6 +212,18 @@ TEST(udp_receiver, what_the_socket_had_no_room_for_is_counted) {
     EXPECT_GT(receiver.link(0).kernel_drops, 0U);
   }
   EXPECT_EQ(accounted, sent);
+}
+
+TEST(udp_receiver, each_thread_takes_its_turns_when_nothing_comes) {
+  rig r;
+  const udp_receiver receiver(loopback(2, 2), r.builder);
+  const std::array before{receiver.turns(0), receiver.turns(1)};
+  const auto limit = std::chrono::steady_clock::now() + 20s;
+  const auto stands = [&](std::size_t t) { return receiver.turns(t) == before[t]; };
+  while ((stands(0) || stands(1)) && std::chrono::steady_clock::now() < limit)
+    std::this_thread::yield();
+  EXPECT_FALSE(stands(0));
+  EXPECT_FALSE(stands(1));
 }
 
 TEST(udp_receiver, asks_for_the_setting_that_is_missing) {

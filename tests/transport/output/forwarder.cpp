@@ -207,6 +207,12 @@ TEST(forwarder, believes_a_receiver_that_has_more_of_a_remainder) {
   EXPECT_TRUE(eventually([&] { return source.last_stored() == 1; }));
 }
 
+TEST(forwarder, takes_its_turns_when_nobody_is_there) {
+  sending_end near(line_to("tcp://127.0.0.1:9"), 0);
+  const std::uint64_t before = near.line.turns();
+  EXPECT_TRUE(eventually([&] { return near.line.turns() > before + 1; }));
+}
+
 TEST(forwarder, refuses_an_address_that_is_none) {
   outbox box(small_blocks(), identity);
   line_pace pace(bit_rate{});
