@@ -241,6 +241,9 @@ void add_spool(exposition& out, const spool_snapshot& s) {
       .value(s.write_errors);
   out.counter("spool_damaged_total", "Places on disk where blocks were damaged and set aside.")
       .value(s.damaged);
+  out.counter("spool_missing_blocks_total",
+              "Blocks whose file is gone from the spool, with unknown numbers of events.")
+      .value(s.missing);
 }
 
 void add_output(exposition& out, const metrics_snapshot& s) {

@@ -77,6 +77,7 @@ struct spool_snapshot {
   std::uint64_t spilled = 0; ///< events that found no room in memory
   std::uint64_t write_errors = 0;
   std::uint64_t damaged = 0; ///< blocks, or stretches between blocks, set aside
+  std::uint64_t missing = 0; ///< blocks whose segment is gone
 };
 
 struct metrics_snapshot {

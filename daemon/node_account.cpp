@@ -91,6 +91,7 @@ metrics_snapshot node::snapshot() const {
     s.spool->spilled = p.spilling->events_spilled();
     s.spool->write_errors = p.spilling->write_errors();
     s.spool->damaged = p.disk->damaged();
+    s.spool->missing = p.disk->missing();
   }
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();

@@ -41,6 +41,7 @@ bool sampled_check::chosen(const event_entry& event) const {
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   const event_entry& e = f.input.events[event];
   const event_result& r = f.results[event];
+  if (r.no_room) return about(e, "found no room, and a frame's output has room for all");
   if (r.offset > f.output.size() || r.bytes > f.output.size() - r.offset)
     return about(e, "lies outside the output");
   const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));

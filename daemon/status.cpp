@@ -90,7 +90,8 @@ json::value spool_of(const metrics_snapshot& s) {
                       {"events", s.spool->events},
                       {"spilled", s.spool->spilled},
                       {"write_errors", s.spool->write_errors},
-                      {"damaged", s.spool->damaged}};
+                      {"damaged", s.spool->damaged},
+                      {"missing", s.spool->missing}};
 }
 
 } // namespace

@@ -170,8 +170,9 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
 std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {
-    if (!f.results[e].kept || f.results[e].no_room) continue;
-    if (!all_events && !check_.chosen(f.input.events[e])) continue;
+    const bool no_room = f.results[e].no_room;
+    if (!f.results[e].kept && !no_room) continue;
+    if (!no_room && !all_events && !check_.chosen(f.input.events[e])) continue;
     counters_.events_verified.add();
     std::string wrong = check_.wrong_with(f, e);
     if (wrong.empty()) continue;

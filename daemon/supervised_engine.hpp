@@ -67,7 +67,8 @@ public:
   /// What the operator shall know beside failures.
   using note = std::function<void(std::string_view)>;
 
-  /// The frames are the device's. `cpu` has one frame, without memory for input.
+  /// The frames are the device's. `cpu` has one frame, without memory for input. An event for which
+  /// the device says that there is no room is wrong: there is room for every batch.
   supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
                     supervision settings, failure_report failed, note tell);
 

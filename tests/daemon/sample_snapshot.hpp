@@ -69,7 +69,7 @@ inline metrics_snapshot sample_snapshot() {
   s.engine.batches_dumped = 8;
   s.engine.batches_not_dumped = 9;
   s.engine.bypassed = true;
-  s.spool = spool_snapshot{5 << 20, 8 << 20, 1 << 30, 5, 31, 40, 2, 1};
+  s.spool = spool_snapshot{5 << 20, 8 << 20, 1 << 30, 5, 31, 40, 2, 1, 4};
   s.outbox_bytes = 3 << 20;
   s.outbox_capacity = 256 << 20;
   s.outbox_blocks = 3;

@@ -16,13 +16,15 @@ using namespace std::chrono_literals;
 const auto events = make_events(6, 3, 4, 23);
 
 struct rig {
-  explicit rig(const fault_plan& fault, std::uint32_t restarts = 3, std::uint32_t one_in = 1) {
+  explicit rig(const fault_plan& fault, std::uint32_t restarts = 3, std::uint32_t one_in = 1,
+               std::size_t output_bytes = 0) {
     compute_settings device{backend::serial, 0};
     device.fault = fault;
     engine_limits limits{capacity_for(events, 1400), 3};
     engine_limits bypass = limits;
     bypass.frames = 1;
     bypass.own_input = false;
+    limits.output_bytes = output_bytes;
     supervision s;
     s.restarts = restarts;
     s.verify_one_in = one_in;
@@ -174,6 +176,15 @@ TEST(supervised_engine, checks_every_event_of_a_trial_however_few_it_samples) {
   EXPECT_EQ(r.counters().events_verified.get(), events.size());
   r.run();
   EXPECT_EQ(r.counters().events_verified.get(), events.size());
+}
+
+TEST(supervised_engine, does_not_believe_a_device_that_finds_no_room) {
+  constexpr std::size_t too_small = 4096;
+  rig r({}, 3, 0, too_small);
+  r.run();
+  EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+  EXPECT_NE(r.reports.at(0).find("found no room"), std::string::npos);
+  EXPECT_TRUE(r.engine->bypassed());
 }
 
 TEST(supervised_engine, does_not_see_what_it_does_not_check) {

@@ -155,6 +155,10 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
       return not_here;
     }
     place = index_.place_of(session, sequence);
+    if (!place) { // its segment is gone, or the place where it was says nothing of it
+      index_.mark_missing(session, sequence);
+      ++missing_;
+    }
     empty.session = session;
     empty.sequence = sequence;
     empty.run = lane->run;

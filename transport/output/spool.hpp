@@ -92,7 +92,8 @@ public:
     std::uint32_t lost_events = 0; ///< of a block found damaged now; told once
   };
   /// Reads a block and checks it. In the place of one that is damaged, or of a number that the lane
-  /// leaves out, comes an empty block, so that the far end sees no gap.
+  /// leaves out, comes an empty block, so that the far end sees no gap. Whoever asks for a number
+  /// that is left out misses a block: it is counted once, but nobody knows its events.
   [[nodiscard]] read_result read(std::uint64_t session, std::uint64_t sequence,
                                  std::vector<std::byte>& to);
 
@@ -111,6 +112,7 @@ public:
   [[nodiscard]] std::uint64_t disk_bytes() const;                  ///< of segment files
   [[nodiscard]] std::uint64_t capacity() const;                    ///< what may still be written
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< blocks or stretches, so far
+  [[nodiscard]] std::uint64_t missing() const { return missing_; } ///< blocks asked for, so far
   /// The last append found no room, and there is none now.
   [[nodiscard]] bool full() const;
 
@@ -154,6 +156,7 @@ private:
 
   std::atomic<std::uint64_t> room_wanted_{0}; ///< by the last append, which found none; else 0
   std::atomic<std::uint64_t> damaged_{0};
+  std::atomic<std::uint64_t> missing_{0};
 };
 
 } // namespace l3

@@ -96,16 +96,26 @@ void spool_index::mark_damaged(std::uint64_t session, std::uint64_t sequence) {
   at->bytes = at->events = 0;
 }
 
+void spool_index::mark_missing(std::uint64_t session, std::uint64_t sequence) {
+  auto& of = lanes_[session];
+  const auto at = find_in(of, sequence);
+  if (at != of.blocks.end() && at->sequence == sequence) return;
+  of.blocks.insert(at, {.sequence = sequence});
+}
+
 spool_index::released spool_index::release(std::uint64_t session, std::uint64_t up_to) {
   auto& of = lanes_[session];
   of.released = std::max(of.released, up_to);
   released gone;
-  for (; !of.blocks.empty() && of.blocks.front().sequence <= up_to; of.blocks.pop_front()) {
-    discount(of, of.blocks.front());
-    no_longer_in(of.blocks.front().segment);
+  for (; !of.blocks.empty(); of.blocks.pop_front()) {
+    const spool_place& first = of.blocks.front();
+    if (first.segment == 0) continue; // a lane does not begin with a missing one
+    if (first.sequence > up_to) break;
+    discount(of, first);
+    no_longer_in(first.segment);
     --all_.blocks;
     ++gone.blocks;
-    gone.events += of.blocks.front().events;
+    gone.events += first.events;
   }
   return gone;
 }

@@ -19,7 +19,7 @@ namespace l3 {
 /// Where a block lies.
 struct spool_place {
   std::uint64_t sequence = 0;
-  std::uint64_t segment = 0;
+  std::uint64_t segment = 0; ///< 0: in none
   std::uint64_t offset = 0;
   std::uint32_t bytes = 0; ///< header included; 0: it was found damaged
   std::uint32_t events = 0;
@@ -58,6 +58,9 @@ public:
   /// now on, in the new place.
   bool add_block(const block_header& header, std::uint64_t segment, std::uint64_t offset);
   void mark_damaged(std::uint64_t session, std::uint64_t sequence);
+  /// A number between the lane's first and last of which no segment has a block. Until it is
+  /// released it has a place, in no segment and with nothing in it.
+  void mark_missing(std::uint64_t session, std::uint64_t sequence);
   struct released {
     std::uint64_t blocks = 0; ///< that were needed
     std::uint64_t events = 0; ///< in those

@@ -126,6 +126,10 @@ TEST(spool, puts_empty_blocks_in_the_place_of_numbers_that_a_lane_leaves_out) {
   EXPECT_EQ(header.run, 7U);
   EXPECT_EQ(header.node, 9U);
   EXPECT_EQ(disk.damaged(), 0U);
+  EXPECT_EQ(disk.missing(), 2U) << "once each";
+  EXPECT_EQ(disk.blocks(), 3U);
+  disk.release(9, 6);
+  EXPECT_EQ(disk.blocks(), 0U);
 }
 
 TEST(spool, removes_a_segment_when_no_block_in_it_is_needed) {

@@ -234,9 +234,11 @@ TEST(spool_recovery, does_without_a_segment_that_is_lost) {
   fs::remove(segment_path(folder.path(), 2));
   spool disk(small_spool(folder.path()));
   EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 3, 7, 8, 9}, {4, 5, 6}}));
+  EXPECT_EQ(disk.missing(), 3U);
   fs::remove(segment_path(folder.path(), 1));
   EXPECT_EQ(drain(disk, 1), (drained{{7, 8, 9}, {1, 2, 3, 4, 5, 6}, 9})) << "and while it runs";
   EXPECT_EQ(disk.damaged(), 3U);
+  EXPECT_EQ(disk.missing(), 3U) << "told once";
   disk.release(1, 9);
   EXPECT_EQ(disk.disk_bytes(), 0U);
 }
