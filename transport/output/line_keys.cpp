@@ -70,9 +70,11 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   return content;
 }
 
+/// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.
 std::optional<line_key> key_from(const std::string& text) {
-  line_key key;
-  if (text.size() != text_length || zmq_z85_decode(key.data(), text.c_str()) == nullptr)
+  line_key key{};
+  if (text.size() != text_length || text.find('\0') != text.npos ||
+      zmq_z85_decode(key.data(), text.c_str()) == nullptr)
     return std::nullopt;
   return key;
 }

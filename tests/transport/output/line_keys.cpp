@@ -107,7 +107,10 @@ TEST_F(line_keys, a_key_may_begin_with_the_sign_of_a_remark) {
 TEST_F(line_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
   const std::string good = text_of(make_key_pair().public_half);
   const std::string cut = good.substr(0, 39);
-  for (const std::string& wrong : {cut, good + "0", "\"" + cut, std::string("x"), cut + "\x7f"}) {
+  // As a file may be whose last page never reached the disk.
+  const std::string half_zeros = good.substr(0, 20) + std::string(20, '\0');
+  for (const std::string& wrong :
+       {cut, good + "0", "\"" + cut, std::string("x"), cut + "\x7f", half_zeros}) {
     const std::string said = complaint(read_public_keys, write("k", "# one\n" + wrong, 0644));
     EXPECT_NE(said.find("/k:2: no key"), std::string::npos) << said;
     EXPECT_EQ(said.find(cut), std::string::npos) << said;
