@@ -27,6 +27,7 @@ constexpr std::size_t page = 4096;
 struct outcome {
   struct event {
     bool kept = false;
+    bool is_elsewhere = false; ///< it is said to lie outside the output
     std::vector<std::byte> packed;
     friend bool operator==(const event&, const event&) = default;
   };
@@ -115,23 +116,29 @@ outcome compute(const batch_file& b, const compute_settings& where,
   outcome o{std::string(made->name()), {}};
   for (const event_result& r : f.results) {
     const auto packed = f.output.subspan(r.kept ? r.offset : 0, r.kept ? r.bytes : 0);
-    o.events.push_back({r.kept, {packed.begin(), packed.end()}});
+    o.events.push_back({r.kept, false, {packed.begin(), packed.end()}});
   }
   return o;
 }
 
 outcome stored(const batch_file& b) {
   outcome o{"the stored output", {}};
+  const std::span output(b.output);
   for (const stored_result& r : b.results) {
-    const auto first = b.output.begin() + static_cast<std::ptrdiff_t>(r.offset);
-    o.events.push_back({r.kept != 0, {}});
-    if (r.kept != 0) o.events.back().packed.assign(first, first + r.bytes);
+    const bool kept = r.kept != 0;
+    const bool is_elsewhere =
+        kept && (r.offset > output.size() || r.bytes > output.size() - r.offset);
+    o.events.push_back({kept, is_elsewhere, {}});
+    if (!kept || is_elsewhere) continue;
+    const auto packed = output.subspan(r.offset, r.bytes);
+    o.events.back().packed.assign(packed.begin(), packed.end());
   }
   return o;
 }
 
 std::string difference(const outcome::event& found, const outcome::event& right) {
   if (found.kept != right.kept) return right.kept ? "is rejected" : "is kept";
+  if (found.is_elsewhere) return "is said to lie outside the output";
   const auto [f, r] = std::ranges::mismatch(found.packed, right.packed);
   const auto at = std::to_string(f - found.packed.begin());
   if (found.packed.size() != right.packed.size()) {

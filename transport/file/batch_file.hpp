@@ -54,8 +54,8 @@ void write_batch_file(const std::filesystem::path& name, const batch_file& batch
 /// Whether a file begins like one. Throws std::runtime_error if it cannot be read.
 [[nodiscard]] bool is_batch_file(const std::filesystem::path& name);
 
-/// Every checksum is right, and every index points into its table: kernels may run on it. Throws
-/// std::runtime_error.
+/// Every checksum is right, and its tables are such that kernels may run on it (check_batch.hpp);
+/// its results may say anything. Throws std::runtime_error.
 [[nodiscard]] batch_file read_batch_file(const std::filesystem::path& name);
 
 } // namespace l3

@@ -26,18 +26,33 @@ bool good_pieces(const batch_file& b, const fragment_entry& f) {
   return true;
 }
 
+/// As in an event that was admitted: each slot once, and packets that share no byte.
+bool good_boards(const batch_file& b, const fragment_entry& f, std::uint32_t index,
+                 std::uint32_t event) {
+  std::uint32_t slot_before = l2::first_slot - 1;
+  std::uint32_t end = 0;
+  for (std::uint32_t k = 0; k < f.boards; ++k) {
+    const board_entry& board = b.boards[f.first_board + k];
+    if (board.event != event || board.fragment != index || board.offset < end ||
+        !within(board.offset, board.bytes, f.bytes))
+      return false;
+    if (board.slot <= slot_before || board.slot > l2::last_slot || board.opaque > 1 ||
+        board.kind > board_kind::sampling_500_mhz)
+      return false;
+    slot_before = board.slot;
+    end = board.offset + board.bytes;
+  }
+  return true;
+}
+
 bool good_fragment(const batch_file& b, std::uint32_t index, std::uint32_t event) {
   const fragment_entry& f = b.fragments[index];
   if (f.crate >= max_crates || f.raw > 1 || f.bytes > l2::max_fragment_bytes) return false;
+  if (index > b.events[event].first_fragment && f.crate <= b.fragments[index - 1].crate)
+    return false;
   if ((f.raw != 0 && f.boards != 0) || !within(f.first_board, f.boards, b.boards.size()))
     return false;
-  for (std::uint32_t k = 0; k < f.boards; ++k) {
-    const board_entry& board = b.boards[f.first_board + k];
-    if (board.event != event || board.fragment != index ||
-        !within(board.offset, board.bytes, f.bytes))
-      return false;
-  }
-  return good_pieces(b, f);
+  return good_boards(b, f, index, event) && good_pieces(b, f);
 }
 
 } // namespace
@@ -45,6 +60,7 @@ bool good_fragment(const batch_file& b, std::uint32_t index, std::uint32_t event
 std::string wrong_with(const batch_file& b) {
   std::uint32_t fragments = 0;
   std::uint32_t boards = 0;
+  std::uint64_t bytes = 0;
   for (std::uint32_t e = 0; e < b.events.size(); ++e) {
     const event_entry& event = b.events[e];
     const std::string text = "event " + std::to_string(e) + " of its table is none";
@@ -56,6 +72,7 @@ std::string wrong_with(const batch_file& b) {
       if (f.first_board != boards + of_fragments || !good_fragment(b, fragments + k, e))
         return text;
       of_fragments += f.boards;
+      bytes += f.bytes;
     }
     if (event.boards != of_fragments) return text;
     fragments += event.fragments;
@@ -63,12 +80,9 @@ std::string wrong_with(const batch_file& b) {
   }
   if (fragments != b.fragments.size() || boards != b.boards.size())
     return "its tables hold more than its events";
+  if (bytes > b.input.size()) return "its fragments are longer than its input";
   if (!b.results.empty() && b.results.size() != b.events.size())
     return "it has results of another number of events";
-  for (const stored_result& r : b.results) {
-    if (r.kept != 0 && !within(r.offset, r.bytes, b.output.size()))
-      return "a result points behind the output";
-  }
   return {};
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the tables of a batch that came from a file point where they may: kernels trust them.
+// Whether the tables of a batch that came from a file are such as kernels trust: they point where
+// they may and hold no more than admission lets pass, and fragments together are no longer than the
+// input, so that an engine's output has room for every event. Of the results only the number is
+// looked at: a batch is kept because what its device said may be wrong.
 #pragma once
 
 #include <string>

@@ -164,13 +164,59 @@ TEST(check_batch, finds_every_index_that_points_elsewhere) {
       [](auto& b) { b.boards[1].offset = ~0U; },
       [](auto& b) { b.boards.emplace_back(); },
       [](auto& b) { b.results.pop_back(); },
-      [](auto& b) { b.results[0].bytes = 41; },
-      [](auto& b) { b.results[0].offset = ~std::uint64_t{0}; },
   };
   for (std::size_t n = 0; n < spoils.size(); ++n) {
     batch_file b = made();
     spoils[n](b);
     EXPECT_NE(wrong_with(b), "") << "spoil " << n;
+  }
+}
+
+TEST(check_batch, takes_nothing_that_admission_would_not_let_pass) {
+  const std::vector<std::function<void(batch_file&)>> spoils{
+      [](auto& b) { b.fragments[2].crate = 0; }, // once more
+      [](auto& b) { b.boards[1].slot = 2; },
+      [](auto& b) { b.boards[1].slot = 19; },
+      [](auto& b) { b.boards[1].kind = static_cast<board_kind>(2); },
+      [](auto& b) { b.boards[1].opaque = 2; },
+      [](auto& b) { // each piece lies in the input, but the last fragment where another does
+        b.pieces[3] = 1000;
+        b.input.resize(2000);
+      },
+  };
+  for (std::size_t n = 0; n < spoils.size(); ++n) {
+    batch_file b = made();
+    spoils[n](b);
+    EXPECT_NE(wrong_with(b), "") << "spoil " << n;
+  }
+}
+
+TEST(check_batch, knows_boards_that_share_a_byte_or_a_slot) {
+  batch_file b = made();
+  b.events[1].boards = 2;
+  b.fragments[2].boards = 2;
+  b.boards[1].bytes = 400;
+  b.boards.push_back({.event = 1, .fragment = 2, .offset = 404, .bytes = 400, .slot = 5});
+  EXPECT_EQ(wrong_with(b), "");
+  b.boards[2].offset = 403;
+  EXPECT_NE(wrong_with(b), "");
+  b.boards[2].offset = 404;
+  b.boards[2].slot = 4;
+  EXPECT_NE(wrong_with(b), "");
+}
+
+/// A batch is kept because its results are wrong: that must not keep it from being read.
+TEST(check_batch, takes_results_as_they_are) {
+  const std::vector<std::function<void(batch_file&)>> spoils{
+      [](auto& b) { b.results[0].bytes = 41; },
+      [](auto& b) { b.results[0].offset = ~std::uint64_t{0}; },
+      [](auto& b) { b.results[0].no_room = 1; },
+      [](auto& b) { b.results[1] = b.results[0]; },
+  };
+  for (const auto& spoil : spoils) {
+    batch_file b = made();
+    spoil(b);
+    EXPECT_EQ(wrong_with(b), "");
   }
 }
 
