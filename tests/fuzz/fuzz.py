@@ -17,6 +17,7 @@ MEMORY = 2048  # MB that a target may use
 PATIENCE = 20  # s for one input
 LARGEST_ADOPTED = 300  # bytes
 MOST_ADOPTED = 24  # inputs
+KEY = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"  # ZeroMQ's example, a key of nobody
 
 
 def uncommented(toml: str) -> str:
@@ -30,6 +31,8 @@ def texts(target: str) -> list[str]:
     return {
         "config": [read("l3.toml"), uncommented(read("l3.toml"))],
         "selection": ["s" + read("selection.toml"), "d" + read("detector.toml"), "c" + calibration],
+        "keys": ["# the farm\n#\n\n" + KEY + "  node 1, rack 3\n   " + KEY[::-1] + "\n",
+                 "# koto-l3 secret key: nobody else may read it\n" + KEY + "\n", "# koto-l3 public key\n" + KEY],
         "http": ["GET /healthz?x=1 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\nHEAD / HTTP/1.0\r\n\r\n",
                  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n3\r\nabc\r\n0\r\n\r\n"],
     }.get(target, [])
