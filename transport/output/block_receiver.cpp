@@ -20,10 +20,11 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t most_peers = 1024;
 /// A sender keeps what is not acknowledged, which is never more than what the daemons before it had
-/// under way: some 50 MB for what is remembered of eight sessions.
-constexpr std::size_t remembered_first = 32768;
-constexpr std::size_t remembered_last = 32768;
-constexpr std::size_t remembered_sessions = 8;
+/// under way: some 50 MB for what is remembered, of each of 128 sessions still 2048 events at their
+/// beginning and at their end. A node that was started again has up to four sessions: two, and what
+/// the one before left on disk.
+constexpr std::size_t remembered_events = std::size_t{1} << 19;
+constexpr std::size_t remembered_sessions = 128;
 constexpr int messages_in_line =
     128; ///< for each connection; its TCP connection stands still beyond
 constexpr int messages_in_a_step = 256;
@@ -71,7 +72,7 @@ struct block_receiver::line {
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : settings_(std::move(settings)), store_(store), before_(store.committed()),
-      report_(std::move(report)), recent_(remembered_first, remembered_last, remembered_sessions) {
+      report_(std::move(report)), recent_(remembered_events, remembered_sessions) {
   recall(recent_, store_.folder());
   try {
     line_ = std::make_unique<line>(settings_, counters_.connections, report_);
@@ -223,8 +224,7 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
   std::uint32_t repeated = 0;
   shortened_.clear();
   while (const auto event = walk.next()) {
-    const auto head = event->first(std::min(event->size(), recent_events::telling_bytes));
-    const auto who = recent_events::identity_of(head, event->size());
+    const auto who = recent_events::identity_of(*event);
     const bool again = recent_.has_from_another(block.session, block.run, who);
     const auto before = static_cast<std::size_t>(event->data() - payload.data());
     if (again && repeated++ == 0) {

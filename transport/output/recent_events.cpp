@@ -17,25 +17,24 @@ std::uint64_t key_of(const recent_events::identity& e) {
   return std::uint64_t{e.spill} << 32 | e.number;
 }
 
+/// Fewer sessions leave room for more.
+constexpr std::size_t fewest_shares = 8;
+
 /// Of the end of a store, at its restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
 
 void recall_block(recent_events& to, const block_header& block,
                   std::span<const std::byte> payload) {
   event_walk walk(payload);
-  while (const auto event = walk.next()) {
-    const auto head = event->first(std::min(event->size(), recent_events::telling_bytes));
-    to.add(block.session, block.run, recent_events::identity_of(head, event->size()));
-  }
+  while (const auto event = walk.next())
+    to.add(block.session, block.run, recent_events::identity_of(*event));
 }
 
 } // namespace
 
-recent_events::identity recent_events::identity_of(std::span<const std::byte> head,
-                                                   std::size_t bytes) {
-  const auto e = load<packed_event>(head.data());
-  return {e.spill, e.number, static_cast<std::uint32_t>(bytes),
-          crc32c(head.first(std::min(head.size(), telling_bytes)))};
+recent_events::identity recent_events::identity_of(std::span<const std::byte> packed) {
+  const auto e = load<packed_event>(packed.data());
+  return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
 }
 
 bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
@@ -48,21 +47,32 @@ bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
 }
 
 void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
-  auto found = sessions_.find(session);
-  if (found == sessions_.end()) {
-    if (sessions_.size() == most_sessions_) forget_the_oldest_session();
-    found = sessions_.try_emplace(session).first;
-    found->second.run = run;
-  }
-  session_memory& m = found->second;
+  const auto found = sessions_.find(session);
+  session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
   const std::uint64_t key = key_of(event);
   events_.insert({key, {session, event}});
-  if (m.first.size() < first_) return m.first.push_back(key);
+  if (m.last.empty() && m.first.size() < share_) return m.first.push_back(key);
   m.last.push_back(key);
-  if (m.last.size() <= last_) return;
-  forget(session, m.last.front());
-  m.last.pop_front();
+  shorten(session, m);
+}
+
+recent_events::session_memory& recent_events::new_session(std::uint64_t session,
+                                                          std::uint32_t run) {
+  if (sessions_.size() == most_sessions_) {
+    const auto used_at = [](const auto& s) { return s.second.used_at; };
+    forget_session(std::ranges::min_element(sessions_, {}, used_at)->first);
+  }
+  session_memory& made = sessions_[session];
+  made.run = run;
+  share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
+  for (auto& [other, m] : sessions_) shorten(other, m);
+  return made;
+}
+
+void recent_events::shorten(std::uint64_t session, session_memory& m) {
+  for (; m.first.size() > share_; m.first.pop_back()) forget(session, m.first.back());
+  for (; m.last.size() > share_; m.last.pop_front()) forget(session, m.last.front());
 }
 
 void recent_events::take_back(std::uint64_t session, const identity& event) {
@@ -87,14 +97,11 @@ void recent_events::forget(std::uint64_t session, std::uint64_t key) {
   if (found != end) events_.erase(found);
 }
 
-void recent_events::forget_the_oldest_session() {
-  const auto oldest =
-      std::min_element(sessions_.begin(), sessions_.end(), [](const auto& a, const auto& b) {
-        return a.second.used_at < b.second.used_at;
-      });
-  for (const auto key : oldest->second.first) forget(oldest->first, key);
-  for (const auto key : oldest->second.last) forget(oldest->first, key);
-  sessions_.erase(oldest);
+void recent_events::forget_session(std::uint64_t session) {
+  const auto gone = sessions_.find(session);
+  for (const auto key : gone->second.first) forget(session, key);
+  for (const auto key : gone->second.last) forget(session, key);
+  sessions_.erase(gone);
 }
 
 void recall(recent_events& to, const std::filesystem::path& store) {

@@ -2,9 +2,10 @@
 // Which events a store got lately, so that none is stored twice. A daemon that dies between
 // forwarding an event and telling its sender gets it again in its next life, and forwards it in
 // another session: the numbers of blocks cannot tell that, only the event can. Remembered are the
-// first and the last events of the last few sessions. Two events are one if run, spill, number,
-// length and the checksum of their first kilobyte, which holds the lengths of all boards' data, are
-// equal; within a session they are two all the same, because spill numbers wrap.
+// first and the last events of each session that was heard lately: what a dead daemon had under way
+// comes at the beginning of the next one's session, perhaps long before the dead one's own blocks
+// come from its disk. Two events are one if run, spill, number, length and checksum are equal;
+// within a session they are two all the same, because spill numbers wrap.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +28,18 @@ public:
 
     friend bool operator==(const identity&, const identity&) = default;
   };
-  /// The part of an event that identity_of() looks at.
-  static constexpr std::size_t telling_bytes = 1024;
-  /// Of a packed event of `bytes`, of which `head` is the first kilobyte, or all.
-  [[nodiscard]] static identity identity_of(std::span<const std::byte> head, std::size_t bytes);
+  [[nodiscard]] static identity identity_of(std::span<const std::byte> packed_event);
 
-  /// `first` and `last`: how many events of a session are remembered, `sessions`: of how many. An
-  /// event takes about a hundred bytes.
-  recent_events(std::size_t first, std::size_t last, std::size_t sessions)
-      : first_(first), last_(last), most_sessions_(sessions) {}
+  /// So many events altogether, about a hundred bytes each, and sessions. The sessions have equal
+  /// shares, half of each for the first and half for the last events.
+  recent_events(std::size_t events, std::size_t sessions)
+      : most_events_(events), most_sessions_(sessions) {}
 
   /// Another session of this run stored it.
   [[nodiscard]] bool has_from_another(std::uint64_t session, std::uint32_t run,
                                       const identity& event) const;
-  /// The session that was heard longest ago makes way for a new one.
+  /// A new session makes the shares of the others smaller; if there are too many, the one that was
+  /// heard longest ago makes way.
   void add(std::uint64_t session, std::uint32_t run, const identity& event);
   /// It could not be stored after all. The last one added of the session first.
   void take_back(std::uint64_t session, const identity& event);
@@ -57,12 +56,14 @@ private:
     std::deque<std::uint64_t> last;
   };
 
+  session_memory& new_session(std::uint64_t session, std::uint32_t run);
+  void shorten(std::uint64_t session, session_memory& memory);
   void forget(std::uint64_t session, std::uint64_t key);
-  void forget_the_oldest_session();
+  void forget_session(std::uint64_t session);
 
-  std::size_t first_;
-  std::size_t last_;
+  std::size_t most_events_;
   std::size_t most_sessions_;
+  std::size_t share_ = 0;  ///< of a session, of its first events and of its last
   std::uint64_t time_ = 0; ///< counts additions
   std::unordered_map<std::uint64_t, session_memory> sessions_;
   std::unordered_multimap<std::uint64_t, remembered> events_; ///< by spill and number
