@@ -85,7 +85,7 @@ metrics_snapshot node::snapshot() const {
     s.spool.emplace();
     s.spool->bytes = p.disk->bytes();
     s.spool->disk_bytes = p.disk->disk_bytes();
-    s.spool->capacity = p.disk->capacity();
+    s.spool->capacity = p.spilling->disk_room();
     s.spool->blocks = p.disk->blocks();
     s.spool->events = p.disk->events();
     s.spool->spilled = p.spilling->events_spilled();

@@ -25,7 +25,7 @@ void node::look_around() {
   // Once all is given up the line has said goodbye, which is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
   p.tell(trouble::spilling, p.spilling->spilling());
-  p.tell(trouble::spool_full, p.disk && p.disk->full());
+  p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());

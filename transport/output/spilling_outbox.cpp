@@ -151,6 +151,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
     release_copies();
     disk_bytes_ = disk_->disk_bytes();
     disk_room_ = disk_->capacity();
+    disk_full_ = disk_->full();
     if (stop.stop_requested() && steady_now() >= deadline_) return;
     if (wrote_pages || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more

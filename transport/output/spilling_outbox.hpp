@@ -72,6 +72,9 @@ public:
   [[nodiscard]] std::uint64_t events_on_disk() const;
   [[nodiscard]] std::uint64_t events_spilled() const { return events_spilled_; } ///< so far
   [[nodiscard]] std::uint64_t write_errors() const { return write_errors_; }
+  /// Of the disk, as its thread saw it last: nobody else asks the file system, which may hang.
+  [[nodiscard]] std::uint64_t disk_room() const { return disk_room_; }
+  [[nodiscard]] bool disk_full() const { return disk_full_; }
   /// Beside the outbox's, with what the backlog reads.
   [[nodiscard]] std::size_t bytes() const {
     return block_room_ * (pages_.size() + spool_backlog::buffers);
@@ -134,6 +137,7 @@ private:
   std::vector<std::byte> copy_; ///< of a block in memory, on its way to the disk
   std::atomic<std::uint64_t> disk_bytes_{0};
   std::atomic<std::uint64_t> disk_room_{0};
+  std::atomic<bool> disk_full_{false};
   std::atomic<std::uint64_t> deadline_{0};
   std::atomic<std::uint64_t> copied_events_{0};
   std::atomic<std::uint64_t> copied_up_to_{0};
