@@ -20,6 +20,7 @@ constexpr std::uint64_t patience = nanoseconds(1s);
 /// TCP senders wait for what is in the open page.
 constexpr std::uint64_t page_age = nanoseconds(100ms);
 constexpr std::uint64_t retry_time = nanoseconds(100ms); ///< after an error
+constexpr std::uint64_t telling_time = nanoseconds(1s);  ///< of errors
 constexpr auto look_around = 20ms;
 
 } // namespace
@@ -226,11 +227,22 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
     write_errors_.add();
     not_before_ = steady_now() + retry_time;
   }
-  if (error != std::exchange(last_error_, error) && report_) {
-    report_(error ? "the spool takes nothing now: " + error.message()
-                  : std::string("the spool takes blocks again"));
-  }
+  tell(error);
   return !error;
+}
+
+/// A full disk that is being emptied takes a block now and then: only what lasts is told.
+void spilling_outbox::tell(const std::error_code& error) {
+  const auto now = steady_now();
+  if (!error) {
+    refused_since_ = 0;
+    if (std::exchange(told_, {}) && report_) report_("the spool takes blocks again");
+    return;
+  }
+  if (refused_since_ == 0) refused_since_ = now;
+  if (now < refused_since_ + telling_time || error == told_) return;
+  told_ = error;
+  if (report_) report_("the spool takes nothing now: " + error.message());
 }
 
 } // namespace l3

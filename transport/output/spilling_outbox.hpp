@@ -102,6 +102,7 @@ private:
   [[nodiscard]] bool copies_are_due(std::uint64_t now);
   void release_copies();
   [[nodiscard]] bool to_disk(std::span<const std::byte> block);
+  void tell(const std::error_code& error);
 
   outbox& memory_;
   spool* disk_ = nullptr;
@@ -133,8 +134,9 @@ private:
   std::uint64_t seen_stored_ = 0;
   std::uint64_t progress_at_ = 0;
   std::uint64_t not_before_ = 0;
-  std::error_code last_error_;
-  std::vector<std::byte> copy_; ///< of a block in memory, on its way to the disk
+  std::uint64_t refused_since_ = 0; ///< by the disk; 0: it took the last block
+  std::error_code told_;            ///< that it takes nothing
+  std::vector<std::byte> copy_;     ///< of a block in memory, on its way to the disk
   std::atomic<std::uint64_t> disk_bytes_{0};
   std::atomic<std::uint64_t> disk_room_{0};
   std::atomic<bool> disk_full_{false};
