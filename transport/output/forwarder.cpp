@@ -22,7 +22,7 @@ constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds t) {
 }
 
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t retry_time = nanoseconds(1s); ///< between hellos, and after a refusal
+constexpr std::uint64_t retry_time = nanoseconds(1s); ///< between hellos
 /// The news of a connection may come before ZeroMQ takes messages for it.
 constexpr std::uint64_t quick_retry_time = nanoseconds(5ms);
 constexpr std::uint64_t hold_retry_time = nanoseconds(100ms); ///< a source could not give a block
@@ -35,8 +35,8 @@ constexpr std::uint64_t longest_wait = nanoseconds(1s);
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, line_pace& pace,
                      line_pace::share share, report_function report)
-    : settings_(settings), source_(from), pace_(pace), share_(share), lane_(from.identity()),
-      report_(std::move(report)) {
+    : settings_(settings), source_(from), pace_(pace), share_(share),
+      delivery_(from, settings.to, std::move(report)) {
   try {
     link_ = std::make_unique<line_link>(settings);
     connect_once();
@@ -49,12 +49,11 @@ forwarder::~forwarder() = default;
 
 /// Without a lane there is nothing to say to anybody.
 void forwarder::connect_once() {
-  if (lane_.session != 0) link_->connect_once();
+  if (delivery_.lane().session != 0) link_->connect_once();
 }
 
 bool forwarder::connected() const {
-  return welcomed_.load(std::memory_order_relaxed) &&
-         steady_now() < answered_at_.load(std::memory_order_relaxed) + silence_limit;
+  return delivery_.is_welcome() && steady_now() < delivery_.answered_at() + silence_limit;
 }
 
 void forwarder::drain_until(std::chrono::steady_clock::time_point deadline) {
@@ -79,129 +78,57 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
     wait_until(std::min(act(now), deadline), now);
   }
   const std::uint64_t now = steady_now();
-  if (welcomed_ && source_.blocks_waiting() == 0) {
+  if (delivery_.leave() && source_.blocks_waiting() == 0) {
     send(line_message::goodbye, source_.last_stored(), {}, now);
   }
-  welcomed_ = false;
 }
 
 void forwarder::take_link_events() {
-  const auto news = link_->take_events([this](std::string text) { report_once(std::move(text)); });
-  if (!news.any) return;
-  if (welcomed_.exchange(false) && news.down)
-    report_once("the connection to " + settings_.to + " broke");
-  not_before_ = 0;
+  const auto news =
+      link_->take_events([this](std::string text) { delivery_.report_once(std::move(text)); });
+  if (news.any) delivery_.connection_changed(news.down);
 }
 
 void forwarder::take_messages(std::uint64_t now) {
-  while (const auto got = link_->receive()) {
-    if (got->header.session != lane_.session) continue;
-    answered_at_ = now;
-    take_message(got->header, got->body.to_string_view(), now);
-  }
-}
-
-void forwarder::take_message(const line_header& header, std::string_view body, std::uint64_t now) {
-  switch (header.type) {
-  case line_message::welcome: return welcomed(header, now);
-  case line_message::acknowledgement: return acknowledged(header, now);
-  case line_message::refusal: return refused(body, now);
-  default: return; // nothing that a receiver sends
-  }
-}
-
-void forwarder::welcomed(const line_header& header, std::uint64_t now) {
-  const bool more_than_there_is = header.sequence > source_.last_sealed();
-  if (more_than_there_is && !source_.is_remainder()) {
-    report_once("the receiver claims blocks that were never made");
-    not_before_ = now + retry_time;
-    return;
-  }
-  if (header.sequence < source_.last_stored()) {
-    report_once(
-        "the receiver no longer has blocks that were acknowledged: it stores elsewhere now");
-  }
-  if (welcomes_++ > 0) {
-    counters_.reconnects.add();
-    report_once("connected to " + settings_.to + " again");
-  }
-  welcomed_ = true;
-  not_before_ = 0;
-  window_ = std::max(header.credit, 1U);
-  acknowledged(header, now);
-  next_ = source_.last_stored() + 1;
-  progress_at_ = now;
-}
-
-void forwarder::acknowledged(const line_header& header, std::uint64_t now) {
-  const std::uint64_t before = source_.last_stored();
-  const std::uint64_t sealed = source_.last_sealed();
-  const std::uint64_t stored =
-      source_.is_remainder() ? std::min(header.sequence, sealed) : header.sequence;
-  if (stored <= before || stored > sealed) return;
-  counters_.acknowledged.add(stored - before);
-  source_.stored_up_to(stored, now);
-  next_ = std::max(next_, stored + 1);
-  window_ = std::max(header.credit, 1U);
-  progress_at_ = now;
-}
-
-void forwarder::refused(std::string_view text, std::uint64_t now) {
-  if (text.empty()) { // it does not know us: it was started anew
-    if (welcomed_.exchange(false)) not_before_ = 0;
-    return;
-  }
-  counters_.refusals.add();
-  report_once("the receiver refuses: " + std::string(text));
-  // Try again with a single block, until one is taken.
-  next_ = source_.last_stored() + 1;
-  window_ = 1;
-  not_before_ = now + retry_time;
-  progress_at_ = not_before_;
+  while (const auto got = link_->receive())
+    delivery_.take(got->header, got->body.to_string_view(), now);
 }
 
 /// When all of a lane is stored: its session ends, and that of the next begins, if there is one.
 bool forwarder::leave_lane(std::uint64_t now) {
   const std::uint64_t stored = source_.last_stored();
   if (source_.last_sealed() != stored || !source_.next_lane()) return false;
-  if (welcomed_.exchange(false)) send(line_message::goodbye, stored, {}, now);
-  lane_ = source_.identity();
+  if (delivery_.leave()) send(line_message::goodbye, stored, {}, now);
+  delivery_.begin_lane();
   connect_once();
-  highest_sent_ = source_.last_stored();
-  next_ = highest_sent_ + 1;
-  welcomes_ = 0;
-  not_before_ = 0;
   return true;
 }
 
 /// Does what is due and says when the next thing will be.
 std::uint64_t forwarder::act(std::uint64_t now) {
   leave_lane(now);
-  if (!link_->is_up() || lane_.session == 0) return never; // the link or the source wakes us
-  if (now < not_before_) return not_before_;
-  if (!welcomed_) {
-    const line_hello_body body{lane_.run, lane_.node};
+  const block_identity& lane = delivery_.lane();
+  if (!link_->is_up() || lane.session == 0) return never; // the link or the source wakes us
+  if (now < delivery_.not_before()) return delivery_.not_before();
+  if (!delivery_.is_welcome()) {
+    const line_hello_body body{lane.run, lane.node};
     const bool sent = send(line_message::hello, source_.last_stored() + 1,
                            {reinterpret_cast<const char*>(&body), sizeof body}, now);
-    return not_before_ = now + (sent ? retry_time : quick_retry_time);
+    delivery_.put_off(now + (sent ? retry_time : quick_retry_time));
+    return delivery_.not_before();
   }
 
-  const std::uint64_t first = source_.last_stored() + 1;
   const std::uint64_t patience = nanoseconds(settings_.acknowledge_time_limit);
-  if (next_ > first && now >= progress_at_ + patience) {
-    // A block that ZeroMQ still holds has not left: the connection stalls, and a second copy would
-    // only stand behind it.
-    if (!source_.is_held(first)) next_ = first;
-    progress_at_ = now;
-  }
+  delivery_.go_back_after(patience, now);
   std::uint64_t due = send_blocks(now);
-  if (now >= last_sent_at_ + heartbeat_time) send(line_message::heartbeat, first - 1, {}, now);
-  if (next_ > first) due = std::min(due, progress_at_ + patience);
+  if (now >= last_sent_at_ + heartbeat_time)
+    send(line_message::heartbeat, source_.last_stored(), {}, now);
+  if (delivery_.has_blocks_under_way()) due = std::min(due, delivery_.progress_at() + patience);
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
 }
 
 std::uint64_t forwarder::send_blocks(std::uint64_t now) {
-  while (next_ <= source_.last_sealed() && next_ <= source_.last_stored() + window_) {
+  while (delivery_.may_send_next()) {
     if (const auto wait = pace_.wait(share_, now); wait.count() > 0) return now + nanoseconds(wait);
     if (!send_block(now)) return now + hold_retry_time;
   }
@@ -209,37 +136,27 @@ std::uint64_t forwarder::send_blocks(std::uint64_t now) {
 }
 
 bool forwarder::send_block(std::uint64_t now) {
-  const auto block = source_.hold(next_);
+  const auto block = source_.hold(delivery_.next());
   if (!block) return false;
-  if (!link_->send(make_line_header(line_message::block, lane_.session, next_), *block))
-    return false;
+  const auto head =
+      make_line_header(line_message::block, delivery_.lane().session, delivery_.next());
+  if (!link_->send(head, *block)) return false;
   pace_.sent(share_, block->bytes.size(), now);
-  counters_.blocks.add();
-  counters_.bytes.add(block->bytes.size());
-  if (next_ <= highest_sent_) counters_.resent.add();
-  if (next_ == source_.last_stored() + 1) progress_at_ = now;
-  highest_sent_ = std::max(highest_sent_, next_);
+  delivery_.sent_next(block->bytes.size(), now);
   last_sent_at_ = now;
-  ++next_;
   return true;
 }
 
 bool forwarder::send(line_message type, std::uint64_t sequence, std::string_view body,
                      std::uint64_t now) {
   last_sent_at_ = now;
-  return link_->send(make_line_header(type, lane_.session, sequence), body);
+  return link_->send(make_line_header(type, delivery_.lane().session, sequence), body);
 }
 
 void forwarder::wait_until(std::uint64_t due, std::uint64_t now) {
   const std::chrono::nanoseconds wait(due > now ? std::min(due - now, longest_wait) : 0);
   if (link_->wait(source_.wake_descriptor(), std::chrono::ceil<std::chrono::milliseconds>(wait)))
     source_.clear_wake();
-}
-
-void forwarder::report_once(std::string text) {
-  if (text == last_report_) return;
-  last_report_ = std::move(text);
-  if (report_) report_(last_report_);
 }
 
 } // namespace l3

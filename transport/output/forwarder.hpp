@@ -8,15 +8,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <string_view>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/block.hpp"
 #include "transport/output/block_source.hpp"
+#include "transport/output/delivery.hpp"
 #include "transport/output/line_pace.hpp"
 #include "transport/output/settings.hpp"
 
@@ -24,20 +23,10 @@ namespace l3 {
 
 class line_link;
 
-/// Written by the forwarder's thread.
-struct forward_counters {
-  counter blocks;       ///< sent, repeats included
-  counter bytes;        ///< of these
-  counter resent;       ///< blocks sent once more
-  counter acknowledged; ///< blocks
-  counter reconnects;   ///< welcomes after the first
-  counter refusals;     ///< by the receiver, with a text
-};
-
 class forwarder {
 public:
   /// For the few things a person should know; called by the forwarder's thread.
-  using report_function = std::function<void(std::string_view)>;
+  using report_function = delivery::report_function;
 
   /// Source and pace must outlive the forwarder; forwarders that share the line share its pace.
   /// Throws std::invalid_argument if `to` is not an address.
@@ -56,17 +45,13 @@ public:
 
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
-  [[nodiscard]] const forward_counters& counters() const { return counters_; }
+  [[nodiscard]] const forward_counters& counters() const { return delivery_.counters(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
   void take_link_events();
   void take_messages(std::uint64_t now);
-  void take_message(const line_header& header, std::string_view body, std::uint64_t now);
-  void welcomed(const line_header& header, std::uint64_t now);
-  void acknowledged(const line_header& header, std::uint64_t now);
-  void refused(std::string_view text, std::uint64_t now);
 
   void connect_once();
   bool leave_lane(std::uint64_t now);
@@ -75,31 +60,17 @@ private:
   [[nodiscard]] bool send_block(std::uint64_t now);
   bool send(line_message type, std::uint64_t sequence, std::string_view body, std::uint64_t now);
   void wait_until(std::uint64_t due, std::uint64_t now);
-  void report_once(std::string text);
 
   forward_settings settings_;
   block_source& source_;
   line_pace& pace_;
   const line_pace::share share_;
-  block_identity lane_; ///< what the source has now
-  report_function report_;
+  delivery delivery_;
   std::unique_ptr<line_link> link_;
-  forward_counters counters_;
   counter turns_;
 
-  std::uint64_t welcomes_ = 0;     ///< in this lane
-  std::uint64_t next_ = 1;         ///< the block to be sent next
-  std::uint64_t highest_sent_ = 0; ///< of all connections
-  std::uint64_t window_ = 0;       ///< blocks that may be under way
-  std::uint64_t progress_at_ =
-      0; ///< when an acknowledgement last brought news, or blocks went under way
   std::uint64_t last_sent_at_ = 0;
-  std::uint64_t not_before_ = 0; ///< the receiver refused: try again then
-  std::string last_report_;
-
-  std::atomic<bool> welcomed_{false};
   std::atomic<std::uint64_t> drain_until_{~std::uint64_t{0}}; ///< steady clock, ns
-  std::atomic<std::uint64_t> answered_at_{0};
 };
 
 } // namespace l3
