@@ -2,9 +2,12 @@
 """Faults that end by themselves: each is over when its function returns, and says what it was. The chain's programs are asked for by
 name, as some of these put another in place of one."""
 import signal
+import socket
+import struct
 import time
 
 import harness
+import namespaces
 from faults import Rules
 
 
@@ -14,6 +17,14 @@ class Breaker:
     def __init__(self, chain, receiver, daemon, rng, **sections):
         self.chain, self.receiver, self.daemon, self.random, self.sections = chain, receiver, daemon, rng, sections
         self.done = {}
+        self.garbage = 0        # datagrams
+        self.device_faults = self.spilled = 0  # seen by all daemons
+
+    def look(self):
+        """Before a daemon goes: what it has counted goes with it."""
+        status = self.daemon.status()
+        self.device_faults += status["engine_failures"]
+        self.spilled += status["spool"]["spilled"]
 
     def one_of(self, faults):
         what = self.random.choice(faults)(self)
@@ -36,12 +47,14 @@ class Breaker:
         return "receivers stopped for a while"
 
     def kill_daemon(self):
+        self.look()
         self.daemon.kill()
         self.wait(0, 0.3)
         self.daemon = self.chain.start_daemon(**self.sections)
         return "daemons killed"
 
     def end_daemon(self):
+        self.look()
         code = self.daemon.stop()
         if code != 0:
             raise AssertionError(f"SIGTERM: koto-l3d ended with {code}: {self.daemon.said()[-2000:]}")
@@ -76,9 +89,22 @@ class Breaker:
         rules.clear()
         return "spells of 10 % loss on the output line"
 
+    def talk_nonsense(self):
+        """At the input: too short, of an event number that cannot be, of no fragment."""
+        datagrams = 300
+        with self.chain.network.on(self.chain.network.sender), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            for i in range(datagrams):
+                data = (self.random.randbytes(self.random.randrange(12)), struct.pack(">III", 0xF0000000 | i, 0, 0) + bytes(100),
+                        struct.pack(">III", 0, 0, 0) + self.random.randbytes(100))[i % 3]
+                s.sendto(data, (namespaces.DAEMON, self.chain.ports.udp + i % harness.UDP_PORTS))
+                if i % 16 == 0:
+                    time.sleep(0.001)
+        self.garbage += datagrams
+        return f"times {datagrams} datagrams of garbage"
 
-THE_FAR_END = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line]
-BOTH_ENDS_OF_TCP = [*THE_FAR_END, Breaker.reset_input, Breaker.kill_daemon, Breaker.end_daemon]
+
+WITHOUT_LOSS = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line, Breaker.talk_nonsense]
+BOTH_ENDS_OF_TCP = [*WITHOUT_LOSS, Breaker.reset_input, Breaker.kill_daemon, Breaker.end_daemon]
 
 
 def until_it_ends(breaker, replay, faults, seconds):

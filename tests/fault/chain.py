@@ -125,6 +125,9 @@ class Chain(harness.Stage):
             raise AssertionError(f"koto-l3d ended with {code}: {daemon.said()[-2000:]}")
         return daemon.ledger()
 
+    def receiver_ledger(self):
+        return json.loads((self.store / "ledger.json").read_text())
+
     def stored_bytes(self):
         """What the receiver's files hold so far."""
         return sum(p.stat().st_size for p in self.store.glob("blocks-*.kl3"))

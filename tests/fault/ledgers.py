@@ -58,12 +58,29 @@ class Comparison(NamedTuple):
     repeated: int  # by another session, because it was sent again to a daemon that was started anew
     strange: set   # nobody sent them
     wrong: set     # other bytes than were sent
+    hollow: int    # blocks without an event that do not say why
 
     def faults(self, may_miss=frozenset(), may_differ=frozenset()):
         """In words: nothing is allowed that is not named."""
         found = (("missing", self.missing - may_miss), ("stored twice", self.doubled), ("never sent", self.strange),
                  ("with wrong bytes", self.wrong - may_differ))
-        return [f"{len(keys)} events {what}: {sorted(keys)[:6]}" for what, keys in found if keys]
+        hollow = [f"{self.hollow} blocks are stored without an event, and do not say that their events were there already"] * (self.hollow > 0)
+        return hollow + [f"{len(keys)} events {what}: {sorted(keys)[:6]}" for what, keys in found if keys]
+
+
+def hollow_blocks(store):
+    """Blocks without an event, of which the receiver does not say that it left out what it had. A spool sends one in the place of a
+    block that it has lost, so that the others follow without a gap: what was in it is lost, or in another block that nobody promised."""
+    found = 0
+    for path in sorted(store.glob("blocks-*.kl3")):
+        with open(path, "rb") as f:
+            f.seek(store_reader.FILE_HEADER.size)
+            while len(header := f.read(store_reader.BLOCK_HEADER.size)) == store_reader.BLOCK_HEADER.size:
+                fields = store_reader.BLOCK_HEADER.unpack(header)
+                payload, events, repeated = fields[4], fields[5], fields[11]
+                found += events == 0 and repeated == 0
+                f.seek(payload, 1)
+    return found
 
 
 def compare(sent, *stores, keys=None, whole=True):
@@ -87,7 +104,7 @@ def compare(sent, *stores, keys=None, whole=True):
                 stored.add(key)
                 if not _is_right(sent, key, packed, right):
                     wrong.add(key)
-    return Comparison(stored, expected - stored, doubled, repeated, strange, wrong)
+    return Comparison(stored, expected - stored, doubled, repeated, strange, wrong, sum(map(hollow_blocks, stores)))
 
 
 def _is_right(sent, key, packed, right):

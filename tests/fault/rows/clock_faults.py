@@ -1,42 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """R20: the clock of the day jumps while data flow. This machine's own clock is left alone: a small library, preloaded into daemon and
 receiver, shifts what they read of it. (A time namespace shifts the steady clocks alone, which never jump.)"""
-import contextlib
-import os
-import struct
-import subprocess
 import time
 
-import harness
 import ledgers
+import preload
 import store_reader
-from chain import HERE, Chain, Skipped, unbalanced
+from chain import Chain, unbalanced
 from table import Row
 
 HOUR = 3600
 
 
-@contextlib.contextmanager
-def preloaded(library, shift):
-    os.environ.update(LD_PRELOAD=str(library), KOTO_L3_CLOCK_SHIFT=str(shift))
-    try:
-        yield
-    finally:
-        del os.environ["LD_PRELOAD"], os.environ["KOTO_L3_CLOCK_SHIFT"]
-
-
 def jumps(findings, plan):
-    if harness.SANITIZED:
-        raise Skipped("a sanitizer's own library must be the first to be loaded")
     with Chain() as c:
-        library, shift = c.folder / "clock_shift.so", c.folder / "shift"
-        try:
-            subprocess.run(["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-o", library, HERE / "clock_shift.cpp"], check=True)
-        except FileNotFoundError:
-            raise Skipped("no compiler for the library that shifts the clock") from None
-        shift.write_bytes(struct.pack("<q", 0))
+        made, shift = preload.library(c, "clock_shift"), preload.Numbers(c.folder / "shift", 1)
         sent = c.write_events(spills=400, events=2000, seed=plan.seed)
-        with preloaded(library, shift):
+        with preload.preloaded(made, KOTO_L3_CLOCK_SHIFT=shift.path):
             receiver = c.start_receiver()
             daemon = c.start_daemon()
         relay = c.start_relay(daemon, seed=plan.seed)
@@ -46,8 +26,7 @@ def jumps(findings, plan):
         complaints = daemon.said().count("warning") + daemon.said().count("error")
         for _ in range(plan.pick(1, 10)):
             for hours in (1, -1, 0):
-                with open(shift, "r+b") as f:
-                    f.write(struct.pack("<q", hours * HOUR))
+                shift.set(0, hours * HOUR)
                 findings.inject("jumps of the clock by 1 or 2 h", 1)
                 time.sleep(1.7)  # longer than an event's time limit and a spill's, so that one that is wrong shows
                 c.wait_for_growth()

@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import random
+import signal
 import socket
 import time
 
@@ -20,16 +21,24 @@ READY_LIMIT, WATCHDOG = 3, 2  # seconds
 
 def daemon_killed(findings, plan):
     """A sender over TCP keeps what was not acknowledged: whatever the daemon's death costs, it sends again, and what it was told to be
-    safe is stored. In the end the sender is interrupted: what it was not told yet may be stored or not."""
-    kills, sections = plan.pick(5, 100), {"outbox": {"block": "64 KiB"}}
+    safe is stored. Every other daemon has a small outbox and a receiver that stands still, and is killed when events have overflown to the
+    disk, in blocks of the spool's own lane beside copies of what is in memory. In the end the sender is interrupted: what it was not told
+    yet may be stored or not."""
+    kills, sections = plan.pick(6, 100), {"outbox": {"block": "64 KiB"}}
+    small = {"outbox": {"block": "64 KiB", "memory": "1 MiB"}}
     with Chain() as c:
         sent = c.write_events(spills=400, events=2500, seed=plan.seed)
         breaker = Breaker(c, c.start_receiver(), c.start_daemon(**sections), random.Random(plan.seed), **sections)
         replay = c.replay("tcp", 1500, "--window", 4)
-        for _ in range(kills):
+        for kill in range(kills):
             c.wait_for_growth()
+            if overflow := kill % 2:
+                breaker.receiver.signal(signal.SIGSTOP)
+                breaker.daemon.wait_for(lambda s: s["spool"]["spilled"] > 0, "events that overflow to the disk")
             breaker.wait(0, 0.2)
+            breaker.sections = sections if overflow else small
             breaker.kill_daemon()
+            breaker.receiver.signal(signal.SIGCONT)
         c.wait_for_growth()
         ledger_of_replay = c.interrupt_replay(replay)
         c.drain_if_any(breaker.daemon)
@@ -41,6 +50,8 @@ def daemon_killed(findings, plan):
         findings.none([*found.faults(may_miss=set(keys) - acknowledged), *unbalanced(ledger)])
         findings.equal("events stored once more by the next session", found.repeated, 0)
         findings.inject("kills −9 of the daemon", kills)
+        findings.inject("of them while its outbox overflowed to the disk", kills // 2)
+        findings.see("events that overflowed", breaker.spilled)
         findings.see("events acknowledged", len(acknowledged))
         findings.see("of them lost", len(acknowledged - found.stored))
         findings.see("events stored twice", found.repeated + len(found.doubled))

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R8, R9 and R10: nobody takes the data, and there is no room for more."""
-import contextlib
-import errno
+"""R8 and R9: nobody takes the data, and there is no room for more."""
 import os
 import threading
 import time
 
 import harness
 import ledgers
-import own_space
 from chain import Chain, unbalanced
+from rows.full_disk import small_disk
 from table import Row
 
 # The outbox is the part that fills; frames make the plan large beside what the program itself needs.
 SMALL_OUTBOX = {"outbox": {"memory": "4 MiB", "block": "64 KiB"}, "frames": {"count": 16, "events": 256}}
-
-
 DISK, FLOOR = 24, 8  # MiB
 DRAIN = 1.3  # times the input
 
@@ -37,19 +33,6 @@ class MostMemory:
         self._stop.set()
         self._thread.join()
         return self.most
-
-
-@contextlib.contextmanager
-def small_disk(c, mebibytes):
-    """A folder on a file system of its own, gone before the chain is."""
-    disk = c.folder / "disk"
-    disk.mkdir()
-    own_space.mount_small_disk(disk, mebibytes << 20)
-    try:
-        yield disk
-    finally:
-        c.stop_programs()
-        own_space.unmount(disk)
 
 
 def receiver_stopped(findings, plan):
@@ -94,17 +77,6 @@ def receiver_stopped(findings, plan):
         findings.see(f"MB resident at most, of {planned / 1e6:.0f} planned", round(most / 1e6, 1))
 
 
-def fill(path):
-    """All that is free, whoever else writes meanwhile."""
-    with open(path, "wb", buffering=0) as f:
-        try:
-            while f.write(bytes(4096)):
-                pass
-        except OSError as e:
-            if e.errno != errno.ENOSPC:
-                raise
-
-
 def outage(findings, plan):
     """The receiver is away while the input goes on: memory, then disk. When it is back the backlog goes out beside what is fresh."""
     with Chain() as c:
@@ -146,36 +118,5 @@ def outage(findings, plan):
         findings.see("times the input is what went out until the disk was empty", round(drain, 2))
 
 
-def disk_full(findings, plan):
-    """The store is on a disk of 8 MB that something else fills: nothing is acknowledged that is not stored."""
-    with Chain() as c, small_disk(c, 8) as disk:
-        _fill_again_and_again(findings, c, plan, disk)
-
-
-def _fill_again_and_again(findings, c, plan, disk):
-    c.store, times = disk / "store", plan.pick(2, 10)
-    sent = c.write_events(spills=plan.pick(1, 10), events=3000, seed=plan.seed)
-    receiver = c.start_receiver()
-    daemon = c.start_daemon(outbox={"block": "32 KiB"}, forward={"acknowledge_time_limit": "300 ms"})
-    replay = c.replay("tcp", 1000, "--window", 1)
-    c.wait_for_growth()
-    for _ in range(times):
-        complaints = receiver.said().count("No space left")
-        fill(disk / "other")
-        harness.wait_until(lambda: receiver.said().count("No space left") > complaints, "a full disk")
-        (disk / "other").unlink()
-        findings.time("flowing after it", c.wait_for_growth(), 2)
-    c.finish_replay(replay, 600)
-    c.drain(daemon)
-    ledger = c.stop_daemon(daemon)
-    findings.equal("the receiver's exit code", receiver.stop(), 0)
-    found = ledgers.compare(sent, c.store)
-    findings.none([*found.faults(), *unbalanced(ledger)])
-    findings.inject("times that the store's disk was full", times)
-    findings.see("events stored once, bit for bit", len(found.stored))
-    findings.see("crashes", 0)
-
-
 ROWS = [Row("R8", "memory is bounded", "RSS ≤ planned + 5 %; then disk, then counted shedding", receiver_stopped),
-        Row("R9", "an outage is ridden out", "0 lost; drain ≥ 1.3 × input; the newest not starved", outage),
-        Row("R10", "a full disk is a state", "0 crashes; stops, sheds, recovers", disk_full)]
+        Row("R9", "an outage is ridden out", "0 lost; drain ≥ 1.3 × input; the newest not starved", outage)]

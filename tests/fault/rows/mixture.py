@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """R1: everything at once. Rounds over UDP, where datagrams are lost, doubled, late and damaged while the far end breaks, and rounds over
-TCP, where the daemon itself is killed, too. Each event of each round must be where the faults that hit it allow it to be."""
+TCP, where the daemon itself is killed, too; in each the device fails in one way or none, and the outbox is large or so small that the disk
+is in use, or the disk is always. Each event of each round must be where the faults that hit it allow it to be."""
 import random
 import time
 
 import ledgers
-from breaks import BOTH_ENDS_OF_TCP, THE_FAR_END, Breaker, until_it_ends
+from breaks import BOTH_ENDS_OF_TCP, WITHOUT_LOSS, Breaker, until_it_ends
 from chain import Chain, unbalanced
 from hits import Hits
 from table import Row
@@ -17,13 +18,28 @@ SECTIONS = {"outbox": {"block": "64 KiB"}, "forward": {"acknowledge_time_limit":
 # event that no fault has hit.
 PATIENT = {**SECTIONS, "frames": {"count": 64}, "building": {"event_time_limit": "6 s", "spill_time_limit": "6 s", "parked_events": 1024}}
 LATE_BY = 8  # seconds
+# Of a device; a daemon that is started anew counts its frames anew. Where bits are wrong every event is looked at.
+DEVICES = ({}, {"fault": "error:every=300"}, {"fault": "hang:every=500:for=2 s"}, {"fault": "wrong_bit:every=200", "verify_one_in": 1})
+OUTBOXES = ({"memory": "1 MiB"}, {"memory": "256 MiB"})
+DISKS = ({"use": "overflow"}, {"use": "always"})
+
+
+def _draw(findings, c, rng, sections):
+    """A configuration for this round."""
+    device, outbox, disk = rng.choice(DEVICES), rng.choice(OUTBOXES), rng.choice(DISKS)
+    drawn = {"compute": {**device, "dumps": str(c.folder / "dumps")}, "outbox": {**sections["outbox"], **outbox}, "spool": disk}
+    fault = device.get("fault", "no fault").split(":")[0].replace("_", " ")
+    findings.inject(f"rounds with {fault} of the device", 1)
+    findings.inject("rounds with an outbox of 1 MiB", int(outbox is OUTBOXES[0]))
+    findings.inject("rounds with every block on disk", int(disk is DISKS[1]))
+    return {**sections, **drawn}
 
 
 def mixture(findings, plan):
     rounds, events, begun = 0, 0, time.monotonic()
     least_events, least_seconds = plan.pick((15_000, 0), (plan.events, plan.minutes * 60))
     while events < least_events or time.monotonic() - begun < least_seconds:
-        spills, over, play = plan.pick(3, 80), *(("TCP", _over_tcp) if rounds % 2 else ("UDP", _over_udp))
+        spills, over, play = plan.pick(3, 32), *(("TCP", _over_tcp) if rounds % 2 else ("UDP", _over_udp))
         with Chain() as c, findings.named(f"round {rounds} over {over}"):
             sent = c.write_events(spills, SPILL, seed=plan.seed + rounds)
             play(findings, c, sent, random.Random(f"{plan.seed} {rounds}"), plan.seed + rounds)
@@ -34,13 +50,15 @@ def mixture(findings, plan):
 
 
 def _over_udp(findings, c, sent, rng, seed):
-    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**PATIENT), rng, **PATIENT)
+    sections = _draw(findings, c, rng, PATIENT)
+    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**sections), rng, **sections)
     late_one = 100 * len(c.datagrams.of_event(1)) + 1
     relay = c.start_relay(breaker.daemon, seed=seed, drop=0.001, double=0.005, reorder=0.01, damage=0.001, late_one=late_one, late_by=LATE_BY)
     replay = c.replay("relay", RATE)
-    ledger_of_replay = until_it_ends(breaker, replay, THE_FAR_END, 600)
+    ledger_of_replay = until_it_ends(breaker, replay, WITHOUT_LOSS, 600)
     journal = c.finish_relay(relay, ledger_of_replay)
     c.drain(breaker.daemon)
+    breaker.look()
     ledger = c.stop_daemon(breaker.daemon)
     breaker.receiver.stop()
     hit, found = Hits(journal, c.datagrams), ledgers.compare(sent, c.store)
@@ -48,7 +66,8 @@ def _over_udp(findings, c, sent, rng, seed):
     findings.none([*wrong, *unbalanced(ledger)])
     findings.equal("events shed", sum(ledger["events"]["shed"].values()), 0)
     findings.equal("events forwarded − stored", ledger["events"]["forwarded"] - len(found.stored), 0)
-    findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
+    received = ledger["datagrams"]["received"]
+    findings.equal("datagrams received − sent − garbage", received - journal.counts["sent"] - breaker.garbage, 0)
     for what in ("dropped", "doubled", "delayed", "damaged", "late"):
         findings.inject(f"datagrams {what}", journal.counts[what])
     _tell(findings, breaker, found, hit.lost | hit.astray)
@@ -57,11 +76,13 @@ def _over_udp(findings, c, sent, rng, seed):
 
 
 def _over_tcp(findings, c, sent, rng, seed):
-    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**SECTIONS), rng, **SECTIONS)
+    sections = _draw(findings, c, rng, SECTIONS)
+    breaker = Breaker(c, c.start_receiver(), c.start_daemon(**sections), rng, **sections)
     replay = c.replay("tcp", RATE, "--window", 4)
     c.wait_for_growth()  # replay gives up if nobody listens at its very first try
     until_it_ends(breaker, replay, BOTH_ENDS_OF_TCP, 600)
     c.drain_if_any(breaker.daemon)
+    breaker.look()
     ledger = c.stop_daemon(breaker.daemon)
     breaker.receiver.stop()
     found = ledgers.compare(sent, c.store)
@@ -73,7 +94,10 @@ def _over_tcp(findings, c, sent, rng, seed):
 def _tell(findings, breaker, found, may_miss):
     for what, n in breaker.done.items():
         findings.inject(what, n)
+    findings.inject("faults of the device", breaker.device_faults)
     findings.see("events stored", len(found.stored))
+    findings.see("events that daemons put on disk for want of room", breaker.spilled)
+    findings.see("hollow blocks", found.hollow)
     findings.see("unaccounted for", len(found.missing - may_miss) + len(found.doubled) + found.repeated + len(found.strange))
 
 

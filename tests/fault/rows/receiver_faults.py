@@ -9,6 +9,7 @@ from faults import Rules
 from table import Row
 
 RATE = 2000  # events a second
+DUPLICATES = "of them dropped as duplicates by the last receiver"
 
 
 def _run_under(findings, plan, breaking, what):
@@ -25,8 +26,11 @@ def _run_under(findings, plan, breaking, what):
         c.finish_relay(relay, ledger_of_replay)
         keys = sent.keys_of(ledger_of_replay)
         daemon.wait_for_stored(len(keys))
+        resent = daemon.status()["receiver"]["blocks_resent"]
         ledger = c.stop_daemon(daemon)
         findings.equal(f"{what}: the receiver's exit code", receiver.stop(), 0)
+        findings.see("blocks sent again", resent)
+        findings.see(DUPLICATES, c.receiver_ledger()["datagrams"]["duplicate"])
         found = ledgers.compare(sent, c.store, keys=keys)
         findings.none(f"{what}: {text}" for text in [*found.faults(), *unbalanced(ledger)])
         findings.see("events stored once, bit for bit", len(found.stored))
@@ -34,7 +38,9 @@ def _run_under(findings, plan, breaking, what):
 
 
 def receiver_killed(findings, plan):
-    kills = plan.pick(4, 20)
+    """Killed while it works, and killed while it stands still with blocks before it. Who is started anew tells what is stored, and hardly
+    anything comes twice; the last one also stands still and goes on: then what was sent again in vain must be dropped, and counted."""
+    kills, pauses = plan.pick(4, 20), plan.pick(2, 10)
 
     def breaking(c, daemon, receiver):
         for kill in range(kills):
@@ -45,9 +51,17 @@ def receiver_killed(findings, plan):
             receiver.kill()
             receiver = c.start_receiver()
             c.wait_for_growth()
+        for _ in range(pauses):
+            resent = daemon.status()["receiver"]["blocks_resent"]
+            receiver.signal(signal.SIGSTOP)
+            daemon.wait_for(lambda s: s["receiver"]["blocks_resent"] > resent, "blocks to be sent again")
+            receiver.signal(signal.SIGCONT)
+            c.wait_for_growth()
         return receiver
 
     _run_under(findings, plan, breaking, "killed")
+    findings.check(findings.seen[DUPLICATES] > 0, "no block came twice: nothing shows that the second would have been dropped")
+    findings.inject("pauses after which blocks come twice", pauses)
     findings.inject("kills −9", kills)
     findings.inject("of them while it was stopped", kills // 2)
 
