@@ -112,7 +112,10 @@ def _is_right(sent, key, packed, right):
     pattern = sent.pattern(key[1])
     if right.get(pattern) == tail:
         return True
-    event = store_reader.read_event(packed)
+    try:
+        event = store_reader.read_event(packed)
+    except store_reader.StoreError:  # a block that came as it was sent, of which an event was wrong before
+        return False
     if list(event.fragments.values()) != sent.fragments(*key):
         return False
     right[pattern] = tail

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (compute.fault) stands in for it."""
+"""R12–14: the device that computes fails, hangs, or computes wrong. The fault executor (compute.fault) stands in for it. A sender over TCP waits,
+and nothing may be lost; over UDP a hang costs what comes meanwhile and finds no frame: each such event must be counted."""
 import threading
 import time
 
@@ -34,7 +35,7 @@ class LongestPause:
         return self.seconds
 
 
-def device_faults(findings, plan):
+def _over_tcp(findings, plan):
     for fault, kind, longest in FAULTS:
         with Chain() as c:
             sent = c.write_events(spills=400, events=2000, seed=plan.seed)
@@ -64,6 +65,73 @@ def device_faults(findings, plan):
             findings.see("wrong events found", engine["events_wrong"])
             findings.see("wrong events stored", len(found.wrong))
             findings.see("events stored once, bit for bit", len(found.stored - found.wrong))
+
+
+def _hangs_over_udp(findings, plan):
+    """The frames hold less than comes in the time after which a hang is noticed."""
+    frames, rate, limit, hangs = {"count": 4, "events": 64}, 2000, 1, plan.pick(1, 5)
+    with Chain() as c:
+        sent = c.write_events(spills=400, events=2000, seed=plan.seed)
+        receiver = c.start_receiver()
+        daemon = c.start_daemon(frames=frames, compute={"fault": "hang:every=1500:for=3 s", "dumps": str(c.folder / "dumps")})
+        relay = c.start_relay(daemon, seed=plan.seed)
+        replay = c.replay("relay", rate)
+        daemon.wait_for(lambda s: s["engine"]["failures"]["hang"] >= hangs, f"{hangs} hangs", 600)
+        daemon.wait_for(lambda s: not s["engine"]["bypassed"], "the device again")
+        c.wait_for_growth()
+        ledger_of_replay = c.interrupt_replay(replay)
+        journal = c.finish_relay(relay, ledger_of_replay)
+        c.drain(daemon)
+        seen = daemon.status()["engine"]["failures"]["hang"]
+        ledger = c.stop_daemon(daemon)
+        receiver.stop()
+        keys = sent.keys_of(ledger_of_replay)
+        found = ledgers.compare(sent, c.store, keys=keys)
+        shed, incomplete = ledger["events"]["shed"], sum(s["incomplete"] for s in ledger["spills"])
+        findings.none([*found.faults(may_miss=found.missing), *unbalanced(ledger)])
+        findings.equal("datagrams received − sent", ledger["datagrams"]["received"] - journal.counts["sent"], 0)
+        findings.equal("events not stored − shed for want of a frame − incomplete", len(found.missing) - shed["no_frame"] - incomplete, 0)
+        findings.equal("events shed for another reason", sum(shed.values()) - shed["no_frame"], 0)
+        findings.equal("events forwarded − stored", ledger["events"]["forwarded"] - len(found.stored), 0)
+        findings.check(shed["no_frame"] > 0, "nothing was shed: this proves no more than over TCP")
+        findings.inject(f"hang over UDP at {rate} events/s, with frames for {frames['count'] * frames['events']}", seen)
+        findings.see("events that these cost, shed for want of a frame and counted", shed["no_frame"])
+        findings.see("incomplete then", incomplete)
+        findings.see("events stored once, bit for bit", len(found.stored))
+
+
+def _wrong_from_then_on(findings, plan):
+    """Each frame has a wrong bit from one on; one event in 1000 is looked at, as by default. What was stored until then is wrong: the price
+    of looking at one in 1000. Then the alarm must be raised, and nothing wrong follows."""
+    with Chain() as c:
+        sent = c.write_events(spills=400, events=2000, seed=plan.seed)
+        receiver = c.start_receiver()
+        daemon = c.start_daemon(frames={"count": 16, "events": 4}, compute={"fault": "wrong_bit:from=100", "dumps": str(c.folder / "dumps")})
+        replay = c.replay("tcp", 2000)
+        seen = daemon.wait_for(lambda s: s["engine"]["failures"]["wrong"], "a wrong event to be found", 120)
+        findings.check("wrong_results" in seen["state"]["degraded"], f"no alarm: {seen['state']}")
+        daemon.wait_for(lambda s: s["engine"]["restarts"] and not s["state"]["degraded"], "the device again, and the end of the alarm")
+        admitted = daemon.status()["events"]["admitted"]
+        daemon.wait_for(lambda s: s["events"]["forwarded"] > admitted + 2000, "events of the device that was restarted")
+        ledger_of_replay = c.interrupt_replay(replay)
+        c.drain(daemon)
+        ledger = c.stop_daemon(daemon)
+        receiver.stop()
+        keys = sent.keys_of(ledger_of_replay)
+        found = ledgers.compare(sent, c.store, keys=keys)
+        acknowledged = set(keys[:ledger_of_replay["events"]["forwarded"]])
+        findings.none([*found.faults(may_miss=set(keys) - acknowledged, may_differ=found.wrong), *unbalanced(ledger)])
+        late = found.wrong & set(keys[seen["events"]["admitted"]:])
+        findings.equal("wrong events stored after the first was found", len(late), 0)
+        findings.inject("device that is wrong from a frame on, one event in 1000 looked at", 1)
+        findings.see("wrong events stored before one in 1000 was found", len(found.wrong))
+        findings.see("events stored once, bit for bit", len(found.stored - found.wrong))
+
+
+def device_faults(findings, plan):
+    for name, part in (("TCP", _over_tcp), ("a hang over UDP", _hangs_over_udp), ("wrong from a frame on", _wrong_from_then_on)):
+        with findings.named(name):
+            part(findings, plan)
 
 
 ROWS = [Row("R12–14", "GPU error, hang, silent error: bypass, restart, alarm", "switch ≤ 1 s, hang seen ≤ 2 s, wrong bit found", device_faults)]
