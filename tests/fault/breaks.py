@@ -90,17 +90,21 @@ class Breaker:
         return "spells of 10 % loss on the output line"
 
     def talk_nonsense(self):
-        """At the input: too short, of an event number that cannot be, of no fragment."""
         datagrams = 300
         with self.chain.network.on(self.chain.network.sender), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-            for i in range(datagrams):
-                data = (self.random.randbytes(self.random.randrange(12)), struct.pack(">III", 0xF0000000 | i, 0, 0) + bytes(100),
-                        struct.pack(">III", 0, 0, 0) + self.random.randbytes(100))[i % 3]
-                s.sendto(data, (namespaces.DAEMON, self.chain.ports.udp + i % harness.UDP_PORTS))
-                if i % 16 == 0:
-                    time.sleep(0.001)
+            talk_nonsense(s, datagrams, self.random, self.chain.ports.udp)
         self.garbage += datagrams
         return f"times {datagrams} datagrams of garbage"
+
+
+def talk_nonsense(s, datagrams, rng, first_port):
+    """What no crate sends: too short, of an event number that cannot be, of no fragment."""
+    for i in range(datagrams):
+        data = (rng.randbytes(rng.randrange(12)), struct.pack(">III", 0xF0000000 | i, 0, 0) + bytes(100),
+                struct.pack(">III", 0, 0, 0) + rng.randbytes(rng.randrange(1, 3000)))[i % 3]
+        s.sendto(data, (namespaces.DAEMON, first_port + i % harness.UDP_PORTS))
+        if i % 16 == 0:
+            time.sleep(0.001)
 
 
 WITHOUT_LOSS = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line, Breaker.talk_nonsense]

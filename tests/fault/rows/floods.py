@@ -15,6 +15,7 @@ import level2
 import line_sender
 import namespaces
 import stream_sender
+from breaks import talk_nonsense
 from chain import Chain, unbalanced
 from level2_sender import UdpSender
 from rows.full_faults import MostMemory
@@ -26,6 +27,8 @@ MOST_EVENTS = 4096
 FLOOD_CRATES = ["0: 16 x 125 MHz"]
 SLOW_SCRAPERS, SCRAPERS = 16, 8
 STRANGE_SPILL = 511
+PLACES, HELLO_LIMIT, HANDSHAKE_LIMIT = 16, 5, 3  # at the daemon's TCP input; seconds there, and at the receiver
+MOST_A_SILENT_PEER = 32 << 10
 
 
 def write_flood(c):
@@ -122,10 +125,43 @@ def _scraped(c, daemon, some):
     return seconds, sum(count)
 
 
+class Crowd:
+    """Peers of one kind that are there at once, and what a program grows by meanwhile, a peer."""
+
+    def __init__(self, findings, who, program, peers, what, most_a_peer=1 << 20):
+        self._findings, self._who, self._program, self._peers, self._what, self._most = findings, who, program, peers, what, most_a_peer
+
+    def __enter__(self):
+        self._memory = MostMemory(self._program)
+        self._sockets = []
+        return self
+
+    def come(self, network, space, to, say=b""):
+        """One more."""
+        with network.on(space):
+            s = socket.create_connection(to)
+        self._sockets.append(s)
+        _say(s, say)
+
+    def __exit__(self, *_):
+        grown = self._memory.end() - self._memory.first
+        for s in self._sockets:
+            s.close()
+        self._findings.inject(self._what, self._peers)
+        if harness.SANITIZED:
+            return
+        self._findings.see(f"MiB that the {self._who} grew for the {self._what}", round(grown / (1 << 20), 1))
+        self._findings.check(grown <= self._peers * self._most, f"the {self._who} grew by {grown >> 10} KiB for {self._peers} {self._what}")
+
+
 def strangers(findings, plan):
+    """Each kind alone, as many at the receiver as at the daemon, while data flow. First those that announce most: memory that a program has
+    had for one kind it may use for the next."""
     silent = plan.pick(1000, 10_000)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 2 * silent + 1000)), hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, silent + 1000)), hard))
+    if harness.SANITIZED:
+        findings.skip_part("how much memory strangers take: a sanitizer's own memory grows")
     with Chain() as c:
         sent = c.write_events(spills=400, events=2500, seed=plan.seed)
         keys = _make_keys(c)
@@ -134,52 +170,116 @@ def strangers(findings, plan):
         relay = c.start_relay(daemon, seed=plan.seed)
         replay = c.replay("relay", 1000)
         c.wait_for_growth()
-        memory = {p: MostMemory(p) for p in (daemon, receiver)}
-        rng, before = random.Random(plan.seed), daemon.status()
-        datagrams, streams = 2000, 50
-        with c.network.on(c.network.sender):
-            garbage = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            peers = [socket.create_connection((namespaces.DAEMON, c.ports.tcp)) for _ in range(silent)]
-        with c.network.on(c.network.daemon):
-            line = [socket.create_connection((namespaces.RECEIVER, c.ports.receiver)) for _ in range(streams + silent // 10)]
-        _talk_nonsense(c, rng, garbage, datagrams)
-        for s in peers[:streams]:
-            _say(s, rng.choice((rng.randbytes(3000), b"GET / HTTP/1.1\r\n\r\n",
-                                stream_sender.record(stream_sender.EVENT, 1, 1, b"", length=1 << 30) + bytes(1 << 20))))
-        for s in line[:streams]:
-            huge = struct.pack(">BQ", line_sender.LONG, 1 << 30) + bytes(1 << 20)
-            _say(s, rng.choice((rng.randbytes(3000), line_sender.GREETING + rng.randbytes(1000), line_sender.GREETING + huge)))
+        time.sleep(plan.pick(2, 10))  # both have the memory that they need for the data alone
+        _strangers_at_the_daemon(findings, c, daemon, silent, random.Random(plan.seed))
+        knocks = _strangers_at_the_receiver(findings, c, receiver, silent)
         for forward in (keys["stranger"], {}):
             _play_strange_daemon(c, forward)
         c.wait_for_growth()
-        status = daemon.wait_for(lambda s: s["uptime"] > before["uptime"] + 3, "the next status")
-        for s in (*peers, *line, garbage):
-            s.close()
-        refused = sum(status["refused"].values())
-        findings.inject("datagrams of garbage", datagrams)
-        findings.inject("silent connections", silent + silent // 10)
-        findings.inject("connections with garbage or records and frames of 1 GiB", 2 * streams)
-        findings.see("refused and counted", refused)
-        findings.check(refused >= datagrams, f"{refused} refused of {datagrams} bad datagrams and many bad connections")
         ledger_of_replay = c.interrupt_replay(replay)
         c.finish_relay(relay, ledger_of_replay)
         keys = sent.keys_of(ledger_of_replay)
         daemon.wait_for_stored(len(keys))
-        for p, name in ((daemon, "daemon"), (receiver, "receiver")):
-            grown = (memory[p].end() - memory[p].first) / (1 << 20)
-            findings.see(f"MiB that the {name} grew", round(grown, 1))
-            findings.check(grown <= silent, f"the {name} grew by {grown:.0f} MiB for {silent} peers")
         ledger = c.stop_daemon(daemon)
         findings.equal("the receiver's exit code", receiver.stop(), 0)
-        shut_out = json.loads((c.store / "ledger.json").read_text())["datagrams"]["malformed"]
-        shut_out = {why: shut_out[why] for why in ("unknown_key", "mechanism", "handshake")}
+        shut_out = {why: c.receiver_ledger()["datagrams"]["malformed"][why] for why in ("unknown_key", "mechanism", "handshake")}
         findings.check(shut_out["unknown_key"] and shut_out["mechanism"] + shut_out["handshake"], f"strange daemons not counted: {shut_out}")
+        findings.check(sum(shut_out.values()) >= knocks + 2, f"{knocks} connections and two daemons were shut out, counted are {shut_out}")
         found = ledgers.compare(sent, c.store, keys=keys)
         findings.none([*found.faults(), *unbalanced(ledger)])
         findings.inject("daemons without a known key", 2)
         findings.see("connections shut out by the receiver", sum(shut_out.values()))
         findings.see("events of strangers stored", len(found.strange))
         findings.see("events stored once, bit for bit", len(found.stored))
+    with Chain() as c:
+        _gibibytes_without_keys(findings, c)
+
+
+def _strangers_at_the_daemon(findings, c, daemon, silent, rng):
+    def refused(*reasons):
+        counts = daemon.status()["refused"]
+        return sum(counts[r] for r in reasons or counts)
+
+    to, hello = (namespaces.DAEMON, c.ports.tcp), stream_sender.record(stream_sender.HELLO, 0, 1, stream_sender.hello_body(7, c.crates))
+    event = stream_sender.record(stream_sender.EVENT, 1, 2, b"", length=1 << 30) + bytes(1 << 20)
+    rounds = 3
+    with Crowd(findings, "daemon", daemon, rounds * PLACES, "connections that announce a record of 1 GiB") as crowd:
+        for n in range(rounds):
+            for _ in range(PLACES):
+                crowd.come(c.network, c.network.sender, to, hello + event)
+            harness.wait_until(lambda: refused("stream_length") >= (n + 1) * PLACES, "records of 1 GiB to be counted")
+    findings.equal("records of 1 GiB counted as too long", refused("stream_length"), rounds * PLACES)
+    findings.see("records of 1 GiB refused and counted", refused("stream_length"))
+
+    before, datagrams = refused(), 2000
+    with c.network.on(c.network.sender):
+        garbage = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with garbage:
+        talk_nonsense(garbage, datagrams, rng, c.ports.udp)
+    harness.wait_until(lambda: refused() >= before + datagrams, "garbage to be counted")
+    findings.equal("datagrams of garbage refused", refused() - before, datagrams)
+    findings.inject("datagrams of garbage", datagrams)
+    findings.see("of them refused and counted", refused() - before)
+
+    begun = time.monotonic()
+    with Crowd(findings, "daemon", daemon, silent, "silent connections", MOST_A_SILENT_PEER) as crowd:
+        for _ in range(silent):
+            crowd.come(c.network, c.network.sender, to)
+        # Who has a place loses it after the time for a hello, and so do those that had it next.
+        had_a_place = PLACES * (1 + int((time.monotonic() - begun) // HELLO_LIMIT))
+        harness.wait_until(lambda: refused("connection_limit") >= silent - had_a_place, "silent connections to be counted")
+    findings.check(refused("connection_limit") <= silent, f"{refused('connection_limit')} connections refused, of {silent}")
+    findings.see("of them without a place, and counted", refused("connection_limit"))
+
+
+def _strangers_at_the_receiver(findings, c, receiver, silent):
+    """How many there were."""
+    to, huge, each = (namespaces.RECEIVER, c.ports.receiver), struct.pack(">BQ", line_sender.COMMAND | line_sender.LONG, 1 << 30), 50
+    curve = line_sender.GREETING[:12] + b"CURVE".ljust(20, b"\0") + line_sender.GREETING[32:]
+    for what, say in (("connections that announce a frame of 1 GiB", curve + huge + bytes(1 << 20)),
+                      ("connections without a key that do", line_sender.GREETING + huge + bytes(1 << 20)),
+                      ("connections with random bytes", random.Random(each).randbytes(3000))):
+        with Crowd(findings, "receiver", receiver, each, what) as crowd:
+            for _ in range(each):
+                crowd.come(c.network, c.network.daemon, to, say)
+            time.sleep(HANDSHAKE_LIMIT)
+    with Crowd(findings, "receiver", receiver, silent, "silent connections", MOST_A_SILENT_PEER) as crowd:
+        for _ in range(silent):
+            crowd.come(c.network, c.network.daemon, to)
+        time.sleep(HANDSHAKE_LIMIT)
+    return 3 * each + silent
+
+
+def _gibibytes_without_keys(findings, c):
+    """Without keys everybody is let in, and may announce what he likes."""
+    receiver, peers = c.start_receiver(), 50
+    huge = struct.pack(">BQ", line_sender.LONG, 1 << 30)
+    with c.network.on(c.network.daemon):
+        crowd = [line_sender.LineSender(namespaces.RECEIVER, c.ports.receiver, harness.PATIENCE) for _ in range(peers)]
+    with Crowd(findings, "receiver", receiver, peers, "peers that were let in without keys and announce a frame of 1 GiB"):
+        for peer in crowd:
+            _quietly(lambda: peer.send_raw(huge + bytes(1 << 20)))
+        cut = sum(_is_cut(peer) for peer in crowd)
+    findings.equal("peers cut off, of those that announced 1 GiB", cut, peers)
+    findings.equal("the receiver's exit code", receiver.stop(), 0)
+    findings.equal("messages taken of them", c.receiver_ledger()["datagrams"]["received"], 0)
+
+
+def _is_cut(peer):
+    try:
+        while True:
+            peer.receive()
+    except TimeoutError:
+        return False
+    except (OSError, AssertionError):
+        return True
+
+
+def _quietly(send):
+    try:
+        send()
+    except OSError:
+        pass  # it was shown the door
 
 
 def _make_keys(c):
@@ -212,23 +312,9 @@ def _play_strange_daemon(c, forward):
         c.ports = mine
 
 
-def _talk_nonsense(c, rng, garbage, datagrams):
-    """Datagrams that no crate sends: too short, of an event number that cannot be, of a wrong length."""
-    for i in range(datagrams):
-        kind = i % 3
-        data = (rng.randbytes(rng.randrange(12)) if kind == 0 else struct.pack(">III", 0xF0000000 | i, 0, 0) + bytes(100) if kind == 1 else
-                struct.pack(">III", 0, 0, 0) + rng.randbytes(rng.randrange(1, 3000)))
-        garbage.sendto(data, (namespaces.DAEMON, c.ports.udp + i % harness.UDP_PORTS))
-        if i % 64 == 0:
-            time.sleep(0.001)
-
-
 def _say(s, data):
     s.settimeout(2)
-    try:
-        s.sendall(data)
-    except OSError:
-        pass  # it was shown the door
+    _quietly(lambda: s.sendall(data))
 
 
 ROWS = [Row("R18–19", "floods of bad packets and scrapers", "≤ 20 lines/s, ≤ 500 series, data rate unchanged", floods),
