@@ -17,6 +17,7 @@ from faults import Rules
 HERE = pathlib.Path(__file__).resolve().parent
 SMALL_CRATES = ["0-1: 1 x 125 MHz"]  # two fragments of 2080 bytes: a million events are 4 GB
 RELAY_PORT = 9
+SLOWER = 8 if harness.SANITIZED else 1  # than a row says: with a sanitizer the programs take that much less
 SANITIZERS_REPORT = re.compile(r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:).*$", re.M)
 
 
@@ -86,6 +87,7 @@ class Chain(harness.Stage):
                    "relay": f"udp://{namespaces.SENDER}:{self.ports.udp + RELAY_PORT}+1",
                    "tcp": f"tcp://{namespaces.DAEMON}:{self.ports.tcp}"}[to]
         chunk = () if to == "tcp" else ("--chunk", self.chunk_bytes)
+        rate = max(1, rate // SLOWER)
         p = self.start_tool("replay", self.sent_file, "--to", address, "--rate", f"{rate}ev/s", "--loop", self.sent.spills, "--ledger",
                             self.folder / "replay-ledger.json", *chunk, *more, space=self.network.sender)
         p.ledger = lambda: json.loads((self.folder / "replay-ledger.json").read_text())

@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
 def options():
     p = argparse.ArgumentParser(prog="./run fault-test", description="Break koto-l3 on purpose, and count.")
     p.add_argument("--short", action="store_true", help="the form that is part of ./run test: two minutes, counts alone are judged")
-    p.add_argument("--minutes", type=float, default=10, help="how long the random mix of R1 lasts at least, and the outage of R8 (10)")
+    p.add_argument("--minutes", type=float, default=10, help="how long the random mix of R1 lasts at least, and the outages of R8 and R9 (10)")
     p.add_argument("--events", type=int, default=1_000_000, help="how many events R1 sends at least (1000000)")
     p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R6")
     p.add_argument("--seed", type=int, default=1, help="of everything that is random (1)")
@@ -31,11 +31,12 @@ def options():
 
 def main():
     o = options()
-    sanitizer = ""
+    sanitizer = os.environ.get("KOTO_L3_SANITIZED", "")
     if o.build:
         os.environ["KOTO_L3_BIN"] = str(o.build.resolve() / "bin")
         sanitizer = re.search(r"^L3_SANITIZE:\w+=(.*)$", (o.build / "CMakeCache.txt").read_text(), re.M)[1]
         os.environ["KOTO_L3_SANITIZED"] = sanitizer
+        os.environ.setdefault("TSAN_OPTIONS", f"suppressions={HERE.parent / 'tsan.supp'}")
     import chain
     import harness
     import own_space

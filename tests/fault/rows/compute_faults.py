@@ -4,6 +4,7 @@ and nothing may be lost; over UDP a hang costs what comes meanwhile and finds no
 import threading
 import time
 
+import harness
 import ledgers
 from chain import Chain, unbalanced
 from table import Row
@@ -130,6 +131,9 @@ def _wrong_from_then_on(findings, plan):
 
 def device_faults(findings, plan):
     for name, part in (("TCP", _over_tcp), ("a hang over UDP", _hangs_over_udp), ("wrong from a frame on", _wrong_from_then_on)):
+        if part is _hangs_over_udp and harness.SANITIZED:
+            findings.skip_part("a hang over UDP: with a sanitizer so little comes that the frames hold it")
+            continue
         with findings.named(name):
             part(findings, plan)
 
