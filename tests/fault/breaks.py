@@ -107,7 +107,8 @@ def talk_nonsense(s, datagrams, rng, first_port):
             time.sleep(0.001)
 
 
-WITHOUT_LOSS = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line, Breaker.talk_nonsense]
+WITHOUT_LOSS = [Breaker.kill_receiver, Breaker.stop_receiver, Breaker.reset_line, Breaker.pull_cable, Breaker.lose_packets_of_the_line,
+                Breaker.talk_nonsense]
 BOTH_ENDS_OF_TCP = [*WITHOUT_LOSS, Breaker.reset_input, Breaker.kill_daemon, Breaker.end_daemon]
 
 
