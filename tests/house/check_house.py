@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the shape of the source tree: the include arrows of docs/architecture.md, no host library in device files, a README
-in every room, a licence line in every source. `--self-test` shows that each check can fail."""
+in every room, a licence line in every source, every fuzz target in docs/reliability.md. `--self-test` shows that each check can fail."""
 import pathlib
 import re
 import sys
@@ -70,6 +70,12 @@ def check(root: pathlib.Path) -> list[str]:
             problems.append(f"{room}/README.md: missing")
         elif len(readme.read_text().splitlines()) > 60:
             problems.append(f"{room}/README.md: longer than a screen (60 lines)")
+    page = root / "docs/reliability.md"
+    told = page.read_text() if page.exists() else ""
+    for path in sorted((root / "tests/fuzz/targets").glob("*_fuzz.cpp")):
+        target = path.name.removesuffix("_fuzz.cpp")
+        if f"`{target}`" not in told:
+            problems.append(f"{path.relative_to(root).as_posix()}: docs/reliability.md does not say what must hold for `{target}`")
     return problems
 
 
@@ -83,9 +89,13 @@ def self_test() -> list[str]:
         "gpu/n.cpp": "int x;\n",
         "tools/t.cpp": licence + '#include "daemon/d.hpp"\n#include "nowhere.hpp"\n',
         "daemon/d.hpp": licence,
+        "tests/fuzz/targets/told_fuzz.cpp": licence,
+        "tests/fuzz/targets/other_fuzz.cpp": licence,
+        "docs/reliability.md": "| `told` | … |\n",
     }
     expected = ["transport/a.hpp:2: transport may not", "gpu/b.hpp:2: host library", "gpu/n.cpp:1: no licence",
-                "tools/t.cpp:2: tools may not", "tools/t.cpp:3:", "config/README.md: missing", "deploy/README.md: longer"]
+                "tools/t.cpp:2: tools may not", "tools/t.cpp:3:", "config/README.md: missing", "deploy/README.md: longer",
+                "tests/fuzz/targets/other_fuzz.cpp: docs"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in bad.items():
