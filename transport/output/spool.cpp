@@ -150,7 +150,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
   {
     const std::lock_guard guard(lock_);
     const auto* lane = index_.find(session);
-    if (lane == nullptr || lane->blocks.empty() || sequence < lane->blocks.front().sequence ||
+    // Not only between two blocks: whoever had the one before a gap acknowledged asks for the gap.
+    if (lane == nullptr || lane->blocks.empty() || sequence <= lane->released ||
         sequence > lane->blocks.back().sequence) {
       return not_here;
     }
@@ -212,7 +213,8 @@ std::optional<std::uint64_t> spool::first(std::uint64_t session) const {
   const std::lock_guard guard(lock_);
   const auto* lane = index_.find(session);
   if (lane == nullptr || lane->blocks.empty()) return std::nullopt;
-  return lane->blocks.front().sequence;
+  // Those that are missing stand between others, the last is there.
+  return std::ranges::find_if(lane->blocks, [](const auto& b) { return b.segment != 0; })->sequence;
 }
 
 std::optional<std::uint64_t> spool::last(std::uint64_t session) const {

@@ -86,7 +86,7 @@ public:
   // --- the reading thread ---
 
   struct read_result {
-    std::error_code error;         ///< then there is no block; ENOENT: outside first() … last()
+    std::error_code error;         ///< then there is no block; ENOENT: released, or beyond last()
     bool whole = false;            ///< as it was appended; else an empty block stands in for it
     std::uint32_t events = 0;      ///< in the block that is given
     std::uint32_t lost_events = 0; ///< of a block found damaged now; told once

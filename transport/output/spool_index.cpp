@@ -107,10 +107,9 @@ spool_index::released spool_index::release(std::uint64_t session, std::uint64_t 
   auto& of = lanes_[session];
   of.released = std::max(of.released, up_to);
   released gone;
-  for (; !of.blocks.empty(); of.blocks.pop_front()) {
+  for (; !of.blocks.empty() && of.blocks.front().sequence <= up_to; of.blocks.pop_front()) {
     const spool_place& first = of.blocks.front();
-    if (first.segment == 0) continue; // a lane does not begin with a missing one
-    if (first.sequence > up_to) break;
+    if (first.segment == 0) continue;
     discount(of, first);
     no_longer_in(first.segment);
     --all_.blocks;
