@@ -117,9 +117,11 @@ class Chain(harness.Stage):
         return self
 
     def drain_if_any(self, daemon):
-        """As `drain`, but nothing need have come to this daemon: it may have been started a moment ago."""
-        daemon.wait_for(lambda s: not s["fragments"]["in_flight"] and not s["events"]["in_flight"] and s["uptime"] > 1.5,
-                        "nothing to be in flight")
+        """As `drain`, but nothing need have come to this daemon: it may have been started a moment ago. What earlier ones left on disk is
+        in flight for none of them, and must be in the store all the same."""
+        def quiet(s):
+            return not s["fragments"]["in_flight"] and not s["events"]["in_flight"] and not (s["spool"] and s["spool"]["events"])
+        daemon.wait_for(lambda s: quiet(s) and s["uptime"] > 1.5, "nothing to be in flight or on disk")
 
     def stop_daemon(self, daemon):
         code = daemon.stop()
