@@ -8,101 +8,21 @@
 #include <cstring>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/transport/output/state_search.hpp"
+
 namespace l3::test::protocol {
 namespace {
 
-struct hash {
-  std::size_t operator()(const state& s) const {
-    return std::hash<std::string_view>()({reinterpret_cast<const char*>(&s), sizeof s});
-  }
-};
-struct equal {
-  bool operator()(const state& a, const state& b) const {
-    return std::memcmp(&a, &b, sizeof a) == 0;
-  }
-};
-
-/// Breadth first, so that what it finds is the shortest way there.
-class search {
-public:
-  search(const rules& r, const faults& f, std::uint8_t blocks) : machine_(r) {
-    state first;
-    first.blocks = blocks;
-    first.left = f;
-    add(first, 0, "");
-    for (std::uint32_t i = 0; i < states_.size() && found_.empty(); ++i) {
-      const state from = *states_[i];
-      machine_.successors(from, [&](const char* step, const state& to) {
-        const std::uint32_t n = add(to, i, step);
-        edges_.emplace_back(n, i);
-        const char* const wrong = wrong_with(to);
-        if (wrong != nullptr && found_.empty()) found_ = std::string(wrong) + way_to(n);
-      });
-    }
-    if (found_.empty()) find_dead_ends();
-  }
-
-  [[nodiscard]] std::size_t states() const { return states_.size(); }
-  /// What must not be, and the steps that lead there; empty: nothing.
-  [[nodiscard]] const std::string& found() const { return found_; }
-
-private:
-  struct origin {
-    std::uint32_t from = 0;
-    const char* step = "";
-  };
-
-  std::uint32_t add(const state& s, std::uint32_t from, const char* step) {
-    const auto [at, is_new] = numbers_.try_emplace(s, static_cast<std::uint32_t>(states_.size()));
-    if (is_new) {
-      states_.push_back(&at->first);
-      origins_.push_back({from, step});
-    }
-    return at->second;
-  }
-
-  /// Backwards from the states in which all is done: what is not met cannot get there.
-  void find_dead_ends() {
-    std::sort(edges_.begin(), edges_.end());
-    std::vector<std::uint8_t> met(states_.size(), 0);
-    std::vector<std::uint32_t> open;
-    for (std::uint32_t i = 0; i < states_.size(); ++i) {
-      if (!states_[i]->finished()) continue;
-      met[i] = 1;
-      open.push_back(i);
-    }
-    while (!open.empty()) {
-      const std::uint32_t n = open.back();
-      open.pop_back();
-      auto e = std::lower_bound(edges_.begin(), edges_.end(), std::pair(n, 0U));
-      for (; e != edges_.end() && e->first == n; ++e) {
-        if (met[e->second] == 0) open.push_back(e->second);
-        met[e->second] = 1;
-      }
-    }
-    const auto dead = std::find(met.begin(), met.end(), 0);
-    if (dead != met.end())
-      found_ = "no way to the end" + way_to(static_cast<std::uint32_t>(dead - met.begin()));
-  }
-
-  [[nodiscard]] std::string way_to(std::uint32_t n) const {
-    std::string way;
-    for (; n != 0; n = origins_[n].from) way = std::string("; ") + origins_[n].step + way;
-    return way;
-  }
-
-  machine machine_;
-  std::unordered_map<state, std::uint32_t, hash, equal> numbers_;
-  std::vector<const state*> states_;
-  std::vector<origin> origins_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_; // to, from
-  std::string found_;
-};
+state_search<state, machine> explore(const rules& r, const faults& f, std::uint8_t blocks) {
+  state first;
+  first.blocks = blocks;
+  first.left = f;
+  return {machine(r), first};
+}
 
 struct bounded {
   const char* name;
@@ -118,7 +38,7 @@ faults of(const std::function<void(faults&)>& set) {
 
 void expect_nothing(const std::vector<bounded>& all) {
   for (const auto& [name, blocks, what] : all) {
-    const search s({}, what, blocks);
+    const auto s = explore({}, what, blocks);
     EXPECT_EQ(s.found(), "") << name;
     std::printf("%s, %d blocks: %zu states\n", name, blocks, s.states());
   }
@@ -220,11 +140,11 @@ TEST(protocol_model, finds_what_each_rule_is_for) {
     rules r;
     rule(r);
     const std::uint8_t blocks = r.keep_to_credit ? 2 : 3;
-    const search s(r, what, blocks);
+    const auto s = explore(r, what, blocks);
     EXPECT_EQ(s.found().substr(0, std::strlen(found)), found) << name << ": " << s.found();
     const std::string_view which(reinterpret_cast<const char*>(&what), sizeof what);
     const auto [base, is_new] = with_all_rules.try_emplace({std::string(which), blocks});
-    if (is_new) base->second = search({}, what, blocks).found();
+    if (is_new) base->second = explore({}, what, blocks).found();
     EXPECT_EQ(base->second, "") << name << " is not what was missing";
     std::printf("without \"%s\": %s\n", name, s.found().c_str());
   }
