@@ -12,6 +12,10 @@ std::string seconds(std::chrono::nanoseconds t) {
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
 }
 
+bool lies_within(const event_result& r, std::span<const std::byte> output) {
+  return r.offset <= output.size() && r.bytes <= output.size() - r.offset;
+}
+
 } // namespace
 
 std::string_view name_of(engine_failure f) {
@@ -166,13 +170,15 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   return frame_outcome::done;
 }
 
-/// The first thing that is wrong with an event that was chosen; empty if nothing is.
+/// The first thing that is wrong with an event that was chosen; empty if nothing is. Every event
+/// must have a place: whoever forwards it would read elsewhere.
 std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {
-    const bool no_room = f.results[e].no_room;
-    if (!f.results[e].kept && !no_room) continue;
-    if (!no_room && !all_events && !check_.chosen(f.input.events[e])) continue;
+    const event_result& r = f.results[e];
+    if (!r.kept && !r.no_room) continue;
+    const bool has_place = !r.no_room && lies_within(r, f.output);
+    if (has_place && !all_events && !check_.chosen(f.input.events[e])) continue;
     counters_.events_verified.add();
     std::string wrong = check_.wrong_with(f, e);
     if (wrong.empty()) continue;

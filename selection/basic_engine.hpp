@@ -78,7 +78,9 @@ public:
     }
     f.results = {own.host.results.data(), f.input.used_events};
     if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
-    f.output = {own.host.output, own.host.summary->output_bytes};
+    // What a device says is only believed as far as there is memory.
+    f.output = {own.host.output,
+                std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
     return frame_outcome::done;
   }
 

@@ -15,9 +15,32 @@ using namespace std::chrono_literals;
 
 const auto events = make_events(6, 3, 4, 23);
 
+/// A device that puts one event of its first frame beyond the output.
+class astray_engine final : public engine {
+public:
+  explicit astray_engine(std::unique_ptr<engine> inner) : inner_(std::move(inner)) {
+    frames_.assign(inner_->frames().begin(), inner_->frames().end());
+  }
+  void start(frame& f) override { inner_->start(f); }
+  [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override {
+    const auto outcome = inner_->wait_for(f, limit);
+    results_.assign(f.results.begin(), f.results.end());
+    if (std::exchange(first_, false)) results_.back().offset = f.output.size();
+    f.results = results_;
+    return outcome;
+  }
+  [[nodiscard]] bool at_rest(const frame& f) const override { return inner_->at_rest(f); }
+  [[nodiscard]] bool restart(frame& f) override { return inner_->restart(f); }
+
+private:
+  std::unique_ptr<engine> inner_;
+  std::vector<event_result> results_;
+  bool first_ = true;
+};
+
 struct rig {
   explicit rig(const fault_plan& fault, std::uint32_t restarts = 3, std::uint32_t one_in = 1,
-               std::size_t output_bytes = 0) {
+               std::size_t output_bytes = 0, bool astray = false) {
     compute_settings device{backend::serial, 0};
     device.fault = fault;
     engine_limits limits{capacity_for(events, 1400), 3};
@@ -29,8 +52,10 @@ struct rig {
     s.restarts = restarts;
     s.verify_one_in = one_in;
     s.now = [this] { return now; };
+    auto on_device = make_engine(device, limits);
+    if (astray) on_device = std::make_unique<astray_engine>(std::move(on_device));
     engine.emplace(
-        make_engine(device, limits), make_engine({backend::pool, 2}, bypass), s,
+        std::move(on_device), make_engine({backend::pool, 2}, bypass), s,
         [this](engine_failure kind, std::string_view text, const frame& f) {
           reports.push_back(std::string(name_of(kind)) + ": " + std::string(text));
           outputs_reported += f.output.empty() ? 0 : 1;
@@ -185,6 +210,14 @@ TEST(supervised_engine, does_not_believe_a_device_that_finds_no_room) {
   EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
   EXPECT_NE(r.reports.at(0).find("found no room"), std::string::npos);
   EXPECT_TRUE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, finds_each_event_that_has_no_place_in_the_output) {
+  rig r({}, 3, 0, 0, true);
+  r.run();
+  EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+  EXPECT_EQ(r.counters().events_wrong.get(), 1U);
+  EXPECT_NE(r.reports.at(0).find("lies outside the output"), std::string::npos);
 }
 
 TEST(supervised_engine, does_not_see_what_it_does_not_check) {
