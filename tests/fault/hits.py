@@ -62,7 +62,8 @@ class Hits:
                 self.lost.add(key)
                 self._go_astray(datagrams, fault, key)
             elif key:
-                self.astray.add(key)
+                # A trailer that names another spill: the event of this number there is begun too early, and given up before it comes.
+                self.astray |= {key, (fault["now"][2] >> 8 & 0x1FF, key[1])}
             return
         place = datagrams.name(fault["fragment"])[1]
         at = fault["chunk"] * datagrams.chunk_bytes + byte - 12

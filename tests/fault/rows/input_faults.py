@@ -9,6 +9,7 @@ import ledgers
 import store_reader
 from chain import Chain, unbalanced
 from hits import Hits
+from rows.mixture import PATIENT
 from table import Row
 
 FLIPS = 1_000_000  # in stored blocks
@@ -125,8 +126,10 @@ def _change_on_the_cable(findings, c, plan):
 
 
 def _change_before(findings, c, plan):
-    sent = c.write_events(spills=plan.pick(1, 100), events=2000, seed=plan.seed)
-    receiver, daemon = c.start_receiver("--sync"), c.start_daemon(outbox={"block": "4 KiB"})
+    """Long spills and patience, as in R1: a machine that stands still for a second must not cost an event that was not hit."""
+    spills, events = plan.pick((1, 2000), (10, 20_000))
+    sent = c.write_events(spills=spills, events=events, seed=plan.seed)
+    receiver, daemon = c.start_receiver("--sync"), c.start_daemon(outbox={"block": "4 KiB"}, frames=PATIENT["frames"], building=PATIENT["building"])
     relay = c.start_relay(daemon, seed=plan.seed, damage=0.02)
     ledger_of_replay = c.finish_replay(c.replay("relay", 2000), 600)
     journal = c.finish_relay(relay, ledger_of_replay)
