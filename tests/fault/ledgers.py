@@ -3,6 +3,7 @@
 docs/formats.md alone. A million events take a minute: the packed form of an event that was unpacked and found right once is
 remembered, and the next event of that pattern need only be equal to it."""
 import json
+import struct
 from typing import NamedTuple
 
 import l2raw
@@ -12,6 +13,7 @@ import store_reader
 PATTERNS = 64
 PLAIN = 60  # of them; the others have headers and footers that are stored as they are
 SPILLS = 512  # numbers wrap
+UNREADABLE = store_reader.StoreError, struct.error, OverflowError, IndexError
 
 
 class Sent:
@@ -114,7 +116,7 @@ def _is_right(sent, key, packed, right):
         return True
     try:
         event = store_reader.read_event(packed)
-    except store_reader.StoreError:  # a block that came as it was sent, of which an event was wrong before
+    except UNREADABLE:  # in a block that came as it was sealed: the event was wrong before
         return False
     if list(event.fragments.values()) != sent.fragments(*key):
         return False
