@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/pipeline.hpp"
 
+#include <algorithm>
 #include <exception>
 
 #include "transport/accounting/thread_name.hpp"
@@ -107,8 +108,15 @@ void pipeline::look_at_room() {
   const std::uint64_t now = steady_now();
   if (now - looked_at_ < room_period) return;
   looked_at_ = now;
-  // An event for which there is no room means full, even if smaller ones would fit.
-  sheds_.look(waiting_for_outbox_ ? 1.0 : outbox_.fullness(), now);
+  sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
+}
+
+/// An event that waits for room means full, even if smaller ones would fit, or if the disk is only
+/// slow; but not as long as there are frames: they are there for a disk that hesitates.
+bool pipeline::has_no_room() const {
+  if (!waiting_for_outbox_) return false;
+  const std::uint32_t free = frames_.count_states()[static_cast<std::size_t>(frame_state::free)];
+  return free <= std::max<std::size_t>(1, engine_.frames().size() / 4);
 }
 
 /// An event that nobody could send again, of lines that are given up now.

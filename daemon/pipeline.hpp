@@ -62,6 +62,7 @@ private:
   [[nodiscard]] bool wait_for_results(frame& f);
   void append(const frame& f, std::size_t event);
   void look_at_room();
+  [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
   [[nodiscard]] bool out_of_time() const;

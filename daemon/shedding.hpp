@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is given up when everything behind the kernels is nearly full: memory and disk hold more
-// than 95 % of what they can, or an event waits for room all the same, because the disk is slow;
-// and events come that cannot wait, because their sender keeps none. Then whole events go, those of
-// the lines with the lowest priority first, by prescales of 2, 8, 32, and at last altogether, which
-// rise as long as that is not enough; they end when a fifth is free again and nothing waits. Each
-// is a hash of the event's key as a line's own prescale is (docs/formats.md, section 7), so an
-// analysis can tell what was given up, and every event is counted. Events that their sender keeps
-// are never given up: he waits.
+// than 95 % of what they can, or an event waits for room all the same, because the disk is slow,
+// and frames run out; and events come that cannot wait, because their sender keeps none. Then whole
+// events go, those of the lines with the lowest priority first, by prescales of 2, 8, 32, and at
+// last altogether, which rise as long as that is not enough; they end when a fifth is free again
+// and nothing waits. Each is a hash of the event's key as a line's own prescale is
+// (docs/formats.md, section 7), so an analysis can tell what was given up, and every event is
+// counted. Events that their sender keeps are never given up: he waits.
 //
 // The drain thread drives it; any thread may ask.
 #pragma once

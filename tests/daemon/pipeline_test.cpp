@@ -129,6 +129,23 @@ TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
   EXPECT_EQ(r.accounted(), 64U);
 }
 
+TEST(pipeline, gives_nothing_up_for_want_of_room_as_long_as_there_are_frames) {
+  rig r(8);
+  r.flags = 0;
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(8);
+  wait_until([&] { return r.work->waiting_for_outbox(); });
+  // Each turn is a millisecond; every tenth it looks at the room.
+  const std::uint64_t turns = r.work->drain_turns();
+  wait_until([&] { return r.work->drain_turns() > turns + 100; });
+  EXPECT_FALSE(r.sheds.active());
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  for (int b = 0; b < 4; ++b) r.submit(8);
+  wait_until([&] { return r.outcomes.events_shed[shed::priority] > 0; });
+  r.work->finish(clock::now());
+  EXPECT_EQ(r.accounted(), 56U);
+}
+
 TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   rig r;
   r.begin();
