@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the shape of the source tree: the include arrows of docs/architecture.md, no host library in device files, a README
-in every room, a licence line in every source, every fuzz target in docs/reliability.md. `--self-test` shows that each check can fail."""
+in every room, a licence line in every source, every fuzz target in docs/reliability.md, no script that names its
+interpreter and cannot be executed. `--self-test` shows that each check can fail."""
+import os
 import pathlib
 import re
 import sys
@@ -9,6 +11,7 @@ import tempfile
 
 ROOMS = ["daemon", "transport", "gpu", "selection", "config", "tools", "tests", "deploy"]
 SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
+SCRIPTS = {".py", ".sh", ""}
 HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
 
 
@@ -76,7 +79,16 @@ def check(root: pathlib.Path) -> list[str]:
         target = path.name.removesuffix("_fuzz.cpp")
         if f"`{target}`" not in told:
             problems.append(f"{path.relative_to(root).as_posix()}: docs/reliability.md does not say what must hold for `{target}`")
+    for room in (*ROOMS, "cmake"):
+        for path in sorted((root / room).rglob("*")):
+            if path.suffix in SCRIPTS and path.is_file() and not os.access(path, os.X_OK) and names_an_interpreter(path):
+                problems.append(f"{path.relative_to(root).as_posix()}:1: a script that nobody may execute (chmod +x)")
     return problems
+
+
+def names_an_interpreter(path: pathlib.Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
 
 
 def self_test() -> list[str]:
@@ -91,11 +103,12 @@ def self_test() -> list[str]:
         "daemon/d.hpp": licence,
         "tests/fuzz/targets/told_fuzz.cpp": licence,
         "tests/fuzz/targets/other_fuzz.cpp": licence,
+        "tests/fault/by_hand.py": "#!/usr/bin/env python3\n",
         "docs/reliability.md": "| `told` | … |\n",
     }
     expected = ["transport/a.hpp:2: transport may not", "gpu/b.hpp:2: host library", "gpu/n.cpp:1: no licence",
                 "tools/t.cpp:2: tools may not", "tools/t.cpp:3:", "config/README.md: missing", "deploy/README.md: longer",
-                "tests/fuzz/targets/other_fuzz.cpp: docs"]
+                "tests/fuzz/targets/other_fuzz.cpp: docs", "tests/fault/by_hand.py:1: a script"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in bad.items():
