@@ -21,11 +21,11 @@ def options():
     p.add_argument("--short", action="store_true", help="the form that is part of ./run test: two minutes, counts alone are judged")
     p.add_argument("--minutes", type=float, default=10, help="how long the random mix of R1 lasts at least, and the outages of R8 and R9 (10)")
     p.add_argument("--events", type=int, default=1_000_000, help="how many events R1 sends at least (1000000)")
-    p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R6")
+    p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R12 or R2-6; a row that stands for several is run whole")
     p.add_argument("--seed", type=int, default=1, help="of everything that is random (1)")
     p.add_argument("--build", type=pathlib.Path, help="use the programs of this build folder, e.g. build-asan")
     p.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the table as JSON, too")
-    p.add_argument("--list", action="store_true", help="list the rows and end")
+    p.add_argument("--list", action="store_true", help="list the rows (those of --only, if it is there) and end")
     return p.parse_args()
 
 
@@ -43,12 +43,12 @@ def main():
     import rows
     from table import Findings, Plan, Table
 
-    chosen = [r for r in rows.ALL if not o.only or r.name in o.only]
+    chosen, unknown = rows.named(o.only) if o.only else (rows.ALL, [])
+    if unknown:
+        sys.exit(f"no row {', '.join(unknown)}; --list names them")
     if o.list:
         print("\n".join(f"{r.name:7} {r.promise}: {r.bar}" for r in chosen))
         return 0
-    if o.only and (unknown := set(o.only) - {r.name for r in rows.ALL}):
-        sys.exit(f"no row {', '.join(sorted(unknown))}; --list names them")
     for program in ("koto-l3", "koto-l3d"):
         if not os.access(harness.BIN / program, os.X_OK):
             sys.exit(f"{harness.BIN / program} is not there: build it, and say where it is in KOTO_L3_BIN")

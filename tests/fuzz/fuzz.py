@@ -13,6 +13,7 @@ import tempfile
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 CORPORA = TREE / "tests/fuzz/corpus"
+TARGETS = sorted(p.name.removesuffix("_fuzz.cpp") for p in (TREE / "tests/fuzz/targets").glob("*_fuzz.cpp"))
 MEMORY = 2048  # MB that a target may use
 PATIENCE = 20  # s for one input
 LARGEST_ADOPTED = 300  # bytes
@@ -87,23 +88,24 @@ def adopt(program: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="./run fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help="all of them if none is named")
     parser.add_argument("--build", type=pathlib.Path, default=TREE / "build-fuzz/fuzz", help="where the targets are")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--forget", action="store_true", help="keep no new inputs")
     parser.add_argument("--adopt", action="store_true", help="put the smallest set of inputs into the tree")
+    parser.add_argument("--list", action="store_true", help="list the targets and end")
     a = parser.parse_args()
-    programs = sorted(a.build.glob("*_fuzz"))
-    if a.targets:
-        known = {p.name.removesuffix("_fuzz"): p for p in programs}
-        unknown = [t for t in a.targets if t not in known]
-        if unknown:
-            parser.error(f"no target {', '.join(unknown)}; there are {', '.join(known)}")
-        programs = [known[t] for t in a.targets]
-    if not programs:
-        parser.error(f"no target in {a.build}: build them with ./run fuzz")
+    if unknown := [t for t in a.targets if t not in TARGETS]:
+        parser.error(f"no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+    targets = a.targets or TARGETS
+    if a.list:
+        print("\n".join(targets))
+        return 0
+    programs = [a.build / f"{t}_fuzz" for t in targets]
+    if missing := [p.name for p in programs if not p.exists()]:
+        parser.error(f"no {', '.join(missing)} in {a.build}: build them with ./run fuzz")
     good = True
     print(f"{'target':<18}{'executions':>12}{'edges':>8}{'seconds':>9}  result", flush=True)
     for program in programs:
