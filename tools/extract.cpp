@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 extract`: the original fragments out of a store.
+// `koto-l3 extract`: the original fragments out of a store, or out of a spool that no daemon uses.
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/store/extraction.hpp"
+#include "tools/store/store_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -21,12 +22,8 @@ struct options {
 };
 
 int extract_store(const options& o) {
-  if (!std::filesystem::is_directory(o.folder)) {
-    throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
-  }
-  if (store_file_numbers(o.folder).empty()) {
-    throw command_error("no store: no file blocks-*.kl3 in " + o.folder, exit_missing_resource);
-  }
+  check_folder(o.folder);
+  check_store(o.folder);
   interrupt signals;
   const event_index stored(o.folder);
   progress line("extract", stored.entries().size(), "events");
@@ -68,7 +65,9 @@ void add_extract(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("extract", "write the original fragments of all stored events");
   c->footer("Fragments stand one after the other in rising (spill, event number, crate) order.");
-  c->add_option("folder", o->folder, "the store that `receive` wrote")->required();
+  c->add_option("folder", o->folder,
+                "the store that `receive` wrote, or the spool that a daemon left behind")
+      ->required();
   c->add_option("out", o->out, "the file to write")->required();
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return extract_store(*o); }; });

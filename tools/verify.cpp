@@ -14,6 +14,7 @@
 #include "tools/selection/selection_run.hpp"
 #include "tools/store/agreement.hpp"
 #include "tools/store/comparison.hpp"
+#include "tools/store/store_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -135,9 +136,7 @@ std::vector<expected_event> decide_all(const options& o, const event_index& stor
 
 int verify(const options& o) {
   check_readable(o.sent);
-  if (!std::filesystem::is_directory(o.folder)) {
-    throw command_error("no store: there is no folder " + o.folder, exit_missing_resource);
-  }
+  check_folder(o.folder);
   auto paths = o.ledgers;
   const auto of_receiver = std::filesystem::path(o.folder) / "ledger.json";
   if (std::filesystem::exists(of_receiver)) paths.push_back(of_receiver.string());
@@ -146,6 +145,8 @@ int verify(const options& o) {
     check_readable(p);
     ledgers.push_back(read_ledger(p));
   }
+  // A receiver to which nothing came leaves a ledger alone.
+  if (!receiver_is_final(ledgers)) check_store(o.folder);
 
   const event_index stored(o.folder);
   const std::vector<expected_event> expected =
@@ -175,7 +176,9 @@ void add_verify(CLI::App& program, command_body& run) {
             "because it was "
             "sent again, is counted as repeated and is none.");
   c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
-  c->add_option("folder", o->folder, "the store that `receive` wrote")->required();
+  c->add_option("folder", o->folder,
+                "the store that `receive` wrote, or the spool that a daemon left behind")
+      ->required();
   c->add_option("--ledger", o->ledgers,
                 "ledgers of replay client and daemon; the receiver's is found in the store");
   c->add_option("--loop", o->loops, "how often the file was sent: what `replay --loop` was told")

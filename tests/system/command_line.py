@@ -98,7 +98,7 @@ class Missing(CommandLine):
         empty.mkdir()
         to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
         for arguments in (("replay", none, *to), ("replay", self.folder, *to), ("verify", none, empty),
-                          ("verify", self.sent, none), ("verify", self.sent, empty, "--ledger", none), ("verify", empty, empty),
+                          ("verify", self.sent, none), ("verify", self.sent, empty), ("verify", self.sent, empty, "--ledger", none), ("verify", empty, empty),
                           ("extract", none, out), ("extract", empty, out), ("pack", none, out), ("pack", self.sent, none / "out"),
                           ("unpack", none, out), ("simulate", none / "out"), ("simulate", out, "--detector", none),
                           ("simulate", out, "--waveforms", none), ("demo", "--waveforms", none),
@@ -122,11 +122,12 @@ class Missing(CommandLine):
 class Files(CommandLine):
     def test_a_file_that_is_no_level_2_data(self):
         other = self.folder / "other"
-        empty = self.folder / "empty"
-        empty.mkdir()
+        store = self.folder / "store"
+        store.mkdir()
+        (store / "blocks-000001.kl3").touch()
         for data in (b"", b"L", bytes(100), b"x" * 1000):
             other.write_bytes(data)
-            self.says(FAILED, "is not an .l2raw file", "verify", other, empty)
+            self.says(FAILED, "is not an .l2raw file", "verify", other, store)
             self.says(FAILED, "is not an .l2raw file", "replay", other, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
 
     def test_what_verify_and_extract_say_of_cut_files(self):

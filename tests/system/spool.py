@@ -76,6 +76,19 @@ class Spool(harness.SystemTest):
         code, said = self.run_tool("verify", self.file, self.store, "--ledger", first, daemon.ledger_file)
         self.assertEqual(code, 0, said)
 
+    def test_what_a_stopped_daemon_left_on_disk_is_read_by_hand(self):
+        daemon = self.send_all_without_a_receiver()
+        self.stop_daemon(daemon)
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        self.assert_extracted(self.sent, spool)
+        code, said = self.run_tool("verify", self.file, spool)
+        self.assertEqual(code, 0, said)
+        segment = next(spool.glob("spool-*.kl3"))
+        before = segment.read_bytes()
+        code, said = self.run_tool("extract", spool, segment)
+        self.assertIn("is a file of the store", said)
+        self.assertTrue(segment.read_bytes() == before, "it wrote over what it was to read")
+
     def test_killed_again_and_again_while_both_lines_are_busy(self):
         """A slow line: fresh events and the backlog share it while the daemon is killed."""
         slow = {"forward": {"rate": "8 Mb/s"}, "outbox": LITTLE_MEMORY}

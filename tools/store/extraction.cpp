@@ -75,13 +75,14 @@ private:
 /// A slip of the pen must not cost a file: neither what is no store is extracted, nor a store's own
 /// file overwritten.
 void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
-  const auto numbers = store_file_numbers(folder);
+  const store_kind kind = kind_of(folder);
+  const auto numbers = store_file_numbers(folder, kind);
   if (numbers.empty()) {
-    throw std::runtime_error("no store: no file blocks-*.kl3 in " + folder.string());
+    throw std::runtime_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string());
   }
   if (!std::filesystem::exists(out)) return;
   for (const auto n : numbers) {
-    if (std::filesystem::equivalent(out, store_file_path(folder, n))) {
+    if (std::filesystem::equivalent(out, store_file_path(folder, n, kind))) {
       throw std::invalid_argument(out.string() + " is a file of the store");
     }
   }

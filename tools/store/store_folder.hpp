@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `verify` and `extract` take for a folder to read: a store that `receive` wrote, or a spool
+// that a daemon left behind. A slip of the pen in its name is told as such, before anything is
+// compared or written.
+#pragma once
+
+#include <filesystem>
+
+#include "tools/command.hpp"
+#include "transport/output/store_reader.hpp"
+
+namespace l3 {
+
+inline void check_folder(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder))
+    throw command_error("no store: there is no folder " + folder.string(), exit_missing_resource);
+}
+
+/// Whether any block file is in a folder that is there.
+inline void check_store(const std::filesystem::path& folder) {
+  if (store_file_numbers(folder, kind_of(folder)).empty())
+    throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string(),
+                        exit_missing_resource);
+}
+
+} // namespace l3
