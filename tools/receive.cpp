@@ -110,8 +110,8 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
     std::printf("%s\n", boost::json::serialize(all).c_str());
   } else {
     std::printf(
-        "%s: %" PRIu64 " events, %.1f MB of %zu daemon starts; now %" PRIu64
-        " blocks stored, %" PRIu64 " dropped as repeats, %" PRIu64 " events left out as repeats\n",
+        "%s: %" PRIu64 " events, %.1f MB of %zu sessions; now %" PRIu64 " blocks stored, %" PRIu64
+        " dropped as repeats, %" PRIu64 " events left out as repeats\n",
         o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
         l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(), c.repeated_events.get());
     if (const std::uint64_t n = refused_connections(c); n > 0) {

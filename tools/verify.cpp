@@ -73,8 +73,8 @@ void print_remarks(const event_index& stored, std::size_t without_ledger,
   if (receiver_final == false)
     std::printf("the receiver's ledger is not final: the receiver still runs, or was killed\n");
   if (without_ledger > 0) {
-    std::printf("%zu daemon starts left no ledger: what was sent and what was admitted is not "
-                "compared\n",
+    std::printf("%zu sessions are in no daemon's ledger: what was sent and what was admitted is "
+                "not compared\n",
                 without_ledger);
   }
 }

@@ -37,6 +37,7 @@ class Spool(harness.SystemTest):
         harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0, "an empty spool")
         ledger = self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
+        self.assertRegex(receiver.said(), r"of \d+ sessions; now")
         self.assert_stored(self.sent)
         return ledger
 
@@ -75,6 +76,8 @@ class Spool(harness.SystemTest):
         self.receive_all(daemon, 0)
         code, said = self.run_tool("verify", self.file, self.store, "--ledger", first, daemon.ledger_file)
         self.assertEqual(code, 0, said)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file)
+        self.assertRegex(said, r"\d+ sessions are in no daemon's ledger")
 
     def test_what_a_stopped_daemon_left_on_disk_is_read_by_hand(self):
         daemon = self.send_all_without_a_receiver()
