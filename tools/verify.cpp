@@ -14,6 +14,7 @@
 #include "tools/selection/selection_run.hpp"
 #include "tools/store/agreement.hpp"
 #include "tools/store/comparison.hpp"
+#include "tools/store/fates.hpp"
 #include "tools/store/store_folder.hpp"
 
 namespace l3 {
@@ -63,20 +64,59 @@ bool hold(const std::vector<agreement>& agreements) {
 std::optional<bool> receiver_is_final(const std::vector<ledger>& ledgers) {
   std::optional<bool> final;
   for (const auto& l : ledgers)
-    if (l.program == "receive") final = final.value_or(true) && l.clean;
+    if (l.program == receive_program) final = final.value_or(true) && l.clean;
   return final;
 }
 
-void print_remarks(const event_index& stored, std::size_t without_ledger,
-                   std::optional<bool> receiver_final) {
-  for (const auto& end : stored.torn_ends()) std::printf("%s\n", text_of(end).c_str());
-  if (receiver_final == false)
+/// A daemon writes its ledger at its start and at its end. One that had to give events up at its
+/// end is not clean either, but tells so.
+bool daemon_is_final(const ledger& l) {
+  const auto at_stop = l.events.shed.find(name_of(shed::drain));
+  return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
+}
+
+/// What is said beside the counts.
+struct remarks {
+  std::vector<std::string> torn_ends;
+  std::optional<bool> receiver_final;
+  std::vector<std::string> not_final; ///< paths of daemons' ledgers
+  std::size_t without_ledger = 0;     ///< sessions
+  std::optional<event_fates> fates;
+};
+
+void print_remarks(const remarks& r) {
+  for (const auto& end : r.torn_ends) std::printf("%s\n", end.c_str());
+  if (r.receiver_final == false)
     std::printf("the receiver's ledger is not final: the receiver still runs, or was killed\n");
-  if (without_ledger > 0) {
+  for (const auto& path : r.not_final) {
+    std::printf("%s is not final: the daemon still runs, was killed, or ended with events under "
+                "way\n",
+                path.c_str());
+  }
+  if (r.without_ledger > 0) {
     std::printf("%zu sessions are in no daemon's ledger: what was sent and what was admitted is "
                 "not compared\n",
-                without_ledger);
+                r.without_ledger);
   }
+  if (r.fates && r.fates->shed_and_again > 0) {
+    std::printf("%" PRIu64 " events that a daemon gave up at its stop, shed(drain), came again to "
+                "another start\n",
+                r.fates->shed_and_again);
+  }
+  if (r.fates && r.fates->stored_and_again > 0) {
+    std::printf("%" PRIu64 " events that were stored came again to another start of a daemon\n",
+                r.fates->stored_and_again);
+  }
+}
+
+/// So that loss that was counted is not taken for loss that was not.
+void print_missing(std::uint64_t missing, const event_fates& f) {
+  std::printf("%" PRIu64 " events missing, %" PRIu64 " shed and counted", missing, f.shed);
+  if (f.rejected > 0) std::printf(", %" PRIu64 " rejected", f.rejected);
+  if (f.left > 0) std::printf(", %" PRIu64 " left on disk or under way", f.left);
+  if (f.unknown > 0)
+    std::printf(", %" PRIu64 " of which the daemons' ledgers say nothing", f.unknown);
+  std::printf("\n");
 }
 
 void print_verdict(bool events_hold, bool ledgers_hold, bool selected) {
@@ -87,13 +127,22 @@ void print_verdict(bool events_hold, bool ledgers_hold, bool selected) {
   if (!ledgers_hold) std::printf("the ledgers do NOT agree\n");
 }
 
-void print_json(const comparison& c, const std::vector<agreement>& agreements,
-                std::size_t without_ledger, const event_index& stored,
-                std::optional<bool> receiver_final) {
+boost::json::value json_of(const std::optional<event_fates>& f) {
+  if (!f) return nullptr;
+  return boost::json::object{{"shed", f->shed},
+                             {"rejected", f->rejected},
+                             {"left", f->left},
+                             {"unknown", f->unknown},
+                             {"shed_and_again", f->shed_and_again},
+                             {"stored_and_again", f->stored_and_again}};
+}
+
+void print_json(const comparison& c, const std::vector<agreement>& agreements, const remarks& r) {
   namespace json = boost::json;
   json::object events;
-  for (const auto& r : rows_of(c)) events[r.name] = r.count;
+  for (const auto& row : rows_of(c)) events[row.name] = row.count;
   json::array examples(c.examples.begin(), c.examples.end());
+  json::array not_final(r.not_final.begin(), r.not_final.end());
   json::array ledgers;
   for (const auto& a : agreements) {
     ledgers.push_back(
@@ -102,14 +151,16 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements,
   const json::object all{{"holds", c.holds() && hold(agreements)},
                          {"events_hold", c.holds()},
                          {"ledgers_agree", hold(agreements)},
-                         {"sessions_without_ledger", without_ledger},
+                         {"sessions_without_ledger", r.without_ledger},
                          {"events", events},
                          {"examples", examples},
                          {"sent_damage", c.sent_damage},
                          {"ledgers", ledgers},
-                         {"torn_ends", stored.torn_ends().size()},
+                         {"fates", json_of(r.fates)},
+                         {"torn_ends", r.torn_ends.size()},
                          {"receiver_ledger_final",
-                          receiver_final ? json::value(*receiver_final) : json::value(nullptr)}};
+                          r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
+                         {"daemon_ledgers_not_final", not_final}};
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
@@ -141,12 +192,16 @@ int verify(const options& o) {
   const auto of_receiver = std::filesystem::path(o.folder) / "ledger.json";
   if (std::filesystem::exists(of_receiver)) paths.push_back(of_receiver.string());
   std::vector<ledger> ledgers;
+  remarks said;
   for (const auto& p : paths) {
     check_readable(p);
     ledgers.push_back(read_ledger(p));
+    if (ledgers.back().program == daemon_program && !daemon_is_final(ledgers.back()))
+      said.not_final.push_back(p);
   }
+  said.receiver_final = receiver_is_final(ledgers);
   // A receiver to which nothing came leaves a ledger alone.
-  if (!receiver_is_final(ledgers)) check_store(o.folder);
+  if (!said.receiver_final) check_store(o.folder);
 
   const event_index stored(o.folder);
   const std::vector<expected_event> expected =
@@ -155,14 +210,18 @@ int verify(const options& o) {
   const auto c = compare(o.sent, o.folder, stored, o.loops, expected,
                          [&](std::uint64_t n) { line.update(n); });
   line.clear();
-  const auto agreements = check_ledgers(ledgers, stored.sessions());
-  const auto without_ledger = sessions_without_ledger(ledgers, stored.sessions());
+  for (const auto& end : stored.torn_ends()) said.torn_ends.push_back(text_of(end));
+  said.without_ledger = sessions_without_ledger(ledgers, stored.sessions());
+  said.fates = fates_of(ledgers, stored.sessions(), c, !expected.empty());
+  const auto agreements =
+      check_ledgers(ledgers, stored.sessions(), said.fates ? said.fates->came_again() : 0);
   if (o.json) {
-    print_json(c, agreements, without_ledger, stored, receiver_is_final(ledgers));
+    print_json(c, agreements, said);
   } else {
     print_table(o.sent, c, agreements);
-    print_remarks(stored, without_ledger, receiver_is_final(ledgers));
+    print_remarks(said);
     print_verdict(c.holds(), hold(agreements), !expected.empty());
+    if (c.missing > 0 && said.fates) print_missing(c.missing, *said.fates);
   }
   return c.holds() && hold(agreements) ? 0 : exit_failure;
 }

@@ -289,6 +289,7 @@ class Shedding(selection_stage.Selecting):
         self.assertTrue(said["ledgers_agree"], said)
         self.assertEqual(harness.nonzero(said["events"]), {"sent": len(self.sent), "stored": len(stored), "equal": len(stored),
                                                            "rejected": rejected, "missing": lost})
+        self.assertEqual(harness.nonzero(said["fates"]), {"shed": lost})
 
 
 if __name__ == "__main__":

@@ -55,9 +55,13 @@ class Spool(harness.SystemTest):
     def test_kill_9_loses_nothing_that_was_acknowledged(self):
         daemon = self.send_all_without_a_receiver()
         daemon.kill()
+        of_the_killed = daemon.ledger_file.rename(self.folder / "killed-ledger.json")
         daemon = self.start_daemon(outbox=LITTLE_MEMORY)
         self.assertIn("on disk, and are sent now", daemon.said())
         ledger = self.receive_all(daemon, 0)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", of_the_killed, daemon.ledger_file)
+        self.assertIn(f"{of_the_killed} is not final: the daemon still runs, was killed", said)
+        self.assertNotIn(f"{daemon.ledger_file} is not final", said)
         self.assertEqual(ledger["spool"]["found"], len(self.sent))
         self.assertEqual(sum(lane["delivered"] for lane in ledger["spool"]["lanes"]), len(self.sent))
         self.assertEqual(ledger["events"]["admitted"], 0)
@@ -91,6 +95,34 @@ class Spool(harness.SystemTest):
         code, said = self.run_tool("extract", spool, segment)
         self.assertIn("is a file of the store", said)
         self.assertTrue(segment.read_bytes() == before, "it wrote over what it was to read")
+
+    def test_what_is_given_up_at_a_stop_and_comes_again_is_no_disagreement(self):
+        no_disk = {"spool": {"folder": ""}, "run": {"drain_time_limit": "1 s"}}
+        daemon = self.start_daemon(**no_disk)
+        of_the_sender = self.folder / "replay.json"
+        replay = self.replay("--ledger", of_the_sender)
+        daemon.wait_for(lambda s: s["events"]["admitted"] > 0, "events in memory")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        first = daemon.ledger_file.rename(self.folder / "first-ledger.json")
+        given_up = harness.json.loads(first.read_text())["events"]["shed"]["drain"]
+        self.assertGreater(given_up, 0)
+        receiver, daemon = self.start_receiver(), self.start_daemon(**no_disk)
+        self.assertEqual(replay.wait(), 0, replay.said())
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", of_the_sender, first, daemon.ledger_file)
+        self.assertEqual(code, 0, said)
+        self.assertIn(f"{given_up} events that a daemon gave up at its stop, shed(drain), came again to another start", said)
+        self.assertNotIn("final", said)
+
+        # To a store of before they are missing, for a reason that is counted.
+        (self.folder / "empty").mkdir()
+        (self.folder / "empty" / "blocks-000001.kl3").touch()
+        code, said = self.run_tool("verify", self.file, self.folder / "empty", "--ledger", first)
+        self.assertEqual(code, 1, said)
+        unknown = len(self.sent) - given_up
+        self.assertIn(f"{len(self.sent)} events missing, {given_up} shed and counted" +
+                      (f", {unknown} of which the daemons' ledgers say nothing" if unknown else ""), said)
 
     def test_killed_again_and_again_while_both_lines_are_busy(self):
         """A slow line: fresh events and the backlog share it while the daemon is killed."""

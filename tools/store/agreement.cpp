@@ -7,10 +7,6 @@ namespace l3 {
 
 namespace {
 
-constexpr const char* replay_program = "replay";
-constexpr const char* daemon_program = "koto-l3d";
-constexpr const char* receive_program = "receive";
-
 /// Sum of a figure over the ledgers of a program.
 template <class Figure>
 std::uint64_t total(std::span<const ledger> ledgers, const char* program, Figure figure) {
@@ -35,18 +31,6 @@ std::uint64_t stored_of(std::span<const event_index::session> stored, const ledg
   return events;
 }
 
-/// Events that this daemon left on disk, and that later ones delivered.
-std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) {
-  std::uint64_t events = 0;
-  for (const auto& other : ledgers) {
-    if (!other.spool) continue;
-    for (const auto& lane : other.spool->lanes) {
-      if (std::ranges::find(l.sessions, lane.session) != l.sessions.end()) events += lane.delivered;
-    }
-  }
-  return events;
-}
-
 std::uint64_t all_of(std::span<const event_index::session> stored) {
   std::uint64_t events = 0;
   for (const auto& s : stored) events += s.events;
@@ -66,8 +50,20 @@ std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
   }));
 }
 
+std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) {
+  std::uint64_t events = 0;
+  for (const auto& other : ledgers) {
+    if (!other.spool) continue;
+    for (const auto& lane : other.spool->lanes) {
+      if (std::ranges::find(l.sessions, lane.session) != l.sessions.end()) events += lane.delivered;
+    }
+  }
+  return events;
+}
+
 std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
-                                     std::span<const event_index::session> stored) {
+                                     std::span<const event_index::session> stored,
+                                     std::uint64_t came_again) {
   std::vector<agreement> all;
   for (const auto& l : ledgers) {
     const auto& e = l.events;
@@ -86,16 +82,23 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
   }
   if (has(ledgers, replay_program) && has(ledgers, daemon_program) &&
       sessions_without_ledger(ledgers, stored) == 0) {
-    // What came twice, because the sender was not sure, was sent once.
-    all.push_back({"fragments sent, and seen by the daemon",
-                   total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; }),
-                   total(ledgers, daemon_program, [](const ledger& l) {
-                     return l.fragments.seen - l.fragments.duplicate;
-                   })});
-    all.push_back(
-        {"events sent, and admitted by the daemon",
-         total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; }),
-         total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; })});
+    const std::uint64_t fragments_sent =
+        total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
+    const std::uint64_t events_sent =
+        total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
+    // What came twice, because the sender was not sure, was sent once. An event that came again to
+    // another start did so with all its fragments.
+    const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
+      return l.fragments.seen - l.fragments.duplicate;
+    });
+    const std::uint64_t events_admitted =
+        total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; });
+    const std::uint64_t fragments_again =
+        events_sent == 0 ? 0 : came_again * (fragments_sent / events_sent);
+    all.push_back({"fragments sent, and seen by the daemon", fragments_sent,
+                   fragments_seen - std::min(fragments_seen, fragments_again)});
+    all.push_back({"events sent, and admitted by the daemon", events_sent,
+                   events_admitted - std::min(events_admitted, came_again)});
   }
   return all;
 }

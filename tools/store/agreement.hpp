@@ -13,6 +13,11 @@
 
 namespace l3 {
 
+/// As ledgers call the programs.
+inline constexpr const char* replay_program = "replay";
+inline constexpr const char* daemon_program = "koto-l3d";
+inline constexpr const char* receive_program = "receive";
+
 /// One thing that must hold: two figures that must be the same.
 struct agreement {
   std::string what;
@@ -27,8 +32,13 @@ struct agreement {
 [[nodiscard]] std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
                                                   std::span<const event_index::session> stored);
 
+/// Events that this daemon left on disk, and that later ones delivered.
+[[nodiscard]] std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l);
+
 /// What came in is compared with what was sent only if each start of a daemon left its ledger.
+/// `came_again`: events that were sent once and admitted by two starts.
 [[nodiscard]] std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
-                                                   std::span<const event_index::session> stored);
+                                                   std::span<const event_index::session> stored,
+                                                   std::uint64_t came_again = 0);
 
 } // namespace l3
