@@ -183,6 +183,10 @@ class Datagrams:
         """[(fragment id, chunk index)], trailers last in each fragment."""
         return [(self.fragment(number, p), c) for p in range(len(self.crates)) for c in range(self.chunks(p) + 1)]
 
+    def names_spill(self, fragment, chunk):
+        """A board header does, and a trailer; the last chunk of a fragment holds the end of its one board."""
+        return chunk == 0 or chunk == self.chunks(self.name(fragment)[1])
+
     def matters(self, fragment, chunk):
         place = self.name(fragment)[1]
         return chunk < self.chunks(place) or self.trailer_is_needed(place)
