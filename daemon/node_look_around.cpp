@@ -24,6 +24,7 @@ void node::look_around() {
   const auto frame_counts = p.frames.count_states();
   // Once all is given up the line has said goodbye, which is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
+  p.tell(trouble::receiver_refuses, p.line.refused());
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::shedding, p.sheds.active());
@@ -47,6 +48,10 @@ void node::look_around() {
   p.missing.tell(p.building.events_incomplete);
   p.repeating.tell(a.fragments.duplicate);
   p.dropping.tell(a.datagrams.kernel_drops);
+  if (p.disk) {
+    p.damaging.tell(p.disk->damaged() - p.disk->found().damaged);
+    p.vanishing.tell(p.disk->missing());
+  }
   if (!ended.empty()) p.tell_spills(ended, a);
 }
 

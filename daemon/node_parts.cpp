@@ -104,7 +104,8 @@ std::vector<shedding::line> node::parts::shed_lines() const {
 void node::parts::start_backlog() {
   const auto& found = disk->found();
   if (found.events != 0) {
-    spdlog::warn("spool: {} events in {} blocks of {} earlier starts are on disk, and are sent now",
+    spdlog::warn("spool: {} events in {} blocks of {} sessions of earlier starts are on disk, and "
+                 "are sent now",
                  found.events, found.blocks, found.lanes.size());
   }
   if (found.damaged + found.torn_tails + found.unreadable != 0) {

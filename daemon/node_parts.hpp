@@ -76,6 +76,8 @@ struct node::parts {
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
       "datagrams dropped by the kernel: the receive threads or the socket buffers are too small"};
+  rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
+  rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
   mutable std::mutex stuck_mutex;
   std::string stuck; // as of the last look around

@@ -20,6 +20,7 @@ std::string_view name_of(phase p) {
 std::string_view name_of(trouble t) {
   switch (t) {
   case trouble::receiver_absent: return "receiver_absent";
+  case trouble::receiver_refuses: return "receiver_refuses";
   case trouble::no_frame: return "no_frame";
   case trouble::spilling: return "spilling";
   case trouble::spool_full: return "spool_full";
@@ -37,8 +38,14 @@ std::string advice_on(trouble t, std::string_view receiver) {
   switch (t) {
   case trouble::receiver_absent:
     return "no receiver answers at " + std::string(receiver) +
-           " (forward.to); events are kept as long as the outbox has room: start `koto-l3 receive` "
-           "there, or look at its log and at the network";
+           " (forward.to), or none that lets this daemon in (`output line: …` says why not); "
+           "events "
+           "wait in memory, then on disk: start `koto-l3 receive` there, or look at its log and at "
+           "the network";
+  case trouble::receiver_refuses:
+    return "the receiver at " + std::string(receiver) +
+           " is there and stores nothing, its disk is full perhaps (`output line: the receiver "
+           "refuses: …` says why); events wait in memory, then on disk";
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
            "outbox_full, or a compute.backend that is too slow";
@@ -52,7 +59,7 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::shedding:
     return "memory and disk are nearly full: events of the lines with the lowest priority are "
            "given "
-           "up, counted (koto_l3_line_shed_total), until the receiver at " +
+           "up, counted (koto_l3_events_shed_total{reason=\"priority\"}), until the receiver at " +
            std::string(receiver) + " takes more";
   case trouble::outbox_full:
     return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +

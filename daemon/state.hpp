@@ -23,15 +23,16 @@ enum class phase : std::uint8_t {
 };
 
 enum class trouble : std::uint8_t {
-  receiver_absent, ///< the outbox keeps what it can
-  no_frame,        ///< every frame is busy: events are shed
-  spilling,        ///< events go to disk for lack of room in memory
-  spool_full,      ///< nor is there room on disk
-  shedding,        ///< events of low priority are given up
-  outbox_full,     ///< events are shed
-  engine_error,    ///< kernels failed on the CPU, too: nothing can be computed
-  engine_bypassed, ///< the CPU computes what the device should
-  wrong_results,   ///< an event did not unpack to what came in; it was computed again
+  receiver_absent,  ///< the outbox keeps what it can
+  receiver_refuses, ///< it is there, but stores nothing: its disk is full, most often
+  no_frame,         ///< every frame is busy: events are shed
+  spilling,         ///< events go to disk for lack of room in memory
+  spool_full,       ///< nor is there room on disk
+  shedding,         ///< events of low priority are given up
+  outbox_full,      ///< events are shed
+  engine_error,     ///< kernels failed on the CPU, too: nothing can be computed
+  engine_bypassed,  ///< the CPU computes what the device should
+  wrong_results,    ///< an event did not unpack to what came in; it was computed again
   count_
 };
 

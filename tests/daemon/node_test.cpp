@@ -163,6 +163,9 @@ TEST_F(a_small_node, that_is_full_sheds_what_is_left_at_the_time_limit) {
 }
 
 TEST_F(a_small_node, says_once_that_what_it_knows_came_again) {
+  settings_.run.drain_time_limit = 1ms; // nobody is there to take it
+  node_.reset();
+  node_.emplace(settings_);
   std::ostringstream said;
   const auto logger = spdlog::default_logger();
   spdlog::set_default_logger(std::make_shared<spdlog::logger>(

@@ -46,7 +46,8 @@ class FullDisk(harness.SystemTest):
                 sent[1, number] = maker.fragments(1, number)
                 last = sender.event(1, number, sent[1, number])
             harness.wait_until(lambda: receiver.said().count("No space left") > complaints, "a full disk")
-            daemon.wait_for(lambda s: s["events"]["admitted"] == len(sent) and s["receiver"]["blocks_resent"] > 0, "all events")
+            daemon.wait_for(lambda s: s["events"]["admitted"] == len(sent) and s["receiver"]["blocks_resent"] > 0
+                            and "receiver_refuses" in s["state"]["degraded"], "all events, and the reason why they stay here")
             status = daemon.status()
             self.assertTrue(receiver.running(), receiver.said())
             self.assertGreater(status["events"]["in_flight"], 0)

@@ -80,6 +80,7 @@ void delivery::acknowledged(const line_header& header, std::uint64_t now) {
       source_.is_remainder() ? std::min(header.sequence, sealed) : header.sequence;
   if (stored <= before || stored > sealed) return;
   counters_.acknowledged.add(stored - before);
+  refused_ = false;
   source_.stored_up_to(stored, now);
   next_ = std::max(next_, stored + 1);
   window_ = std::max(header.credit, 1U);
@@ -92,6 +93,7 @@ void delivery::refused(std::string_view text, std::uint64_t now) {
     return;
   }
   counters_.refusals.add();
+  refused_ = true;
   report_once("the receiver refuses: " + fit_for_log(text));
   // Try again with a single block, until one is taken.
   next_ = source_.last_stored() + 1;

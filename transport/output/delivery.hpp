@@ -77,6 +77,8 @@ public:
   // Any thread.
 
   [[nodiscard]] bool is_welcome() const { return welcomed_.load(std::memory_order_relaxed); }
+  /// It said why it does not store what we have, and has stored nothing since.
+  [[nodiscard]] bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
   /// When the receiver last said something to this lane.
   [[nodiscard]] std::uint64_t answered_at() const {
     return answered_at_.load(std::memory_order_relaxed);
@@ -103,6 +105,7 @@ private:
   std::string last_report_;
 
   std::atomic<bool> welcomed_{false};
+  std::atomic<bool> refused_{false};
   std::atomic<std::uint64_t> answered_at_{0};
 };
 

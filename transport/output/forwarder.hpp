@@ -45,6 +45,8 @@ public:
 
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
+  /// A receiver that is connected does not store what it is sent, and has said why. Any thread.
+  [[nodiscard]] bool refused() const { return connected() && delivery_.is_refused(); }
   [[nodiscard]] const forward_counters& counters() const { return delivery_.counters(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }

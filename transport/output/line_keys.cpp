@@ -56,9 +56,6 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   std::string problem;
   if (::fstat(file, &is) != 0 || !S_ISREG(is.st_mode)) {
     problem = path + " is no file";
-  } else if ((is.st_mode & forbidden) != 0) {
-    problem = path + " may be read or written by others: chmod 600, and new keys if others had a "
-                     "chance to read it";
   } else if (static_cast<std::uintmax_t>(is.st_size) > largest_file) {
     problem = path + " is too long for a file of keys";
   }
@@ -66,6 +63,13 @@ std::string content_of(const std::string& path, mode_t forbidden) {
   const auto got = ::read(file, content.data(), content.size());
   ::close(file);
   if (!problem.empty()) fail(problem);
+  // A slip that would make a key of no use, and that no other mode of the file mends.
+  if (forbidden != public_forbidden && content.starts_with(public_remark))
+    fail(path + " holds a public key; what is wanted is a secret one");
+  if ((is.st_mode & forbidden) != 0) {
+    fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
+                "to read it");
+  }
   content.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   return content;
 }

@@ -242,7 +242,11 @@ void spilling_outbox::tell(const std::error_code& error) {
   if (refused_since_ == 0) refused_since_ = now;
   if (now < refused_since_ + telling_time || error == told_) return;
   told_ = error;
-  if (report_) report_("the spool takes nothing now: " + error.message());
+  if (!report_) return;
+  report_("the spool takes nothing now: " +
+          (error == std::errc::no_space_on_device
+               ? "no room within spool.size, above spool.floor, or on the disk at all"
+               : error.message()));
 }
 
 } // namespace l3

@@ -64,8 +64,10 @@ public:
 
   /// The part of all room, in memory and on disk, that is taken: 0 … 1.
   [[nodiscard]] double fullness() const;
-  /// Events go to the disk for lack of room in memory.
-  [[nodiscard]] bool spilling() const { return spilling_; }
+  /// Events go to the disk for lack of room in memory, or would if any came.
+  [[nodiscard]] bool spilling() const {
+    return spilling_ && memory_.bytes_waiting() > memory_.capacity() / 2;
+  }
   /// Events that found no room in memory, not stored by the receiver yet.
   [[nodiscard]] std::uint64_t events_waiting() const;
   /// Of all events that wait, in memory or not, those that a next start would find on disk.

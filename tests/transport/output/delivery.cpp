@@ -112,6 +112,11 @@ TEST_F(a_delivery, tries_a_single_block_after_a_refusal_and_shows_its_text_as_a_
   EXPECT_EQ(delivery_.next(), 5U);
   say(line_message::refusal, 0, 0, std::string(60'000, 'x'));
   EXPECT_LT(reports_.back().size(), 500U);
+  EXPECT_TRUE(delivery_.is_refused());
+  say(line_message::acknowledgement, 3);
+  EXPECT_TRUE(delivery_.is_refused()) << "no news";
+  say(line_message::acknowledgement, 4);
+  EXPECT_FALSE(delivery_.is_refused());
 }
 
 TEST_F(a_delivery, goes_back_after_silence_unless_the_block_has_not_left) {

@@ -126,6 +126,8 @@ TEST_F(line_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
 
 TEST_F(line_keys, a_secret_key_is_not_taken_for_a_public_one) {
   write_key_pair(path("node1"), make_key_pair());
+  EXPECT_NE(complaint(read_secret_key, path("node1.public")).find("holds a public key"),
+            std::string::npos);
   EXPECT_NE(complaint(read_public_key, path("node1.secret")).find("holds a secret key"),
             std::string::npos);
 }

@@ -134,6 +134,7 @@ TEST(spilling_outbox, goes_back_to_memory_when_half_of_it_is_free) {
   ASSERT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
   std::multiset<std::uint32_t> got;
   take_all(w.memory, got);
+  EXPECT_FALSE(w.out.spilling()) << "also if nothing more comes";
   w.add(61, 65);
   EXPECT_FALSE(w.out.spilling());
   EXPECT_EQ(w.out.events_spilled(), spilled) << "fresh events do not queue up behind the disk";
