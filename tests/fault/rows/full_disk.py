@@ -12,6 +12,7 @@ import preload
 from chain import Chain, Skipped, unbalanced
 from table import Row
 
+FULL = "the spool takes nothing now: no room"  # says the daemon
 RATE = 1000  # events a second
 ORDERS, FLUSH_ERROR, FLUSHES_FAILED, MORE_FREE = 3, 0, 1, 2  # of lying_disk.cpp
 
@@ -109,11 +110,11 @@ def _spool(findings, c, plan):
         for _ in range(plan.pick(1, 3)):
             c.wait_for_growth()
             before = daemon.status()
-            complaints = daemon.said().count("No space left on device")
+            complaints = daemon.said().count(FULL)
             receiver.kill()
             daemon.wait_for(lambda s: sum(s["events"]["shed"].values()) > sum(before["events"]["shed"].values()) + 500 and
                             s["spool"]["write_errors"] > before["spool"]["write_errors"], "writes that fail, and shedding")
-            findings.check(daemon.said().count("No space left on device") > complaints, "the daemon does not say that its disk is full")
+            harness.wait_until(lambda: daemon.said().count(FULL) > complaints, "the daemon to say that there is no room")
             crashes += _crashes(findings, daemon)
             receiver, begun = c.start_receiver(), time.monotonic()
             c.wait_for_growth()
