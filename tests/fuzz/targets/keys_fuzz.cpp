@@ -57,11 +57,12 @@ private:
   }
 
   /// But for the numbers.
-  static constexpr std::array<std::string_view, 4> refusals{
+  static constexpr std::array<std::string_view, 5> refusals{
       ":: no key: a key is  characters of Z",
       " holds no key",
       " holds  keys, not one",
       " holds a secret key; what is wanted is a public one",
+      " holds a public key; what is wanted is a secret one",
   };
 
   void write_again(const std::vector<named_key>& all) const {
