@@ -30,7 +30,11 @@ public:
     const bool is_one = read([&] { one = read_public_key(path_); });
     require(is_one == (all.size() == 1) && (!is_one || one == all[0].key), "one of one is that");
     const bool is_secret = read([&] { one = read_secret_key(path_); });
-    require(!is_one || (is_secret && one == all[0].key), "a secret key is a key, too");
+    const std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    const bool says_public = text.starts_with("# koto-l3 public key\n");
+    require(!says_public || !is_secret, "a public key is no secret one");
+    require(!is_one || says_public || (is_secret && one == all[0].key),
+            "a secret key is a key, too");
     if (good) write_again(all);
   }
 
