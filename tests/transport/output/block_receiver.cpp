@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/line_ends.hpp"
 #include "tests/transport/output/played_daemon.hpp"
 #include "transport/output/line.hpp"
@@ -113,15 +114,8 @@ TEST(block_receiver, serves_several_daemons) {
 
 TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
   scratch_folder folder;
-  static bool disk_works;
   disk_works = false;
-  store_settings settings{folder.path()};
-  settings.sync = true;
-  settings.flush = [](int) {
-    errno = EIO;
-    return disk_works ? 0 : -1;
-  };
-  store_writer store(settings);
+  store_writer store(on_doubtful_disk(folder.path()));
   receive_settings here;
   here.bind = "tcp://127.0.0.1:*";
   std::vector<std::string> reports;

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 
+#include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/spool_blocks.hpp"
 #include "transport/format/spool.hpp"
 #include "transport/output/event_index.hpp"
@@ -312,28 +312,23 @@ TEST(spool, bounds_its_index) {
   EXPECT_FALSE(disk.append(spool_block(1, 4)));
 }
 
-bool disk_works = true;
-
 TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
   const test::scratch_folder folder;
   auto settings = small_spool(folder.path());
   settings.sync = true;
   spool_system system;
-  system.flush = [](int) {
-    errno = EIO;
-    return disk_works ? 0 : -1;
-  };
-  disk_works = true;
+  system.flush = test::flush_if_it_works;
+  test::disk_works = true;
   {
     spool disk(settings, system);
     ASSERT_FALSE(disk.append(spool_block(1, 1)));
-    disk_works = false;
+    test::disk_works = false;
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error);
     EXPECT_EQ(disk.last(1), 1U);
     EXPECT_EQ(fs::file_size(test::segment_path(folder.path(), 1)), head_bytes + block_bytes);
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "nor a new file";
     EXPECT_FALSE(disk.full()) << "room is not what is missing";
-    disk_works = true;
+    test::disk_works = true;
     EXPECT_FALSE(disk.append(spool_block(1, 2)));
     EXPECT_TRUE(fs::exists(test::segment_path(folder.path(), 2)))
         << "what is doubtful is left alone";
@@ -344,31 +339,12 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
   EXPECT_EQ(again.damaged(), 0U);
 }
 
-/// A limit on the size of files stands in for a disk that fails in the middle of a block.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN); // write() then fails instead
-    const rlimit limited{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~file_size_limit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
-
 TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   const test::scratch_folder folder;
   spool disk(small_spool(folder.path()));
   ASSERT_FALSE(disk.append(spool_block(1, 1)));
   {
-    const file_size_limit limit(head_bytes + block_bytes + block_bytes / 2);
+    const test::file_size_limit limit(head_bytes + block_bytes + block_bytes / 2);
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::file_too_large);
     EXPECT_EQ(fs::file_size(test::segment_path(folder.path(), 1)), head_bytes + block_bytes);
   }
@@ -396,7 +372,7 @@ TEST(spool, makes_no_file_where_none_can_be_made) {
   const test::scratch_folder folder;
   spool disk(small_spool(folder.path()));
   {
-    const file_size_limit limit(head_bytes / 2);
+    const test::file_size_limit limit(head_bytes / 2);
     EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
     EXPECT_FALSE(fs::exists(test::segment_path(folder.path(), 1)));
   }

@@ -131,15 +131,8 @@ TEST(store, keeps_what_it_committed) {
 
 TEST(store, takes_back_what_the_disk_did_not_confirm) {
   scratch_folder folder;
-  static bool disk_works;
   disk_works = true;
-  store_settings settings{folder.path()};
-  settings.sync = true;
-  settings.flush = [](int) {
-    errno = EIO;
-    return disk_works ? 0 : -1;
-  };
-  store_writer store(settings);
+  store_writer store(on_doubtful_disk(folder.path()));
   ASSERT_FALSE(append(store, block_of(1)));
   EXPECT_EQ(store.committed().blocks, 0U) << "not yet";
   ASSERT_FALSE(store.commit());

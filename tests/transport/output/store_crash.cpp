@@ -265,15 +265,8 @@ TEST(store, forgets_what_was_missing_when_a_later_file_shows_that_it_was_not) {
 TEST(store, keeps_what_it_found_missing_if_a_commit_fails) {
   scratch_folder folder;
   write_damaged_file(folder.path(), 3, {2}, false);
-  static bool disk_works;
   disk_works = true;
-  store_settings settings{folder.path()};
-  settings.sync = true;
-  settings.flush = [](int) {
-    errno = EIO;
-    return disk_works ? 0 : -1;
-  };
-  store_writer store(settings);
+  store_writer store(on_doubtful_disk(folder.path()));
   disk_works = false;
   ASSERT_FALSE(append(store, block_of(2)));
   EXPECT_EQ(store.last_stored(session), 3U);

@@ -3,7 +3,6 @@
 // bytes, and a disk that has little room.
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,8 +13,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
+#include "tests/transport/output/failing_disk.hpp"
 #include "tests/transport/output/packed_events.hpp"
 #include "transport/output/block.hpp"
 #include "transport/output/store_reader.hpp"
@@ -72,24 +71,5 @@ inline void write_file(const fs::path& path, std::span<const std::byte> data) {
 }
 
 using sequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-
-/// A limit on the size of files stands in for a disk with a little room.
-class file_size_limit {
-public:
-  explicit file_size_limit(rlim_t size) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = ::signal(SIGXFSZ, SIG_IGN); // write() then fails instead
-    const rlimit limited{size, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~file_size_limit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, handler_);
-  }
-
-private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 } // namespace l3::test
