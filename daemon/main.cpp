@@ -28,14 +28,14 @@
 
 #include "config/load.hpp"
 #include "config/print.hpp"
-#include "daemon/http_server.hpp"
-#include "daemon/log.hpp"
+#include "daemon/monitor/http_server.hpp"
+#include "daemon/monitor/log.hpp"
+#include "daemon/monitor/run_record.hpp"
+#include "daemon/monitor/service_manager.hpp"
+#include "daemon/monitor/status.hpp"
 #include "daemon/naming_key.hpp"
 #include "daemon/node.hpp"
 #include "daemon/reload.hpp"
-#include "daemon/run_record.hpp"
-#include "daemon/service_manager.hpp"
-#include "daemon/status.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/metrics.hpp"
+#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/state.hpp"
 #include "daemon/settings.hpp"
-#include "daemon/state.hpp"
-#include "selection/engine.hpp"
+#include "selection/engine/engine.hpp"
 
 namespace l3 {
 

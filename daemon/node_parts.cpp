@@ -7,8 +7,8 @@
 #include <spdlog/spdlog.h>
 
 #include "daemon/naming_key.hpp"
-#include "transport/accounting/thread_name.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/system/thread_name.hpp"
 
 namespace l3 {
 namespace {

@@ -13,8 +13,8 @@
 #include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
-#include "selection/load_selection.hpp"
-#include "transport/output/line_keys.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "transport/output/link_security.hpp"
 
 namespace l3 {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "gpu/settings.hpp"
-#include "selection/selection_files.hpp"
+#include "selection/trigger/selection_files.hpp"
 #include "transport/input/settings.hpp"
 #include "transport/output/settings.hpp"
 

@@ -12,7 +12,7 @@ namespace l3 {
 /// Where kernels run. automatic: cuda if there is a device, else pool.
 enum class backend : std::uint8_t { automatic, serial, pool, shuffled, threaded, cuda };
 
-/// A fault made on purpose, for tests (selection/faulty_engine.hpp).
+/// A fault made on purpose, for tests (selection/engine/faulty_engine.hpp).
 enum class fault_kind : std::uint8_t { none, no_memory, error, dead, hang, wrong_bit };
 
 /// Which frames it hits, counted from 1; one of the three numbers is not 0, unless there is no

@@ -12,7 +12,7 @@
 
 #include <boost/json.hpp>
 
-#include "selection/make_engine.hpp"
+#include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/rehearsal/rehearsal.hpp"

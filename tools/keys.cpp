@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tools/command.hpp"
-#include "transport/output/line_keys.hpp"
+#include "transport/link/link_keys.hpp"
 
 namespace l3 {
 namespace {

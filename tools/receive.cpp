@@ -19,7 +19,7 @@
 #include "tools/store/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
-#include "transport/output/block_receiver.hpp"
+#include "transport/store/block_receiver.hpp"
 
 namespace l3 {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Owns the columns of a layout, in one buffer: in host memory here, in pinned and device memory in
-// gpu/columns/cuda.hpp. Views of a collection are good as long as it lives. Two collections of a
-// layout and a length have the same bytes, so that one is copied to another as a whole, wherever
-// the two lie.
+// gpu/columns/device_collection.hpp. Views of a collection are good as long as it lives. Two
+// collections of a layout and a length have the same bytes, so that one is copied to another as a
+// whole, wherever the two lie.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <cstring>
 #include <span>
 
-#include "gpu/block.hpp"
 #include "gpu/columns/soa.hpp"
-#include "gpu/memory.hpp"
+#include "gpu/executors/block.hpp"
+#include "gpu/memory/buffer.hpp"
 
 namespace l3 {
 

@@ -12,10 +12,10 @@
 #include <numeric>
 #include <type_traits>
 
-#include "gpu/column.hpp"
 #include "gpu/columns/checks.hpp"
 #include "gpu/columns/load.hpp"
-#include "gpu/memory.hpp"
+#include "gpu/memory/buffer.hpp"
+#include "gpu/memory/column.hpp"
 
 namespace l3 {
 

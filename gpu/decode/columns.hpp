@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "gpu/column.hpp"
 #include "gpu/columns/checks.hpp"
-#include "gpu/memory.hpp"
+#include "gpu/memory/buffer.hpp"
+#include "gpu/memory/column.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/atomics.hpp"
 #include "gpu/codec/koto.hpp"
 #include "gpu/decode/columns.hpp"
+#include "gpu/decode/packet.hpp"
 #include "gpu/decode/techniques.hpp"
 #include "gpu/decode/walk.hpp"
-#include "gpu/packet.hpp"
+#include "gpu/executors/atomics.hpp"
 
 namespace l3 {
 

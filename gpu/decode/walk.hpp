@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "gpu/packet.hpp"
+#include "gpu/decode/packet.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {

@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/block.hpp"
+#include "gpu/executors/block.hpp"
 #include "selection/algorithms/rounding.hpp"
 #include "selection/algorithms/vertex.hpp"
-#include "selection/event_columns.hpp"
 #include "selection/sequence/algorithm.hpp"
+#include "selection/sequence/event_columns.hpp"
 
 namespace l3 {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // decide: judges every line on an event and says whether it is kept. Lines are data
-// (selection/tables.hpp): each has level-1 bits, counters and ranges of quantities as conditions,
-// and a prescale. An event is kept if a line fired and its prescale left it; or if it could not be
-// judged, because it had more clusters or hits than there is room for: then it passes unselected.
+// (selection/sequence/tables.hpp): each has level-1 bits, counters and ranges of quantities as
+// conditions, and a prescale. An event is kept if a line fired and its prescale left it; or if it
+// could not be judged, because it had more clusters or hits than there is room for: then it passes
+// unselected.
 //
 // A prescale of n keeps one in n, chosen by a hash of run, spill, event number and line alone: the
 // same event gets the same answer on any node, in any batch, on any device, in any replay.
@@ -10,27 +11,12 @@
 
 #include <cstdint>
 
-#include "gpu/atomics.hpp"
-#include "selection/event_columns.hpp"
+#include "gpu/executors/atomics.hpp"
 #include "selection/sequence/algorithm.hpp"
+#include "selection/sequence/event_columns.hpp"
+#include "transport/format/prescale.hpp"
 
 namespace l3 {
-
-/// Mixes all bits of a word into all: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA
-/// 2014).
-[[nodiscard]] L3_FN constexpr std::uint64_t mix_bits(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
-/// Whether the line's prescale leaves this event (docs/formats.md, section 7).
-[[nodiscard]] L3_FN constexpr bool survives_prescale(std::uint32_t run, std::uint32_t spill,
-                                                     std::uint32_t number, std::uint32_t line_id,
-                                                     std::uint32_t prescale) {
-  const std::uint64_t when = mix_bits(std::uint64_t{run} << 32 | spill);
-  return mix_bits(when ^ (std::uint64_t{number} << 32 | line_id)) % prescale == 0;
-}
 
 struct decide {
   static constexpr std::string_view name = "decide";

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "gpu/atomics.hpp"
-#include "gpu/block.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "gpu/executors/block.hpp"
 
 namespace l3 {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // find_clusters: one block an event. Crystals above threshold and in time are joined to clusters
-// wherever two of them are neighbours (selection/neighbours.hpp), and each cluster becomes a sum of
-// energies and energy-weighted means.
+// wherever two of them are neighbours (selection/trigger/neighbours.hpp), and each cluster becomes
+// a sum of energies and energy-weighted means.
 //
 // Nothing depends on the order of boards, rows or lanes: a cluster is known by its lowest crystal
 // (disjoint_sets.hpp), those are numbered by counting bits (ranked_bits.hpp), and sums are of whole
@@ -11,14 +11,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/atomics.hpp"
-#include "gpu/bits.hpp"
-#include "gpu/block.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "gpu/executors/bits.hpp"
+#include "gpu/executors/block.hpp"
 #include "selection/algorithms/disjoint_sets.hpp"
 #include "selection/algorithms/ranked_bits.hpp"
 #include "selection/algorithms/rounding.hpp"
-#include "selection/event_columns.hpp"
 #include "selection/sequence/algorithm.hpp"
+#include "selection/sequence/event_columns.hpp"
 
 namespace l3 {
 

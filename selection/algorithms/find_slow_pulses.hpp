@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "selection/algorithms/pulse_trace.hpp"
-#include "selection/event_columns.hpp"
-#include "selection/measure.hpp"
-#include "selection/tables.hpp"
+#include "selection/packing/measure.hpp"
+#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/tables.hpp"
 
 namespace l3 {
 

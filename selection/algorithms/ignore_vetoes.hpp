@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/block.hpp"
-#include "selection/event_columns.hpp"
+#include "gpu/executors/block.hpp"
 #include "selection/sequence/algorithm.hpp"
+#include "selection/sequence/event_columns.hpp"
 
 namespace l3 {
 

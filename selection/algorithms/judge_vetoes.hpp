@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/atomics.hpp"
-#include "gpu/sort.hpp"
-#include "selection/event_columns.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "gpu/executors/sort.hpp"
 #include "selection/sequence/algorithm.hpp"
+#include "selection/sequence/event_columns.hpp"
 
 namespace l3 {
 

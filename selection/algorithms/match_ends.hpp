@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/atomics.hpp"
-#include "gpu/bits.hpp"
-#include "gpu/sort.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "gpu/executors/bits.hpp"
+#include "gpu/executors/sort.hpp"
 #include "selection/algorithms/module_ends.hpp"
 #include "selection/sequence/algorithm.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "selection/algorithms/find_fast_pulses.hpp"
 #include "selection/algorithms/find_slow_pulses.hpp"
-#include "selection/measure.hpp"
+#include "selection/packing/measure.hpp"
 #include "selection/sequence/algorithm.hpp"
 
 namespace l3 {

@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "selection/algorithms/end_pulse.hpp"
-#include "selection/event_columns.hpp"
-#include "selection/tables.hpp"
+#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/tables.hpp"
 
 namespace l3 {
 

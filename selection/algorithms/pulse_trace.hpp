@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "gpu/packet.hpp"
+#include "gpu/decode/packet.hpp"
 #include "selection/algorithms/pulse_window.hpp"
 
 namespace l3 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which samples of a waveform the features of a pulse are made of. Who turns sums and times into
-// energies and times of the detector goes by the same numbers (selection/pulse_response.hpp).
+// energies and times of the detector goes by the same numbers
+// (selection/detector/pulse_response.hpp).
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "gpu/atomics.hpp"
-#include "gpu/bits.hpp"
-#include "gpu/block.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "gpu/executors/bits.hpp"
+#include "gpu/executors/block.hpp"
 
 namespace l3 {
 

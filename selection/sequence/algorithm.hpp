@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an algorithm of the selection is: a kernel (gpu/block.hpp) that says how it is called, for
-// what it is run, and which slots it reads and writes. Its call operator takes the block, its
-// shared memory, the frame, then a view of each slot: those it reads, which it cannot write, and
-// those it writes, in the order of its lists.
+// What an algorithm of the selection is: a kernel (gpu/executors/block.hpp) that says how it is
+// called, for what it is run, and which slots it reads and writes. Its call operator takes the
+// block, its shared memory, the frame, then a view of each slot: those it reads, which it cannot
+// write, and those it writes, in the order of its lists.
 //
 //   struct find_clusters {
 //     static constexpr std::string_view name = "find_clusters";
@@ -30,9 +30,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "gpu/packet.hpp"
-#include "selection/columns.hpp"
-#include "selection/tables.hpp"
+#include "gpu/decode/packet.hpp"
+#include "selection/packing/columns.hpp"
+#include "selection/sequence/tables.hpp"
 #include "transport/format/batch_capacity.hpp"
 
 namespace l3 {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpu/memory.hpp"
+#include "gpu/memory/buffer.hpp"
 #include "selection/sequence/algorithm.hpp"
 
 namespace l3 {

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
+#include "selection/packing/stage.hpp"
 #include "selection/sequence/plan.hpp"
-#include "selection/stage.hpp"
 
 namespace l3 {
 

@@ -3,6 +3,6 @@
 // checked against it.
 #include <cstdio>
 
-#include "tests/daemon/sample_snapshot.hpp"
+#include "tests/daemon/monitor/sample_snapshot.hpp"
 
 int main() { std::fputs(l3::render_metrics(l3::sample_snapshot()).c_str(), stdout); }

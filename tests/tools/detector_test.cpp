@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "selection/detector.hpp"
+#include "selection/detector/detector.hpp"
 
 namespace {
 

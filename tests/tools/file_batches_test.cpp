@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/gpu/make_boards.hpp"
+#include "tests/gpu/decode/make_boards.hpp"
 #include "tests/tools/temporary_folder.hpp"
 
 namespace {

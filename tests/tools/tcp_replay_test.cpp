@@ -12,7 +12,7 @@
 
 #include "tests/tools/replay_files.hpp"
 #include "tools/replay/tcp_replay.hpp"
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 // program is expected to fail, in builds with it, and is what shows that the check works at all.
 #include <cstdint>
 
-#include "gpu/column.hpp"
-#include "gpu/queues/threaded.hpp"
+#include "gpu/executors/threaded.hpp"
+#include "gpu/memory/column.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@
 
 #include <gtest/gtest.h>
 
-#include "gpu/queues/threaded.hpp"
-#include "tests/gpu/decode_cases.hpp"
-#include "tests/selection/one_pass_cases.hpp"
+#include "gpu/executors/threaded.hpp"
+#include "tests/gpu/decode/decode_cases.hpp"
+#include "tests/selection/packing/one_pass_cases.hpp"
 
 namespace {
 std::atomic<std::uint32_t> reports = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cases of the selection's algorithms on lanes that are threads, for ThreadSanitizer.
-#include "tests/gpu/sort_cases.hpp"
-#include "tests/selection/compute_quantities_cases.hpp"
-#include "tests/selection/find_clusters_cases.hpp"
-#include "tests/selection/judge_vetoes_cases.hpp"
-#include "tests/selection/match_ends_cases.hpp"
-#include "tests/selection/measure_pulses_cases.hpp"
+#include "tests/gpu/executors/sort_cases.hpp"
+#include "tests/selection/algorithms/compute_quantities_cases.hpp"
+#include "tests/selection/algorithms/find_clusters_cases.hpp"
+#include "tests/selection/algorithms/judge_vetoes_cases.hpp"
+#include "tests/selection/algorithms/match_ends_cases.hpp"
+#include "tests/selection/algorithms/measure_pulses_cases.hpp"
 
-#include "gpu/queues/pool.hpp"
-#include "gpu/queues/threaded.hpp"
+#include "gpu/executors/pool.hpp"
+#include "gpu/executors/threaded.hpp"
 
 namespace l3::test {
 namespace {

@@ -2,14 +2,14 @@
 // The cases of all executors on those that have threads, for ThreadSanitizer: with lanes that are
 // threads it watches every access of a kernel to shared memory, and with the pool those of blocks
 // to what they have in common.
-#include "tests/gpu/decode_cases.hpp"
-#include "tests/gpu/executor_cases.hpp"
-#include "tests/selection/hesitant_queue.hpp"
-#include "tests/selection/look_back_cases.hpp"
-#include "tests/selection/one_pass_cases.hpp"
+#include "tests/gpu/decode/decode_cases.hpp"
+#include "tests/gpu/executors/executor_cases.hpp"
+#include "tests/selection/engine/hesitant_queue.hpp"
+#include "tests/selection/packing/look_back_cases.hpp"
+#include "tests/selection/packing/one_pass_cases.hpp"
 
-#include "gpu/queues/pool.hpp"
-#include "gpu/queues/threaded.hpp"
+#include "gpu/executors/pool.hpp"
+#include "gpu/executors/threaded.hpp"
 
 namespace l3::test {
 namespace {

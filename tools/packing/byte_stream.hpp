@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/output/file_descriptor.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

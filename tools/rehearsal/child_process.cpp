@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "transport/output/file_descriptor.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

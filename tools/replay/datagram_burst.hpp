@@ -9,7 +9,7 @@
 
 #include "tools/replay/destination.hpp"
 #include "transport/format/l2.hpp"
-#include "transport/output/file_descriptor.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

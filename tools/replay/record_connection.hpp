@@ -12,7 +12,7 @@
 
 #include "tools/replay/destination.hpp"
 #include "transport/format/record.hpp"
-#include "transport/output/file_descriptor.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

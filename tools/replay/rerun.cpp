@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "config/load.hpp"
-#include "selection/engine.hpp"
-#include "selection/load_selection.hpp"
+#include "selection/engine/engine.hpp"
+#include "selection/trigger/load_selection.hpp"
 #include "tools/command.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "selection/random.hpp"
+#include "selection/detector/random.hpp"
 #include "tools/replay/datagram_burst.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/replay/report.hpp"

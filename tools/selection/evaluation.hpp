@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "selection/detector.hpp"
+#include "selection/detector/detector.hpp"
 #include "tools/simulation/true_event.hpp"
 #include "transport/format/summary.hpp"
 

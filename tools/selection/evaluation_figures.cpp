@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "tools/bench/svg_plot.hpp"
-#include "tools/bench/text.hpp"
+#include "tools/figures/svg_plot.hpp"
+#include "tools/figures/text.hpp"
 
 namespace l3 {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "selection/load_selection.hpp"
+#include "selection/trigger/load_selection.hpp"
 
 namespace l3 {
 namespace {

@@ -6,7 +6,7 @@
 // included.
 #pragma once
 
-#include "selection/detector.hpp"
+#include "selection/detector/detector.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {

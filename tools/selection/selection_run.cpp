@@ -6,7 +6,7 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
-#include "transport/output/event_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3 {
 

@@ -13,8 +13,8 @@
 #include <CLI/CLI.hpp>
 
 #include "gpu/settings.hpp"
-#include "selection/engine.hpp"
-#include "selection/load_selection.hpp"
+#include "selection/engine/engine.hpp"
+#include "selection/trigger/load_selection.hpp"
 #include "tools/selection/file_batches.hpp"
 
 namespace l3 {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "selection/input_constants.hpp"
+#include "selection/detector/input_constants.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {

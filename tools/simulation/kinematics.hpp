@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "selection/random.hpp"
+#include "selection/detector/random.hpp"
 
 namespace l3 {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "selection/random.hpp"
+#include "selection/detector/random.hpp"
 
 namespace l3 {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "selection/pulse_form.hpp"
+#include "selection/detector/pulse_form.hpp"
 
 namespace l3 {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "selection/random.hpp"
+#include "selection/detector/random.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {

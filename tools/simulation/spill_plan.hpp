@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "selection/random.hpp"
+#include "selection/detector/random.hpp"
 #include "tools/simulation/true_event.hpp"
 
 namespace l3 {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "selection/detector.hpp"
+#include "selection/detector/detector.hpp"
 
 namespace l3 {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "transport/accounting/ledger.hpp"
-#include "transport/output/event_index.hpp"
+#include "transport/store/event_index.hpp"
 
 namespace l3 {
 

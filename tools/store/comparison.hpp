@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/output/event_index.hpp"
+#include "transport/store/event_index.hpp"
 
 namespace l3 {
 

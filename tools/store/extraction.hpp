@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "transport/output/event_index.hpp"
+#include "transport/store/event_index.hpp"
 
 namespace l3 {
 

@@ -10,7 +10,7 @@
 
 #include "tools/store/comparison.hpp"
 #include "transport/accounting/ledger.hpp"
-#include "transport/output/event_index.hpp"
+#include "transport/store/event_index.hpp"
 
 namespace l3 {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "tools/command.hpp"
-#include "transport/output/store_reader.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 

@@ -15,8 +15,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "transport/accounting/crc32c.hpp"
 #include "transport/file/check_batch.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {

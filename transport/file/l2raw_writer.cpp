@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "transport/accounting/crc32c.hpp"
 #include "transport/file/l2raw.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {

@@ -25,7 +25,7 @@ struct block_header {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
   std::uint64_t sealed_at = 0; ///< ns since 1970-01-01 UTC
-  std::uint32_t repeated = 0; ///< events that a receiver left out: another session has stored them
+  std::uint32_t repeated = 0;  ///< events that a receiver left out: another session has stored them
   std::uint32_t reserved1 = 0;
   std::uint32_t payload_crc = 0;
   std::uint32_t header_crc = 0; ///< of the 60 bytes before it

@@ -23,9 +23,8 @@ struct source_list {
   [[nodiscard]] bool takes_everybody() const { return networks.empty(); }
   [[nodiscard]] bool takes(std::uint32_t address) const {
     return takes_everybody() ||
-           std::any_of(networks.begin(), networks.end(), [&](const source_network& n) {
-             return (address & n.mask) == n.address;
-           });
+           std::any_of(networks.begin(), networks.end(),
+                       [&](const source_network& n) { return (address & n.mask) == n.address; });
   }
 };
 

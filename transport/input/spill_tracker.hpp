@@ -2,9 +2,9 @@
 // Which spill a datagram belongs to. Trailers and board headers name their spill; numbers have 9
 // bits and wrap; nothing protects them from flipped bits. So three spills are kept: the current
 // one, the previous one, whose last events may still be completed, and the next one, which the
-// first datagram that names it begins and a second one confirms: then it becomes current. What still
-// comes of the current spill speaks against the next one, which is abandoned without harm to the
-// current one if it is never confirmed.
+// first datagram that names it begins and a second one confirms: then it becomes current. What
+// still comes of the current spill speaks against the next one, which is abandoned without harm to
+// the current one if it is never confirmed.
 //
 // The events of all 512 spill numbers that were admitted are remembered too, in a bitmap each, for
 // senders that send again what was not acknowledged. Guarded by the event builder's lock.

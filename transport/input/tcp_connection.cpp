@@ -12,7 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {

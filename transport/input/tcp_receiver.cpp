@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "transport/accounting/thread_name.hpp"
 #include "transport/input/tcp_connection.hpp"
+#include "transport/system/thread_name.hpp"
 
 namespace l3 {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "transport/accounting/thread_name.hpp"
+#include "transport/system/thread_name.hpp"
 
 namespace l3 {
 namespace {

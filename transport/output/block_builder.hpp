@@ -11,11 +11,11 @@
 #include <cstring>
 #include <span>
 
-#include "transport/accounting/crc32c.hpp"
 #include "transport/format/block.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
 #include "transport/output/block_identity.hpp"
+#include "transport/store/block.hpp"
 
 namespace l3 {
 

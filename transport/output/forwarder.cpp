@@ -8,8 +8,8 @@
 
 #include <zmq.hpp>
 
-#include "transport/output/line.hpp"
-#include "transport/output/line_link.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/output/link_connection.hpp"
 
 namespace l3 {
 

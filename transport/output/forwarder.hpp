@@ -16,7 +16,7 @@
 #include "transport/format/block.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/delivery.hpp"
-#include "transport/output/line_pace.hpp"
+#include "transport/output/link_pace.hpp"
 #include "transport/output/settings.hpp"
 
 namespace l3 {

@@ -26,7 +26,7 @@
 #include "transport/output/block_source.hpp"
 #include "transport/output/safe_batches.hpp"
 #include "transport/output/settings.hpp"
-#include "transport/output/wake_event.hpp"
+#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 

@@ -8,10 +8,10 @@
 #include <fcntl.h>
 #include <sys/statvfs.h>
 
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
-#include "transport/output/file_io.hpp"
+#include "transport/store/block.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 

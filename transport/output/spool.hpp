@@ -23,13 +23,13 @@
 
 #include <unistd.h>
 
-#include "transport/output/file_descriptor.hpp"
 #include "transport/output/settings.hpp"
 #include "transport/output/spool_index.hpp"
 #include "transport/output/spool_quarantine.hpp"
 #include "transport/output/spool_releases.hpp"
 #include "transport/output/spool_scan.hpp"
 #include "transport/output/spool_segment.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

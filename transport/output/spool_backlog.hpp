@@ -15,7 +15,7 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/spool.hpp"
-#include "transport/output/wake_event.hpp"
+#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 

@@ -8,9 +8,9 @@
 
 #include <fcntl.h>
 
-#include "transport/output/file_descriptor.hpp"
-#include "transport/output/file_io.hpp"
-#include "transport/output/store_reader.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/system/file_descriptor.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 

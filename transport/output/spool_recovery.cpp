@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "transport/output/file_io.hpp"
 #include "transport/output/spool.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 

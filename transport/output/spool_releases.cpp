@@ -6,9 +6,9 @@
 
 #include <fcntl.h>
 
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/spool.hpp"
-#include "transport/output/file_io.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <set>
 
-#include "transport/output/file_descriptor.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/output/store_reader.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 
 #include "transport/format/block.hpp"
-#include "transport/output/file_io.hpp"
-#include "transport/output/store_reader.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 

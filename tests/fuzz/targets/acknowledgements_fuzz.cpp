@@ -7,8 +7,8 @@
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/loopback.hpp"
 #include "tools/replay/record_connection.hpp"
-#include "transport/accounting/crc32c.hpp"
 #include "transport/file/record_parser.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3::test {

@@ -8,8 +8,8 @@
 
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/link/link_message.hpp"
 #include "transport/output/delivery.hpp"
-#include "transport/output/line.hpp"
 
 namespace l3::test {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "transport/accounting/crc32c.hpp"
 #include "transport/format/block.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
+#include "transport/store/block.hpp"
 
 namespace l3::test {
 

@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
-#include "selection/load_selection.hpp"
-#include "selection/make_engine.hpp"
+#include "selection/engine/make_engine.hpp"
+#include "selection/trigger/load_selection.hpp"
 #include "tests/fuzz/targets/any_batch.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 

@@ -2,11 +2,11 @@
 // Output blocks and the packed events in them, whoever made them: each is refused, or read without
 // touching anything beyond it, and gives fragments of the lengths that it states.
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
-#include "transport/output/event_view.hpp"
-#include "transport/output/koto_record.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/koto_record.hpp"
 
 namespace l3::test {
 namespace {

@@ -4,13 +4,13 @@
 // executor, and what was packed gives the same bytes back.
 #include <array>
 
-#include "gpu/queues/serial.hpp"
-#include "selection/basic_engine.hpp"
-#include "selection/one_pass.hpp"
+#include "gpu/executors/serial.hpp"
+#include "selection/engine/basic_engine.hpp"
+#include "selection/packing/one_pass.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/transport/input/level2.hpp"
 #include "transport/input/admission.hpp"
-#include "transport/output/event_view.hpp"
+#include "transport/store/event_view.hpp"
 
 namespace l3::test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "daemon/http_server.hpp"
+#include "daemon/monitor/http_server.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/loopback.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
-#include "transport/output/line_keys.hpp"
+#include "transport/link/link_keys.hpp"
 
 namespace l3::test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
-#include "transport/accounting/crc32c.hpp"
 #include "transport/file/l2raw.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3::test {

@@ -10,10 +10,10 @@
 
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
-#include "transport/accounting/crc32c.hpp"
-#include "transport/output/block_receiver.hpp"
-#include "transport/output/line.hpp"
-#include "transport/output/store_reader.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/store/block_receiver.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3::test {
 namespace {

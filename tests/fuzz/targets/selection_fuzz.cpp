@@ -3,10 +3,10 @@
 // refused with a text; and what is taken makes tables, or is refused with a text.
 #include <stdexcept>
 
-#include "selection/calibration.hpp"
-#include "selection/detector.hpp"
-#include "selection/make_tables.hpp"
-#include "selection/settings_file.hpp"
+#include "selection/detector/calibration.hpp"
+#include "selection/detector/detector.hpp"
+#include "selection/trigger/make_tables.hpp"
+#include "selection/trigger/settings_file.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 
 namespace l3::test {

@@ -7,7 +7,7 @@
 #include "tests/fuzz/targets/any_blocks.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/output/spool.hpp"
-#include "transport/output/store_reader.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3::test {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "tests/fuzz/targets/any_blocks.hpp"
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
-#include "transport/output/block.hpp"
-#include "transport/output/event_index.hpp"
-#include "transport/output/store_reader.hpp"
-#include "transport/output/store_writer.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/event_index.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/store/store_writer.hpp"
 
 namespace l3::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/transport/input/level2.hpp"
-#include "transport/accounting/crc32c.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/record.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <sys/resource.h>
 
-#include "transport/output/store_writer.hpp"
+#include "transport/store/store_writer.hpp"
 
 namespace l3::test {
 

@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "tests/transport/output/packed_events.hpp"
-#include "transport/accounting/crc32c.hpp"
+#include "tests/transport/store/packed_events.hpp"
+#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block.hpp"
 #include "transport/output/spool.hpp"
+#include "transport/store/block.hpp"
 
 namespace l3::test {
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 bench pack` and `koto-l3 bench unpack`: waveforms to KOTO records and back on one core,
+// hot and from memory, beside memcpy of the same waveforms, a plain loop and general compressors.
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "bench/bench.hpp"
+#include "bench/codec/codec_entrants.hpp"
+#include "bench/codec/codec_report.hpp"
+#include "bench/codec/waveform_mix.hpp"
+#include "gpu/codec/koto.hpp"
+#include "tools/figures/svg_plot.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace bench;
+
+constexpr std::size_t waveform_bytes = koto::record_samples * sizeof(std::uint16_t);
+constexpr std::uint32_t hot_passes = 8; // reading the clock is then no part of the figure
+
+struct codec_options {
+  std::uint64_t hot_bytes = 256 << 10;
+  std::uint64_t cold_bytes = 32 << 20;
+  std::uint32_t hot_rounds = 101;
+  std::uint32_t cold_rounds = 15;
+  std::string waveforms;
+  std::string plot;
+  bool as_json = false;
+};
+
+class codec_bench {
+public:
+  codec_bench(codec_direction direction, codec_options o)
+      : direction_(direction), options_(std::move(o)),
+        samples_(
+            options_.waveforms.empty()
+                ? made_up_waveforms(options_.cold_bytes / waveform_bytes)
+                : recorded_waveforms(options_.waveforms, options_.cold_bytes / waveform_bytes)) {}
+
+  int run() {
+    const codec_report r = report();
+    std::fputs((options_.as_json ? to_json(r) : to_table(r)).c_str(), stdout);
+    std::fflush(stdout);
+    bool right = r.all_right();
+    if (!options_.plot.empty()) right = write_plot() && right;
+    return right ? 0 : exit_failure;
+  }
+
+private:
+  const char* name() const { return direction_ == codec_direction::pack ? "pack" : "unpack"; }
+
+  static std::vector<entrant> those_of(const std::vector<codec_entrant>& all) {
+    std::vector<entrant> out;
+    out.reserve(all.size());
+    for (const codec_entrant& e : all) out.push_back(e.what);
+    return out;
+  }
+
+  std::span<const std::uint16_t> samples_of(std::uint64_t bytes) const {
+    return std::span(samples_).first(bytes / waveform_bytes * koto::record_samples);
+  }
+
+  codec_report report() const {
+    codec_report r;
+    r.bench = name();
+    r.processor = processor_name();
+    r.waveforms = options_.waveforms.empty() ? "waveforms made up" : options_.waveforms;
+    r.by_n = count_by_n(samples_);
+    r.hot_bytes = samples_of(options_.hot_bytes).size_bytes();
+    r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
+
+    const auto hot = codec_entrants(direction_, samples_of(options_.hot_bytes));
+    const auto hot_times = measure(those_of(hot), {options_.hot_rounds, hot_passes, true});
+    const auto cold = codec_entrants(direction_, samples_of(options_.cold_bytes));
+    const auto cold_times = measure(those_of(cold), {options_.cold_rounds, 1, false});
+    // All outputs are poisoned before a round, and every other one reads or writes its input.
+    r.cold_distance = (2 * cold.size() - 1) * r.cold_bytes;
+    for (std::size_t i = 0; i < cold.size(); ++i) {
+      const auto& packed = cold[i].packed_bytes;
+      const double ratio =
+          packed == nullptr ? 0 : static_cast<double>(r.cold_bytes) / static_cast<double>(*packed);
+      r.rows.push_back({cold[i].what.name, ratio, hot_times[i], cold_times[i]});
+    }
+    return r;
+  }
+
+  /// Time against size, from one waveform to what was measured from memory. Returns whether all
+  /// outputs were right.
+  bool write_plot() const {
+    constexpr std::uint32_t rounds = 7;
+    constexpr std::size_t step = 4;
+    constexpr std::size_t bytes_of_a_timing = 1 << 20;
+    plot p{std::string("Time to ") + name() + " on one core of " + processor_name(),
+           "waveforms (bytes)",
+           "time (s)",
+           {}};
+    bool right = true;
+    for (std::size_t bytes = waveform_bytes; bytes <= samples_.size() * sizeof samples_[0];
+         bytes *= step) {
+      const auto entrants = codec_entrants(direction_, samples_of(bytes));
+      const auto passes = static_cast<std::uint32_t>(bytes_of_a_timing / bytes);
+      const auto times = measure(those_of(entrants), {rounds, std::max(1U, passes), true});
+      p.lines.resize(entrants.size());
+      for (std::size_t i = 0; i < entrants.size(); ++i) {
+        p.lines[i].name = entrants[i].what.name;
+        p.lines[i].points.emplace_back(static_cast<double>(bytes), times[i].median);
+        right = right && times[i].right;
+      }
+    }
+    std::ofstream file(options_.plot);
+    file << to_svg(p);
+    if (!file.flush()) throw command_error("cannot write " + options_.plot);
+    return right;
+  }
+
+  codec_direction direction_;
+  codec_options options_;
+  std::vector<std::uint16_t> samples_;
+};
+
+void add_codec_bench(CLI::App& bench, command_body& run, codec_direction direction,
+                     const char* name, const char* what) {
+  auto o = std::make_shared<codec_options>();
+  auto* c = bench.add_subcommand(name, what);
+  const auto size = [&](const char* option, std::uint64_t& bytes, const char* is) {
+    c->add_option(option, bytes, is)
+        ->transform(CLI::AsSizeValue(true))
+        ->check(CLI::Range(std::uint64_t{waveform_bytes}, std::uint64_t{1} << 30))
+        ->capture_default_str();
+  };
+  const auto rounds = [&](const char* option, std::uint32_t& n, const char* is) {
+    c->add_option(option, n, is)->check(CLI::Range(1U, 10'000U))->capture_default_str();
+  };
+  size("--hot", o->hot_bytes, "Bytes of waveforms that stay in a core's caches");
+  size("--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time");
+  rounds("--hot-rounds", o->hot_rounds, "How often each takes its turn when hot");
+  rounds("--cold-rounds", o->cold_rounds, "How often each takes its turn from memory");
+  c->add_option("--waveforms", o->waveforms,
+                "Recorded waveforms in place of made-up ones: little-endian u16, 64 samples each");
+  c->add_option("--plot", o->plot, "Write time against size to this file, as SVG");
+  c->add_flag("--json", o->as_json, "For machines");
+  c->callback([o, &run, direction] {
+    if (o->hot_bytes > o->cold_bytes) throw CLI::ValidationError("--hot", "is above --cold");
+    run = [o, direction] { return codec_bench(direction, *o).run(); };
+  });
+}
+
+} // namespace
+
+void add_bench_pack(CLI::App& bench, command_body& run) {
+  add_codec_bench(bench, run, codec_direction::pack, "pack",
+                  "Waveforms to KOTO records on one core, beside memcpy and other codecs");
+}
+
+void add_bench_unpack(CLI::App& bench, command_body& run) {
+  add_codec_bench(bench, run, codec_direction::unpack, "unpack",
+                  "KOTO records to waveforms on one core, beside memcpy and other codecs");
+}
+
+} // namespace l3

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who takes part in `koto-l3 bench pack` and `unpack`: copies of the same bytes as the limit, the
+// plain loop, every instruction set that this processor has, and the general compressors. Each has
+// input and output memory of its own, so that none finds its data in a cache because another was
+// there before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bench/measure/measure.hpp"
+
+namespace l3::bench {
+
+enum class codec_direction : std::uint8_t { pack, unpack };
+
+struct codec_entrant {
+  entrant what;
+  std::shared_ptr<std::size_t> packed_bytes; ///< of the waveforms by this codec; null for copies
+};
+
+/// The first is memcpy. `samples` are whole waveforms and must outlive the entrants.
+[[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
+                                                        std::span<const std::uint16_t> samples);
+
+} // namespace l3::bench

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/codec/general_codecs.hpp"
+
+#include <memory>
+
+#include <isa-l/igzip_lib.h>
+#include <lz4.h>
+#include <zlib.h>
+#include <zstd.h>
+
+namespace l3::bench {
+namespace {
+
+using input = std::span<const std::byte>;
+using output = std::span<std::byte>;
+
+const char* chars(input in) { return reinterpret_cast<const char*>(in.data()); }
+char* chars(output out) { return reinterpret_cast<char*>(out.data()); }
+
+general_codec zstd() {
+  constexpr int level = 1;
+  const std::shared_ptr<ZSTD_CCtx> compressor(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  const std::shared_ptr<ZSTD_DCtx> decompressor(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  const auto size = [](std::size_t n) { return ZSTD_isError(n) != 0 ? 0 : n; };
+  return {"zstd -1",
+          [=](input in, output out) {
+            return size(ZSTD_compressCCtx(compressor.get(), out.data(), out.size(), in.data(),
+                                          in.size(), level));
+          },
+          [=](input in, output out) {
+            return size(ZSTD_decompressDCtx(decompressor.get(), out.data(), out.size(), in.data(),
+                                            in.size()));
+          }};
+}
+
+general_codec lz4() {
+  const auto size = [](int n) { return n < 0 ? std::size_t{0} : static_cast<std::size_t>(n); };
+  return {"lz4",
+          [=](input in, output out) {
+            return size(LZ4_compress_default(chars(in), chars(out), static_cast<int>(in.size()),
+                                             static_cast<int>(out.size())));
+          },
+          [=](input in, output out) {
+            return size(LZ4_decompress_safe(chars(in), chars(out), static_cast<int>(in.size()),
+                                            static_cast<int>(out.size())));
+          }};
+}
+
+const Bytef* zlib_bytes(input in) { return reinterpret_cast<const Bytef*>(in.data()); }
+Bytef* zlib_bytes(output out) { return reinterpret_cast<Bytef*>(out.data()); }
+
+general_codec zlib() {
+  return {"zlib -1",
+          [](input in, output out) -> std::size_t {
+            uLongf n = out.size();
+            return compress2(zlib_bytes(out), &n, zlib_bytes(in), in.size(), Z_BEST_SPEED) == Z_OK
+                       ? n
+                       : 0;
+          },
+          [](input in, output out) -> std::size_t {
+            uLongf n = out.size();
+            return uncompress(zlib_bytes(out), &n, zlib_bytes(in), in.size()) == Z_OK ? n : 0;
+          }};
+}
+
+std::uint8_t* isal_bytes(input in) { // the library takes its input as not const
+  return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(in.data()));
+}
+std::uint8_t* isal_bytes(output out) { return reinterpret_cast<std::uint8_t*>(out.data()); }
+
+general_codec igzip() {
+  const auto level_buffer = std::make_shared<std::vector<std::uint8_t>>(ISAL_DEF_LVL1_DEFAULT);
+  return {"isa-l igzip -1",
+          [=](input in, output out) -> std::size_t {
+            isal_zstream s;
+            isal_deflate_stateless_init(&s);
+            s.level = 1;
+            s.level_buf = level_buffer->data();
+            s.level_buf_size = static_cast<std::uint32_t>(level_buffer->size());
+            s.end_of_stream = 1;
+            s.next_in = isal_bytes(in);
+            s.avail_in = static_cast<std::uint32_t>(in.size());
+            s.next_out = isal_bytes(out);
+            s.avail_out = static_cast<std::uint32_t>(out.size());
+            return isal_deflate_stateless(&s) == COMP_OK ? s.total_out : 0;
+          },
+          [](input in, output out) -> std::size_t {
+            inflate_state s;
+            isal_inflate_init(&s);
+            s.next_in = isal_bytes(in);
+            s.avail_in = static_cast<std::uint32_t>(in.size());
+            s.next_out = isal_bytes(out);
+            s.avail_out = static_cast<std::uint32_t>(out.size());
+            return isal_inflate_stateless(&s) == ISAL_DECOMP_OK ? s.total_out : 0;
+          }};
+}
+
+} // namespace
+
+std::vector<general_codec> general_codecs() { return {zstd(), lz4(), zlib(), igzip()}; }
+
+} // namespace l3::bench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cuda_runtime_api.h>
+
+#include "bench/decode/decode_stand.hpp"
+#include "gpu/executors/cuda.cuh"
+
+namespace l3::bench {
+
+decode_runner make_cuda_decode_runner(const decode_batch& batch, std::uint32_t threshold) {
+  int processors = 0;
+  cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0),
+              "cannot ask the device");
+  // No more fit on a processor of any device. Those that have to wait find nothing left to do.
+  constexpr std::uint32_t blocks_per_processor = 16;
+  return make_decode_runner("cuda (" + cuda::device_name() + ")", cuda_queue(),
+                            blocks_per_processor * static_cast<std::uint32_t>(processors), batch,
+                            threshold);
+}
+
+} // namespace l3::bench

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/device/copies.hpp"
+#include "bench/pipeline/arrivals.hpp"
+
+#include "gpu/executors/cuda.cuh"
+
+namespace l3::bench {
+
+std::vector<copy_row> cuda_copies(std::size_t bytes, std::uint32_t rounds) {
+  return copies<cuda_queue>([] { return cuda_queue(); }, bytes).run(rounds);
+}
+
+some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from) {
+  return some_arrivals(std::make_shared<arrivals<cuda_queue>>([] { return cuda_queue(); }, from));
+}
+
+} // namespace l3::bench

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limit of an engine: the same buffers copied to where it computes, as many at a time as it has
+// frames, and nothing computed. What arrived is compared, as every output of a bench. For any
+// queue, as copies.hpp; on a CPU one core copies.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/memory/buffer.hpp"
+
+namespace l3::bench {
+
+template <class Queue>
+class arrivals {
+public:
+  /// `from` is memory that the queue's device can read.
+  template <class MakeQueue>
+  arrivals(MakeQueue&& make_queue, std::span<const std::span<const std::byte>> from) {
+    for (const auto& bytes : from)
+      lanes_.push_back({Queue::memory::allocate_on_device(bytes.size()), make_queue(), bytes});
+    std::size_t largest = 0;
+    for (const lane& l : lanes_) largest = std::max(largest, l.to.size());
+    back_ = Queue::memory::allocate(largest);
+  }
+
+  /// Makes all that arrived before unusable.
+  void poison() {
+    std::memset(back_.data(), poison_byte, back_.size());
+    for (lane& l : lanes_) {
+      l.queue.copy_in(l.to.data(), back_.data(), l.to.size());
+      l.queue.submit();
+      finish(l);
+    }
+  }
+
+  /// Copies `n` buffers, in turn, and returns when all have arrived.
+  void run(std::uint32_t n) {
+    const auto lanes = static_cast<std::uint32_t>(lanes_.size());
+    for (std::uint32_t i = 0; i < n; ++i) {
+      lane& l = lanes_[i % lanes];
+      if (i >= lanes) finish(l);
+      l.queue.copy_in(l.to.data(), l.from.data(), l.from.size());
+      l.queue.submit();
+    }
+    for (std::uint32_t i = 0; i < lanes && i < n; ++i) finish(lanes_[i]);
+  }
+
+  /// Whether each buffer lies on the device as it does here.
+  [[nodiscard]] bool is_right() {
+    return std::ranges::all_of(lanes_, [&](lane& l) {
+      l.queue.copy_out(back_.data(), l.to.data(), l.to.size());
+      l.queue.submit();
+      finish(l);
+      return std::memcmp(back_.data(), l.from.data(), l.from.size()) == 0;
+    });
+  }
+
+private:
+  static constexpr int poison_byte = 0xa5;
+
+  struct lane {
+    buffer to;
+    Queue queue; // goes first: then nothing is copied any more
+    std::span<const std::byte> from;
+  };
+
+  static void finish(lane& l) {
+    if (const std::string error = l.queue.finish(); !error.empty()) throw std::runtime_error(error);
+  }
+
+  buffer back_; // on the host
+  std::vector<lane> lanes_;
+};
+
+/// Without a device: memcpy, when it is asked for.
+struct memcpy_queue {
+  struct memory : host_memory {
+    [[nodiscard]] static buffer allocate_on_device(std::size_t n) { return allocate(n); }
+  };
+
+  static void copy_in(void* to, const void* from, std::size_t n) { std::memcpy(to, from, n); }
+  static void copy_out(void* to, const void* from, std::size_t n) { std::memcpy(to, from, n); }
+  static void submit() {}
+  static std::string finish() { return {}; }
+};
+
+/// Arrivals by some queue.
+struct some_arrivals {
+  template <class Queue>
+  explicit some_arrivals(std::shared_ptr<arrivals<Queue>> by)
+      : poison([by] { by->poison(); }), run([by](std::uint32_t n) { by->run(n); }),
+        is_right([by] { return by->is_right(); }) {}
+
+  std::function<void()> poison;
+  std::function<void(std::uint32_t)> run;
+  std::function<bool()> is_right;
+};
+
+[[nodiscard]] inline some_arrivals
+memcpy_arrivals(std::span<const std::span<const std::byte>> from) {
+  return some_arrivals(
+      std::make_shared<arrivals<memcpy_queue>>([] { return memcpy_queue(); }, from));
+}
+
+/// On the CUDA device. Only if there is one.
+[[nodiscard]] some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from);
+
+} // namespace l3::bench

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 bench pipeline`: replay → daemon → receiver as separate programs on this machine: what
+// TCP moves end to end beside what iperf3 moves over loopback in the same minute, and at which UDP
+// rates not one event is lost.
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "bench/bench.hpp"
+#include "bench/measure/measure.hpp"
+#include "bench/pipeline/iperf3.hpp"
+#include "bench/pipeline/udp_claim.hpp"
+#include "tools/rehearsal/rehearsal.hpp"
+#include "tools/rehearsal/workload.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+constexpr double gigabyte = 1e9;
+
+struct pipeline_options {
+  workload data{.events = 2000};
+  std::uint32_t loops = 4;
+  std::vector<double> udp_rates{0.3, 0.6, 0.9, 1.2}; ///< GB/s
+  std::optional<double> must_sustain;                ///< GB/s
+  bool as_json = false;
+};
+
+struct measured {
+  std::string what;
+  std::optional<double> rate;  ///< input bytes per second; nothing: not measured
+  std::optional<double> limit; ///< what the machine can do
+  std::string note;
+};
+
+class pipeline_bench {
+public:
+  explicit pipeline_bench(pipeline_options o) : options_(std::move(o)) {
+    folder_ =
+        std::filesystem::temp_directory_path() / ("koto-l3-bench-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  /// What went wrong can be read in the folder; otherwise it is not wanted.
+  ~pipeline_bench() {
+    std::error_code ignored;
+    if (ok_) std::filesystem::remove_all(folder_, ignored);
+  }
+  pipeline_bench(const pipeline_bench&) = delete;
+  pipeline_bench& operator=(const pipeline_bench&) = delete;
+
+  int run() {
+    data_ = folder_ / "spill.l2raw";
+    simulate(options_.data, data_, folder_ / "simulate.log");
+    const auto limit = run_iperf3(folder_);
+    add({"iperf3 over loopback, TCP", limit.rate, limit.rate,
+         limit.rate ? "the limit" : limit.why_not});
+    tcp(limit.rate);
+    for (const double rate : options_.udp_rates) udp(rate);
+    judge();
+    ok_ = problems_.empty();
+    if (options_.as_json) print_json();
+    for (const auto& p : problems_) std::fprintf(stderr, "bench: %s\n", p.c_str());
+    if (!ok_) std::fprintf(stderr, "bench: logs and ledgers are in %s\n", folder_.c_str());
+    return ok_ ? 0 : exit_failure;
+  }
+
+private:
+  rehearsal_result rehearsed(const std::string& name, way_in way, const std::string& rate) {
+    rehearsal_plan plan;
+    plan.data = data_;
+    plan.folder = folder_ / name;
+    plan.way = way;
+    plan.rate = rate;
+    plan.loops = options_.loops;
+    plan.line_rate = "unlimited";
+    plan.backend = options_.data.backend;
+    plan.verify = false; // the demo and the tests do that; here the ledgers must agree
+    plan.may_lose = way == way_in::udp;
+    plan.quiet = true;
+    rehearsal_result r = rehearse(plan);
+    for (const auto& p : r.problems) problems_.push_back(std::string(name).append(": ").append(p));
+    std::error_code ignored;
+    if (r.ok()) std::filesystem::remove_all(plan.folder, ignored);
+    return r;
+  }
+
+  void tcp(std::optional<double> limit) {
+    const auto r = rehearsed("tcp", way_in::tcp, "max");
+    add({"TCP end to end, output unpaced", static_cast<double>(r.daemon.bytes.in) / r.seconds,
+         limit, summary(r)});
+  }
+
+  void udp(double gigabytes) {
+    constexpr double bits = 8; // in a byte
+    char text[64];
+    std::snprintf(text, sizeof text, "%.3fGb/s", gigabytes * bits);
+    const std::string rate = text;
+    std::snprintf(text, sizeof text, "UDP sent at %.2f GB/s", gigabytes);
+    const auto r = rehearsed("udp-" + std::to_string(trials_.size() + 1), way_in::udp, rate);
+    const double reached = static_cast<double>(r.replay.bytes.out) / r.seconds;
+    trials_.push_back({reached, r.lost()});
+    add({text, reached, {}, summary(r)});
+  }
+
+  void judge() {
+    if (trials_.empty()) return;
+    const double must =
+        options_.must_sustain.value_or(*std::ranges::min_element(options_.udp_rates));
+    for (const auto& t : broken_claims(trials_, must * gigabyte)) {
+      char text[128];
+      std::snprintf(text, sizeof text,
+                    "UDP lost %" PRIu64 " events at %.3f GB/s, where none may be lost", t.lost,
+                    t.rate / gigabyte);
+      problems_.emplace_back(text);
+    }
+    if (!options_.as_json)
+      std::printf("UDP without a lost event: up to %.3f GB/s\n", sustained(trials_) / gigabyte);
+  }
+
+  static std::string summary(const rehearsal_result& r) {
+    char text[256];
+    std::snprintf(
+        text, sizeof text,
+        "%" PRIu64 " events, %" PRIu64
+        " not stored; 99 %% latency %.1f ms; memory %.0f MB %+.1f %%",
+        r.replay.events.admitted, r.lost(), r.latency_p99 * 1e3,
+        static_cast<double>(r.memory_planned) / 1e6,
+        100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_planned) - 1));
+    return text;
+  }
+
+  void add(const measured& m) {
+    results_.push_back(m);
+    if (options_.as_json) return;
+    std::printf("%-34s ", m.what.c_str());
+    if (m.rate) {
+      std::printf("%7.3f GB/s", *m.rate / gigabyte);
+    } else {
+      std::printf("not measured");
+    }
+    if (m.rate && m.limit) {
+      std::printf("  %5.2f of the limit", *m.rate / *m.limit);
+    } else {
+      std::printf("%21s", "");
+    }
+    std::printf("  %s\n", m.note.c_str());
+    std::fflush(stdout);
+  }
+
+  void print_json() const {
+    const auto value_of = [](std::optional<double> v) { return v ? json::value(*v) : nullptr; };
+    json::array figures;
+    for (const measured& m : results_) {
+      figures.push_back(json::object{{"what", m.what},
+                                     {"bytes_per_second", value_of(m.rate)},
+                                     {"limit", value_of(m.limit)},
+                                     {"note", m.note}});
+    }
+    const json::object all{{"bench", "pipeline"},
+                           {"processor", bench::processor_name()},
+                           {"holds", ok_},
+                           {"figures", figures},
+                           {"udp_without_loss", sustained(trials_)},
+                           {"problems", json::array(problems_.begin(), problems_.end())}};
+    std::printf("%s\n", json::serialize(all).c_str());
+  }
+
+  pipeline_options options_;
+  std::filesystem::path folder_;
+  std::filesystem::path data_;
+  std::vector<measured> results_;
+  std::vector<udp_trial> trials_;
+  std::vector<std::string> problems_;
+  bool ok_ = false; ///< until all is done
+};
+
+} // namespace
+
+void add_bench_pipeline(CLI::App& bench, command_body& run) {
+  auto o = std::make_shared<pipeline_options>();
+  auto* c = bench.add_subcommand(
+      "pipeline",
+      "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
+  c->footer("Losing events at a UDP rate is a finding, and no failure, unless none were lost at a "
+            "higher one, or the rate had to be sustained.");
+  add_workload_options(*c, o->data);
+  c->add_option("--loops", o->loops, "How often they are sent")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 500U));
+  c->add_option("--udp", o->udp_rates, "UDP rates to try, in GB/s")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->delimiter(',');
+  c->add_option("--sustain", o->must_sustain,
+                "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
+      ->check(CLI::NonNegativeNumber);
+  c->add_flag("--json", o->as_json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
+}
+
+} // namespace l3

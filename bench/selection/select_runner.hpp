@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is measured of the selection, the same on any executor for the program that measures: parts
+// that are prepared, run and looked at one by one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/selection/select_batch.hpp"
+#include "selection/sequence/program.hpp"
+
+namespace l3::bench {
+
+enum class part_kind : std::uint8_t {
+  copy,
+  decode,    ///< measuring for packing, and nothing else
+  algorithm, ///< of the sequence; the first decodes on its way
+  selection, ///< the whole sequence
+  packing,   ///< the whole sequence, and packing of what it keeps
+};
+
+struct select_part {
+  std::string name;
+  part_kind kind;
+};
+
+/// What has to come out.
+struct select_expected {
+  using bytes = std::vector<std::byte>;
+  bytes decoded;              ///< the columns, by decoding alone
+  std::vector<bytes> by_step; ///< before the first algorithm, and after each
+  bytes packed;
+  std::uint32_t kept = 0; ///< events
+};
+
+struct select_runner {
+  std::string where;
+  std::uint32_t cores = 0; ///< that work; 0: a device
+  std::vector<select_part> parts;
+  std::function<void(std::size_t part)> prepare;
+  /// Returns when all its passes, one behind the other, are done.
+  std::function<void(std::size_t part, std::uint32_t passes)> run;
+  std::function<bool(std::size_t part)> is_right;
+};
+
+/// By the serial executor.
+[[nodiscard]] select_expected expect_selection(const select_batch& batch,
+                                               const selection_program& program);
+
+// What is passed to these outlives the runner.
+
+[[nodiscard]] select_runner make_serial_select_runner(const select_batch& batch,
+                                                      const selection_program& program,
+                                                      const select_expected& expected);
+
+/// 0 threads: one per processor.
+[[nodiscard]] select_runner make_pool_select_runner(std::uint32_t threads,
+                                                    const select_batch& batch,
+                                                    const selection_program& program,
+                                                    const select_expected& expected);
+
+/// Throws std::runtime_error in a program that was built without CUDA.
+[[nodiscard]] select_runner make_cuda_select_runner(const select_batch& batch,
+                                                    const selection_program& program,
+                                                    const select_expected& expected);
+
+} // namespace l3::bench

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/batch_dumps.hpp"
+
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <spdlog/spdlog.h>
+
+namespace l3 {
+namespace {
+
+constexpr const char* ending = ".l3batch";
+
+template <class T>
+std::vector<T> copy(std::span<T> rows, std::size_t used) {
+  return {rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(used)};
+}
+
+std::vector<stored_result> stored(std::span<const event_result> results) {
+  std::vector<stored_result> all;
+  all.reserve(results.size());
+  for (const event_result& r : results) {
+    stored_result s;
+    s.offset = r.offset;
+    s.bytes = r.bytes;
+    s.original_bytes = r.original_bytes;
+    s.flags = r.flags;
+    s.boards_damaged = r.boards_damaged;
+    s.boards_opaque = r.boards_opaque;
+    s.kept = r.kept ? 1 : 0;
+    s.no_room = r.no_room ? 1 : 0;
+    all.push_back(s);
+  }
+  return all;
+}
+
+std::int64_t seconds_since_epoch() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+} // namespace
+
+batch_dumps::batch_dumps(std::string folder, dump_origin origin, dump_limits limits)
+    : folder_(std::move(folder)), origin_(std::move(origin)), limits_(limits),
+      writer_([this](const std::stop_token& stop) { write_until_stopped(stop); }) {}
+
+batch_dumps::~batch_dumps() = default;
+
+void batch_dumps::offer(std::string_view kind, std::string_view reason, const frame& f) {
+  if (folder_.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
+  const bool too_soon = last_offer_ && now - *last_offer_ < limits_.interval;
+  {
+    const std::lock_guard lock(mutex_);
+    if (too_soon || waiting_) return skipped_by_owner_.add();
+  }
+  // Nobody else hands anything over: there is still room.
+  try {
+    batch_file batch = copy_of(kind, reason, f);
+    const std::lock_guard lock(mutex_);
+    name_ = "run" + std::to_string(origin_.run) + "-node" + std::to_string(origin_.node) + "-" +
+            std::to_string(seconds_since_epoch()) + "-batch" + std::to_string(f.input.serial) +
+            "-" + std::string(kind) + ending;
+    waiting_ = std::move(batch);
+  } catch (const std::bad_alloc&) {
+    return skipped_by_owner_.add();
+  }
+  last_offer_ = now;
+  changed_.notify_one();
+}
+
+batch_file batch_dumps::copy_of(std::string_view kind, std::string_view reason,
+                                const frame& f) const {
+  batch_file b;
+  const input_batch& in = f.input;
+  b.about = boost::json::serialize(boost::json::object{{"program", "koto-l3d"},
+                                                       {"version", origin_.version},
+                                                       {"build", origin_.build},
+                                                       {"executor", origin_.executor},
+                                                       {"run", origin_.run},
+                                                       {"node", origin_.node},
+                                                       {"batch", in.serial},
+                                                       {"failure", kind},
+                                                       {"reason", reason},
+                                                       {"time", seconds_since_epoch()}});
+  b.configuration = origin_.configuration;
+  b.lines = origin_.lines;
+  b.detector = origin_.detector;
+  b.calibration = origin_.calibration;
+  b.events = copy(in.events, in.used_events);
+  b.fragments = copy(in.fragments, in.used_fragments);
+  b.pieces = copy(in.pieces, in.used_pieces);
+  b.boards = copy(in.boards, in.used_boards);
+  b.input = copy(in.bytes, in.used_bytes);
+  b.results = stored(f.results);
+  b.output.assign(f.output.begin(), f.output.end());
+  return b;
+}
+
+void batch_dumps::write_until_stopped(const std::stop_token& stop) {
+  while (true) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [&] { return waiting_.has_value(); })) return;
+    }
+    const bool kept = write(*waiting_); // nobody touches it as long as it is there
+    const std::lock_guard lock(mutex_);
+    waiting_.reset();
+    (kept ? written_ : skipped_by_writer_).add();
+  }
+}
+
+bool batch_dumps::write(const batch_file& batch) const {
+  try {
+    std::filesystem::create_directories(folder_);
+    if (!has_room_for(file_bytes(batch))) {
+      spdlog::warn("compute: a batch that hurt is not kept: {} holds enough of them; look at those "
+                   "and take them away",
+                   folder_.string());
+      return false;
+    }
+    write_batch_file(folder_ / name_, batch);
+    spdlog::warn("compute: the batch that hurt is kept in {}: `koto-l3 replay FILE --on serial`",
+                 (folder_ / name_).string());
+    return true;
+  } catch (const std::exception& e) {
+    spdlog::warn("compute: a batch that hurt is not kept: {}", e.what());
+    return false;
+  }
+}
+
+bool batch_dumps::has_room_for(std::uint64_t bytes) const {
+  std::uint32_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.path().extension() != ending) continue;
+    ++files;
+    bytes += entry.file_size();
+  }
+  return files < limits_.files && bytes <= limits_.bytes;
+}
+
+} // namespace l3

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps batches on which the device failed, as .l3batch files that `koto-l3 replay` computes again
+// elsewhere. The drain thread hands over a copy and goes on; a thread of its own writes it.
+// Whatever does not fit (one is being written, too soon after another, the folder holds enough, the
+// disk is full) is skipped and counted: the first batches that hurt are kept, and data never wait
+// for this.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "gpu/memory/frame.hpp"
+#include "transport/accounting/counters.hpp"
+#include "transport/file/batch_file.hpp"
+
+namespace l3 {
+
+struct dump_limits {
+  std::uint32_t files = 16;
+  std::uint64_t bytes = std::uint64_t{4} << 30; ///< of all files in the folder
+  std::chrono::steady_clock::duration interval = std::chrono::seconds(10);
+};
+
+/// What stands in every file of a daemon.
+struct dump_origin {
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::string version;
+  std::string build;
+  std::string executor;
+  std::string configuration; ///< as --print-config shows it
+  std::string lines;         ///< content of the selection's files, where they are no built-in ones
+  std::string detector;
+  std::string calibration;
+};
+
+class batch_dumps {
+public:
+  /// The folder is made with the first file; "": none is wanted.
+  batch_dumps(std::string folder, dump_origin origin, dump_limits limits = {});
+  ~batch_dumps(); ///< what was handed over is written
+  batch_dumps(const batch_dumps&) = delete;
+  batch_dumps& operator=(const batch_dumps&) = delete;
+
+  /// The input of a frame and, if there are any, its results and output. One thread.
+  void offer(std::string_view kind, std::string_view reason, const frame& f);
+
+  // Any thread.
+  [[nodiscard]] std::uint64_t written() const { return written_; }
+  [[nodiscard]] std::uint64_t skipped() const { return skipped_by_owner_ + skipped_by_writer_; }
+
+private:
+  [[nodiscard]] batch_file copy_of(std::string_view kind, std::string_view reason,
+                                   const frame& f) const;
+  void write_until_stopped(const std::stop_token& stop);
+  [[nodiscard]] bool write(const batch_file& batch) const;
+  [[nodiscard]] bool has_room_for(std::uint64_t bytes) const;
+
+  std::filesystem::path folder_;
+  dump_origin origin_;
+  dump_limits limits_;
+  std::optional<std::chrono::steady_clock::time_point> last_offer_;
+  counter written_;
+  counter skipped_by_owner_;
+  counter skipped_by_writer_;
+
+  std::mutex mutex_; ///< guards what follows
+  std::condition_variable_any changed_;
+  std::optional<batch_file> waiting_; ///< or being written
+  std::string name_;                  ///< of its file
+  std::jthread writer_;
+};
+
+} // namespace l3

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/compute_side.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/monitor/build_id.hpp"
+#include "selection/trigger/selection_files.hpp"
+
+namespace l3 {
+namespace {
+
+engine_limits limits_of(const daemon_settings& s) { return {frame_capacity(s), s.frames.count, 0}; }
+
+/// One frame's worth of the CPU, for what the device does not compute. Its input is the device's.
+engine_limits bypass_limits_of(const daemon_settings& s) {
+  engine_limits limits = limits_of(s);
+  limits.frames = 1;
+  limits.own_input = false;
+  return limits;
+}
+
+supervision supervision_of(const daemon_settings& s) {
+  supervision v;
+  v.time_limit = s.compute.time_limit;
+  v.restarts = s.compute.restarts;
+  v.verify_one_in = s.compute.verify_one_in;
+  v.run = s.run.number;
+  return v;
+}
+
+supervised_engine engine_of(const daemon_settings& s,
+                            const std::optional<loaded_selection>& selection,
+                            supervised_engine::failure_report failed) {
+  std::optional<selection_program> program;
+  if (selection) program = selection->program();
+  const selection_program* const p = program ? &*program : nullptr;
+  auto device = make_engine(s.compute, limits_of(s), p, [](std::string_view why_not) {
+    spdlog::warn("compute: kernels run on the CPU: {}", why_not);
+  });
+  auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
+  return {std::move(device), std::move(cpu), supervision_of(s), std::move(failed),
+          [](std::string_view text) { spdlog::warn("compute: {}", text); }};
+}
+
+/// Of a file that was read a moment ago, when the selection was loaded.
+std::string content_of(const std::string& file) {
+  if (file.empty() || file == built_in) return {};
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+dump_origin origin_of(const daemon_settings& s, std::string executor, std::string configuration) {
+  dump_origin o;
+  o.run = s.run.number;
+  o.node = s.run.node;
+  o.version = L3_VERSION;
+  o.build = build_id();
+  o.executor = std::move(executor);
+  o.configuration = std::move(configuration);
+  if (s.selection.lines.empty()) return o;
+  o.lines = content_of(s.selection.lines);
+  o.detector = content_of(s.selection.detector);
+  o.calibration = content_of(s.selection.calibration);
+  return o;
+}
+
+} // namespace
+
+batch_capacity frame_capacity(const daemon_settings& s) {
+  return capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes);
+}
+
+compute_side::compute_side(const daemon_settings& s,
+                           const std::optional<loaded_selection>& selection,
+                           std::string configuration)
+    : engine_(engine_of(s, selection,
+                        [this](engine_failure kind, std::string_view text, const frame& what) {
+                          failed(kind, text, what);
+                        })) {
+  dumps_.emplace(s.compute.dumps,
+                 origin_of(s, std::string(engine_.name()), std::move(configuration)));
+}
+
+void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {
+  if (const auto n = failures_told_.happened(std::chrono::steady_clock::now())) {
+    const std::string more = *n == 1 ? "" : " (" + std::to_string(*n) + " since the last line)";
+    spdlog::error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text, more);
+  }
+  dumps_->offer(name_of(kind), text, what);
+}
+
+engine_snapshot compute_side::snapshot() const {
+  const engine_counters& c = engine_.counters();
+  engine_snapshot s;
+  s.failures = counts_of(c.failures);
+  s.frames_bypassed = c.frames_bypassed;
+  s.restarts = c.restarts;
+  s.events_verified = c.events_verified;
+  s.events_wrong = c.events_wrong;
+  s.batches_dumped = dumps_->written();
+  s.batches_not_dumped = dumps_->skipped();
+  s.bypassed = engine_.bypassed();
+  return s;
+}
+
+} // namespace l3

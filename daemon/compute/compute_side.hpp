@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything of a node that computes: the engine that its settings ask for, watched and backed by
+// the CPU, and the file that is kept of a batch on which the device failed. It puts them together
+// and into words for the log; what they do stands with each of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/compute/batch_dumps.hpp"
+#include "daemon/compute/supervised_engine.hpp"
+#include "daemon/monitor/log.hpp"
+#include "daemon/monitor/metrics.hpp"
+#include "daemon/settings.hpp"
+#include "selection/trigger/load_selection.hpp"
+
+namespace l3 {
+
+/// What a batch of a daemon's frames can hold.
+[[nodiscard]] batch_capacity frame_capacity(const daemon_settings& s);
+
+class compute_side {
+public:
+  /// `configuration` is the text of the settings, for the files. Throws as make_engine() does.
+  compute_side(const daemon_settings& s, const std::optional<loaded_selection>& selection,
+               std::string configuration);
+
+  [[nodiscard]] supervised_engine& engine() { return engine_; }
+  [[nodiscard]] const supervised_engine& engine() const { return engine_; }
+  [[nodiscard]] engine_snapshot snapshot() const;
+
+private:
+  void failed(engine_failure kind, std::string_view text, const frame& what);
+
+  occasional failures_told_{std::chrono::seconds(1)}; // the drain thread's
+  std::optional<batch_dumps> dumps_;                  // as soon as the engine has its name
+  supervised_engine engine_;
+};
+
+} // namespace l3

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frames in circulation: free → filling → running → draining → free. Receivers see it as a
+// batch_pool, the compute thread takes what was submitted, the drain thread what was started, in
+// the order of the batches' serial numbers. How many frames there are bounds memory, latency and
+// back-pressure at once. One lock, taken a few times per frame, never per event.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "gpu/memory/frame.hpp"
+#include "transport/input/batch_pool.hpp"
+
+namespace l3 {
+
+enum class frame_state : std::uint8_t { free, filling, running, draining };
+inline constexpr std::size_t frame_states = 4;
+
+class frame_ring final : public batch_pool {
+public:
+  /// The frames stay the engine's; all are free at first.
+  explicit frame_ring(std::span<frame* const> frames);
+
+  // Receivers.
+  input_batch* try_take() override;
+  void submit(input_batch& batch) override;
+  [[nodiscard]] bool idle() const override;
+
+  // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed
+  // and empty.
+  [[nodiscard]] frame* wait_submitted(std::chrono::nanoseconds time_limit);
+  /// Its kernels are under way: over to the drain thread.
+  void started(frame& f);
+
+  // Drain thread: the next started frame, or nullptr if none came in time.
+  [[nodiscard]] frame* wait_started(std::chrono::nanoseconds time_limit);
+  /// So many of its events more are in the outbox, rejected or shed.
+  void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
+  /// All of them are: free again.
+  void release(frame& f);
+
+  // Any thread.
+  [[nodiscard]] std::array<std::uint32_t, frame_states> count_states() const;
+  /// Events of submitted frames that are not settled yet.
+  [[nodiscard]] std::uint64_t events_under_way() const;
+
+private:
+  struct slot {
+    frame* what = nullptr;
+    frame_state state = frame_state::free;
+  };
+  slot& slot_of(const input_batch& batch);
+  frame* wait_for(std::deque<slot*>& queue, std::condition_variable& arrived,
+                  std::chrono::nanoseconds time_limit);
+
+  mutable std::mutex mutex_;
+  std::condition_variable submitted_arrived_;
+  std::condition_variable started_arrived_;
+  std::vector<slot> slots_;
+  std::vector<std::atomic<std::uint64_t>> settled_; // by frame; raised without the lock
+  std::deque<slot*> submitted_;
+  std::deque<slot*> started_;
+  std::uint64_t next_serial_ = 1;
+};
+
+} // namespace l3

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/pipeline.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "transport/format/units.hpp"
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+// How long a thread waits before it looks whether it has been told to stop, or a block is due.
+constexpr auto look_around = std::chrono::milliseconds(1);
+constexpr std::uint64_t room_period = 10'000'000; // ns, between two looks at how much is free
+
+} // namespace
+
+pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
+                   outcome_counters& outcomes, report failed)
+    : engine_(compute), frames_(frames), outbox_(out), sheds_(sheds), outcomes_(outcomes),
+      failed_(std::move(failed)), started_at_(compute.frames().size()),
+      compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
+      drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
+
+pipeline::~pipeline() = default;
+
+void pipeline::finish(std::chrono::steady_clock::time_point deadline) {
+  deadline_ =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
+  compute_thread_.request_stop();
+  compute_thread_.join();
+  drain_thread_.request_stop();
+  drain_thread_.join();
+}
+
+bool pipeline::out_of_time() const {
+  const std::int64_t deadline = deadline_;
+  return deadline != 0 && static_cast<std::int64_t>(steady_now()) >= deadline;
+}
+
+void pipeline::compute(const std::stop_token& stop) {
+  name_this_thread("compute");
+  while (true) {
+    compute_turns_.add();
+    frame* f = frames_.wait_submitted(look_around);
+    if (f != nullptr) {
+      started_at_[f->index] = steady_now();
+      if (f->input.used_events != 0) engine_.start(*f);
+      frames_.started(*f);
+    } else if (stop.stop_requested()) {
+      return; // nothing is submitted after that, and nothing was left
+    }
+  }
+}
+
+void pipeline::drain(const std::stop_token& stop) {
+  name_this_thread("drain");
+  while (true) {
+    drain_turns_.add();
+    frame* f = frames_.wait_started(look_around);
+    if (f != nullptr) {
+      drain_frame(*f);
+    } else if (stop.stop_requested()) {
+      outbox_.seal();
+      return;
+    }
+    outbox_.seal_if_due(steady_now());
+    look_at_room();
+  }
+}
+
+/// Blocks come due meanwhile: a device that hangs holds up its own frame, not what was done before.
+bool pipeline::wait_for_results(frame& f) {
+  frame_outcome outcome = engine_.wait_for(f, look_around);
+  while (outcome == frame_outcome::not_yet) {
+    drain_turns_.add();
+    outbox_.seal_if_due(steady_now());
+    outcome = engine_.wait_for(f, look_around);
+  }
+  return outcome == frame_outcome::done;
+}
+
+void pipeline::drain_frame(frame& f) {
+  const std::size_t events = f.input.used_events;
+  if (events != 0) {
+    const bool computed = wait_for_results(f);
+    const std::uint64_t computed_at = steady_now();
+    compute_time_.add(computed_at - started_at_[f.index]);
+    if (computed) {
+      for (std::size_t e = 0; e < events; ++e) {
+        append(f, e);
+        frames_.settled(f, 1);
+      }
+    } else {
+      failed_frames_.add();
+      give_up(shed::engine, events);
+      frames_.settled(f, events);
+      failed_(f.error);
+    }
+    drain_time_.add(steady_now() - computed_at);
+  }
+  if (!unsafe_) outbox_.batch_done(f.input.serial);
+  frames_.release(f);
+}
+
+void pipeline::look_at_room() {
+  const std::uint64_t now = steady_now();
+  if (now - looked_at_ < room_period) return;
+  looked_at_ = now;
+  sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
+}
+
+/// An event that waits for room means full, even if smaller ones would fit, or if the disk is only
+/// slow; but not as long as there are frames: they are there for a disk that hesitates.
+bool pipeline::has_no_room() const {
+  if (!waiting_for_outbox_) return false;
+  const std::uint32_t free = frames_.count_states()[static_cast<std::size_t>(frame_state::free)];
+  return free <= std::max<std::size_t>(1, engine_.frames().size() / 4);
+}
+
+/// An event that nobody could send again, of lines that are given up now.
+bool pipeline::is_shed(const frame& f, std::size_t event) {
+  look_at_room();
+  const event_summary* const summary = f.summaries.empty() ? nullptr : &f.summaries[event];
+  if (sheds_.keeps(f.input.events[event], summary, steady_now())) return false;
+  outcomes_.events_shed.add(shed::priority);
+  return true;
+}
+
+/// From here on no batch counts as safe any more: a sender that is not told so keeps these events,
+/// and sends them again to the next start.
+void pipeline::give_up(shed reason, std::uint64_t events) {
+  outcomes_.events_shed.add(reason, events);
+  unsafe_ = true;
+}
+
+void pipeline::append(const frame& f, std::size_t event) {
+  const event_result& result = f.results[event];
+  outcomes_.boards_damaged.add(result.boards_damaged);
+  outcomes_.boards_opaque.add(result.boards_opaque);
+  if (result.no_room) { // it would find none the next time either: its sender need not keep it
+    outcomes_.events_shed.add(shed::engine);
+    return;
+  }
+  if (!f.summaries.empty()) lines_.add(f.summaries[event]);
+  if (!result.kept) {
+    outcomes_.events_rejected.add();
+    return;
+  }
+  if (is_shed(f, event)) return;
+  const auto packed = f.output.subspan(result.offset, result.bytes);
+  while (!outbox_.append(packed, f.input.events[event].completed_at)) {
+    waiting_for_outbox_ = true;
+    drain_turns_.add();
+    outbox_.seal(); // what is waited for may lie in the open block itself
+    if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
+      give_up(shed::drain, 1);
+      waiting_for_outbox_ = false;
+      return;
+    }
+    if (is_shed(f, event)) {
+      waiting_for_outbox_ = false;
+      return;
+    }
+  }
+  waiting_for_outbox_ = false;
+  outcomes_.waveform_bytes.add(result.original_bytes);
+  outcomes_.packed_bytes.add(packed.size());
+}
+
+} // namespace l3

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two threads between the receivers and the outbox. The compute thread starts each submitted
+// frame on the engine; the drain thread waits for its results, copies the packed events into the
+// outbox, and frees the frame at once: a slow receiver fills the outbox and the disk behind it,
+// never pinned memory, until both are full; then the drain thread waits, and frames with it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "daemon/compute/frame_ring.hpp"
+#include "daemon/compute/line_counts.hpp"
+#include "daemon/compute/shedding.hpp"
+#include "selection/engine/engine.hpp"
+#include "transport/accounting/counters.hpp"
+#include "transport/accounting/histogram.hpp"
+#include "transport/output/spilling_outbox.hpp"
+
+namespace l3 {
+
+class pipeline {
+public:
+  /// Says what went wrong with the engine; called from the pipeline's threads, once per failed
+  /// frame.
+  using report = std::function<void(std::string_view)>;
+
+  pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
+           outcome_counters& outcomes, report failed);
+  /// Both threads are ended; frames still under way are not drained: see finish().
+  ~pipeline();
+  pipeline(const pipeline&) = delete;
+  pipeline& operator=(const pipeline&) = delete;
+
+  /// Call when nothing will be submitted any more: computes and drains what was, then ends both
+  /// threads. What the outbox has not taken at the deadline is counted as shed(drain).
+  void finish(std::chrono::steady_clock::time_point deadline);
+
+  // Any thread.
+  [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
+  /// Both rise every few milliseconds as long as the threads live: see progress_watch.
+  [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
+  [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
+  [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
+  /// All 0 where no selection runs.
+  [[nodiscard]] const line_counts& lines() const { return lines_; }
+  [[nodiscard]] const latency_histogram& compute_time() const {
+    return compute_time_;
+  } ///< start to results, per frame
+  [[nodiscard]] const latency_histogram& drain_time() const {
+    return drain_time_;
+  } ///< results to free, per frame
+
+private:
+  void compute(const std::stop_token& stop);
+  void drain(const std::stop_token& stop);
+  void drain_frame(frame& f);
+  [[nodiscard]] bool wait_for_results(frame& f);
+  void append(const frame& f, std::size_t event);
+  void look_at_room();
+  [[nodiscard]] bool has_no_room() const;
+  [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
+  void give_up(shed reason, std::uint64_t events);
+  [[nodiscard]] bool out_of_time() const;
+
+  engine& engine_;
+  frame_ring& frames_;
+  spilling_outbox& outbox_;
+  shedding& sheds_;
+  outcome_counters& outcomes_;
+  report failed_;
+  std::uint64_t looked_at_ = 0; // at the room; the drain thread's
+  bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again
+  std::vector<std::uint64_t>
+      started_at_; // by frame: written by the compute thread before it hands the frame over
+
+  std::atomic<bool> waiting_for_outbox_ = false;
+  std::atomic<std::int64_t> deadline_ = 0; // steady clock, ns; 0: none
+  counter compute_turns_;
+  counter drain_turns_;
+  counter failed_frames_;
+  line_counts lines_;
+  latency_histogram compute_time_;
+  latency_histogram drain_time_;
+
+  std::jthread compute_thread_;
+  std::jthread drain_thread_;
+};
+
+} // namespace l3

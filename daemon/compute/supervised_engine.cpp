@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/supervised_engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace l3 {
+namespace {
+
+std::string seconds(std::chrono::nanoseconds t) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(t).count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+bool lies_within(const event_result& r, std::span<const std::byte> output) {
+  return r.offset <= output.size() && r.bytes <= output.size() - r.offset;
+}
+
+} // namespace
+
+std::string_view name_of(engine_failure f) {
+  switch (f) {
+  case engine_failure::error: return "error";
+  case engine_failure::hang: return "hang";
+  case engine_failure::wrong: return "wrong";
+  case engine_failure::count_: break;
+  }
+  return "unknown";
+}
+
+supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
+                                     supervision settings, failure_report failed, note tell)
+    : device_(std::move(device)), cpu_(std::move(cpu)), settings_(std::move(settings)),
+      failed_(std::move(failed)), tell_(std::move(tell)),
+      check_(settings_.run, settings_.verify_one_in), states_(device_->frames().size()),
+      pause_(settings_.first_pause), works_since_(settings_.now()) {
+  name_ = device_->name();
+  frames_.assign(device_->frames().begin(), device_->frames().end());
+  memory_plan_.assign(device_->memory_plan().begin(), device_->memory_plan().end());
+  std::size_t for_bypass = 0;
+  for (const memory_use& use : cpu_->memory_plan()) for_bypass += use.bytes;
+  memory_plan_.push_back({"bypass: output, results and columns of a frame", for_bypass});
+}
+
+void supervised_engine::start(frame& f) {
+  frame_state& s = states_[f.index];
+  s.on_device = may_use_device(f);
+  s.started_at = settings_.now();
+  if (s.on_device) device_->start(f);
+}
+
+bool supervised_engine::may_use_device(frame& f) {
+  const std::lock_guard lock(mutex_);
+  frame_state& s = states_[f.index];
+  s.is_trial = false;
+  if (bypassed_) return may_try(f, settings_.now());
+  if (!s.given_up) return true;
+  // Given up while the device was distrusted, and that is over.
+  if (!device_->at_rest(f) || !device_->restart(f)) return false;
+  s.given_up = false;
+  return true;
+}
+
+/// A device that still holds a frame is not tried: it would only take another.
+bool supervised_engine::may_try(frame& f, time_point now) {
+  if (trial_ != nullptr || tries_ >= settings_.restarts || now < next_try_ || hangs()) return false;
+  ++tries_;
+  counters_.restarts.add();
+  frame_state& s = states_[f.index];
+  if (!device_->restart(f)) {
+    tell_("the device could not be restarted: " + f.error);
+    f.error.clear();
+    put_off(now);
+    return false;
+  }
+  s.given_up = false;
+  s.is_trial = true;
+  trial_ = &f;
+  return true;
+}
+
+void supervised_engine::put_off(time_point now) {
+  if (tries_ >= settings_.restarts) {
+    tell_("after " + std::to_string(tries_) +
+          " restarts the device is left alone: the CPU computes until the daemon starts anew");
+    return;
+  }
+  next_try_ = now + pause_;
+  tell_("the CPU computes; the device is tried again in " + seconds(pause_));
+  pause_ = std::min(2 * pause_, settings_.longest_pause);
+}
+
+bool supervised_engine::hangs() const {
+  return std::ranges::any_of(
+      frames_, [&](const frame* f) { return states_[f->index].given_up && !device_->at_rest(*f); });
+}
+
+frame_outcome supervised_engine::wait_for(frame& f, std::chrono::nanoseconds limit) {
+  const frame_state& s = states_[f.index];
+  if (!s.on_device) return compute_on_cpu(f);
+
+  const auto left = s.started_at + settings_.time_limit - settings_.now();
+  const auto outcome = device_->wait_for(
+      f, std::clamp<std::chrono::nanoseconds>(left, std::chrono::nanoseconds(0), limit));
+  if (outcome == frame_outcome::done) {
+    const std::uint64_t verified_before = counters_.events_verified;
+    const std::string wrong = wrong_with(f, s.is_trial || wrong_);
+    if (wrong.empty()) {
+      worked(f, counters_.events_verified != verified_before);
+      return outcome;
+    }
+    failed(engine_failure::wrong, wrong, f);
+  } else if (outcome == frame_outcome::failed) {
+    failed(engine_failure::error, f.error, f);
+  } else {
+    if (settings_.now() < s.started_at + settings_.time_limit) return outcome;
+    failed(engine_failure::hang, "no result after " + seconds(settings_.time_limit), f);
+  }
+  return compute_on_cpu(f);
+}
+
+void supervised_engine::worked(frame& f, bool verified) {
+  const std::lock_guard lock(mutex_);
+  if (trial_ == &f) {
+    trial_ = nullptr;
+    bypassed_ = false;
+    works_since_ = settings_.now();
+    tell_("the device computes again");
+  }
+  if (!bypassed_ && verified) wrong_ = false;
+}
+
+void supervised_engine::failed(engine_failure kind, const std::string& text, frame& f) {
+  counters_.failures.add(kind);
+  failed_(kind, text, f);
+  const std::lock_guard lock(mutex_);
+  states_[f.index].given_up = true;
+  if (kind == engine_failure::wrong) wrong_ = true;
+  const auto now = settings_.now();
+  if (trial_ == &f) {
+    trial_ = nullptr;
+  } else if (bypassed_) {
+    return; // it was under way when the first one failed
+  } else if (now - works_since_ >= settings_.forgiven_after) {
+    tries_ = 0;
+    pause_ = settings_.first_pause;
+  }
+  bypassed_ = true;
+  put_off(now);
+}
+
+frame_outcome supervised_engine::compute_on_cpu(frame& f) {
+  frame& here = *cpu_->frames().front();
+  here.input = f.input;
+  cpu_->start(here);
+  if (!cpu_->wait(here)) {
+    f.error = here.error;
+    return frame_outcome::failed;
+  }
+  f.error.clear();
+  f.results = here.results;
+  f.summaries = here.summaries;
+  f.output = here.output;
+  counters_.frames_bypassed.add();
+  if (const std::string wrong = wrong_with(f, false); !wrong.empty()) {
+    counters_.failures.add(engine_failure::wrong);
+    failed_(engine_failure::wrong, "on the CPU, where nobody else can compute it: " + wrong, f);
+    wrong_on_cpu_ = true;
+  }
+  return frame_outcome::done;
+}
+
+/// The first thing that is wrong with an event that was chosen; empty if nothing is. Every event
+/// must have a place: whoever forwards it would read elsewhere.
+std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
+  std::string first;
+  for (std::size_t e = 0; e < f.results.size(); ++e) {
+    const event_result& r = f.results[e];
+    if (!r.kept && !r.no_room) continue;
+    const bool has_place = !r.no_room && lies_within(r, f.output);
+    if (has_place && !all_events && !check_.chosen(f.input.events[e])) continue;
+    counters_.events_verified.add();
+    std::string wrong = check_.wrong_with(f, e);
+    if (wrong.empty()) continue;
+    counters_.events_wrong.add();
+    if (first.empty()) first = std::move(wrong);
+  }
+  return first;
+}
+
+} // namespace l3

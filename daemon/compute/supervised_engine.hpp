@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// An engine that does not fail: it gives frames to a device, watches it, and computes on the CPU
+// what the device did not, or did wrong. Since every executor gives the same bytes, whoever waits
+// for a frame sees no difference but in time (docs/decisions/0012).
+//
+// A device is distrusted after an error, after a frame that took longer than its time limit, and
+// after an event that did not unpack to what came in. From then on all frames are bypassed:
+// computed on the CPU, from their input, which is host memory. After a pause, longer each time, one
+// frame is tried on the device again, and every event of it checked. After so many tries in vain it
+// stays on the CPU. A frame that hangs goes back into circulation at once: the device only ever
+// reads its input, and nothing is started on it before the device has let go of it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/compute/sampled_check.hpp"
+#include "selection/engine/engine.hpp"
+#include "transport/accounting/counters.hpp"
+
+namespace l3 {
+
+enum class engine_failure : std::uint8_t {
+  error, ///< the device said so
+  hang,  ///< a frame had no result at its time limit
+  wrong, ///< an event did not unpack to what came in
+  count_
+};
+[[nodiscard]] std::string_view name_of(engine_failure f);
+
+/// Written by the thread that waits, `restarts` by the one that starts.
+struct engine_counters {
+  reason_counters<engine_failure> failures;
+  counter frames_bypassed;
+  counter restarts; ///< tried
+  counter events_verified;
+  counter events_wrong;
+};
+
+struct supervision {
+  using clock = std::chrono::steady_clock;
+
+  std::chrono::nanoseconds time_limit = std::chrono::seconds(1); ///< from start to results
+  std::uint32_t restarts = 8; ///< in a row without success; then the CPU computes for good
+  std::chrono::nanoseconds first_pause = std::chrono::seconds(1); ///< before the first; it doubles
+  std::chrono::nanoseconds longest_pause = std::chrono::minutes(1);
+  std::chrono::nanoseconds forgiven_after =
+      std::chrono::minutes(10); ///< of good work: restarts and pauses count from the start again
+  std::uint32_t verify_one_in = 1000; ///< events; 0: none
+  std::uint32_t run = 0;
+  std::function<clock::time_point()> now = [] { return clock::now(); };
+};
+
+class supervised_engine final : public engine {
+public:
+  /// Hears of a failure before the frame is computed again: if the results were wrong they are
+  /// still there. Called by the thread that waits.
+  using failure_report =
+      std::function<void(engine_failure kind, std::string_view text, const frame& what)>;
+  /// What the operator shall know beside failures.
+  using note = std::function<void(std::string_view)>;
+
+  /// The frames are the device's. `cpu` has one frame, without memory for input. An event for which
+  /// the device says that there is no room is wrong: there is room for every batch.
+  supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
+                    supervision settings, failure_report failed, note tell);
+
+  /// One thread starts, one waits, frame after frame: results are there until the next wait.
+  void start(frame& f) override;
+  /// Never `failed`, unless the CPU cannot compute either.
+  [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override;
+  [[nodiscard]] bool at_rest(const frame& f) const override { return device_->at_rest(f); }
+  [[nodiscard]] bool restart(frame& f) override { return device_->restart(f); }
+
+  // Any thread.
+  [[nodiscard]] const engine_counters& counters() const { return counters_; }
+  [[nodiscard]] bool bypassed() const { return bypassed_; }
+  /// Wrong results came, and the device has not been restarted and checked since; or the CPU gives
+  /// wrong results, too.
+  [[nodiscard]] bool wrong_results() const { return wrong_ || wrong_on_cpu_; }
+  /// Whether a frame that was given up is still in the device's hands.
+  [[nodiscard]] bool hangs() const;
+
+private:
+  using time_point = supervision::clock::time_point;
+  struct frame_state {
+    bool on_device = false;
+    bool is_trial = false;
+    time_point started_at;
+    std::atomic<bool> given_up = false; ///< not started on the device before it was restarted
+  };
+
+  [[nodiscard]] bool may_use_device(frame& f);
+  [[nodiscard]] bool may_try(frame& f, time_point now);
+  void put_off(time_point now);
+  void worked(frame& f, bool verified);
+  void failed(engine_failure kind, const std::string& text, frame& f);
+  [[nodiscard]] frame_outcome compute_on_cpu(frame& f);
+  [[nodiscard]] std::string wrong_with(const frame& f, bool all_events);
+
+  std::unique_ptr<engine> device_;
+  std::unique_ptr<engine> cpu_;
+  supervision settings_;
+  failure_report failed_;
+  note tell_;
+  sampled_check check_;
+  engine_counters counters_;
+  std::vector<frame_state> states_; ///< by frame: its holder's, but for `given_up`
+
+  std::mutex mutex_; ///< guards what follows; the atomics are written under it
+  std::atomic<bool> bypassed_ = false;
+  std::atomic<bool> wrong_ = false;
+  std::atomic<bool> wrong_on_cpu_ = false;
+  const frame* trial_ = nullptr; ///< the frame on which the device is being tried
+  std::uint32_t tries_ = 0;      ///< since it was last forgiven
+  std::chrono::nanoseconds pause_;
+  time_point next_try_;
+  time_point works_since_;
+};
+
+} // namespace l3

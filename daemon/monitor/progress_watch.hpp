@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices threads that are stuck. Each watched thread counts its turns, and takes one every second
+// or more often, whether there is work or not; a count that has not moved for some seconds names a
+// thread that hangs: in a device that does not answer, or on a lock. Written and read by one
+// thread, clock handed in.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace l3 {
+
+class progress_watch {
+public:
+  using clock = std::chrono::steady_clock;
+
+  explicit progress_watch(clock::duration patience) : patience_(patience) {}
+
+  void add(std::string name, std::function<std::uint64_t()> turns) {
+    watched_.push_back({std::move(name), std::move(turns), 0, {}});
+  }
+
+  /// The first thread that has not moved for longer than the patience; empty if all do.
+  [[nodiscard]] std::string stuck(clock::time_point now) {
+    std::string found;
+    for (watched& w : watched_) {
+      const std::uint64_t turns = w.turns();
+      if (turns != w.seen || w.moved_at == clock::time_point{}) {
+        w.seen = turns;
+        w.moved_at = now;
+      } else if (found.empty() && now - w.moved_at > patience_) {
+        found = w.name;
+      }
+    }
+    return found;
+  }
+
+private:
+  struct watched {
+    std::string name;
+    std::function<std::uint64_t()> turns;
+    std::uint64_t seen;
+    clock::time_point moved_at;
+  };
+
+  clock::duration patience_;
+  std::vector<watched> watched_;
+};
+
+} // namespace l3

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warns in the log that a count has risen: the first time at once, then now and then, with how much
+// came together meanwhile. For what may happen a thousand times a second and must not be said as
+// often. One thread.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/monitor/log.hpp"
+
+namespace l3 {
+
+class rising_count {
+public:
+  explicit rising_count(const char* what) : what_(what) {}
+
+  void tell(std::uint64_t count) {
+    const std::uint64_t more = count - std::exchange(last_, count);
+    const auto now = std::chrono::steady_clock::now();
+    if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now))
+      spdlog::warn("{} {}", *n, what_);
+  }
+
+private:
+  const char* what_;
+  std::uint64_t last_ = 0;
+  occasional speaking_{std::chrono::seconds(5)};
+};
+
+} // namespace l3

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/run_record.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+// Fields are written as they lie in memory, and all of them in one sector: no power cut leaves a
+// part of them, which is why there is no checksum.
+static_assert(std::endian::native == std::endian::little);
+constexpr std::size_t sector = 512;
+static_assert(sizeof(run_record) == 11 * sizeof(std::uint64_t) && sizeof(run_record) <= sector);
+
+std::uint64_t nanoseconds_since_epoch() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+}
+
+std::string text_of_time(std::uint64_t nanoseconds) {
+  const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
+  std::tm parts{};
+  std::array<char, 32> text{};
+  if (gmtime_r(&seconds, &parts) == nullptr) return "an unknown time";
+  const std::size_t length = std::strftime(text.data(), text.size(), "%F %T UTC", &parts);
+  return {text.data(), length};
+}
+
+std::string text_of_session(std::uint64_t session) {
+  std::array<char, 17> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx",
+                      static_cast<unsigned long long>(session));
+  return text.data();
+}
+
+std::string last_error() { return std::generic_category().message(errno); }
+
+} // namespace
+
+run_record record_of(const ledger& account) {
+  run_record r;
+  r.magic = run_record::right_magic;
+  r.session = account.sessions.empty() ? 0 : account.sessions.front();
+  r.run = account.run;
+  r.noted = nanoseconds_since_epoch();
+  r.admitted = account.events.admitted;
+  r.forwarded = account.events.forwarded;
+  r.rejected = account.events.rejected;
+  r.shed = sum_of(account.events.shed);
+  r.on_disk = account.spool ? account.spool->waiting : 0;
+  return r;
+}
+
+std::uint64_t in_memory(const run_record& r) {
+  const std::uint64_t known = r.forwarded + r.rejected + r.shed + r.on_disk;
+  return r.admitted - std::min(r.admitted, known);
+}
+
+std::string describe_crash(const run_record& r) {
+  return "the last run (session " + text_of_session(r.session) + ", run " + std::to_string(r.run) +
+         ") did not end properly, shortly after " + text_of_time(r.noted) + ": of " +
+         std::to_string(r.admitted) + " events admitted, " + std::to_string(r.forwarded) +
+         " forwarded, " + std::to_string(r.rejected) + " rejected, " + std::to_string(r.shed) +
+         " shed, " + std::to_string(r.on_disk) + " on disk (sent now); up to " +
+         std::to_string(in_memory(r)) +
+         " were in memory: lost if they came over UDP, sent again by senders over TCP; what came "
+         "in the last half second before is not counted here";
+}
+
+run_record_file::run_record_file(const std::string& file, const run_record& now,
+                                 report_function report)
+    : report_(std::move(report)), started_(nanoseconds_since_epoch()) {
+  open(file);
+  if (descriptor_ < 0) return;
+  next_ = now;
+  next_->started = started_;
+  // Now, so that the file has its block on the disk, also if that fills up later.
+  if (!write(*next_)) {
+    report_(file + ": " + last_error() + ": what a crash costs will not be known");
+    return;
+  }
+  writer_ = std::jthread([this](const std::stop_token& stop) { write_when_told(stop); });
+}
+
+run_record_file::~run_record_file() {
+  if (writer_.joinable()) {
+    writer_.request_stop();
+    writer_.join();
+  }
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void run_record_file::open(const std::string& file) {
+  constexpr int owner_and_group = 0640;
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_and_group);
+  if (descriptor_ < 0) {
+    report_(file + ": " + last_error() + ": what a crash costs will not be known");
+    return;
+  }
+  // Another daemon that is alive has not crashed.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    report_(file + " is another daemon's (run.ledger): what a crash costs will not be known");
+    ::close(std::exchange(descriptor_, -1));
+    return;
+  }
+  run_record before;
+  if (pread(descriptor_, &before, sizeof before, 0) != static_cast<ssize_t>(sizeof before)) return;
+  if (before.magic == run_record::right_magic && before.ended == 0) crashed_ = before;
+}
+
+void run_record_file::note(run_record now) {
+  now.started = started_;
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = now;
+  }
+  told_.notify_one();
+}
+
+void run_record_file::write_when_told(const std::stop_token& stop) {
+  name_this_thread("run record");
+  while (true) {
+    std::unique_lock lock(mutex_);
+    told_.wait(lock, stop, [this] { return next_.has_value(); });
+    if (!next_) return; // told to stop, and nothing is left
+    const run_record now = *std::exchange(next_, std::nullopt);
+    lock.unlock();
+    // The next one makes good for one that fails.
+    (void)write(now);
+  }
+}
+
+bool run_record_file::write(const run_record& r) const {
+  return pwrite(descriptor_, &r, sizeof r, 0) == static_cast<ssize_t>(sizeof r);
+}
+
+} // namespace l3

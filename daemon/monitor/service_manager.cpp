@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/service_manager.hpp"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdlib>
+
+namespace l3 {
+namespace {
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): before any thread
+  return value == nullptr ? "" : value;
+}
+
+std::optional<long long> number(std::string_view text) {
+  long long n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+} // namespace
+
+service_manager service_manager::from_environment() {
+  std::optional<std::chrono::microseconds> watchdog;
+  const auto limit = number(variable("WATCHDOG_USEC"));
+  const auto whose = number(variable("WATCHDOG_PID"));
+  if (limit && *limit > 0 && (!whose || *whose == getpid()))
+    watchdog = std::chrono::microseconds(*limit);
+  return service_manager(std::string(variable("NOTIFY_SOCKET")), watchdog);
+}
+
+void service_manager::status(std::string_view text) const {
+  std::string line(text);
+  std::replace(line.begin(), line.end(), '\n', ' '); // a new line would begin another assignment
+  tell("STATUS=" + line);
+}
+
+void service_manager::tell(std::string_view message) const {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  if (socket_.empty() || socket_.size() >= sizeof to.sun_path) return;
+  std::copy(socket_.begin(), socket_.end(), to.sun_path);
+  if (to.sun_path[0] == '@') to.sun_path[0] = '\0';
+  const int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (s < 0) return;
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  // The address families of the socket interface are casts by design.
+  (void)sendto(s, message.data(), message.size(), MSG_NOSIGNAL,
+               reinterpret_cast<const sockaddr*>(&to), length);
+  close(s);
+}
+
+} // namespace l3

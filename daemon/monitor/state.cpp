@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/state.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace l3 {
+
+std::string_view name_of(phase p) {
+  switch (p) {
+  case phase::configured: return "configured";
+  case phase::receiving: return "receiving";
+  case phase::draining: return "draining";
+  case phase::stopped: return "stopped";
+  case phase::count_: break;
+  }
+  return "unknown";
+}
+
+std::string_view name_of(trouble t) {
+  switch (t) {
+  case trouble::receiver_absent: return "receiver_absent";
+  case trouble::receiver_refuses: return "receiver_refuses";
+  case trouble::no_frame: return "no_frame";
+  case trouble::spilling: return "spilling";
+  case trouble::spool_full: return "spool_full";
+  case trouble::shedding: return "shedding";
+  case trouble::outbox_full: return "outbox_full";
+  case trouble::engine_error: return "engine_error";
+  case trouble::engine_bypassed: return "engine_bypassed";
+  case trouble::wrong_results: return "wrong_results";
+  case trouble::count_: break;
+  }
+  return "unknown";
+}
+
+std::string advice_on(trouble t, std::string_view receiver) {
+  switch (t) {
+  case trouble::receiver_absent:
+    return "no receiver answers at " + std::string(receiver) +
+           " (forward.to), or none that lets this daemon in (`output line: …` says why not); "
+           "events "
+           "wait in memory, then on disk: start `koto-l3 receive` there, or look at its log and at "
+           "the network";
+  case trouble::receiver_refuses:
+    return "the receiver at " + std::string(receiver) +
+           " is there and stores nothing, its disk is full perhaps (`output line: the receiver "
+           "refuses: …` says why); events wait in memory, then on disk";
+  case trouble::no_frame:
+    return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
+           "outbox_full, or a compute.backend that is too slow";
+  case trouble::spilling:
+    return "the outbox's memory is full, events go to disk (spool.folder) until the receiver at " +
+           std::string(receiver) + " takes more: nothing is lost";
+  case trouble::spool_full:
+    return "there is no room on disk (spool.size, spool.floor, or the disk itself): make room, or "
+           "bring back the receiver at " +
+           std::string(receiver);
+  case trouble::shedding:
+    return "memory and disk are nearly full: events of the lines with the lowest priority are "
+           "given "
+           "up, counted (koto_l3_events_shed_total{reason=\"priority\"}), until the receiver at " +
+           std::string(receiver) + " takes more";
+  case trouble::outbox_full:
+    return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
+           " is absent or slower than what comes in (forward.rate, its disk)";
+  case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::engine_bypassed:
+    return "the device failed or hangs and the CPU computes in its place, with the same results "
+           "but "
+           "perhaps more slowly; it is tried again by itself: if that does not end, restart the "
+           "daemon between spills and look at the device";
+  case trouble::wrong_results:
+    return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
+           "others may have been wrong that were not checked: keep the batch in compute.dumps, "
+           "look "
+           "at the device's memory";
+  case trouble::count_: break;
+  }
+  return "unknown";
+}
+
+bool state_report::degraded() const {
+  return std::any_of(has.begin(), has.end(), [](bool b) { return b; });
+}
+
+bool state_report::ready() const {
+  return now == phase::receiving && !has[static_cast<std::size_t>(trouble::engine_error)];
+}
+
+std::string state_report::text() const {
+  std::string text(name_of(now));
+  if (!degraded()) return text;
+  text += ", degraded:";
+  for (std::size_t t = 0; t < troubles; ++t) {
+    if (has[t]) text.append(" ").append(name_of(static_cast<trouble>(t)));
+  }
+  return text;
+}
+
+void daemon_state::enter(phase next) {
+  [[maybe_unused]] const phase before = phase_.exchange(next);
+  assert(before <= next && next < phase::count_);
+}
+
+bool daemon_state::set(trouble t, bool present) {
+  const std::uint32_t bit = 1U << static_cast<unsigned>(t);
+  const std::uint32_t before = present ? troubles_.fetch_or(bit) : troubles_.fetch_and(~bit);
+  return ((before & bit) != 0) != present;
+}
+
+state_report daemon_state::report() const {
+  state_report r;
+  r.now = phase_.load();
+  const std::uint32_t bits = troubles_.load();
+  for (std::size_t t = 0; t < troubles; ++t) r.has[t] = ((bits >> t) & 1U) != 0;
+  return r;
+}
+
+} // namespace l3

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gpu/decode/packet.hpp does byte by byte or word by word, four bytes at a time on a device.
+// Packets and their pieces lie at multiples of 4, but for those behind an opaque board of odd
+// length; packed data lies anywhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+
+struct cuda_block;
+
+__device__ inline void swap_in(const cuda_block&, const std::byte* words, std::uint16_t* to,
+                               std::uint32_t n) {
+  const auto alignment = reinterpret_cast<std::uintptr_t>(words) |
+                         reinterpret_cast<std::uintptr_t>(to) | (sizeof(std::uint16_t) * n);
+  if (alignment % sizeof(std::uint32_t) == 0) {
+    const auto* const from = reinterpret_cast<const std::uint32_t*>(words);
+    auto* const pairs = reinterpret_cast<std::uint32_t*>(to);
+    constexpr std::uint32_t swap_each_half = 0x2301;
+    constexpr std::uint32_t in_flight = 5;
+    const std::uint32_t count = n / 2;
+    for (std::uint32_t first = threadIdx.x; first < count; first += in_flight * blockDim.x) {
+      std::uint32_t word[in_flight] = {};
+#pragma unroll
+      for (std::uint32_t k = 0; k < in_flight; ++k)
+        if (first + k * blockDim.x < count) word[k] = __ldg(from + first + k * blockDim.x);
+#pragma unroll
+      for (std::uint32_t k = 0; k < in_flight; ++k)
+        if (first + k * blockDim.x < count)
+          pairs[first + k * blockDim.x] = __byte_perm(word[k], 0, swap_each_half);
+    }
+  } else {
+    const auto* const from = reinterpret_cast<const std::uint16_t*>(words);
+#pragma unroll 1
+    for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = swap_bytes(from[i]);
+  }
+}
+
+__device__ inline void copy_out(const cuda_block&, const std::byte* made, std::byte* to,
+                                std::uint32_t n) {
+  constexpr std::uint32_t word = sizeof(std::uint32_t);
+  const auto misplaced = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % word);
+  const std::uint32_t to_border = (word - misplaced) % word;
+  const std::uint32_t head = n < to_border ? n : to_border;
+  const std::uint32_t words = (n - head) / word;
+  if (threadIdx.x < head) to[threadIdx.x] = made[threadIdx.x]; // less than a word
+
+  const auto shift =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(made + head) % word);
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(made + head - shift);
+  auto* const out = reinterpret_cast<std::uint32_t*>(to + head);
+  constexpr std::uint32_t bits = 8;
+#pragma unroll 1
+  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
+    out[i] = __funnelshift_r(from[i], from[i + 1], bits * shift);
+
+  if (const std::uint32_t i = head + words * word + threadIdx.x; i < n) to[i] = made[i];
+}
+
+} // namespace l3

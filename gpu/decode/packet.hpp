@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// How kernels read the bytes of a fragment that lies in pieces, and how a block brings a board
+// packet into shared memory, where its samples stand as 64 rows of 16 *lanes*, one lane a record,
+// for both kinds of boards.
+//
+// The tables are the host's word and consistent with each other. The bytes are not: nothing that
+// stands in them is used as an index or a length, so whatever was received, nothing outside the
+// fragment is read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/executors/block.hpp"
+#include "gpu/memory/column.hpp"
+#include "transport/format/batch.hpp"
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+/// A batch as the kernels see it: the used part of an input_batch's tables.
+struct batch_view {
+  const std::byte* input = nullptr;
+  column<const event_entry> events;
+  column<const fragment_entry> fragments;
+  column<const piece_offset> pieces;
+  column<const board_entry> boards;
+};
+
+/// The same address, for which the caller vouches that it is a multiple of `alignment`: what is
+/// then loaded and stored there takes a device one access, not one per byte.
+template <std::size_t alignment, class P>
+[[nodiscard]] L3_FN P* aligned(P* p) {
+  return static_cast<P*>(__builtin_assume_aligned(p, alignment));
+}
+
+/// Calls f(p, from, n) for each contiguous run of the fragment's bytes offset … offset + bytes − 1:
+/// n bytes lie at p, and they are number `from` and following of the range.
+template <class F>
+L3_FN void for_each_run(const batch_view& in, const fragment_entry& fragment, std::uint32_t offset,
+                        std::uint32_t bytes, F&& f) {
+  for (std::uint32_t from = 0; from < bytes;) {
+    const std::uint32_t piece = (offset + from) / fragment.piece_bytes;
+    const std::uint32_t within = offset + from - piece * fragment.piece_bytes;
+    const std::uint32_t left = fragment.piece_bytes - within;
+    const std::uint32_t n = bytes - from < left ? bytes - from : left;
+    f(in.input + in.pieces[fragment.first_piece + piece] + within, from, n);
+    from += n;
+  }
+}
+
+/// Copies a range of the fragment to `out`, byte for byte.
+template <block B>
+L3_FN void copy_range(const B& b, const batch_view& in, const fragment_entry& fragment,
+                      std::uint32_t offset, std::uint32_t bytes, std::byte* out) {
+  for_each_run(in, fragment, offset, bytes,
+               [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
+                 for_each(b, n, [&](std::uint32_t i) { out[from + i] = p[i]; });
+               });
+}
+
+/// Brings n big-endian words in, in the machine's byte order.
+template <block B>
+L3_FN void swap_in(const B& b, const std::byte* words, std::uint16_t* to, std::uint32_t n) {
+  const std::byte* const from = aligned<sizeof(std::uint16_t)>(words);
+  for_each(b, n, [&](std::uint32_t i) {
+    to[i] = load_big<std::uint16_t>(from + sizeof(std::uint16_t) * i);
+  });
+}
+
+/// Copies n bytes that the block has made, to any address. It may read copy_slack bytes behind
+/// them.
+inline constexpr std::uint32_t copy_slack = 16;
+template <block B>
+L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint32_t n) {
+  for_each(b, n, [&](std::uint32_t i) { to[i] = made[i]; });
+}
+
+/// How many bytes of the board's packet the fragment really has: all of them, if the host did its
+/// work.
+[[nodiscard]] L3_FN inline std::uint32_t packet_bytes(const board_entry& board,
+                                                      const fragment_entry& fragment) {
+  const std::uint32_t room = board.offset < fragment.bytes ? fragment.bytes - board.offset : 0;
+  return board.bytes < room ? board.bytes : room;
+}
+
+/// Whether the packet has the length of a full one and lies at word borders. If not it is not
+/// looked into.
+[[nodiscard]] L3_FN inline bool is_full_packet(const board_entry& board,
+                                               const fragment_entry& fragment) {
+  return packet_bytes(board, fragment) == l2::board_bytes &&
+         (board.offset | fragment.piece_bytes) % sizeof(std::uint16_t) == 0;
+}
+
+inline constexpr std::uint32_t packet_lanes = l2::waveforms_per_board;
+inline constexpr std::uint32_t packet_rows = l2::waveform_samples;
+
+/// The record that a lane becomes. A 256-sample board has four channels in a word row, and each
+/// channel's samples make four records: lane 4 j + c holds samples 64 j … 64 j + 63 of channel c,
+/// which are record 4 c + j.
+[[nodiscard]] L3_FN constexpr std::uint32_t record_of(std::uint32_t lane, board_kind kind) {
+  return kind == board_kind::sampling_125_mhz ? lane : 4 * (lane % 4) + lane / 4;
+}
+
+/// A full packet in shared memory, words in the machine's byte order, tags included.
+class staged_packet {
+public:
+  [[nodiscard]] L3_FN const std::uint16_t* header() const { return words_ + lead; }
+  [[nodiscard]] L3_FN const std::uint16_t* footer() const { return samples() + l2::sample_words; }
+  /// Row s, lane l at [16 s + l].
+  [[nodiscard]] L3_FN const std::uint16_t* by_lane(board_kind kind) const {
+    return kind == board_kind::sampling_125_mhz ? samples() : by_lane_;
+  }
+
+  /// Brings the packet in. It can be read after the next sync().
+  template <block B>
+  L3_FN void stage(const B& b, const batch_view& in, const fragment_entry& fragment,
+                   const board_entry& board) {
+    for_each_run(in, fragment, board.offset, l2::board_bytes,
+                 [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
+                   swap_in(b, p, words_ + lead + from / 2, n / 2);
+                   prefetch(b, p + n, n); // packets mostly lie one after the other
+                 });
+    if (board.kind == board_kind::sampling_125_mhz) return;
+    b.sync();
+    // Four channels, 8 bytes, at a time: word row 64 j + s becomes the j-th quarter of row s.
+    constexpr std::size_t quarter = 4 * sizeof(std::uint16_t);
+    const std::byte* const from = aligned<quarter>(reinterpret_cast<const std::byte*>(samples()));
+    std::byte* const to = aligned<quarter>(reinterpret_cast<std::byte*>(by_lane_));
+    for_each(b, 4, packet_rows, [&](std::uint32_t j, std::uint32_t s) {
+      store(to + quarter * (4 * s + j),
+            load<std::uint64_t>(from + quarter * (packet_rows * j + s)));
+    });
+  }
+
+private:
+  static constexpr std::uint32_t lead =
+      32 - l2::header_words; // so that the samples start a cache line
+
+  [[nodiscard]] L3_FN const std::uint16_t* samples() const {
+    return words_ + lead + l2::header_words;
+  }
+
+  alignas(64) std::uint16_t words_[lead + l2::board_words];
+  alignas(64) std::uint16_t by_lane_[l2::sample_words];
+};
+
+} // namespace l3
+
+#if defined(__CUDACC__)
+#include "gpu/decode/packet.cuh" // here, so that no device source can forget it
+#endif

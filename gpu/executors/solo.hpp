@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of width 1, and the loop that runs many of them on one CPU core: the inner loop of the
+// serial and the pool executor, and the production path of every machine without a GPU.
+//
+// Kernels are compiled for plain x86-64 like everything else; run_solo alone is compiled three
+// times, and the dynamic linker takes the form that the processor can run. `flatten` pulls the
+// whole kernel into it, so that all of the kernel is vectorised for that processor. Sanitizers do
+// not go together with such indirect functions, other compilers do not have them: there it is an
+// ordinary function.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/executors/block.hpp"
+
+namespace l3 {
+
+class solo_block {
+public:
+  L3_FN explicit solo_block(std::uint32_t index) : index_(index) {}
+
+  [[nodiscard]] L3_FN std::uint32_t index() const { return index_; }
+  [[nodiscard]] L3_FN std::uint32_t threads() const { return 1; }
+  [[nodiscard]] L3_FN std::uint32_t lane() const { return 0; }
+  L3_FN void sync() const {}
+
+  template <class F>
+  L3_FN void for_each(std::uint32_t n, F&& f) const {
+    for (std::uint32_t i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  L3_FN void for_each(std::uint32_t n, std::uint32_t m, F&& f) const {
+    for (std::uint32_t i = 0; i < n; ++i) {
+      for (std::uint32_t j = 0; j < m; ++j) f(i, j);
+    }
+  }
+
+  void prefetch(const std::byte* p, std::uint32_t n) const {
+    constexpr std::uint32_t cache_line = 64;
+    for (std::uint32_t i = 0; i < n; i += cache_line) __builtin_prefetch(p + i);
+  }
+
+private:
+  std::uint32_t index_;
+};
+
+/// Blocks first … last − 1 of a kernel, in order.
+template <class Kernel, class... Args>
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+void run_solo(Kernel kernel, std::uint32_t first, std::uint32_t last, Args... args) {
+  for (std::uint32_t i = first; i < last; ++i) {
+    typename Kernel::shared shared;
+    kernel(solo_block(i), shared, args...);
+  }
+}
+
+} // namespace l3

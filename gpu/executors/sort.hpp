@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorts whole numbers of 64 bits that lie in the shared memory of a block: a merge sort like that
+// of the CBM seed. Short runs are sorted by insertion, each by one item of a for_each. Then runs
+// are merged two by two: every item writes a part of what two runs become, and finds by bisection
+// which of their keys go before it. There are as many parts as lanes: where one lane runs all
+// items it merges as textbooks do, and a wide block bisects for every key.
+//
+// A key is all there is to it: equal keys cannot be told apart, so the result is the same for every
+// order in which the keys came and for every width. What belongs to a key must be packed into it.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/executors/block.hpp"
+
+namespace l3 {
+
+/// Where keys are put to be sorted: at most `capacity` into `keys`, where they are found again.
+template <std::uint32_t capacity>
+struct sort_space {
+  std::uint64_t keys[capacity];
+  std::uint64_t other[capacity]; ///< of the sort alone while it runs, free before and after it
+};
+
+/// So many keys are sorted by insertion, a power of two: longer runs keep the lanes of a device
+/// waiting for one, shorter ones cost more passes.
+inline constexpr std::uint32_t insertion_run = 16;
+
+namespace sorting {
+
+/// The i-th run of `from`, sorted, to the same places of `to`, which may be `from`.
+L3_FN inline void insert_run(const std::uint64_t* from, std::uint64_t* to, std::uint32_t i,
+                             std::uint32_t n) {
+  const std::uint32_t first = i * insertion_run;
+  const std::uint32_t left = n - first;
+  const std::uint32_t last = first + (left < insertion_run ? left : insertion_run);
+  for (std::uint32_t k = first; k < last; ++k) {
+    const std::uint64_t key = from[k];
+    std::uint32_t at = k;
+    for (; at > first && key < to[at - 1]; --at) to[at] = to[at - 1];
+    to[at] = key;
+  }
+}
+
+/// Puts keys first … last − 1 of what two neighbouring runs, of `width` keys but at the end, become
+/// when they are merged. Of equal keys those of the left run go first.
+L3_FN inline void merge_part(const std::uint64_t* from, std::uint64_t* to, std::uint32_t first,
+                             std::uint32_t last, std::uint32_t n, std::uint32_t width) {
+  const std::uint32_t pair = first & ~(2 * width - 1);
+  const std::uint32_t lefts = n - pair < width ? n - pair : width;
+  const std::uint32_t rest = n - pair - lefts;
+  const std::uint32_t rights = rest < width ? rest : width;
+  const std::uint64_t* const left = from + pair;
+  const std::uint64_t* const right = left + lefts;
+
+  // How many of the keys that go before `first` come from the left run.
+  const std::uint32_t before = first - pair;
+  std::uint32_t l = before < rights ? 0 : before - rights;
+  for (std::uint32_t most = before < lefts ? before : lefts; l < most;) {
+    const std::uint32_t middle = (l + most) / 2;
+    if (left[middle] <= right[before - 1 - middle]) {
+      l = middle + 1;
+    } else {
+      most = middle;
+    }
+  }
+  std::uint32_t r = before - l;
+  while (first < last && l < lefts && r < rights) {
+    const std::uint64_t x = left[l];
+    const std::uint64_t y = right[r];
+    const std::uint32_t from_left = x <= y ? 1 : 0;
+    to[first++] = from_left != 0 ? x : y;
+    l += from_left;
+    r += 1 - from_left;
+  }
+  for (; first < last; ++first) to[first] = l < lefts ? left[l++] : right[r++];
+}
+
+} // namespace sorting
+
+/// Sorts the first n of space.keys, n ≤ capacity, in rising order. They must be visible to all
+/// lanes (sync() after they were written); so they are when this returns. n is the same for all.
+template <std::uint32_t capacity, block B>
+L3_FN void sort_block(const B& b, sort_space<capacity>& space, std::uint32_t n) {
+  std::uint32_t passes = 0;
+  for (std::uint32_t width = insertion_run; width < n; width *= 2) ++passes;
+  // Every pass goes from one buffer to the other: with this beginning the last ends in keys.
+  std::uint64_t* from = space.keys;
+  std::uint64_t* to = passes % 2 == 0 ? space.keys : space.other;
+  for_each(b, (n + insertion_run - 1) / insertion_run,
+           [&](std::uint32_t i) { sorting::insert_run(from, to, i, n); });
+  b.sync();
+  from = to;
+  for (std::uint32_t width = insertion_run; width < n; width *= 2) {
+    to = from == space.keys ? space.other : space.keys;
+    // Powers of two, so that no part crosses a border of runs that are merged.
+    std::uint32_t part = 2 * width;
+    while (part > 1 && part * b.threads() >= 2 * n) part /= 2;
+    for_each(b, (n + part - 1) / part, [&](std::uint32_t i) {
+      const std::uint32_t left = n - i * part;
+      sorting::merge_part(from, to, i * part, i * part + (left < part ? left : part), n, width);
+    });
+    b.sync();
+    from = to;
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calibration: what a count means on each input, when its pulses appear, and which inputs are
+// dead. The nominal one follows from the detector's description; for a detector of which nobody has
+// measured more, its time offsets are the ones the simulator uses
+// (selection/detector/input_constants.hpp). A real detector's come from a calibration file, a table
+// with a line for each input that differs:
+//
+//   input,gain,time,threshold,dead
+//   0/3/7,0.0851,-2.4,,
+//   12/4/0,,,,1
+//
+// Empty fields, and inputs that are not named, keep the nominal value.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "selection/detector/detector.hpp"
+
+namespace l3 {
+
+struct channel_calibration {
+  double gain = 0;                ///< MeV, or photoelectrons, per count of a pulse's height
+  double time = 0;                ///< ns: so much later a pulse of this input appears
+  std::uint32_t least_height = 0; ///< counts: lower pulses are noise, whatever the cuts say
+  bool dead = true;               ///< so is what carries nothing
+};
+
+/// Of all inputs, by their number in the detector.
+using calibration = std::vector<channel_calibration>;
+
+[[nodiscard]] calibration nominal_calibration(const detector& d);
+
+/// Throw std::runtime_error, a line for each mistake: "FILE:LINE: what is wrong; what to do".
+[[nodiscard]] calibration parse_calibration(std::string_view text, std::string_view name,
+                                            const detector& d);
+[[nodiscard]] calibration read_calibration(const std::filesystem::path& file, const detector& d);
+
+} // namespace l3

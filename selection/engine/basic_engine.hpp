@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine on a given kind of queue. Where the queue's kernels run on host memory, a frame is its
+// input, its columns and its output, read and written in place. Where they run on a device, each of
+// these has a twin there: start() enqueues the copy there, the kernels and the way back, and
+// wait_for() waits once, for the end of that. No frame waits for another, and no size has to be
+// known between. The device only ever reads a frame's input.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gpu/memory/buffer.hpp"
+#include "selection/engine/engine.hpp"
+#include "selection/engine/frame_parts.hpp"
+#include "selection/packing/two_passes.hpp"
+
+namespace l3 {
+
+/// `Queue` runs kernels; `Queue::memory` allocates for it; `Plan` says which kernels: by itself, or
+/// as an object that was made for this engine.
+template <class Queue, class Plan>
+class basic_engine final : public engine {
+  static constexpr bool has_device = Queue::memory::has_device;
+  static constexpr bool selects = requires { Plan::selects; };
+  static constexpr std::uint32_t summary_bytes =
+      selects ? packed_summary_bytes(max_lines, max_summary_photons) : 0;
+
+public:
+  /// Calls make_queue() for each frame, and for each restart. `parts` is whatever the queues need
+  /// to outlive them.
+  template <class MakeQueue>
+  basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
+               std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
+      : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
+        output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
+                                               : largest_output(limits.batch, summary_bytes)),
+        output_path_(limits.output) {
+    if (has_device && !limits.own_input) std::abort(); // only own memory is known to the device
+    name_ = name;
+    for (std::uint32_t i = 0; i < limits.frames; ++i) {
+      owned_.push_back(std::make_unique<own_frame>(plan_, limits, output_bytes_, make_queue_()));
+      owned_.back()->index = i;
+      frames_.push_back(owned_.back().get());
+    }
+    write_plan(limits);
+    if constexpr (has_device) {
+      for (const auto& f : owned_) warm_up(*f);
+    }
+  }
+
+  void start(frame& f) override {
+    auto& own = static_cast<own_frame&>(f);
+    if (!fragments_follow_events(own.input)) std::abort(); // kernels might wait for ever
+    own.results = {};
+    own.summaries = {};
+    own.output = {};
+    const std::size_t room =
+        std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
+    if constexpr (has_device) own.send_input();
+    plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+    if constexpr (has_device) own.send_back(output_path_, room);
+  }
+
+  [[nodiscard]] frame_outcome wait_for(frame& f,
+                                       [[maybe_unused]] std::chrono::nanoseconds limit) override {
+    auto& own = static_cast<own_frame&>(f);
+    if constexpr (has_device) {
+      if (!own.queue->finish_for(limit, f.error)) return frame_outcome::not_yet;
+      if (!f.error.empty()) return frame_outcome::failed;
+    }
+    f.results = {own.host.results.data(), f.input.used_events};
+    if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
+    // What a device says is only believed as far as there is memory.
+    f.output = {own.host.output,
+                std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
+    return frame_outcome::done;
+  }
+
+  [[nodiscard]] bool at_rest([[maybe_unused]] const frame& f) const override {
+    if constexpr (has_device) {
+      const auto& own = static_cast<const own_frame&>(f);
+      return !own.queue || own.queue->at_rest();
+    }
+    return true;
+  }
+
+  /// A new queue; the memory stays: no work on a frame reads there what an earlier one left, and
+  /// taking it back from a device waits for all that the device is doing.
+  [[nodiscard]] bool restart([[maybe_unused]] frame& f) override {
+    if constexpr (has_device) {
+      auto& own = static_cast<own_frame&>(f);
+      try {
+        own.queue.reset();
+        own.queue.emplace(make_queue_());
+      } catch (const std::runtime_error& e) {
+        f.error = e.what();
+        return false;
+      }
+    }
+    return true;
+  }
+
+private:
+  struct own_frame : frame {
+    own_frame(const Plan& plan, const engine_limits& limits, std::size_t output_bytes, Queue q)
+        : queue(std::move(q)) {
+      const batch_capacity& c = limits.batch;
+      batch_capacity lying_here = c;
+      if (!limits.own_input) lying_here.bytes = 0;
+      const std::uint32_t summary_rows = selects ? c.events : 0;
+      region counted;
+      (void)frame_parts::take(counted, lying_here, output_bytes, summary_rows);
+      host_memory = Queue::memory::allocate(counted.used());
+      region here(host_memory);
+      host = frame_parts::take(here, lying_here, output_bytes, summary_rows);
+
+      region arena;
+      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows);
+      (void)columns_of(plan, arena, c, {nullptr, c.events}, {nullptr, summary_rows});
+      if constexpr (has_device) {
+        arena_memory = Queue::memory::allocate_on_device(arena.used());
+      } else {
+        arena_memory = Queue::memory::allocate(arena.used());
+      }
+      region there(arena_memory);
+      parts = host;
+      if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes, summary_rows);
+      columns = columns_of(plan, there, c, parts.results, parts.summaries);
+      if constexpr (has_device) {
+        arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
+      }
+
+      input.bytes = {host.input, lying_here.bytes};
+      input.events = {host.events.data(), c.events};
+      input.fragments = {host.fragments.data(), c.fragments};
+      input.pieces = {host.pieces.data(), c.pieces};
+      input.boards = {host.boards.data(), c.boards};
+      output_memory = {host.output, output_bytes};
+    }
+
+    /// On a CPU, wherever the input lies.
+    [[nodiscard]] batch_view view() const {
+      batch_view v;
+      v.input = has_device ? parts.input : input.bytes.data();
+      v.events = {has_device ? parts.events.data() : input.events.data(), input.used_events};
+      v.fragments = {has_device ? parts.fragments.data() : input.fragments.data(),
+                     input.used_fragments};
+      v.pieces = {has_device ? parts.pieces.data() : input.pieces.data(), input.used_pieces};
+      v.boards = {has_device ? parts.boards.data() : input.boards.data(), input.used_boards};
+      return v;
+    }
+
+    void send_input() {
+      stage(*queue, "copy in");
+      queue->copy_in(parts.input, host.input, input.used_bytes);
+      queue->copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
+    }
+
+    /// `room` is what the output can have become.
+    void send_back(output_path path, std::size_t room) {
+      stage(*queue, "copy out");
+      if (path == output_path::mapped) {
+        queue->run(deliver_output{}, deliver_output::blocks, outgoing{parts.head(), parts.output},
+                   parts.summary, arrival, std::uint64_t{host.head_bytes(input.used_events)});
+      } else {
+        queue->copy_out(host.head(), parts.head(), host.bytes_to_output() + room);
+      }
+      queue->submit();
+    }
+
+    static typename Plan::columns columns_of(const Plan& plan, region& from,
+                                             const batch_capacity& c, column<event_result> results,
+                                             column<event_summary> summary_column) {
+      if constexpr (selects) {
+        return plan.take(from, c, results, summary_column);
+      } else {
+        return Plan::columns::take(from, c, results);
+      }
+    }
+
+    buffer host_memory;
+    buffer arena_memory;
+    frame_parts host;
+    frame_parts parts; ///< as the kernels see them: the same, or their twins on the device
+    outgoing arrival;  ///< the host's memory, as a device sees it
+    typename Plan::columns columns;
+    std::optional<Queue>
+        queue; ///< last: it has finished before the memory goes. None after a restart that failed
+  };
+
+  /// The first launch of a kernel loads it, which allocates and waits: that is done here, with an
+  /// event of one empty fragment, so that no kernel is without a block. Zeroed memory holds it, but
+  /// for one number.
+  void warm_up(own_frame& f) {
+    input_batch& in = f.input;
+    const auto one_of = [](auto table) {
+      return std::min<std::uint32_t>(1, static_cast<std::uint32_t>(table.size()));
+    };
+    in.used_events = one_of(in.events);
+    in.used_fragments = one_of(in.fragments);
+    in.used_boards = one_of(in.boards);
+    for (event_entry& e : in.events.first(in.used_events)) e.fragments = in.used_fragments;
+    start(f);
+    if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
+    for (event_entry& e : in.events.first(in.used_events)) e = {};
+    in.clear();
+    f.results = {};
+    f.summaries = {};
+    f.output = {};
+  }
+
+  void write_plan(const engine_limits& limits) {
+    std::size_t host = 0;
+    std::size_t arena = 0;
+    for (const auto& f : owned_) {
+      host += f->host_memory.size();
+      arena += f->arena_memory.size();
+    }
+    const std::size_t input = limits.own_input ? limits.frames * limits.batch.bytes : 0;
+    const std::size_t output = limits.frames * output_bytes_;
+    memory_plan_ = {{"frames: input", input},
+                    {"frames: output", output},
+                    {"frames: tables and results", host - input - output},
+                    {has_device ? "frames: device memory" : "frames: columns", arena}};
+    if constexpr (selects) memory_plan_.push_back({"selection: tables", plan_.table_bytes()});
+  }
+
+  std::shared_ptr<void> parts_;
+  std::function<Queue()> make_queue_;
+  Plan plan_;
+  std::size_t output_bytes_;
+  output_path output_path_;
+  std::vector<std::unique_ptr<own_frame>> owned_;
+};
+
+} // namespace l3

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a kind of queue to an engine on it. This is the one place where what is asked for, a
+// selection or a form of packing, becomes a plan, whatever the executor.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "selection/engine/basic_engine.hpp"
+#include "selection/engine/selecting_plan.hpp"
+#include "selection/packing/one_pass.hpp"
+#include "selection/packing/two_passes.hpp"
+
+namespace l3 {
+
+/// Without a program it keeps everything. For the arguments see basic_engine.
+template <class MakeQueue>
+[[nodiscard]] std::unique_ptr<engine>
+make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
+               std::shared_ptr<void> parts = nullptr, const selection_program* program = nullptr) {
+  using queue = std::invoke_result_t<MakeQueue>;
+  if (program != nullptr) {
+    return std::make_unique<basic_engine<queue, selecting<queue>>>(
+        name, limits, make_queue, std::move(parts),
+        selecting<queue>(*program, limits.batch, make_queue()));
+  }
+  constexpr auto faster =
+      queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
+  if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==
+      packing_form::one_pass) {
+    return std::make_unique<basic_engine<queue, one_pass>>(name, limits, make_queue,
+                                                           std::move(parts));
+  }
+  return std::make_unique<basic_engine<queue, two_passes<keep_all>>>(name, limits, make_queue,
+                                                                     std::move(parts));
+}
+
+} // namespace l3

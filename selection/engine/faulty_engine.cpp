@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/engine/faulty_engine.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "selection/detector/random.hpp"
+#include "selection/packing/layout.hpp"
+
+namespace l3 {
+
+faulty_engine::faulty_engine(std::unique_ptr<engine> inner, const fault_plan& plan)
+    : inner_(std::move(inner)), plan_(plan), fates_(inner_->frames().size()) {
+  name_ = inner_->name();
+  frames_.assign(inner_->frames().begin(), inner_->frames().end());
+  memory_plan_.assign(inner_->memory_plan().begin(), inner_->memory_plan().end());
+}
+
+bool faulty_engine::hits(std::uint64_t number) const {
+  if (plan_.every != 0) return number % plan_.every == 0;
+  if (plan_.at != 0) return number == plan_.at;
+  return number >= plan_.from && !cured_;
+}
+
+void faulty_engine::start(frame& f) {
+  fate& mine = fates_[f.index];
+  mine.number = ++started_;
+  mine.hit = hits(mine.number);
+  mine.computed = !(mine.hit && plan_.kind == fault_kind::hang);
+  if (mine.computed) return inner_->start(f);
+  mine.busy_until =
+      plan_.lasts.count() == 0 ? clock::time_point::max() : clock::now() + plan_.lasts;
+}
+
+frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) {
+  fate& mine = fates_[f.index];
+  if (!mine.computed) {
+    const auto now = clock::now();
+    const auto until = mine.busy_until.load();
+    if (until > now) {
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(limit, until - now));
+      return frame_outcome::not_yet;
+    }
+    inner_->start(f);
+    mine.computed = true;
+  }
+  if (mine.hit && (plan_.kind == fault_kind::error || plan_.kind == fault_kind::dead)) {
+    f.error = "an error made on purpose (compute.fault)";
+    return frame_outcome::failed;
+  }
+  const frame_outcome outcome = inner_->wait_for(f, limit);
+  if (plan_.kind == fault_kind::wrong_bit && outcome == frame_outcome::done && (mine.hit || owed_))
+    owed_ = !flip_a_bit(f, mine.number);
+  return outcome;
+}
+
+/// In the data of the middle one of its packed events, which has no bit that means nothing but the
+/// highest of some bytes; false if there is none.
+bool faulty_engine::flip_a_bit(frame& f, std::uint64_t number) {
+  std::vector<std::size_t> candidates;
+  for (std::size_t e = 0; e < f.results.size(); ++e) {
+    if (f.results[e].kept && f.results[e].bytes != 0) candidates.push_back(e);
+  }
+  if (candidates.empty()) return false;
+  const std::size_t event = candidates[candidates.size() / 2];
+  const event_result& r = f.results[event];
+  const event_entry& entry = f.input.events[event];
+  std::byte* const packed = f.output_memory.data() + r.offset;
+  const auto head = load<packed_event>(packed);
+  const std::size_t first = data_offset(entry.fragments, entry.boards, head.summary_bytes);
+  const std::size_t last = r.bytes - packed_alignment; // what follows may be padding
+  if (first >= last) return false;
+  const std::uint64_t chance = splitmix(number);
+  packed[first + chance % (last - first)] ^= std::byte{1} << (chance >> 32) % 7;
+  return true;
+}
+
+bool faulty_engine::at_rest(const frame& f) const {
+  return inner_->at_rest(f) && fates_[f.index].busy_until.load() <= clock::now();
+}
+
+bool faulty_engine::restart(frame& f) {
+  if (plan_.kind == fault_kind::dead && started_ >= plan_.from) {
+    f.error = "no device any more (compute.fault)";
+    return false;
+  }
+  cured_ = true;
+  return inner_->restart(f);
+}
+
+} // namespace l3

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a frame's memory is divided: its input and the tables that describe it, then what comes back.
+// A device has a twin of all of it, laid out alike, and whatever travels together lies together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/memory/buffer.hpp"
+#include "gpu/memory/frame.hpp"
+#include "selection/packing/deliver.hpp"
+#include "selection/packing/layout.hpp"
+#include "transport/format/batch_capacity.hpp"
+#include "transport/format/summary.hpp"
+
+namespace l3 {
+
+/// Bytes that the packed events of the fullest batch cannot exceed: a board's data is never longer
+/// than its packet, a raw fragment as long as it is; tables, headers, summaries and padding come on
+/// top.
+[[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
+                                                std::uint32_t summary_bytes = 0) {
+  return round_up(c.bytes +
+                      std::size_t{c.events} *
+                          (sizeof(packed_event) + 2 * packed_alignment + summary_bytes) +
+                      std::size_t{c.fragments} * sizeof(packed_fragment) +
+                      std::size_t{c.boards} * sizeof(packed_board),
+                  4096);
+}
+
+/// The smallest capacity that would hold this batch.
+[[nodiscard]] inline batch_capacity used_part(const input_batch& b) {
+  return {b.used_events, b.used_fragments, b.used_pieces, b.used_boards, b.used_bytes};
+}
+
+/// Whether each fragment belongs to one event, and they lie in the order of their events.
+[[nodiscard]] inline bool fragments_follow_events(const input_batch& b) {
+  std::uint32_t fragments = 0;
+  for (const event_entry& e : b.events.first(b.used_events)) {
+    if (e.fragments != 0 && e.first_fragment != fragments) return false;
+    fragments += e.fragments;
+  }
+  return fragments == b.used_fragments;
+}
+
+struct frame_parts {
+  std::byte* input = nullptr;
+  column<event_entry> events;
+  column<fragment_entry> fragments;
+  column<piece_offset> pieces;
+  column<board_entry> boards;
+  frame_summary* summary = nullptr;
+  column<event_result> results;
+  column<event_summary> summaries; ///< none where no selection runs
+  std::byte* output = nullptr;
+
+  [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output,
+                                        std::uint32_t summaries = 0) {
+    constexpr std::size_t page = 4096;
+    frame_parts p;
+    p.input = static_cast<std::byte*>(from.take_bytes(c.bytes, page));
+    p.events = from.take<event_entry>(c.events);
+    p.fragments = from.take<fragment_entry>(c.fragments);
+    p.pieces = from.take<piece_offset>(c.pieces);
+    p.boards = from.take<board_entry>(c.boards);
+    p.summary = from.take<frame_summary>(1).data();
+    p.results = from.take<event_result>(c.events);
+    p.summaries = from.take<event_summary>(summaries);
+    p.output = static_cast<std::byte*>(from.take_bytes(output, page));
+    return p;
+  }
+
+  /// All tables as one range of bytes, which ends with the used part of the longest, the boards. Of
+  /// the other three the unused part is in it, too: with the default limits at most 50 kB, a few
+  /// microseconds of any link, which is what starting three more copies would take.
+  [[nodiscard]] std::byte* tables() const { return reinterpret_cast<std::byte*>(events.data()); }
+  [[nodiscard]] std::size_t table_bytes(std::uint32_t used_boards) const {
+    return distance(tables(), boards.data() + used_boards);
+  }
+
+  /// Of the frame the summary, of its events the results and the summaries, and the output behind.
+  [[nodiscard]] std::byte* head() const { return reinterpret_cast<std::byte*>(summary); }
+  [[nodiscard]] std::size_t head_bytes(std::uint32_t used_events) const {
+    return summaries.size() == 0 ? distance(head(), results.data() + used_events)
+                                 : distance(head(), summaries.data() + used_events);
+  }
+  [[nodiscard]] std::size_t bytes_to_output() const { return distance(head(), output); }
+
+private:
+  [[nodiscard]] static std::size_t distance(const std::byte* from, const void* to) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(to) - from);
+  }
+};
+
+} // namespace l3

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan that selects: the algorithms of a configured sequence, then the two passes' placing and
+// packing of what they kept. Which algorithms there are says algorithms/registry.hpp, a line each.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "selection/algorithms/registry.hpp"
+#include "selection/packing/two_passes.hpp"
+#include "selection/sequence/program.hpp"
+#include "selection/sequence/steps.hpp"
+
+namespace l3 {
+
+/// The tables where the kernels of a queue can read them, once for all frames.
+template <class Queue>
+class lent_tables {
+public:
+  lent_tables(Queue queue, const selection_tables& host) {
+    region counted;
+    static_cast<void>(copies(counted, host));
+    memory_ = Queue::memory::allocate(counted.used());
+    region here(memory_);
+    const selection_tables staged = copies(here, host);
+    there_ = staged;
+    if constexpr (Queue::memory::has_device) {
+      buffer on_device = Queue::memory::allocate_on_device(counted.used());
+      queue.copy_in(on_device.data(), memory_.data(), counted.used());
+      queue.submit();
+      if (const std::string error = queue.finish(); !error.empty())
+        throw std::runtime_error("cannot bring the selection's tables to the device: " + error);
+      region there(on_device);
+      there_ = lay_out(there, host);
+      memory_ = std::move(on_device);
+    }
+  }
+
+  [[nodiscard]] const selection_tables& there() const { return there_; }
+  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
+
+private:
+  template <class T>
+  static column<const T> taken(region& r, column<const T> from) {
+    return r.take<T>(from.size());
+  }
+  /// The same tables, lying in the region; nothing is copied.
+  static selection_tables lay_out(region& r, const selection_tables& host) {
+    return {host.constants,         taken(r, host.first_board), taken(r, host.board_vetoes),
+            taken(r, host.inputs),  taken(r, host.crystals),    taken(r, host.neighbours),
+            taken(r, host.modules), taken(r, host.vetoes),      taken(r, host.attenuation),
+            taken(r, host.lines),   taken(r, host.packed_lines)};
+  }
+  template <class T>
+  static void copy(column<const T> from, column<const T> to) {
+    if (to.data() != nullptr && from.size() != 0)
+      std::memcpy(const_cast<T*>(to.data()), from.data(), from.size() * sizeof(T));
+  }
+  static selection_tables copies(region& r, const selection_tables& host) {
+    const selection_tables to = lay_out(r, host);
+    copy(host.first_board, to.first_board);
+    copy(host.board_vetoes, to.board_vetoes);
+    copy(host.inputs, to.inputs);
+    copy(host.crystals, to.crystals);
+    copy(host.neighbours, to.neighbours);
+    copy(host.modules, to.modules);
+    copy(host.vetoes, to.vetoes);
+    copy(host.attenuation, to.attenuation);
+    copy(host.lines, to.lines);
+    copy(host.packed_lines, to.packed_lines);
+    return to;
+  }
+
+  buffer memory_;
+  selection_tables there_;
+};
+
+template <class Queue>
+class selecting {
+public:
+  static constexpr bool selects = true;
+
+  struct columns {
+    frame_columns packing;
+    std::vector<std::unique_ptr<sequence_step<Queue>>> steps;
+  };
+
+  /// Throws std::runtime_error if the sequence is not one.
+  selecting(const selection_program& program, const batch_capacity& capacity, Queue queue)
+      : plan_(plan_sequence(program.sequence, algorithms::infos(), capacity, summaries::name)),
+        tables_(std::move(queue), program.tables), capacity_(capacity),
+        check_promises_(program.check_promises) {}
+
+  [[nodiscard]] columns take(region& from, const batch_capacity& capacity,
+                             column<event_result> results, column<event_summary> summary) const {
+    columns c;
+    c.packing = frame_columns::take(from, capacity, results);
+    c.packing.selected = {summary, tables_.there().packed_lines,
+                          tables_.there().constants.settings};
+    auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));
+    if (arena == nullptr) return c; // memory is only being counted
+    c.steps = algorithms::bind<Queue>(
+        plan_, {plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data())});
+    return c;
+  }
+
+  void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
+           frame_summary* summary) const {
+    const selection_frame f{in, tables_.there(), all.packing};
+    for (const auto& step : all.steps) {
+      step->run(queue, f);
+      if constexpr (!Queue::memory::has_device) {
+        if (!check_promises_) continue;
+        if (const std::string broken = step->broken_promise(f); !broken.empty())
+          throw std::logic_error(broken);
+      }
+    }
+    pack_accepted(queue, in, all.packing, out, summary);
+  }
+
+  [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
+
+private:
+  sequence_plan plan_;
+  lent_tables<Queue> tables_;
+  batch_capacity capacity_;
+  bool check_promises_;
+};
+
+} // namespace l3

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// select: one block an event, which decides whether it is kept. This is the seam where the physics
+// goes in; keep_all is what runs while there is none.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/decode/packet.hpp"
+#include "selection/packing/columns.hpp"
+
+namespace l3 {
+
+struct keep_all {
+  static constexpr std::uint32_t width = 32;
+
+  struct shared {};
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, const batch_view&, const frame_columns& out) const {
+    for_each(b, 1, [&](std::uint32_t) { out.events.accepted[b.index()] = 1; });
+  }
+};
+
+} // namespace l3

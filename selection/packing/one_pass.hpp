@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sequence for runs that keep everything: each packet is read once, measured, packed and
+// written where it belongs. The bytes are those of two_passes<keep_all>.
+//
+// Each fragment must belong to one event, and they must lie in the order of their events: a tile of
+// a fragment that is nobody's would never be told of, and all behind it would wait for ever. The
+// engine looks after that (fragments_follow_events).
+//
+// A block takes a tile, which is up to eight boards of a fragment, by a ticket, in their order. It
+// puts the data of these boards together in shared memory and tells how long that is. Where it goes
+// is the sum over all tiles before it: the block looks back over what their blocks have told, until
+// it comes to one that knew its own place. It waits only for tickets below its own. Those were
+// taken by blocks that are running, the lowest of which waits for nobody: so it ends on any
+// executor, whatever order it takes blocks in. The sizes of events come of the same columns as
+// ever, when all boards are packed; header, tables and raw fragments are written then.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/columns/soa.hpp"
+#include "gpu/executors/atomics.hpp"
+#include "selection/packing/look_back.hpp"
+#include "selection/packing/two_passes.hpp"
+
+namespace l3 {
+
+/// A row a tile: what the blocks of pack_tiles share.
+template <template <class> class column>
+struct tile_fields {
+  column<std::uint32_t> event;          ///< of which event it is
+  column<std::uint64_t> position;       ///< a position_word
+  column<scalar<std::uint32_t>> ticket; ///< the next tile to be taken
+};
+using tile_columns = soa<tile_fields>;
+
+inline constexpr std::uint32_t tiles_per_fragment = 2;
+
+struct one_pass_columns {
+  frame_columns frame;
+  tile_columns::view tiles;
+
+  [[nodiscard]] static one_pass_columns take(region& from, const batch_capacity& capacity,
+                                             column<event_result> results) {
+    one_pass_columns c;
+    c.frame = frame_columns::take(from, capacity, results);
+    c.tiles = tile_columns::take(from, capacity.fragments * tiles_per_fragment);
+    return c;
+  }
+};
+
+/// One block an event: finds its fragments, about which nothing is known yet.
+struct begin_one_pass {
+  static constexpr std::uint32_t width = 32;
+
+  struct shared {};
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared&, const batch_view& in, const frame_columns& columns,
+                        const tile_columns::view& tiles) const {
+    const std::uint32_t e = b.index();
+    for_each(b, in.events[e].fragments, [&](std::uint32_t k) {
+      const std::uint32_t f = in.events[e].first_fragment + k;
+      for (std::uint32_t t = tiles_per_fragment * f; t < tiles_per_fragment * (f + 1); ++t) {
+        tiles.event[t] = e;
+        tiles.position[t] = position_word().word();
+      }
+    });
+    for_each(b, 1, [&](std::uint32_t) {
+      columns.events.accepted[e] = 1;
+      if (e == 0) *tiles.ticket = 0;
+    });
+  }
+};
+
+struct pack_tiles {
+  static constexpr std::uint32_t width = 128;
+
+  static constexpr std::uint32_t boards = l2::max_boards / tiles_per_fragment; // of a tile
+  static constexpr std::uint32_t sample_bits = 14;
+  static constexpr std::uint32_t max_board_bytes =
+      2 * pack_boards::head_words + packet_lanes * koto::record_bytes(sample_bits);
+
+  struct shared {
+    staged_packet packet;
+    packet_findings found;
+    union { // one after the other
+      measure_boards::lane_measures measures;
+      pack_boards::lane_records records;
+      look_back::shared ends;
+    };
+    std::uint32_t ticket;
+    alignas(64) std::byte image[boards * max_board_bytes + copy_slack];
+  };
+
+  [[nodiscard]] static std::uint32_t blocks(const batch_view& in) {
+    return tiles_per_fragment * in.fragments.size();
+  }
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
+                        const tile_columns::view& tiles, output_view out) const {
+    for_each(b, 1, [&](std::uint32_t) { s.ticket = fetch_add(b, tiles.ticket.data(), 1); });
+    b.sync();
+    const std::uint32_t t = s.ticket;
+    const tile mine = tile_of(in, t);
+    std::uint64_t bytes = mine.raw_bytes;
+    for (std::uint32_t i = mine.first, made = 0; i < mine.last; ++i) {
+      const board_shape shape = make_board(b, s, in, mine.fragment, i, columns, s.image + made);
+      if ((shape.form & board_raw) == 0) made += shape.bytes;
+      bytes += shape.bytes;
+    }
+    const std::uint64_t start =
+        find_end(b, s.ends, t, size_of(in, t, bytes, tiles), tiles.position) - bytes;
+    if (start + bytes <= out.capacity) // else the event will be found to have no room
+      write_boards(b, s.image, in, mine, columns, out.bytes + start);
+  }
+
+private:
+  struct tile {
+    fragment_entry fragment;
+    std::uint32_t first; // board
+    std::uint32_t last;  // behind it
+    std::uint64_t raw_bytes;
+  };
+
+  L3_FN static tile tile_of(const batch_view& in, std::uint32_t t) {
+    const fragment_entry f = in.fragments[t / tiles_per_fragment];
+    const std::uint32_t part = t % tiles_per_fragment;
+    const std::uint32_t from = part * boards; // behind `to` in a tile of none
+    const std::uint32_t to = from + boards < f.boards ? from + boards : f.boards;
+    return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
+  }
+
+  /// Writes the board's data to `image`, unless it is raw: such boards are copied later, from where
+  /// they are.
+  template <block B>
+  L3_FN static board_shape make_board(const B& b, shared& s, const batch_view& in,
+                                      const fragment_entry& fragment, std::uint32_t i,
+                                      const frame_columns& columns, std::byte* image) {
+    const board_entry board = in.boards[i];
+    if (!measure_boards::can_be_decoded(board, fragment))
+      return measure_boards::leave_raw(b, i, board, fragment, columns);
+    s.packet.stage(b, in, fragment, board);
+    b.sync();
+    const board_shape shape = measure_boards::measure_staged(b, s.packet, s.measures, s.found, in,
+                                                             i, board, fragment, columns);
+    if ((shape.form & board_raw) == 0)
+      pack_boards::pack_staged(b, s.packet, s.found, s.records, board.kind, shape, image);
+    return shape;
+  }
+
+  /// With what stands before its data: the header and the tables of its event, and events that have
+  /// no fragment.
+  L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
+                                     const tile_columns::view& tiles) {
+    const std::uint32_t e = tiles.event[t];
+    const event_entry event = in.events[e];
+    if (t != tiles_per_fragment * event.first_fragment)
+      return position_word::after_previous(bytes, false);
+    bytes += data_offset(event.fragments, event.boards);
+    for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
+      bytes += data_offset(0, 0);
+    return position_word::after_previous(bytes, true);
+  }
+
+  /// What lies side by side in the image goes out at once.
+  template <block B>
+  L3_FN static void write_boards(const B& b, const std::byte* image, const batch_view& in,
+                                 const tile& mine, const frame_columns& columns, std::byte* to) {
+    std::uint32_t made = 0;
+    for (std::uint32_t i = mine.first; i < mine.last; ++i) {
+      const std::uint32_t n = columns.boards.bytes[i];
+      if ((columns.boards.form[i] & board_raw) == 0) {
+        made += n;
+        continue;
+      }
+      copy_out(b, image, to, made);
+      copy_range(b, in, mine.fragment, in.boards[i].offset, n, to + made);
+      image += made;
+      to += made + n;
+      made = 0;
+    }
+    copy_out(b, image, to, made);
+  }
+};
+
+/// The plan that keeps everything.
+struct one_pass {
+  using columns = one_pass_columns;
+
+  template <class Queue>
+  static void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
+                  frame_summary* summary) {
+    stage(queue, "pack boards");
+    queue.run(begin_one_pass{}, in.events.size(), in, all.frame, all.tiles);
+    queue.run(pack_tiles{}, pack_tiles::blocks(in), in, all.frame, all.tiles, out);
+    stage(queue, "place");
+    queue.run(place_boards{}, in.events.size(), in, all.frame);
+    queue.run(place_events{}, 1, all.frame, in.events.size(), out.capacity, summary);
+    stage(queue, "pack events");
+    queue.run(pack_events{}, in.events.size(), in, all.frame, out);
+  }
+};
+
+} // namespace l3

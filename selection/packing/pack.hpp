@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// pack_boards: writes the data of the boards of kept events (docs/formats.md, section 7) at the
+// places that place found, one block a board. pack_events.hpp writes everything else.
+//
+// A board's samples are packed where they stand, as rows of 16 lanes with a different N in each:
+// eight rows make one octet in every lane. Each octet is whole bytes, so lanes share none, and the
+// board is put together in shared memory and leaves it in one stream.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/codec/koto.hpp"
+#include "gpu/codec/put.hpp"
+#include "gpu/decode/packet.hpp"
+#include "gpu/executors/solo.hpp"
+#include "selection/packing/columns.hpp"
+#include "selection/packing/measure.hpp"
+
+namespace l3 {
+
+struct pack_boards {
+  static constexpr std::uint32_t width = 128;
+
+  static constexpr std::uint32_t head_words = l2::header_words + l2::footer_words;
+  static constexpr std::uint32_t max_data_bytes =
+      2 * head_words + packet_lanes * koto::max_record_bytes;
+
+  /// Where the records of a packet are put together.
+  struct lane_records {
+    alignas(64) std::uint64_t low[koto::octets][packet_lanes];
+    alignas(64) std::uint64_t high[koto::octets][packet_lanes];
+    std::uint32_t at[packet_lanes]; // of the lane's record in the board's data
+  };
+  struct shared {
+    staged_packet packet;
+    packet_findings found;
+    lane_records lanes;
+    alignas(64) std::byte image[max_data_bytes + copy_slack];
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
+                        output_view out) const {
+    const std::uint32_t i = b.index();
+    const board_entry board = in.boards[i];
+    const event_result& result = columns.events.results[board.event];
+    if (!result.kept) return;
+    const fragment_entry fragment = in.fragments[board.fragment];
+    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
+    const std::uint32_t form = columns.boards.form[i];
+    const std::uint32_t bytes = columns.boards.bytes[i];
+    if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
+
+    s.packet.stage(b, in, fragment, board);
+    take_findings(b, s.found, i, board.kind, columns.records);
+    b.sync();
+    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image);
+    copy_out(b, s.image, to, bytes);
+  }
+
+  /// Writes the data of a board that is not raw to `image`, which can be read when this returns;
+  /// copy_slack bytes behind it may be overwritten, too. Of what was found only the lanes' minima
+  /// and bits are looked at.
+  template <block B>
+  L3_FN static void pack_staged(const B& b, const staged_packet& packet,
+                                const packet_findings& found, lane_records& lanes, board_kind kind,
+                                const board_shape& shape, std::byte* image) {
+    find_places(b, found, lanes, kind, stored_bytes(shape.form));
+    make_octets(b, packet, found, lanes, kind);
+    make_room(b, image, shape.bytes);
+    b.sync();
+    write_stored_words(b, packet, shape.form, image);
+    write_records(b, found, lanes, kind, image);
+    b.sync();
+  }
+
+private:
+  template <block B>
+  L3_FN static void take_findings(const B& b, packet_findings& found, std::uint32_t i,
+                                  board_kind kind, const record_columns::view& records) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      const std::uint32_t record = packet_lanes * i + record_of(lane, kind);
+      found.bits[lane] = records.bits[record];
+      found.minimum[lane] = static_cast<std::uint16_t>(records.minimum[record] | l2::sample_tag);
+    });
+  }
+
+  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
+    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
+           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+  }
+
+  /// Each lane adds up the records before its own, of which the first is at `first`.
+  template <block B>
+  L3_FN static void find_places(const B& b, const packet_findings& found, lane_records& s,
+                                board_kind kind, std::uint32_t first) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      const std::uint32_t mine = record_of(lane, kind);
+      std::uint32_t at = first;
+      for (std::uint32_t other = 0; other < packet_lanes; ++other)
+        at += record_of(other, kind) < mine ? koto::record_bytes(found.bits[other]) : 0;
+      s.at[lane] = at;
+    });
+  }
+
+  /// One lane does it in the order of the records.
+  L3_FN static void find_places(const solo_block&, const packet_findings& found, lane_records& s,
+                                board_kind kind, std::uint32_t first) {
+    for (std::uint32_t record = 0; record < packet_lanes; ++record) {
+      const std::uint32_t lane = record_of(record, kind); // that permutation is its own inverse
+      s.at[lane] = first;
+      first += koto::record_bytes(found.bits[lane]);
+    }
+  }
+
+  template <block B>
+  L3_FN static void make_octets(const B& b, const staged_packet& packet,
+                                const packet_findings& found, lane_records& s, board_kind kind) {
+    const std::uint16_t* const words = packet.by_lane(kind);
+    for_each(b, koto::octets, packet_lanes, [&](std::uint32_t k, std::uint32_t lane) {
+      const std::uint16_t* const column = words + k * 8 * packet_lanes + lane;
+      const std::uint16_t minimum = found.minimum[lane];
+      const std::uint32_t bits = found.bits[lane];
+      const auto difference = [&](std::uint32_t row) -> std::uint32_t {
+        return static_cast<std::uint16_t>(column[row * packet_lanes] - minimum);
+      };
+      const auto pair = [&](std::uint32_t row) -> std::uint64_t {
+        return difference(row) | (difference(row + 1) << bits);
+      };
+      const auto quad = [&](std::uint32_t row) {
+        return pair(row) | (pair(row + 2) << (2 * bits));
+      };
+      const koto::octet o = koto::merge_quads(quad(0), quad(4), bits);
+      s.low[k][lane] = o.low;
+      s.high[k][lane] = o.high;
+    });
+  }
+
+  template <block B>
+  L3_FN static void write_records(const B& b, const packet_findings& found, const lane_records& s,
+                                  board_kind, std::byte* image) {
+    for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      const std::uint32_t minimum = found.minimum[lane] & l2::payload_mask;
+      put(b, image + s.at[lane], {found.bits[lane] | minimum << 8, 0}, koto::record_head_bytes);
+    });
+    for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
+      const std::uint32_t bits = found.bits[lane];
+      put(b, image + s.at[lane] + koto::record_head_bytes + k * bits,
+          {s.low[k][lane], s.high[k][lane]}, bits);
+    });
+  }
+
+  /// One lane writes everything in the order of the bytes: so each octet may leave as 16 bytes
+  /// without a look at N, and whatever comes next overwrites what was too much.
+  L3_FN static void write_records(const solo_block&, const packet_findings& found,
+                                  const lane_records& s, board_kind kind, std::byte* image) {
+    for (std::uint32_t record = 0; record < packet_lanes; ++record) {
+      const std::uint32_t lane = record_of(record, kind); // that permutation is its own inverse
+      const std::uint32_t bits = found.bits[lane];
+      std::byte* to = image + s.at[lane];
+      koto::store_head(to, bits, found.minimum[lane] & l2::payload_mask);
+      to += koto::record_head_bytes;
+      for (std::uint32_t k = 0; k < koto::octets; ++k, to += bits) {
+        store(to, s.low[k][lane]);
+        store(to + sizeof s.low[k][lane], s.high[k][lane]);
+      }
+    }
+  }
+
+  /// The header and footer words, if they are stored.
+  template <block B>
+  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
+                                       std::byte* image) {
+    const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
+      for_each(b, n, [&](std::uint32_t w) {
+        constexpr std::uint32_t size = sizeof words[0];
+        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
+      });
+    };
+    const bool with_header = (form & board_header_stored) != 0;
+    if (with_header) write(packet.header(), l2::header_words, image);
+    if ((form & board_footer_stored) != 0)
+      write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
+  }
+};
+
+} // namespace l3

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/trigger/load_selection.hpp"
+
+#include <algorithm>
+#include <span>
+#include <stdexcept>
+
+#include "selection/algorithms/registry.hpp"
+#include "selection/trigger/settings_file.hpp"
+
+namespace l3 {
+namespace {
+
+std::vector<std::string> names_in(const selection_settings& settings) {
+  std::vector<std::string> names;
+  for (const auto& name : settings.sequence) names.push_back(name.value);
+  return names;
+}
+
+using step_names = std::span<const std::string>;
+
+/// Why these steps cannot run one after the other; empty if they can.
+std::string why_not(step_names names) {
+  try {
+    static_cast<void>(plan_sequence(names, algorithms::infos(), {}, summaries::name));
+    return {};
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+}
+
+/// Planning goes step by step: the first one with which it fails like the whole.
+std::size_t step_to_blame(step_names names, const std::string& why) {
+  std::size_t step = 0;
+  while (step + 1 < names.size() && why_not(names.first(step + 1)) != why) ++step;
+  return step;
+}
+
+void check_sequence(const selection_settings& settings) {
+  const auto names = names_in(settings);
+  const auto refuse = [&](std::size_t step, const std::string& why) {
+    throw std::runtime_error((names.empty() ? settings.source : settings.sequence[step].place) +
+                             ": " + why);
+  };
+  if (const std::string why = why_not(names); !why.empty()) refuse(step_to_blame(names, why), why);
+  for (std::size_t step = 0; step < names.size(); ++step)
+    if (std::ranges::count(step_names(names).first(step), names[step]) != 0)
+      refuse(step, "sequence: `" + names[step] + "` stands there twice; leave one");
+  if (std::ranges::count(names, decide::name) == 0)
+    refuse(names.size() - 1, "sequence: nothing decides which events are kept; end it with `" +
+                                 std::string(decide::name) + '`');
+}
+
+/// As check_fits; names the detector's file.
+void check_detector(const detector& d, const calibration& c, const std::string& file) {
+  try {
+    check_fits(d, c);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error(file + ": " + e.what());
+  }
+}
+
+detector detector_on(const readout& crates, const std::string& file) {
+  if (!file.empty() && file != built_in) return read_detector(file, crates);
+  if (!(crates == readout::koto()))
+    throw std::runtime_error(std::string(built_in) +
+                             ": describes another readout than the one that is set, that of "
+                             "KOTO; name a detector file that describes what hangs on this "
+                             "one");
+  return default_detector();
+}
+
+} // namespace
+
+selection_program loaded_selection::program() const { return {names_in(settings), tables.view()}; }
+
+std::vector<std::string> loaded_selection::line_names() const {
+  std::vector<std::string> names;
+  for (const line_settings& line : settings.lines) names.push_back(line.name.value);
+  return names;
+}
+
+loaded_selection load_selection(const selection_files& files, const readout& crates,
+                                std::uint32_t run) {
+  detector d = detector_on(crates, files.detector);
+  const calibration c =
+      files.calibration.empty() ? nominal_calibration(d) : read_calibration(files.calibration, d);
+  selection_settings settings =
+      files.lines == built_in ? default_selection() : read_selection(files.lines);
+  check_sequence(settings);
+  check_detector(d, c, files.detector);
+  host_tables tables = make_tables(d, c, settings, run);
+  return {std::move(d), std::move(settings), std::move(tables)};
+}
+
+std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity) {
+  const auto registry = algorithms::infos();
+  return describe(plan_sequence(names_in(settings), registry, capacity, summaries::name), registry);
+}
+
+std::string name_of_reason(std::uint8_t reason) {
+  switch (reason) {
+  case line_fired: return "fired";
+  case line_trigger: return "trigger";
+  case line_veto: return "veto";
+  case line_veto_missing: return "veto_missing";
+  case line_unknown: return "unknown";
+  case line_prescale: return "prescale";
+  case line_decodable: return "decodable";
+  case line_not_judged: return "not_judged";
+  default: break;
+  }
+  const std::uint32_t which = reason - std::uint32_t{line_out_of_range};
+  return reason >= line_out_of_range && which < quantities
+             ? std::string(name_of(static_cast<quantity>(which)))
+             : "?";
+}
+
+} // namespace l3

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that an engine needs to select, from its files: the detector, its calibration, the
+// settings, and the tables made of them. Whatever is wrong with any of them is said here, before an
+// engine is made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "selection/sequence/program.hpp"
+#include "selection/trigger/make_tables.hpp"
+#include "selection/trigger/selection_files.hpp"
+#include "transport/format/batch_capacity.hpp"
+
+namespace l3 {
+
+struct loaded_selection {
+  detector what;
+  selection_settings settings;
+  host_tables tables;
+
+  /// For make_engine; valid as long as this stays where it is.
+  [[nodiscard]] selection_program program() const;
+  /// In the order of their bits.
+  [[nodiscard]] std::vector<std::string> line_names() const;
+};
+
+/// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
+/// only fits KOTO's. Throws std::runtime_error, a line for each mistake, each with its place and
+/// what to do.
+[[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
+                                              std::uint32_t run);
+
+/// The sequence's steps and its arena, for people.
+[[nodiscard]] std::string describe_sequence(const selection_settings& settings,
+                                            const batch_capacity& capacity);
+
+/// Why a line does not keep an event, for people and metrics: "trigger", "veto", "photons" …
+[[nodiscard]] std::string name_of_reason(std::uint8_t reason);
+
+} // namespace l3

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what people write, the detector, its calibration and the selection's settings, to the whole
+// numbers of selection/sequence/tables.hpp that the algorithms look at. Done once, at start.
+#pragma once
+
+#include <vector>
+
+#include "selection/detector/calibration.hpp"
+#include "selection/sequence/tables.hpp"
+#include "selection/trigger/settings.hpp"
+
+namespace l3 {
+
+/// Owns the tables in the host's memory.
+struct host_tables {
+  selection_constants constants;
+  std::vector<std::uint16_t> first_board;
+  std::vector<std::uint32_t> board_vetoes;
+  std::vector<input_entry> inputs;
+  std::vector<crystal_entry> crystals;
+  std::vector<std::uint16_t> neighbours;
+  std::vector<module_entry> modules;
+  std::vector<veto_entry> vetoes;
+  std::vector<attenuation_entry> attenuation;
+  std::vector<line_entry> lines;
+  std::vector<packed_line> packed_lines;
+
+  /// Good as long as the vectors stay what they are.
+  [[nodiscard]] selection_tables view() const;
+};
+
+/// Throws std::runtime_error, "the detector …", if the algorithms have no room for it or if there
+/// is nothing in it.
+void check_fits(const detector& d, const calibration& c);
+
+/// Throws std::runtime_error, a line for each mistake, if the settings do not fit the detector or
+/// the detector does not fit the algorithms (check_fits).
+[[nodiscard]] host_tables make_tables(const detector& d, const calibration& c,
+                                      const selection_settings& settings, std::uint32_t run);
+
+} // namespace l3

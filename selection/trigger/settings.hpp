@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the selection selects, as a physicist writes it: which algorithms run, the cuts for clusters
+// and photons, the vetoes, the trigger lines. Energies in MeV (in the beam counters
+// photoelectrons), lengths in mm, times in ns. Read from TOML (selection/trigger/settings_file.hpp)
+// and turned into the whole numbers that the algorithms work with once, at start
+// (selection/trigger/make_tables.hpp). Values that can only be judged together with the detector
+// know where they were set, for the message.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "selection/sequence/tables.hpp"
+
+namespace l3 {
+
+/// A value and where it was set: "FILE:LINE:COLUMN".
+template <class T>
+struct setting {
+  T value{};
+  std::string place = "built-in";
+
+  setting() = default;
+  setting(T v) : value(std::move(v)) {}
+  setting(T v, std::string where) : value(std::move(v)), place(std::move(where)) {}
+  operator const T&() const { return value; }
+};
+
+/// Both ends included.
+struct interval {
+  double from = 0;
+  double to = 0;
+};
+
+/// ns, and where it was set.
+struct time_window : interval {
+  std::string place = "built-in";
+};
+
+struct cluster_settings {
+  setting<double> crystal_threshold = 3; ///< MeV
+  time_window crystal_window = {{-15, 15}};
+  setting<double> neighbour_distance = 70; ///< mm, in x and in y between two crystals' centres
+};
+
+struct photon_settings {
+  double threshold = 60; ///< MeV
+  time_window window = {{-15, 15}};
+  double energy_scale = 1; ///< a photon's energy = cluster energy × this …
+  /// … + what a cluster of so many MeV lacks, MeV: what the crystals' threshold cuts away.
+  std::vector<std::pair<double, double>> energy_correction = {
+      {30, 30}, {60, 24}, {100, 18.5}, {140, 12}, {170, 8.5}, {205, 4.2}, {260, 2}, {500, 0.5}};
+};
+
+/// What holds for all counters that do not say otherwise.
+struct veto_settings {
+  setting<double> threshold_factor = 2; ///< online threshold = offline threshold × this
+  setting<double> window_margin = 2;    ///< ns: cut off both ends of the offline window
+  double tolerance = 10;                ///< ns, of modules with two ends and no length
+  double tolerance_margin = 5;          ///< ns, over the light's way through a module with a length
+};
+
+struct counter_settings {
+  setting<std::string> name;
+  std::optional<setting<double>> threshold; ///< MeV or photoelectrons
+  std::optional<time_window> window;
+  std::optional<double> tolerance; ///< ns: farther apart the two ends saw different things
+  std::optional<setting<std::uint32_t>>
+      neighbours;    ///< so many modules side by side must have a hit …
+  double within = 0; ///< ns: … this near in time
+};
+
+/// A condition on a quantity, in its unit (selection/trigger/quantity_units.hpp).
+struct range_settings {
+  quantity what = quantity::count_;
+  interval range;
+  std::string place;
+};
+
+struct line_settings {
+  setting<std::string> name;
+  std::uint16_t trigger_any = 0;  ///< trigger_bit: one of these; 0: any event
+  std::uint16_t trigger_none = 0; ///< none of these
+  std::vector<range_settings> ranges;
+  bool all_vetoes = false;                  ///< no counter may have fired but those in `fired`
+  std::vector<setting<std::string>> vetoes; ///< these must not have fired
+  std::vector<setting<std::string>> fired;  ///< these must have
+  bool undecodable = false;                 ///< fires only if part of the event cannot be decoded
+  unknown_rule when_unknown = unknown_rule::ignore;
+  std::uint32_t prescale = 1;
+  std::uint8_t priority = 100; ///< the highest is given up last
+};
+
+struct selection_settings {
+  std::string source = "built-in"; ///< the file, for messages
+  std::vector<setting<std::string>> sequence = {{"measure_pulses"},     {"find_clusters"},
+                                                {"compute_quantities"}, {"match_ends"},
+                                                {"judge_vetoes"},       {"decide"}};
+  cluster_settings clusters;
+  photon_settings photons;
+  veto_settings vetoes;
+  std::vector<counter_settings> counters;
+  std::vector<line_settings> lines;
+};
+
+} // namespace l3

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the selection's settings from TOML; deploy/selection.toml, which is compiled in, explains
+// every key. All mistakes of a file are told at once, each with its place and what to write
+// instead. What needs the detector to be judged, such as the names of counters, is judged when the
+// tables are made (selection/trigger/make_tables.hpp); the names of algorithms, when the sequence
+// is.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "selection/trigger/settings.hpp"
+
+namespace l3 {
+
+/// Throw std::runtime_error, a line for each mistake: "FILE:LINE:COLUMN: what is wrong; what to
+/// do".
+[[nodiscard]] selection_settings parse_selection(std::string_view toml, std::string_view name);
+[[nodiscard]] selection_settings read_selection(const std::filesystem::path& file);
+/// The one compiled in.
+[[nodiscard]] selection_settings default_selection();
+
+} // namespace l3

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/batch_dumps.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "daemon/monitor/build_id.hpp"
+#include "selection/engine/make_engine.hpp"
+#include "tests/selection/engine/make_events.hpp"
+#include "tests/tools/temporary_folder.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const auto events = make_events(4, 3, 4, 29);
+
+class a_computed_frame : public testing::Test {
+protected:
+  a_computed_frame()
+      : made_(make_engine({backend::serial, 0}, {capacity_for(events, 1400), 1})),
+        f_(*made_->frames()[0]) {
+    randomness r(1);
+    fill(f_, events, 1400, r);
+    made_->start(f_);
+    EXPECT_TRUE(made_->wait(f_));
+  }
+  static dump_origin origin() {
+    dump_origin o;
+    o.run = 7;
+    o.node = 3;
+    o.version = "1.2";
+    o.configuration = "[run]\nnumber = 7\n";
+    o.lines = "lines";
+    o.detector = "detector";
+    o.calibration = "calibration";
+    return o;
+  }
+  std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> all;
+    if (!std::filesystem::exists(dumps_)) return all;
+    for (const auto& entry : std::filesystem::directory_iterator(dumps_))
+      all.push_back(entry.path());
+    return all;
+  }
+  static void wait_for(const batch_dumps& d, std::uint64_t files) {
+    while (d.written() + d.skipped() < files) std::this_thread::yield();
+  }
+
+  temporary_folder folder_;
+  std::filesystem::path dumps_ = folder_.path() / "dumps";
+  std::unique_ptr<engine> made_;
+  frame& f_;
+};
+
+TEST_F(a_computed_frame, is_kept_with_all_that_is_needed_to_compute_it_again) {
+  {
+    batch_dumps d(dumps_, origin());
+    d.offer("wrong", "because", f_);
+  } // it is written before the end
+  ASSERT_EQ(files().size(), 1U);
+  EXPECT_TRUE(files()[0].filename().string().starts_with("run7-node3-"));
+  EXPECT_TRUE(files()[0].filename().string().ends_with("-wrong.l3batch"));
+  const batch_file b = read_batch_file(files()[0]);
+  EXPECT_NE(b.about.find(R"("reason":"because")"), std::string::npos) << b.about;
+  EXPECT_NE(b.about.find(R"("version":"1.2")"), std::string::npos) << b.about;
+  EXPECT_EQ(b.configuration, origin().configuration);
+  EXPECT_EQ(b.lines + b.detector + b.calibration, "linesdetectorcalibration");
+  EXPECT_EQ(b.events.size(), events.size());
+  EXPECT_EQ(b.results.size(), events.size());
+  EXPECT_TRUE(std::ranges::equal(b.output, f_.output));
+  EXPECT_TRUE(std::ranges::equal(b.input, f_.input.bytes.first(f_.input.used_bytes)));
+}
+
+TEST_F(a_computed_frame, is_skipped_so_soon_after_another) {
+  batch_dumps d(dumps_, origin());
+  d.offer("error", "first", f_);
+  wait_for(d, 1);
+  d.offer("error", "second", f_);
+  EXPECT_EQ(d.skipped(), 1U);
+  EXPECT_EQ(d.written(), 1U);
+}
+
+TEST_F(a_computed_frame, is_skipped_if_the_folder_holds_enough) {
+  batch_dumps few(dumps_, origin(), {2, std::uint64_t{1} << 30, 0s});
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    f_.input.serial = n;
+    few.offer("error", "again", f_);
+    wait_for(few, n);
+  }
+  EXPECT_EQ(few.written(), 2U);
+  EXPECT_EQ(few.skipped(), 1U);
+  EXPECT_EQ(files().size(), 2U);
+
+  const std::uint64_t bytes = std::filesystem::file_size(files()[0]);
+  batch_dumps small(dumps_, origin(), {16, 3 * bytes - 1, 0s});
+  small.offer("error", "again", f_);
+  wait_for(small, 1);
+  EXPECT_EQ(small.skipped(), 1U);
+}
+
+TEST_F(a_computed_frame, is_skipped_where_nothing_can_be_written) {
+  std::ofstream(dumps_) << "no folder";
+  batch_dumps d(dumps_, origin());
+  d.offer("error", "why", f_);
+  wait_for(d, 1);
+  EXPECT_EQ(d.skipped(), 1U);
+  EXPECT_EQ(d.written(), 0U);
+}
+
+TEST_F(a_computed_frame, is_not_kept_if_nobody_wants_it) {
+  batch_dumps d("", origin());
+  d.offer("error", "why", f_);
+  EXPECT_EQ(d.skipped() + d.written(), 0U);
+}
+
+TEST(build_id, is_that_of_this_program) {
+  const std::string id = build_id();
+  EXPECT_GE(id.size(), 16U);
+  EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
+  EXPECT_EQ(id, build_id());
+}
+
+} // namespace
+} // namespace l3::test

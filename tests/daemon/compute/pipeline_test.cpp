@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/pipeline.hpp"
+
+#include <atomic>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "daemon/compute/supervised_engine.hpp"
+#include "tests/daemon/compute/fake_engine.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t event_bytes = 64 << 10;
+
+/// What is waited for comes from threads that need the processor.
+template <class Condition>
+void wait_until(const Condition& holds) {
+  while (!holds()) std::this_thread::sleep_for(100us);
+}
+
+/// A pipeline between batches submitted by hand and an outbox that nobody empties, unless told.
+struct rig {
+  explicit rig(std::uint32_t frames = 3)
+      : engine(frames, 8, event_bytes), ring(engine.frames()),
+        out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}) {}
+
+  void begin() {
+    work.emplace(engine, ring, way_out, sheds, outcomes,
+                 [this](std::string_view text) { reported = text; });
+  }
+
+  void submit(std::uint32_t events) {
+    input_batch* b = nullptr;
+    wait_until([&] {
+      if (stores) store_what_is_sealed();
+      return (b = ring.try_take()) != nullptr;
+    });
+    for (std::uint32_t e = 0; e < events; ++e)
+      b->events[e] = {.number = ++admitted, .flags = flags};
+    b->used_events = events;
+    ring.submit(*b);
+  }
+
+  void store_what_is_sealed() { out.stored_up_to(out.last_sealed(), steady_now()); }
+
+  [[nodiscard]] std::uint64_t accounted() const {
+    return out.events_waiting() + out.events_stored() + outcomes.events_rejected +
+           outcomes.events_shed.sum();
+  }
+
+  test::fake_engine engine;
+  frame_ring ring;
+  outbox out;
+  spilling_outbox way_out{out};
+  shedding sheds{1, {}};
+  outcome_counters outcomes;
+  bool stores = false; ///< while a frame is waited for: a full outbox holds them all
+  std::uint32_t admitted = 0;
+  std::uint32_t flags = event_kept_by_sender; ///< of the events
+  std::string reported;
+  std::optional<pipeline> work;
+};
+
+TEST(pipeline, hands_every_kept_event_to_the_outbox) {
+  rig r;
+  r.engine.keeps = [](const event_entry& e) { return e.number % 2 == 0; };
+  r.begin();
+  r.submit(8);
+  r.submit(0);
+  r.submit(3);
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.out.events_waiting(), 5U);
+  EXPECT_EQ(r.outcomes.events_rejected.get(), 6U);
+  EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
+  EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
+  EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
+  r.store_what_is_sealed();
+  EXPECT_EQ(r.out.safety().up_to(), 3U);
+}
+
+TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
+  rig r;
+  r.engine.fails = [](const frame& f) { return f.input.serial == 2; };
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(4);
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.outcomes.events_shed[shed::engine], 4U);
+  EXPECT_EQ(r.out.events_waiting(), 8U);
+  EXPECT_EQ(r.work->failed_frames(), 1U);
+  EXPECT_EQ(r.reported, "the device fell off the bus");
+  r.store_what_is_sealed();
+  EXPECT_EQ(r.out.safety().up_to(), 1U) << "what was given up is not told to its sender as safe";
+}
+
+TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
+  rig r;
+  r.begin();
+  for (int b = 0; b < 3; ++b)
+    r.submit(8); // 24 events of 64 KiB; the outbox holds less than 1 MiB of them
+  wait_until([&] { return r.work->waiting_for_outbox(); });
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
+  r.work->finish(clock::now());
+  EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
+  EXPECT_EQ(r.accounted(), 24U);
+  r.store_what_is_sealed();
+  EXPECT_LT(r.out.safety().up_to(), 3U) << "what was given up is not told to its sender as safe";
+}
+
+TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
+  rig r(8);
+  r.flags = 0;
+  r.begin();
+  for (int b = 0; b < 8; ++b) r.submit(8); // 64 events of 64 KiB; nobody stores for a while
+  wait_until([&] { return r.outcomes.events_shed[shed::priority] > 10; });
+  EXPECT_TRUE(r.sheds.active());
+  wait_until([&] {
+    r.store_what_is_sealed();
+    return r.accounted() == 64;
+  });
+  r.work->finish(clock::now() + 10s);
+  EXPECT_FALSE(r.work->waiting_for_outbox());
+  EXPECT_EQ(r.accounted(), 64U);
+}
+
+TEST(pipeline, gives_nothing_up_for_want_of_room_as_long_as_there_are_frames) {
+  rig r(8);
+  r.flags = 0;
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(8);
+  wait_until([&] { return r.work->waiting_for_outbox(); });
+  // Each turn is a millisecond; every tenth it looks at the room.
+  const std::uint64_t turns = r.work->drain_turns();
+  wait_until([&] { return r.work->drain_turns() > turns + 100; });
+  EXPECT_FALSE(r.sheds.active());
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  for (int b = 0; b < 4; ++b) r.submit(8);
+  wait_until([&] { return r.outcomes.events_shed[shed::priority] > 0; });
+  r.work->finish(clock::now());
+  EXPECT_EQ(r.accounted(), 56U);
+}
+
+TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
+  rig r;
+  r.begin();
+  for (int b = 0; b < 3; ++b) r.submit(8);
+  wait_until([&] { return r.work->waiting_for_outbox(); });
+  wait_until([&] {
+    r.store_what_is_sealed();
+    return r.out.events_stored() == 24;
+  });
+  r.work->finish(clock::now() + 10s);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.out.safety().up_to(), 3U);
+}
+
+/// The numbers of all events in the outbox, in its order.
+std::vector<std::uint32_t> numbers_in(outbox& out) {
+  std::vector<std::uint32_t> numbers;
+  for (std::uint64_t n = 1; n <= out.last_sealed(); ++n) {
+    const auto block = out.hold(n);
+    for (std::size_t at = sizeof(block_header); at < block->bytes.size(); at += event_bytes)
+      numbers.push_back(load<std::uint32_t>(block->bytes.data() + at));
+    block->hold->release();
+  }
+  return numbers;
+}
+
+/// Some frames fail and others never end; what comes out is as if none did.
+TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
+  auto device = std::make_unique<test::fake_engine>(3, 1, event_bytes);
+  device->fails = [](const frame& f) { return f.input.serial % 2 == 0; };
+  device->hangs = [](const frame& f) { return f.input.serial == 1; };
+  supervision s;
+  s.time_limit = 20ms;
+  s.restarts = 1000;
+  s.first_pause = s.longest_pause = 0ns;
+  s.verify_one_in = 0; // what a fake engine packs are no events
+  std::atomic<int> failures = 0;
+  supervised_engine compute(
+      std::move(device), std::make_unique<test::fake_engine>(1, 1, event_bytes), s,
+      [&](engine_failure, std::string_view, const frame&) { ++failures; }, [](std::string_view) {});
+  frame_ring ring(compute.frames());
+  outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0});
+  outcome_counters outcomes;
+  spilling_outbox way_out(out);
+  shedding sheds(1, {});
+  pipeline work(compute, ring, way_out, sheds, outcomes, [](std::string_view) {});
+  std::vector<std::uint32_t> numbers;
+  for (std::uint32_t n = 1; n <= 40; ++n) {
+    input_batch* b = nullptr;
+    wait_until([&] { return (b = ring.try_take()) != nullptr; });
+    b->events[0] = {.number = n};
+    b->used_events = 1;
+    ring.submit(*b);
+    numbers.push_back(n);
+  }
+  work.finish(clock::now() + 1min);
+  EXPECT_EQ(numbers_in(out), numbers);
+  EXPECT_EQ(outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(work.failed_frames(), 0U);
+  EXPECT_EQ(compute.counters().failures[engine_failure::hang], 1U);
+  EXPECT_EQ(failures, static_cast<int>(compute.counters().failures.sum()));
+  out.stored_up_to(out.last_sealed(), steady_now());
+  EXPECT_EQ(out.safety().up_to(), 40U);
+}
+
+RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
+  rig r(2);
+  const auto batches = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(0U, 9U));
+  const auto bad = *rc::gen::inRange(1U, 8U);
+  r.engine.fails = [=](const frame& f) { return f.input.serial % 8 == bad; };
+  r.engine.keeps = [=](const event_entry& e) { return e.number % bad != 0; };
+  r.begin();
+  r.stores = true;
+  for (const std::uint32_t events : batches) r.submit(events);
+  r.work->finish(clock::now());
+  RC_ASSERT(r.accounted() == r.admitted);
+}
+
+} // namespace
+} // namespace l3

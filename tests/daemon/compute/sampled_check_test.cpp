@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/sampled_check.hpp"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "selection/engine/make_engine.hpp"
+#include "tests/selection/engine/make_events.hpp"
+
+namespace l3::test {
+namespace {
+
+const auto events = make_events(6, 3, 4, 23);
+
+class a_packed_frame : public testing::Test {
+protected:
+  a_packed_frame()
+      : made_(make_engine({backend::serial, 0}, {capacity_for(events, 1400), 1})),
+        f_(*made_->frames()[0]) {
+    randomness r(1);
+    fill(f_, events, 1400, r); // fragments in pieces, some raw, some empty
+    made_->start(f_);
+    EXPECT_TRUE(made_->wait(f_));
+  }
+
+  std::unique_ptr<engine> made_;
+  frame& f_;
+  sampled_check check_{1, 1};
+};
+
+TEST_F(a_packed_frame, unpacks_to_what_came_in) {
+  for (std::size_t e = 0; e < events.size(); ++e) EXPECT_EQ(check_.wrong_with(f_, e), "");
+}
+
+TEST_F(a_packed_frame, is_found_to_be_wrong_wherever_a_byte_of_the_input_is_another) {
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const event_entry& event = f_.input.events[e];
+    for (std::uint32_t k = 0; k < event.fragments; ++k) {
+      const fragment_entry& fragment = f_.input.fragments[event.first_fragment + k];
+      if (fragment.bytes == 0) continue;
+      for (const std::uint32_t at : {0U, fragment.bytes / 2, fragment.bytes - 1}) {
+        auto* const b = const_cast<std::byte*>(
+            byte_of(f_.input.bytes.data(), f_.input.pieces.data(), fragment, at));
+        *b ^= std::byte{1};
+        EXPECT_NE(check_.wrong_with(f_, e), "") << "event " << e << ", fragment " << k;
+        *b ^= std::byte{1};
+      }
+    }
+  }
+}
+
+TEST_F(a_packed_frame, is_found_to_be_wrong_wherever_a_byte_of_the_data_is_another) {
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    const event_result& r = f_.results[e];
+    const event_entry& event = f_.input.events[e];
+    const std::size_t tables = sizeof(packed_event) + event.fragments * sizeof(packed_fragment) +
+                               event.boards * sizeof(packed_board);
+    for (std::size_t at = (tables + 7) / 8 * 8; at + 8 < r.bytes; at += 61) {
+      std::byte& b = f_.output_memory[r.offset + at];
+      b ^= std::byte{1};
+      EXPECT_NE(check_.wrong_with(f_, e), "") << "event " << e << ", byte " << at;
+      b ^= std::byte{1};
+    }
+  }
+}
+
+TEST_F(a_packed_frame, is_found_to_be_wrong_if_results_point_elsewhere) {
+  std::vector<event_result> results(f_.results.begin(), f_.results.end());
+  f_.results = results;
+  std::swap(results[0].offset, results[1].offset);
+  std::swap(results[0].bytes, results[1].bytes);
+  EXPECT_NE(check_.wrong_with(f_, 0), "");
+  results[2].offset = f_.output.size() - 8;
+  EXPECT_NE(check_.wrong_with(f_, 2), "");
+  results[3].offset = ~std::uint64_t{0};
+  EXPECT_NE(check_.wrong_with(f_, 3), "");
+}
+
+TEST(sampled_check, chooses_about_one_in_so_many_and_the_same_ones_everywhere) {
+  const sampled_check one(7, 1000);
+  const sampled_check same(7, 1000);
+  const sampled_check other_run(8, 1000);
+  int chosen = 0;
+  int by_both_runs = 0;
+  for (std::uint32_t spill = 0; spill < 10; ++spill) {
+    for (std::uint32_t number = 1; number <= 10000; ++number) {
+      const event_entry e{.spill = spill, .number = number};
+      chosen += one.chosen(e) ? 1 : 0;
+      by_both_runs += one.chosen(e) && other_run.chosen(e) ? 1 : 0;
+      EXPECT_EQ(one.chosen(e), same.chosen(e));
+    }
+  }
+  EXPECT_GT(chosen, 60); // of 100 expected, four standard deviations
+  EXPECT_LT(chosen, 140);
+  EXPECT_LT(by_both_runs, 10);
+}
+
+TEST(sampled_check, chooses_all_or_none_if_told_so) {
+  const event_entry e{.spill = 3, .number = 4};
+  EXPECT_TRUE(sampled_check(7, 1).chosen(e));
+  EXPECT_FALSE(sampled_check(7, 0).chosen(e));
+}
+
+} // namespace
+} // namespace l3::test

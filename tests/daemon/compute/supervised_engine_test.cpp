@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever the device does, what comes out of a frame is right: shown against the oracle, with the
+// fault executor as the device and a clock that only the test moves.
+#include "daemon/compute/supervised_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include "selection/engine/make_engine.hpp"
+#include "tests/selection/engine/make_events.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const auto events = make_events(6, 3, 4, 23);
+
+/// A device that puts one event of its first frame beyond the output.
+class astray_engine final : public engine {
+public:
+  explicit astray_engine(std::unique_ptr<engine> inner) : inner_(std::move(inner)) {
+    frames_.assign(inner_->frames().begin(), inner_->frames().end());
+  }
+  void start(frame& f) override { inner_->start(f); }
+  [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override {
+    const auto outcome = inner_->wait_for(f, limit);
+    results_.assign(f.results.begin(), f.results.end());
+    if (std::exchange(first_, false)) results_.back().offset = f.output.size();
+    f.results = results_;
+    return outcome;
+  }
+  [[nodiscard]] bool at_rest(const frame& f) const override { return inner_->at_rest(f); }
+  [[nodiscard]] bool restart(frame& f) override { return inner_->restart(f); }
+
+private:
+  std::unique_ptr<engine> inner_;
+  std::vector<event_result> results_;
+  bool first_ = true;
+};
+
+struct rig {
+  explicit rig(const fault_plan& fault, std::uint32_t restarts = 3, std::uint32_t one_in = 1,
+               std::size_t output_bytes = 0, bool astray = false) {
+    compute_settings device{backend::serial, 0};
+    device.fault = fault;
+    engine_limits limits{capacity_for(events, 1400), 3};
+    engine_limits bypass = limits;
+    bypass.frames = 1;
+    bypass.own_input = false;
+    limits.output_bytes = output_bytes;
+    supervision s;
+    s.restarts = restarts;
+    s.verify_one_in = one_in;
+    s.now = [this] { return now; };
+    auto on_device = make_engine(device, limits);
+    if (astray) on_device = std::make_unique<astray_engine>(std::move(on_device));
+    engine.emplace(
+        std::move(on_device), make_engine({backend::pool, 2}, bypass), s,
+        [this](engine_failure kind, std::string_view text, const frame& f) {
+          reports.push_back(std::string(name_of(kind)) + ": " + std::string(text));
+          outputs_reported += f.output.empty() ? 0 : 1;
+        },
+        [this](std::string_view text) { notes.emplace_back(text); });
+  }
+
+  /// A frame's way; how often the device was waited for in vain.
+  int run(std::uint32_t index = 0) {
+    start(index);
+    return finish(index);
+  }
+  void start(std::uint32_t index) {
+    fill(*engine->frames()[index], events, 1400, random);
+    engine->start(*engine->frames()[index]);
+  }
+  int finish(std::uint32_t index) {
+    frame& f = *engine->frames()[index];
+    int in_vain = 0;
+    frame_outcome outcome;
+    while ((outcome = engine->wait_for(f, 1ms)) == frame_outcome::not_yet) {
+      now += 100ms;
+      ++in_vain;
+    }
+    EXPECT_EQ(outcome, frame_outcome::done) << f.error;
+    expect_output(f, events, all);
+    return in_vain;
+  }
+
+  [[nodiscard]] const engine_counters& counters() const { return engine->counters(); }
+
+  supervision::clock::time_point now{1000s};
+  std::vector<std::string> reports;
+  std::vector<std::string> notes;
+  int outputs_reported = 0;
+  randomness random{1};
+  std::optional<supervised_engine> engine;
+};
+
+fault_plan every(fault_kind kind, std::uint64_t n) { return {kind, n, 0, 0, 0ns}; }
+fault_plan at(fault_kind kind, std::uint64_t n, std::chrono::nanoseconds lasts = 0ns) {
+  return {kind, 0, n, 0, lasts};
+}
+fault_plan from(fault_kind kind, std::uint64_t n) { return {kind, 0, 0, n, 0ns}; }
+
+TEST(supervised_engine, lets_a_good_device_work) {
+  rig r({});
+  for (std::uint32_t n = 0; n < 5; ++n) r.run(n % 3);
+  EXPECT_FALSE(r.engine->bypassed());
+  EXPECT_FALSE(r.engine->wrong_results());
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 0U);
+  EXPECT_EQ(r.counters().events_verified.get(), 5 * events.size());
+  EXPECT_EQ(r.counters().events_wrong.get(), 0U);
+  EXPECT_TRUE(r.reports.empty());
+}
+
+TEST(supervised_engine, computes_a_frame_that_failed_and_tries_the_device_again) {
+  rig r(at(fault_kind::error, 2));
+  r.run();
+  r.run(1);
+  EXPECT_TRUE(r.engine->bypassed());
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 1U);
+  r.now += 999ms;
+  r.run(2);
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 2U) << "not before its pause is over";
+  r.now += 1ms;
+  r.run();
+  EXPECT_FALSE(r.engine->bypassed());
+  EXPECT_EQ(r.counters().restarts.get(), 1U);
+  r.run(1); // which is restarted on the way
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 2U);
+  EXPECT_EQ(r.notes.back(), "the device computes again");
+}
+
+TEST(supervised_engine, an_error_that_only_a_restart_ends) {
+  rig r(from(fault_kind::error, 2));
+  for (std::uint32_t n = 0; n < 3; ++n) r.start(n);
+  for (std::uint32_t n = 0; n < 3; ++n) r.finish(n);
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 2U);
+  EXPECT_EQ(r.notes.size(), 1U) << "two frames of one breakdown are one reason to wait";
+  r.now += 1s;
+  for (std::uint32_t n = 0; n < 3; ++n) r.run(n);
+  EXPECT_FALSE(r.engine->bypassed());
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 2U);
+}
+
+TEST(supervised_engine, sees_a_hang_at_the_time_limit_and_not_before) {
+  rig r(at(fault_kind::hang, 2));
+  r.run();
+  EXPECT_EQ(r.run(1), 10) << "steps of 100 ms";
+  EXPECT_EQ(r.counters().failures[engine_failure::hang], 1U);
+  EXPECT_TRUE(r.engine->hangs());
+  EXPECT_EQ(r.reports.at(0), "hang: no result after 1 s");
+  for (int n = 0; n < 10; ++n) {
+    r.now += 1min;
+    EXPECT_EQ(r.run(1), 0) << "the frame that hung is in use again";
+  }
+  EXPECT_EQ(r.counters().restarts.get(), 0U) << "a device that holds a frame is given no other";
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 11U);
+}
+
+TEST(supervised_engine, trusts_a_device_that_has_let_go) {
+  rig r(at(fault_kind::hang, 1, 50ms)); // of real time
+  EXPECT_EQ(r.run(), 10);
+  while (r.engine->hangs()) std::this_thread::yield();
+  r.now += 1s;
+  r.run();
+  EXPECT_FALSE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, what_was_under_way_with_a_frame_that_hangs_still_counts) {
+  rig r(at(fault_kind::hang, 1));
+  r.start(0);
+  r.start(1);
+  r.finish(0);
+  r.finish(1);
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 1U) << "the device did compute the second";
+  EXPECT_TRUE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, replaces_a_wrong_frame_and_has_each_event_checked_before_it_trusts_again) {
+  rig r(at(fault_kind::wrong_bit, 2));
+  r.run();
+  r.run(1);
+  EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+  EXPECT_EQ(r.counters().events_wrong.get(), 1U);
+  EXPECT_TRUE(r.engine->wrong_results());
+  EXPECT_EQ(r.outputs_reported, 1) << "the wrong output was there to be kept";
+  EXPECT_NE(r.reports.at(0).find("does not unpack to what came in"), std::string::npos);
+  r.now += 1s;
+  r.run(1);
+  EXPECT_FALSE(r.engine->wrong_results());
+  EXPECT_FALSE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, checks_every_event_of_a_trial_however_few_it_samples) {
+  rig r(at(fault_kind::error, 1), 3, 1'000'000'000);
+  r.run();
+  EXPECT_EQ(r.counters().events_verified.get(), 0U);
+  r.now += 1s;
+  r.run();
+  EXPECT_EQ(r.counters().events_verified.get(), events.size());
+  r.run();
+  EXPECT_EQ(r.counters().events_verified.get(), events.size());
+}
+
+TEST(supervised_engine, does_not_believe_a_device_that_finds_no_room) {
+  constexpr std::size_t too_small = 4096;
+  rig r({}, 3, 0, too_small);
+  r.run();
+  EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+  EXPECT_NE(r.reports.at(0).find("found no room"), std::string::npos);
+  EXPECT_TRUE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, finds_each_event_that_has_no_place_in_the_output) {
+  rig r({}, 3, 0, 0, true);
+  r.run();
+  EXPECT_EQ(r.counters().failures[engine_failure::wrong], 1U);
+  EXPECT_EQ(r.counters().events_wrong.get(), 1U);
+  EXPECT_NE(r.reports.at(0).find("lies outside the output"), std::string::npos);
+}
+
+TEST(supervised_engine, does_not_see_what_it_does_not_check) {
+  rig r(at(fault_kind::wrong_bit, 1), 3, 0);
+  frame& f = *r.engine->frames()[0];
+  r.start(0);
+  ASSERT_EQ(r.engine->wait_for(f, 1ms), frame_outcome::done);
+  EXPECT_EQ(r.counters().events_verified.get(), 0U);
+  EXPECT_FALSE(r.engine->bypassed());
+}
+
+TEST(supervised_engine, waits_longer_each_time_and_gives_up_in_the_end) {
+  rig r(every(fault_kind::error, 1), 3);
+  std::vector<std::chrono::nanoseconds> pauses;
+  auto last = r.now;
+  for (int tenth = 0; tenth < 1000; ++tenth) {
+    const std::uint64_t before = r.counters().failures[engine_failure::error];
+    r.run(static_cast<std::uint32_t>(tenth) % 3);
+    if (r.counters().failures[engine_failure::error] != before) {
+      pauses.push_back(r.now - last);
+      last = r.now;
+    }
+    r.now += 100ms;
+  }
+  EXPECT_EQ(pauses, (std::vector<std::chrono::nanoseconds>{0s, 1s, 2s, 4s}));
+  EXPECT_EQ(r.counters().restarts.get(), 3U);
+  EXPECT_TRUE(r.engine->bypassed());
+  EXPECT_NE(r.notes.back().find("after 3 restarts the device is left alone"), std::string::npos);
+}
+
+TEST(supervised_engine, a_dead_device_cannot_be_restarted) {
+  rig r(from(fault_kind::dead, 2), 2);
+  r.run();
+  r.run();
+  for (int n = 0; n < 10; ++n) {
+    r.now += 10s;
+    r.run();
+  }
+  EXPECT_EQ(r.counters().restarts.get(), 2U);
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 11U);
+  EXPECT_NE(r.notes.at(1).find("could not be restarted: no device any more"), std::string::npos);
+}
+
+TEST(supervised_engine, forgives_a_device_that_has_worked_for_long) {
+  rig r(every(fault_kind::error, 2), 1);
+  for (int breakdown = 0; breakdown < 4; ++breakdown) {
+    r.run();
+    r.run();
+    ASSERT_TRUE(r.engine->bypassed());
+    r.now += 1s;
+    r.run(); // the trial: an odd frame
+    r.run(); // and the next even one fails
+    ASSERT_TRUE(r.engine->bypassed());
+    if (breakdown == 0) break;
+  }
+  EXPECT_NE(r.notes.back().find("left alone"), std::string::npos);
+
+  rig patient(every(fault_kind::error, 2), 1);
+  for (int breakdown = 0; breakdown < 4; ++breakdown) {
+    patient.now += 10min;
+    patient.run();
+    if (breakdown == 0) patient.run();
+    ASSERT_TRUE(patient.engine->bypassed());
+    patient.now += 1s;
+    patient.run();
+    ASSERT_FALSE(patient.engine->bypassed()) << breakdown;
+  }
+}
+
+TEST(supervised_engine, plans_the_memory_of_both) {
+  rig r({});
+  std::size_t bypass = 0;
+  for (const memory_use& use : r.engine->memory_plan())
+    if (use.what.starts_with("bypass")) bypass = use.bytes;
+  EXPECT_GT(bypass, r.engine->frames()[0]->output_memory.size());
+  EXPECT_LT(bypass, 10 * r.engine->frames()[0]->output_memory.size());
+}
+
+} // namespace
+} // namespace l3::test

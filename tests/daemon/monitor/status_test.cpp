@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/status.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "tests/daemon/monitor/sample_snapshot.hpp"
+
+namespace l3 {
+namespace {
+
+TEST(status, is_json_with_state_sums_and_latency) {
+  metrics_snapshot s = sample_snapshot();
+  s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
+  const boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("state").at("now").as_string(), "receiving");
+  EXPECT_EQ(status.at("state").at("degraded").as_array().at(0).as_string(), "receiver_absent");
+  EXPECT_EQ(status.at("session").as_string(), "0123456789abcdef");
+  EXPECT_EQ(status.at("events").at("admitted").to_number<int>(), 100);
+  EXPECT_EQ(status.at("events").at("shed").at("no_frame").to_number<int>(), 1);
+  EXPECT_EQ(status.at("events").at("unaccounted").to_number<int>(), 0);
+  EXPECT_EQ(status.at("links").as_array().size(), 2U);
+  EXPECT_EQ(status.at("outbox").at("capacity").to_number<int>(), 256 << 20);
+  EXPECT_NEAR(status.at("event_latency").at("p99").to_number<double>(), 0.099, 0.005);
+}
+
+TEST(status, lists_lines_in_their_order) {
+  const auto lines = boost::json::parse(render_status(sample_snapshot())).at("lines").as_array();
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].at("line").as_string(), "pi0nunu");
+  EXPECT_EQ(lines[0].at("refused").at("photon_energy_min").to_number<int>(), 2);
+  EXPECT_EQ(lines[1].at("line").as_string(), "minimum_bias");
+  EXPECT_EQ(lines[1].at("prescale").to_number<int>(), 20);
+  EXPECT_EQ(lines[1].at("fired").to_number<int>(), 60);
+  EXPECT_EQ(lines[1].at("kept").to_number<int>(), 3);
+  EXPECT_EQ(lines[1].at("refused").as_object().size(), 1U);
+}
+
+TEST(status, the_page_loads_nothing_from_elsewhere_and_escapes_what_it_shows) {
+  metrics_snapshot s = sample_snapshot();
+  s.device = "<script>";
+  const std::string page = render_page(s);
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
+  EXPECT_EQ(page.find("://"), std::string::npos);
+  for (const char* link : {"/metrics", "/status", "/healthz", "/readyz"}) {
+    EXPECT_NE(page.find("href=\"" + std::string(link) + "\""), std::string::npos) << link;
+  }
+}
+
+TEST(monitor_pages, health_and_readiness_follow_threads_and_state) {
+  daemon_state state;
+  std::string stuck;
+  const http_pages pages = monitor_pages(
+      sample_snapshot, [&] { return state.report(); }, [&] { return stuck; });
+  EXPECT_EQ(pages.at("/healthz")().status, 200U);
+  EXPECT_EQ(pages.at("/readyz")().status, 503U);
+  EXPECT_EQ(pages.at("/readyz")().body, "configured\n");
+  state.enter(phase::receiving);
+  EXPECT_EQ(pages.at("/readyz")().status, 200U);
+  state.set(trouble::engine_error, true);
+  EXPECT_EQ(pages.at("/readyz")().status, 503U);
+  EXPECT_EQ(pages.at("/readyz")().body, "receiving, degraded: engine_error\n");
+  stuck = "drain";
+  EXPECT_EQ(pages.at("/healthz")().status, 503U);
+  EXPECT_EQ(pages.at("/healthz")().body, "no progress: drain\n");
+}
+
+TEST(monitor_pages, the_state_is_that_of_the_moment_not_of_the_snapshot) {
+  const state_report stopped{phase::stopped, {}};
+  const http_pages pages = monitor_pages(
+      sample_snapshot, [&] { return stopped; }, [] { return std::string(); });
+  EXPECT_NE(pages.at("/metrics")().body.find("koto_l3_state{state=\"stopped\"} 1"),
+            std::string::npos);
+  EXPECT_NE(pages.at("/status")().body.find(R"("now":"stopped")"), std::string::npos);
+}
+
+} // namespace
+} // namespace l3

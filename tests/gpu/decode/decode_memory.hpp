@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the kernels of a queue can reach, and batches in it. On a CPU kernels read the host's
+// own tables and bytes, which end where the last fragment ends, so that a sanitizer sees whoever
+// reads on.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/decode/packet.hpp"
+#include "gpu/memory/buffer.hpp"
+#include "tests/gpu/decode/make_boards.hpp"
+
+namespace l3::test {
+
+template <class Queue>
+class lent_memory {
+public:
+  lent_memory(Queue& queue, std::size_t bytes)
+      : queue_(queue), bytes_(allocate(std::max<std::size_t>(bytes, 1))) {}
+
+  [[nodiscard]] const buffer& bytes() const { return bytes_; }
+  void write(const void* from, std::size_t n) {
+    if constexpr (Queue::memory::has_device) {
+      queue_.copy_in(bytes_.data(), from, n);
+      EXPECT_EQ(queue_.finish(), "");
+    } else {
+      if (n != 0) std::memcpy(bytes_.data(), from, n);
+    }
+  }
+  void read(void* to) const {
+    if constexpr (Queue::memory::has_device) {
+      queue_.copy_out(to, bytes_.data(), bytes_.size());
+      EXPECT_EQ(queue_.finish(), "");
+    } else {
+      std::memcpy(to, bytes_.data(), bytes_.size());
+    }
+  }
+
+private:
+  static buffer allocate(std::size_t n) {
+    if constexpr (Queue::memory::has_device) {
+      return Queue::memory::allocate_on_device(n);
+    } else {
+      return Queue::memory::allocate(n);
+    }
+  }
+  Queue& queue_;
+  buffer bytes_;
+};
+
+/// A batch on the host, and the same where the kernels of a queue can read it.
+template <class Queue>
+class lent_batch {
+public:
+  lent_batch(Queue& queue, const std::vector<made_event>& events, std::uint32_t piece_bytes,
+             randomness& r) {
+    const batch_capacity c = capacity_for(events, piece_bytes);
+    std::vector<std::byte> room(c.bytes);
+    events_.resize(c.events);
+    fragments_.resize(c.fragments);
+    pieces_.resize(c.pieces);
+    boards_.resize(c.boards);
+    input_batch b;
+    b.bytes = room;
+    b.events = events_;
+    b.fragments = fragments_;
+    b.pieces = pieces_;
+    b.boards = boards_;
+    for (const made_event& e : events) add_event(b, e, piece_bytes, r);
+    bytes_.assign(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(end_of_last_piece()));
+
+    host_.input = bytes_.data();
+    host_.events = {events_.data(), b.used_events};
+    host_.fragments = {fragments_.data(), b.used_fragments};
+    host_.pieces = {pieces_.data(), b.used_pieces};
+    host_.boards = {boards_.data(), b.used_boards};
+    there_ = host_;
+    if constexpr (Queue::memory::has_device) {
+      there_ = {lend(queue, bytes_.data(), bytes_.size()), lend(queue, host_.events),
+                lend(queue, host_.fragments), lend(queue, host_.pieces), lend(queue, host_.boards)};
+    }
+  }
+  lent_batch(const lent_batch&) = delete;
+  lent_batch& operator=(const lent_batch&) = delete;
+
+  [[nodiscard]] const batch_view& host() const { return host_; }
+  [[nodiscard]] const batch_view& there() const { return there_; }
+
+private:
+  [[nodiscard]] std::size_t end_of_last_piece() const {
+    std::size_t end = 0;
+    for (const fragment_entry& f : fragments_) {
+      for (std::uint32_t at = 0; at < f.bytes; at += f.piece_bytes) {
+        const std::size_t n = std::min(f.piece_bytes, f.bytes - at);
+        end = std::max(end, pieces_[f.first_piece + at / f.piece_bytes] + n);
+      }
+    }
+    return end;
+  }
+
+  const std::byte* lend(Queue& queue, const std::byte* from, std::size_t n) {
+    lent_.emplace_back(queue, n);
+    lent_.back().write(from, n);
+    return lent_.back().bytes().data();
+  }
+  template <class T>
+  column<const T> lend(Queue& queue, column<const T> from) {
+    const auto* const first = reinterpret_cast<const std::byte*>(from.data());
+    return {reinterpret_cast<const T*>(lend(queue, first, from.size() * sizeof(T))), from.size()};
+  }
+
+  std::vector<std::byte> bytes_;
+  std::vector<event_entry> events_;
+  std::vector<fragment_entry> fragments_;
+  std::vector<piece_offset> pieces_;
+  std::vector<board_entry> boards_;
+  std::vector<lent_memory<Queue>> lent_;
+  batch_view host_;
+  batch_view there_;
+};
+
+} // namespace l3::test

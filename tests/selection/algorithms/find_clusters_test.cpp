@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/executors/cpu_executors.hpp"
+#include "tests/selection/algorithms/find_clusters_cases.hpp"
+
+#include <utility>
+
+namespace l3::test {
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, clustering, cpu_executors);
+
+TEST(neighbours, are_within_reach_in_both_directions) {
+  const std::vector<crystal_entry> crystals = {{0, 0, 0},     {700, -700, 0}, {701, 0, 0},
+                                               {0, -701, 0},  {-700, 0, 0},   {-32768, 0, 0},
+                                               {32767, 0, 0}, {350, 0, 0}};
+  const neighbour_table t = find_neighbours(crystals, 700);
+  ASSERT_EQ(t.crystals.size(), crystals.size() + 1);
+  const auto of = [&](std::size_t i) {
+    return std::vector<std::uint16_t>(t.neighbours.begin() + t.crystals[i].first_neighbour,
+                                      t.neighbours.begin() + t.crystals[i + 1].first_neighbour);
+  };
+  using list = std::vector<std::uint16_t>;
+  EXPECT_EQ(of(0), list{});
+  EXPECT_EQ(of(1), list{0});
+  EXPECT_EQ(of(2), list{1});
+  EXPECT_EQ(of(3), list{1});
+  EXPECT_EQ(of(4), list{0});
+  EXPECT_EQ(of(5), list{});
+  EXPECT_EQ(of(6), list{});
+  EXPECT_EQ(of(7), (list{0, 1, 2}));
+  EXPECT_EQ(t.crystals[1].x, 700);
+  EXPECT_EQ(t.crystals[1].y, -700);
+  EXPECT_EQ(find_neighbours({}, 700).crystals.size(), 1U);
+}
+
+/// Among whose steps another lane hangs a root somewhere else, once, right before this one does.
+struct interrupted_block : solo_block {
+  explicit interrupted_block(std::function<void()> f) : solo_block(0), interrupt(std::move(f)) {}
+
+  friend std::uint32_t fetch_min_within(const interrupted_block& b, std::uint32_t* at,
+                                        std::uint32_t n) {
+    const auto interrupt = std::exchange(b.interrupt, nullptr);
+    if (interrupt) interrupt();
+    return l3::fetch_min_within(solo_block(0), at, n);
+  }
+
+  mutable std::function<void()> interrupt;
+};
+
+TEST(disjoint_sets, lose_no_link_when_two_lanes_hang_one_root) {
+  constexpr std::uint32_t n = 6;
+  const solo_block other(0);
+  for (std::uint32_t code = 0; code < n * n * n * n; ++code) {
+    const std::uint32_t mine[] = {code % n, code / n % n};
+    const std::uint32_t theirs[] = {code / n / n % n, code / n / n / n};
+    disjoint_sets<n> sets;
+    for (std::uint32_t i = 0; i < n; ++i) sets.set_apart(i);
+    bool interrupted = false;
+    const interrupted_block b([&] {
+      interrupted = true;
+      sets.unite(other, theirs[0], theirs[1]);
+    });
+    sets.unite(b, mine[0], mine[1]);
+    if (!interrupted) continue;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const auto is_in = [&](const std::uint32_t* pair) { return i == pair[0] || i == pair[1]; };
+      const auto low = [](const std::uint32_t* pair) { return std::min(pair[0], pair[1]); };
+      const bool meet = theirs[0] == mine[0] || theirs[0] == mine[1] || theirs[1] == mine[0] ||
+                        theirs[1] == mine[1];
+      std::uint32_t expected = i;
+      if (is_in(mine)) expected = low(mine);
+      if (is_in(theirs)) expected = low(theirs);
+      if (meet && (is_in(mine) || is_in(theirs))) expected = std::min(low(mine), low(theirs));
+      ASSERT_EQ(sets.root_of(other, i), expected) << code;
+    }
+  }
+}
+
+TEST(disjoint_sets, find_the_way_through_long_chains) {
+  constexpr std::uint32_t n = 2000;
+  const solo_block b(0);
+  disjoint_sets<n> sets;
+  for (std::uint32_t i = 0; i < n; ++i) sets.parent[i] = i == 0 ? 0 : i - 1;
+  EXPECT_EQ(sets.root_of(b, n - 1), 0U);
+  EXPECT_EQ(sets.parent[n - 1], n - 3) << "half as far from now on";
+  EXPECT_EQ(sets.flatten(b, n - 1), 0U);
+  EXPECT_EQ(sets.parent[n - 1], 0U);
+}
+
+TEST(ranked_bits, number_what_is_in_the_set) {
+  constexpr std::uint32_t n = 1024;
+  const solo_block b(0);
+  randomness r(7);
+  for (const std::uint32_t one_of : {1U, 2U, 30U, 1000U}) {
+    ranked_bits<n> bits;
+    std::vector<bool> in(n);
+    bits.clear(b);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      in[i] = below(r, one_of) == 0;
+      if (in[i]) bits.insert(b, i);
+    }
+    bits.rank(b);
+    std::uint32_t rank = 0;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      ASSERT_EQ(bits.contains(i), in[i]);
+      ASSERT_EQ(bits.rank_of(i), rank);
+      if (in[i]) ++rank;
+    }
+    EXPECT_EQ(bits.size(), rank);
+  }
+}
+
+/// Two pairs and a single, and what the kernel made of them: nothing to complain about.
+class promises : public testing::Test {
+protected:
+  promises() : made_(queue_, {event()}), found_(queue_, clusters::max_clusters), all_(queue_, 1) {
+    queue_.run(find_clusters{}, 1, frame(), pulses::columns::const_view(made_.rows().there()),
+               board_signals::columns::const_view(made_.signals().there()), found_.there(),
+               all_.there());
+    found_.fetch();
+    all_.fetch();
+  }
+
+  [[nodiscard]] std::string broken() const {
+    const char* const what = find_clusters::broken_promise(
+        frame(), made_.rows().host(), made_.signals().host(), found_.host(), all_.host());
+    return what == nullptr ? "" : what;
+  }
+
+  /// That this is noticed; then it is as before.
+  template <class Cell, class Value>
+  void expect_noticed(Cell& cell, Value value, const std::string& what) {
+    const Cell before = cell;
+    cell = static_cast<Cell>(value);
+    EXPECT_EQ(broken(), what);
+    cell = before;
+    EXPECT_EQ(broken(), "");
+  }
+
+  serial_queue queue_;
+  made_calorimeter calorimeter_;
+  made_pulses<serial_queue> made_;
+  slot_rows<clusters, serial_queue> found_;
+  slot_rows<calorimeter, serial_queue> all_;
+
+private:
+  [[nodiscard]] selection_frame frame() const { return {made_.host(), calorimeter_.tables(), {}}; }
+  static pulse_event event() {
+    pulse_event e;
+    for (const std::uint32_t crystal : {0U, 1U, 500U, 501U, 1000U}) light(e, crystal, 5000);
+    return e;
+  }
+};
+
+TEST_F(promises, are_checked) {
+  EXPECT_EQ(broken(), "");
+  ASSERT_EQ(all_.host().clusters[0], 2U);
+  const auto whole = all_.host();
+  const auto found = found_.host();
+  expect_noticed(whole.crystals[0], 2717, "more crystals than there are");
+  expect_noticed(whole.energy[0], -1, "a calorimeter of negative energy");
+  expect_noticed(whole.clusters[0], 3, "more clusters than pairs of crystals");
+  expect_noticed(found.crystals[1], 1, "a cluster of one crystal");
+  expect_noticed(found.energy[0], 0, "a cluster's energy is not part of the whole");
+  expect_noticed(found.energy[1], 25001, "a cluster's energy is not part of the whole");
+  expect_noticed(found.time[1], 2001, "a cluster is out of time");
+  expect_noticed(found.time[0], -2001, "a cluster is out of time");
+  expect_noticed(found.crystals[1], 4, "a crystal in two clusters");
+}
+
+} // namespace
+} // namespace l3::test

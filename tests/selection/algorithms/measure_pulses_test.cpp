@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/executors/cpu_executors.hpp"
+#include "tests/selection/algorithms/measure_pulses_cases.hpp"
+
+namespace l3::test {
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, measuring_pulses, cpu_executors);
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/engine/engine.hpp"
+
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "selection/engine/make_engine.hpp"
+#include "tests/selection/engine/make_events.hpp"
+
+namespace l3::test {
+namespace {
+
+const batch_capacity small{2, 6, 60, 12, 65536};
+
+TEST(engine, is_called_what_it_is) {
+  EXPECT_EQ(make_engine({backend::serial, 0}, {small, 1})->name(), "serial");
+  EXPECT_EQ(make_engine({backend::pool, 1}, {small, 1})->name(), "pool (1 thread)");
+  EXPECT_EQ(make_engine({backend::pool, 3}, {small, 1})->name(), "pool (3 threads)");
+  EXPECT_EQ(make_engine({backend::shuffled, 0}, {small, 1})->name(), "shuffled");
+  EXPECT_EQ(make_engine({backend::threaded, 0}, {small, 1})->name(), "threaded (3 lanes)");
+}
+
+TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
+  const auto e = make_engine({}, {small, 1});
+  EXPECT_TRUE(e->name().starts_with(why_no_cuda().empty() ? "cuda (" : "pool (")) << e->name();
+}
+
+TEST(engine, says_why_it_is_not_on_the_device) {
+  std::string why;
+  const auto e = make_engine({}, {small, 1}, nullptr, [&](std::string_view text) { why = text; });
+  EXPECT_EQ(why, why_no_cuda());
+}
+
+TEST(engine, computes_on_input_that_is_not_its_own) {
+  const auto events = make_events(2, 3, 4, 5);
+  const auto of_another = make_engine({backend::serial, 0}, {capacity_for(events, 0), 1});
+  engine_limits limits{capacity_for(events, 0), 1};
+  limits.own_input = false;
+  const auto e = make_engine({backend::serial, 0}, limits);
+  frame& f = *e->frames()[0];
+  EXPECT_TRUE(f.input.bytes.empty());
+  randomness r(1);
+  fill(*of_another->frames()[0], events, 0, r);
+  f.input = of_another->frames()[0]->input;
+  e->start(f);
+  ASSERT_TRUE(e->wait(f));
+  expect_output(f, events, all);
+}
+
+TEST(engine, says_clearly_that_there_is_no_device) {
+  if (why_no_cuda().empty()) GTEST_SKIP() << "there is a device";
+  try {
+    const auto e = make_engine({backend::cuda, 0}, {small, 1});
+    FAIL() << "made " << e->name();
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(std::string(e.what()), "backend cuda was asked for, but " + why_no_cuda());
+  }
+}
+
+TEST(engine, gives_each_frame_what_was_asked_for) {
+  const auto e = make_engine({backend::pool, 1}, {small, 3});
+  ASSERT_EQ(e->frames().size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const frame& f = *e->frames()[i];
+    EXPECT_EQ(f.index, i);
+    EXPECT_EQ(f.input.bytes.size(), small.bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(f.input.bytes.data()) % 4096, 0U);
+    EXPECT_EQ(f.input.events.size(), small.events);
+    EXPECT_EQ(f.input.fragments.size(), small.fragments);
+    EXPECT_EQ(f.input.pieces.size(), small.pieces);
+    EXPECT_EQ(f.input.boards.size(), small.boards);
+    EXPECT_GE(f.output_memory.size(), small.bytes);
+  }
+}
+
+TEST(engine, plans_its_memory) {
+  const auto e = make_engine({backend::serial, 0}, {small, 2, 8192});
+  std::size_t sum = 0;
+  for (const memory_use& use : e->memory_plan()) {
+    EXPECT_FALSE(use.what.empty());
+    EXPECT_GT(use.bytes, 0U);
+    sum += use.bytes;
+  }
+  EXPECT_GE(sum, 2 * (small.bytes + 8192));
+  EXPECT_LT(sum, 2 * (small.bytes + 8192) + 65536);
+}
+
+TEST(engine, works_on_frames_of_several_threads) {
+  const auto events = make_events(6, 3, 4, 23);
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    engine_limits limits{capacity_for(events, 1400), 4};
+    limits.packing = form;
+    const auto e = make_engine({backend::pool, 2}, limits);
+    std::vector<std::jthread> threads;
+    for (frame* const f : e->frames()) {
+      threads.emplace_back([&, f] {
+        randomness r(f->index);
+        for (int again = 0; again < 5; ++again) {
+          fill(*f, events, 1400, r);
+          e->start(*f);
+          ASSERT_TRUE(e->wait(*f)) << f->error;
+          expect_output(*f, events, all);
+        }
+      });
+    }
+  }
+}
+
+TEST(engine, does_not_start_on_fragments_of_no_event_or_of_two) {
+  const auto events = make_events(3, 3, 3, 31);
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    engine_limits limits{capacity_for(events, 1400), 1};
+    limits.packing = form;
+    const auto e = make_engine({backend::serial, 0}, limits);
+    frame& f = *e->frames()[0];
+    const auto spoiled = [&](const auto& spoil) {
+      randomness r(9);
+      fill(f, events, 1400, r);
+      ASSERT_GT(f.input.events[1].fragments, 0U);
+      spoil(f.input);
+      EXPECT_DEATH(e->start(f), "");
+    };
+    spoiled([](input_batch& b) { --b.used_events; });
+    spoiled([](input_batch& b) { --b.events[1].fragments; });
+    spoiled([](input_batch& b) { --b.events[1].first_fragment; });
+    spoiled([](input_batch& b) { --b.used_fragments; });
+    spoiled([](input_batch& b) { std::swap(b.events[1], b.events[2]); });
+  }
+}
+
+TEST(engine, packs_alike_in_both_forms_wherever_it_runs) {
+  const auto events = make_events(3, 3, 3, 29);
+  for (const backend where :
+       {backend::serial, backend::pool, backend::shuffled, backend::threaded}) {
+    std::vector<bytes> outputs;
+    for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+      engine_limits limits{capacity_for(events, 1400), 1};
+      limits.packing = form;
+      const auto e = make_engine({where, 2}, limits);
+      frame& f = *e->frames()[0];
+      randomness r(9);
+      fill(f, events, 1400, r);
+      e->start(f);
+      ASSERT_TRUE(e->wait(f)) << f.error;
+      ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all));
+      outputs.emplace_back(f.output.begin(), f.output.end());
+    }
+    EXPECT_EQ(outputs[0], outputs[1]);
+  }
+}
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events with everything that can be odd about them, and the comparison of a frame's output with
+// the oracle.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gpu/memory/frame.hpp"
+#include "tests/selection/engine/oracle.hpp"
+
+namespace l3::test {
+
+/// Both kinds of boards, every N; then, each now and then: unpredictable headers and footers, wrong
+/// tags, opaque boards of any length, raw fragments, empty and missing ones.
+inline made_event make_event(std::uint32_t number, std::uint32_t fragments, std::uint32_t boards,
+                             randomness& r) {
+  made_event e;
+  e.spill = below(r, 512);
+  e.number = number;
+  e.reference_time = below(r, 1U << 28);
+  for (std::uint32_t crate = 0; crate < fragments; ++crate) {
+    if (below(r, 8) == 0) {
+      e.flags |= event_incomplete;
+      continue;
+    }
+    if (below(r, 6) == 0) {
+      e.fragments.push_back(make_raw_fragment(static_cast<std::uint8_t>(crate), below(r, 5000), r));
+      continue;
+    }
+    std::vector<made_board> made;
+    const auto kind =
+        below(r, 2) == 0 ? board_kind::sampling_125_mhz : board_kind::sampling_500_mhz;
+    for (std::uint32_t k = 0; k < below(r, boards + 1); ++k) {
+      const auto slot = static_cast<std::uint8_t>(l2::first_slot + k);
+      if (below(r, 8) == 0) {
+        made.push_back(make_opaque_board(slot, below(r, 8) == 0 ? 1036 : 6 + below(r, 1070), r));
+        continue;
+      }
+      made_board b = make_board(kind, slot, e.spill, number, e.reference_time, make_records(r));
+      const auto spoil = [&](std::uint32_t first_word, std::uint32_t words, std::uint32_t mask) {
+        std::byte* const at = b.packet.data() + std::size_t{2} * (first_word + below(r, words));
+        store_big(at, static_cast<std::uint16_t>(load_big<std::uint16_t>(at) ^ mask));
+      };
+      switch (below(r, 10)) {
+      case 0: spoil(0, 6, 1U << below(r, 14)); break;       // another header
+      case 1: spoil(1030, 6, 1U << below(r, 12)); break;    // another footer
+      case 2: spoil(0, 6, 1U << (14 + below(r, 2))); break; // wrong tags
+      case 3: spoil(6, 1024, 1U << (14 + below(r, 2))); break;
+      case 4: spoil(1030, 6, 1U << (12 + below(r, 4))); break;
+      case 5: b.packet.resize(2 * below(r, 1036)); break;
+      default: break;
+      }
+      made.push_back(std::move(b));
+    }
+    e.fragments.push_back(make_fragment(static_cast<std::uint8_t>(crate), number, std::move(made)));
+  }
+  return e;
+}
+
+inline std::vector<made_event> make_events(std::uint32_t n, std::uint32_t fragments,
+                                           std::uint32_t boards, std::uint64_t seed) {
+  randomness r(seed);
+  std::vector<made_event> events;
+  for (std::uint32_t k = 0; k < n; ++k)
+    events.push_back(make_event(1 + k * 997, fragments, boards, r));
+  return events;
+}
+
+inline void fill(frame& f, const std::vector<made_event>& events, std::uint32_t piece_bytes,
+                 randomness& r) {
+  f.input.clear();
+  std::fill(f.input.bytes.begin(), f.input.bytes.end(), std::byte{0x77});
+  std::fill(f.output_memory.begin(), f.output_memory.end(), std::byte{0xa5});
+  for (const made_event& e : events) add_event(f.input, e, piece_bytes, r);
+}
+
+/// What the oracle says, for the events that are kept.
+inline void expect_output(const frame& f, const std::vector<made_event>& events,
+                          const std::function<bool(const made_event&)>& kept) {
+  ASSERT_EQ(f.results.size(), events.size());
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    const event_result& result = f.results[k];
+    std::size_t original = 0;
+    for (const made_fragment& x : events[k].fragments) original += x.content.size();
+    ASSERT_EQ(result.original_bytes, original);
+    ASSERT_EQ(result.kept, kept(events[k]));
+    ASSERT_FALSE(result.no_room);
+    if (!result.kept) {
+      ASSERT_EQ(result.bytes, 0U);
+      continue;
+    }
+    const bytes expected = expect_event(events[k]);
+    ASSERT_EQ(result.offset, at);
+    ASSERT_EQ(result.bytes, expected.size());
+    ASSERT_LE(at + expected.size(), f.output.size());
+    const bytes found(f.output.begin() + static_cast<std::ptrdiff_t>(at),
+                      f.output.begin() + static_cast<std::ptrdiff_t>(at + expected.size()));
+    const auto differs =
+        std::mismatch(found.begin(), found.end(), expected.begin()).first - found.begin();
+    ASSERT_EQ(found, expected) << "event " << k << ", byte " << differs << " of "
+                               << expected.size();
+    ASSERT_EQ(result.flags, load<std::uint16_t>(found.data() + 12));
+
+    const auto fragments = rebuild_fragments(found.data());
+    ASSERT_EQ(fragments.size(), events[k].fragments.size());
+    for (std::size_t i = 0; i < fragments.size(); ++i)
+      ASSERT_EQ(fragments[i], events[k].fragments[i].content);
+    at += expected.size();
+  }
+  ASSERT_EQ(f.output.size(), at);
+}
+
+inline bool all(const made_event&) { return true; }
+
+} // namespace l3::test

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// An imagined device, to test on any machine how the engine drives a real one: memory of its own,
+// and queues that work like streams. What is enqueued is done later, in order, by a thread of the
+// queue's own, with any CPU executor. So a frame that is read too early, or not waited for, gives
+// wrong bytes, and ThreadSanitizer names the line.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <typeindex>
+#include <utility>
+#include <vector>
+
+#include "gpu/memory/buffer.hpp"
+
+namespace l3::test {
+
+/// Counts what was reserved: nothing more may be once an engine is made.
+struct imagined_memory {
+  static constexpr bool has_device = true;
+
+  static buffer allocate(std::size_t n) {
+    ++allocations();
+    return host_memory::allocate(n);
+  }
+  /// With whatever was there before.
+  static buffer allocate_on_device(std::size_t n) {
+    buffer b = allocate(n);
+    std::memset(b.data(), 0xa5, b.size());
+    return b;
+  }
+  static std::byte* on_device(std::byte* host) { return host; }
+
+  static std::atomic<int>& allocations() {
+    static std::atomic<int> n = 0;
+    return n;
+  }
+};
+
+/// What a test sees of a queue, and does to it.
+class stream_control {
+public:
+  struct copy {
+    bool in = false;
+    std::size_t bytes = 0;
+  };
+
+  /// Nothing enqueued is done until release().
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    changed_.notify_all();
+  }
+  /// From here on finish() says so.
+  void fail(std::string why) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(why);
+  }
+
+  [[nodiscard]] std::vector<copy> copies() const { return locked(copies_); }
+  [[nodiscard]] std::vector<std::string> stages() const { return locked(stages_); }
+  /// The kernels that had a block to run.
+  [[nodiscard]] std::set<std::type_index> kernels() const { return locked(kernels_); }
+  [[nodiscard]] int enqueued() const { return locked(enqueued_); }
+  [[nodiscard]] int waits() const { return locked(waits_); }
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    copies_.clear();
+    stages_.clear();
+    kernels_.clear();
+    enqueued_ = waits_ = 0;
+  }
+
+private:
+  template <class Inner>
+  friend class stream_queue;
+
+  template <class T>
+  [[nodiscard]] T locked(const T& value) const {
+    const std::lock_guard lock(mutex_);
+    return value;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool held_ = false;
+  std::string failure_;
+  std::vector<copy> copies_;
+  std::vector<std::string> stages_;
+  std::set<std::type_index> kernels_;
+  int enqueued_ = 0;
+  int waits_ = 0;
+  std::deque<std::function<void()>> work_;
+  bool ended_ = false;
+};
+
+/// `Inner` runs the kernels.
+template <class Inner>
+class stream_queue {
+public:
+  using memory = imagined_memory;
+
+  explicit stream_queue(
+      Inner inner, std::shared_ptr<stream_control> control = std::make_shared<stream_control>())
+      : control_(std::move(control)), inner_(std::make_unique<Inner>(std::move(inner))),
+        worker_([c = control_] { work(*c); }) {}
+  stream_queue(stream_queue&&) = default;
+  stream_queue& operator=(stream_queue&&) = delete;
+  ~stream_queue() {
+    if (control_ == nullptr) return;
+    {
+      const std::lock_guard lock(control_->mutex_);
+      control_->ended_ = true;
+      control_->held_ = false;
+      control_->changed_.notify_all();
+    }
+    worker_.join();
+  }
+
+  template <class Kernel, class... Args>
+  void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
+    if (blocks != 0) {
+      const std::lock_guard lock(control_->mutex_);
+      control_->kernels_.insert(typeid(Kernel));
+    }
+    enqueue(
+        [inner = inner_.get(), kernel, blocks, args...] { inner->run(kernel, blocks, args...); });
+  }
+  void copy_in(void* device, const void* host, std::size_t n) { copy(true, device, host, n); }
+  void copy_out(void* host, const void* device, std::size_t n) { copy(false, host, device, n); }
+  void copy_within(void* to, const void* from, std::size_t n) {
+    enqueue([=] { std::memcpy(to, from, n); });
+  }
+  void stage(const char* name) {
+    const std::lock_guard lock(control_->mutex_);
+    control_->stages_.emplace_back(name);
+  }
+  void submit() {
+    done_ = std::make_shared<bool>(false);
+    enqueue([c = control_.get(), done = done_] {
+      const std::lock_guard lock(c->mutex_);
+      *done = true;
+      c->changed_.notify_all();
+    });
+  }
+  /// Only what was submitted is waited for: an engine that forgets to submit does not end.
+  [[nodiscard]] std::string finish() {
+    std::unique_lock lock(control_->mutex_);
+    ++control_->waits_;
+    control_->changed_.wait(lock, [&] { return has_ended(); });
+    return control_->failure_;
+  }
+  [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
+    std::unique_lock lock(control_->mutex_);
+    ++control_->waits_;
+    if (!control_->changed_.wait_for(lock, limit, [&] { return has_ended(); })) return false;
+    error = control_->failure_;
+    return true;
+  }
+  [[nodiscard]] bool at_rest() const {
+    const std::lock_guard lock(control_->mutex_);
+    return done_ == nullptr || *done_;
+  }
+
+private:
+  [[nodiscard]] bool has_ended() const { return done_ != nullptr && *done_; }
+  void copy(bool in, void* to, const void* from, std::size_t n) {
+    {
+      const std::lock_guard lock(control_->mutex_);
+      control_->copies_.push_back({in, n});
+    }
+    enqueue([=] { std::memcpy(to, from, n); });
+  }
+  void enqueue(std::function<void()> what) {
+    const std::lock_guard lock(control_->mutex_);
+    ++control_->enqueued_;
+    control_->work_.push_back(std::move(what));
+    control_->changed_.notify_all();
+  }
+  static void work(stream_control& c) {
+    std::unique_lock lock(c.mutex_);
+    while (true) {
+      c.changed_.wait(lock, [&] { return (!c.held_ && !c.work_.empty()) || c.ended_; });
+      if (c.work_.empty()) return;
+      const auto next = std::move(c.work_.front());
+      c.work_.pop_front();
+      lock.unlock();
+      next();
+      lock.lock();
+    }
+  }
+
+  std::shared_ptr<stream_control> control_;
+  std::unique_ptr<Inner> inner_; // where the worker finds it, also after a move
+  std::shared_ptr<bool> done_;
+  std::thread worker_;
+};
+
+} // namespace l3::test

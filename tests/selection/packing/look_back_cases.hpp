@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What looking back must find on every executor. Each program that includes this names the
+// executors it tests.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "selection/packing/look_back.hpp"
+#include "tests/gpu/decode/decode_memory.hpp"
+
+namespace l3::test {
+
+/// Tiles that are nothing but a length.
+struct find_ends {
+  static constexpr std::uint32_t width = 128;
+
+  struct shared {
+    look_back::shared looks;
+    std::uint32_t ticket;
+  };
+
+  struct tiles {
+    column<const std::uint64_t> lengths; // position_words
+    column<std::uint64_t> positions;
+    column<std::uint64_t> ends;
+    std::uint32_t* next;
+  };
+
+  template <block B>
+  L3_FN void operator()(const B& b, shared& s, tiles all) const {
+    for_each(b, 1, [&](std::uint32_t) { s.ticket = fetch_add(b, all.next, 1); });
+    b.sync();
+    const std::uint32_t t = s.ticket;
+    const std::uint64_t end = find_end(b, s.looks, t, position_word(all.lengths[t]), all.positions);
+    for_each(b, 1, [&](std::uint32_t) { all.ends[t] = end; });
+  }
+};
+
+/// Every so many of them are the first of an event.
+inline std::vector<std::uint64_t> make_lengths(std::uint32_t n, std::uint32_t firsts,
+                                               randomness& r) {
+  std::vector<std::uint64_t> lengths;
+  for (std::uint32_t t = 0; t < n; ++t) {
+    const bool first = firsts != 0 && below(r, firsts) == 0;
+    lengths.push_back(position_word::after_previous(below(r, 40), first).word());
+  }
+  return lengths;
+}
+
+inline std::vector<std::uint64_t> ends_of(const std::vector<std::uint64_t>& lengths) {
+  std::vector<std::uint64_t> ends;
+  for (const std::uint64_t word : lengths)
+    ends.push_back(position_word(word).end(ends.empty() ? 0 : ends.back()));
+  return ends;
+}
+
+template <class Executor>
+class looking_back : public testing::Test {
+protected:
+  void SetUp() override {
+    if constexpr (requires { Executor::why_not(); }) {
+      if (const std::string why_not = Executor::why_not(); !why_not.empty())
+        GTEST_SKIP() << why_not;
+    }
+  }
+};
+TYPED_TEST_SUITE_P(looking_back);
+
+TYPED_TEST_P(looking_back, finds_every_end_and_tells_it) {
+  auto queue = TypeParam::make();
+  randomness r(9);
+  const auto at = [](const auto& memory, std::size_t n) {
+    return reinterpret_cast<std::uint64_t*>(memory.bytes().data()) + n;
+  };
+  for (const std::uint32_t n :
+       {1U, 2U, 31U, 32U, 33U, 128U, 129U, TypeParam::slow ? 200U : 5000U}) {
+    for (const std::uint32_t firsts : {0U, 1U, 3U, 40U}) {
+      const auto lengths = make_lengths(n, firsts, r);
+      // One after the other: lengths, positions, ends, the counter of tickets.
+      std::vector<std::uint64_t> words(3 * n + 1);
+      std::copy(lengths.begin(), lengths.end(), words.begin());
+      lent_memory memory(queue, words.size() * sizeof words[0]);
+      memory.write(words.data(), words.size() * sizeof words[0]);
+      queue.run(find_ends{}, n,
+                find_ends::tiles{{at(memory, 0), n},
+                                 {at(memory, n), n},
+                                 {at(memory, 2 * n), n},
+                                 reinterpret_cast<std::uint32_t*>(at(memory, 3 * n))});
+      memory.read(words.data());
+      const auto expected = ends_of(lengths);
+      for (std::uint32_t t = 0; t < n; ++t) {
+        ASSERT_EQ(words[2 * n + t], expected[t]) << "tile " << t << " of " << n;
+        const position_word told(words[n + t]); // a hesitant queue hears of few of the ends
+        ASSERT_TRUE(told.is_known());
+        ASSERT_TRUE(told.is_relative() || told.bytes() == expected[t]);
+      }
+    }
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(looking_back, finds_every_end_and_tells_it);
+
+} // namespace l3::test

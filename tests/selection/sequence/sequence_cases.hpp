@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sequence must do on every executor: the bytes of the oracle, whatever the width, the
+// batch and the pieces. Each program that includes this names the engines it tests.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "selection/engine/engine.hpp"
+#include "tests/selection/engine/decisions.hpp"
+#include "tests/selection/engine/make_events.hpp"
+
+namespace l3::test {
+
+struct tested_engine {
+  std::string name;
+  std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_all;
+  std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_odd; ///< keep_odd_numbers
+  std::function<std::string()> why_not = [] { return std::string(); };
+  bool slow = false; ///< a few boards at a time
+
+  /// The same engines, made with other limits.
+  template <class Change>
+  [[nodiscard]] tested_engine with(const std::string& suffix, Change change) const {
+    tested_engine other = *this;
+    other.name += suffix;
+    for (auto* const make : {&other.keeping_all, &other.keeping_odd}) {
+      *make = [inner = *make, change](engine_limits limits) {
+        change(limits);
+        return inner(limits);
+      };
+    }
+    return other;
+  }
+  [[nodiscard]] tested_engine leaving_by(output_path path) const {
+    return with(path == output_path::mapped ? "_mapped" : "_copied",
+                [path](engine_limits& limits) { limits.output = path; });
+  }
+};
+
+/// Both forms of packing on each of them.
+inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>& engines) {
+  std::vector<tested_engine> both;
+  for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
+    for (const tested_engine& e : engines) {
+      both.push_back(e.with(form == packing_form::one_pass ? "_one_pass" : "_two_passes",
+                            [form](engine_limits& limits) { limits.packing = form; }));
+    }
+  }
+  return both;
+}
+
+inline std::ostream& operator<<(std::ostream& to, const tested_engine& e) { return to << e.name; }
+
+class sequence : public testing::TestWithParam<tested_engine> {
+protected:
+  void SetUp() override {
+    if (const std::string why_not = GetParam().why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
+  }
+};
+
+/// What only a plan that decides can do.
+class decision : public sequence {};
+
+TEST_P(sequence, packs_any_event_in_any_pieces) {
+  const std::uint32_t boards = GetParam().slow ? 3 : 16;
+  randomness r(7);
+  for (const std::uint32_t piece_bytes : {0U, 8000U, 1400U, 64U, 4U}) {
+    const auto events = make_events(GetParam().slow ? 2 : 6, 6, boards, piece_bytes + 1);
+    const auto e = GetParam().keeping_all({capacity_for(events, piece_bytes), 1});
+    frame& f = *e->frames()[0];
+    fill(f, events, piece_bytes, r);
+    e->start(f);
+    ASSERT_TRUE(e->wait(f)) << f.error;
+    ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all)) << "pieces of " << piece_bytes;
+  }
+}
+
+TEST_P(sequence, does_not_depend_on_the_batch) {
+  const auto events = make_events(GetParam().slow ? 3 : 40, 3, GetParam().slow ? 2 : 5, 11);
+  const auto e = GetParam().keeping_all({capacity_for(events, 1400), 2});
+  randomness r(8);
+  for (const std::size_t size :
+       {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{17}, events.size()}) {
+    for (std::size_t first = 0; first < events.size(); first += size) {
+      const std::vector<made_event> batch(
+          events.begin() + static_cast<std::ptrdiff_t>(first),
+          events.begin() + static_cast<std::ptrdiff_t>(std::min(first + size, events.size())));
+      frame& f = *e->frames()[first / size % 2];
+      fill(f, batch, 1400, r);
+      e->start(f);
+      ASSERT_TRUE(e->wait(f)) << f.error;
+      ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, all)) << "batches of " << size;
+    }
+  }
+}
+
+TEST_P(sequence, takes_an_empty_batch) {
+  const auto events = make_events(1, 2, 2, 3);
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  EXPECT_TRUE(f.results.empty());
+  EXPECT_TRUE(f.output.empty());
+}
+
+TEST_P(sequence, packs_an_event_without_fragments) {
+  const std::vector<made_event> events{{5, 9, event_incomplete, 77, {}}};
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  randomness r(1);
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  expect_output(f, events, all);
+}
+
+TEST_P(decision, gives_rejected_events_no_room) {
+  auto events = make_events(GetParam().slow ? 4 : 20, 3, 2, 5);
+  for (std::size_t k = 0; k < events.size(); ++k)
+    events[k].number = static_cast<std::uint32_t>(1 + k * k % 7);
+  for (made_event& e : events) {
+    for (made_fragment& f : e.fragments) {
+      if (!f.raw) store_big(f.content.data(), l2::fragment_header(e.number));
+    }
+  }
+  const auto e = GetParam().keeping_odd({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  randomness r(1);
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  expect_output(f, events, [](const made_event& x) { return x.number % 2 == 1; });
+}
+
+TEST_P(sequence, says_what_has_no_room) {
+  const auto events = make_events(5, 3, 3, 17);
+  engine_limits limits{capacity_for(events, 0), 1, 0};
+  const std::size_t fit = 3;
+  for (std::size_t k = 0; k < fit; ++k) limits.output_bytes += expect_event(events[k]).size();
+  const auto e = GetParam().keeping_all(limits);
+  frame& f = *e->frames()[0];
+  randomness r(1);
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  ASSERT_EQ(f.results.size(), events.size());
+  EXPECT_EQ(f.output.size(), limits.output_bytes);
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    EXPECT_EQ(f.results[k].kept, k < fit) << k;
+    EXPECT_EQ(f.results[k].no_room, k >= fit) << k;
+  }
+}
+
+TEST_P(sequence, counts_boards) {
+  randomness r(1);
+  std::vector<made_board> boards;
+  for (std::uint8_t k = 0; k < 6; ++k) {
+    boards.push_back(make_board(board_kind::sampling_125_mhz, 3 + k, 1, 2, 3, make_records(r)));
+  }
+  boards[1].packet[200] ^= std::byte{0x40}; // the tag of a sample
+  boards[2] = make_opaque_board(5, 700, r);
+  boards[3] = make_opaque_board(6, 6, r);
+  boards[5].packet.resize(100);
+  const std::vector<made_event> events{{1, 2, 0, 3, {make_fragment(0, 2, boards)}}};
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  EXPECT_EQ(f.results[0].boards_damaged, 2U);
+  EXPECT_EQ(f.results[0].boards_opaque, 2U);
+  EXPECT_EQ(f.results[0].flags, std::uint32_t{event_damaged | event_opaque});
+  expect_output(f, events, all);
+}
+
+TEST_P(sequence, fits_the_worst_case) {
+  // Nothing predicted, 14 bits in every record: longer than this no board gets.
+  randomness r(1);
+  std::vector<made_event> events;
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    std::vector<made_board> boards;
+    for (std::uint8_t k = 0; k < 3; ++k) {
+      boards.push_back(
+          make_board(board_kind::sampling_500_mhz, 3 + k, 1, n, 4, make_records(r, 14)));
+      boards.back().packet[1] ^= std::byte{1};
+      boards.back().packet[2071] ^= std::byte{1};
+    }
+    events.push_back({1, n, 0, 3, {make_fragment(0, n, boards), make_raw_fragment(1, 4001, r)}});
+  }
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  fill(f, events, 0, r);
+  e->start(f);
+  ASSERT_TRUE(e->wait(f)) << f.error;
+  expect_output(f, events, all);
+}
+
+TEST_P(sequence, reads_nothing_beyond_a_fragment) {
+  // Tables that contradict the fragment, as no host should write them: the board is cut off where
+  // the fragment ends.
+  randomness r(1);
+  const auto board = make_board(board_kind::sampling_125_mhz, 3, 1, 2, 3, make_records(r));
+  const std::vector<made_event> events{{1, 2, 0, 3, {make_fragment(0, 2, {board})}}};
+  const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
+  frame& f = *e->frames()[0];
+  for (const std::uint32_t offset : {100U, 2079U, 2080U, 4000U, 0xfffffff0U}) {
+    fill(f, events, 0, r);
+    f.input.boards[0].offset = offset;
+    e->start(f);
+    ASSERT_TRUE(e->wait(f)) << f.error;
+    const std::uint32_t left = offset < 2080 ? 2080 - offset : 0;
+    const std::byte* const entry = f.output.data() + sizeof(packed_event) + sizeof(packed_fragment);
+    const auto entry_read = load<packed_board>(entry);
+    EXPECT_EQ(entry_read.form, board_raw);
+    EXPECT_EQ(entry_read.bytes, left);
+    EXPECT_EQ(f.results[0].boards_damaged, 1U);
+    EXPECT_TRUE(std::equal(f.output.begin() + 48, f.output.begin() + 48 + left,
+                           events[0].fragments[0].content.end() - left));
+  }
+}
+
+} // namespace l3::test

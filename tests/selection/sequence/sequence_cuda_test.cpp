@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/selection/sequence/sequence_cases.hpp"
+
+#include "selection/engine/make_engine.hpp"
+#include "tests/gpu/executors/device.hpp"
+#include "tests/selection/sequence/cuda_engines.hpp"
+
+namespace l3::test {
+namespace {
+
+std::vector<tested_engine> on_cuda() {
+  tested_engine e;
+  e.name = "cuda";
+  e.keeping_all = [](const engine_limits& limits) { return make_cuda_engine(limits, nullptr); };
+  e.keeping_odd = make_cuda_engine_keeping_odd;
+  e.why_not = [] { return why_no_device_here(why_no_cuda()); };
+  return {e.leaving_by(output_path::mapped), e.leaving_by(output_path::copied)};
+}
+
+const auto name_of = [](const auto& tested) { return tested.param.name; };
+
+INSTANTIATE_TEST_SUITE_P(cuda, sequence, testing::ValuesIn(in_both_forms(on_cuda())), name_of);
+INSTANTIATE_TEST_SUITE_P(cuda, decision, testing::ValuesIn(on_cuda()), name_of);
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "selection/detector/pulse_response.hpp"
+#include "selection/trigger/line_id.hpp"
+#include "selection/trigger/make_tables.hpp"
+#include "selection/trigger/settings_file.hpp"
+
+namespace {
+
+using namespace l3;
+
+const detector& koto() {
+  static const detector d = default_detector();
+  return d;
+}
+
+// All inputs alike, so that numbers can be checked by hand.
+calibration without_offsets(const detector& d) {
+  auto c = nominal_calibration(d);
+  for (auto& input : c) input.time = 0;
+  return c;
+}
+
+host_tables tables_of(const std::string& text) {
+  return make_tables(koto(), without_offsets(koto()), parse_selection(text, "s.toml"), 7);
+}
+
+const std::string one_line = "[[line]]\nname = \"x\"\n";
+
+std::string refusal(const std::string& text) {
+  try {
+    (void)tables_of(text);
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::size_t veto_named(const std::string& name) {
+  const auto& all = koto().vetoes();
+  return static_cast<std::size_t>(
+      std::find_if(all.begin(), all.end(), [&](const veto& v) { return v.name == name; }) -
+      all.begin());
+}
+
+const input_entry& input(const host_tables& t, input_address at) {
+  return t.inputs[koto().number_of(at)];
+}
+
+TEST(tables, cuts_are_in_the_units_of_events) {
+  const auto k = tables_of("[clusters]\ncrystal_threshold = 3.5\ncrystal_window = [-30.0, 20.0]\n"
+                           "[photons]\nthreshold = 20.0\nwindow = [-15.0, 10.0]\n"
+                           "energy_scale = 1.5\nenergy_correction = [[20.0, -2.0], [90.0, 8.5]]\n" +
+                           one_line)
+                     .constants;
+  EXPECT_EQ(k.run, 7U);
+  EXPECT_EQ(k.crystal_threshold, 3500);
+  EXPECT_EQ(k.crystal_from, -3840);
+  EXPECT_EQ(k.crystal_to, 2560);
+  EXPECT_EQ(k.photon_threshold, 20000);
+  EXPECT_EQ(k.photon_from, -1920);
+  EXPECT_EQ(k.photon_to, 1280);
+  EXPECT_EQ(k.photon_scale, 3 << 15);
+  EXPECT_EQ(k.correction_points, 2U);
+  EXPECT_EQ(k.correction[0].energy, 20000);
+  EXPECT_EQ(k.correction[0].lacking, -2000);
+  EXPECT_EQ(k.correction[1].energy, 90000);
+  EXPECT_EQ(k.correction[1].lacking, 8500);
+  EXPECT_EQ(k.front, 61480);
+  EXPECT_EQ(k.trigger_board, 14 * 16 - 4 + 12); // crate 11 has four boards less
+  EXPECT_EQ(k.vetoes, 18);
+  EXPECT_EQ(k.lines, 1);
+}
+
+TEST(tables, boards_are_counted_over_the_crates) {
+  const auto t = tables_of(one_line);
+  ASSERT_EQ(t.first_board.size(), 19U);
+  EXPECT_EQ(t.first_board[0], 0);
+  EXPECT_EQ(t.first_board[11], 176);
+  EXPECT_EQ(t.first_board[12], 188);
+  EXPECT_EQ(t.first_board[18], 284);
+  ASSERT_EQ(t.board_vetoes.size(), 284U);
+  EXPECT_EQ(t.board_vetoes[0], calorimeter_unknown);
+  EXPECT_EQ(t.board_vetoes[188], 1U << veto_named("CBAR"));
+  // NCC single ends where NCC common begins, on boards of their own; LCV has 4 of a board's 16.
+  EXPECT_EQ(t.board_vetoes[176], 1U << veto_named("NCC single"));
+  EXPECT_EQ(t.board_vetoes[185], 1U << veto_named("NCC common"));
+  EXPECT_EQ(t.board_vetoes[283], 0U); // BHPV has 32 of the crate's 64 inputs
+}
+
+TEST(tables, a_pulse_has_its_energy_and_its_time) {
+  const auto t = tables_of(one_line);
+  const auto slow = response_of(board_kind::sampling_125_mhz);
+  // σ of 27.8 ns at samples every 8 ns, the skew's share, and what the window cuts off the tail.
+  EXPECT_NEAR(slow.sum, 27.8 * std::sqrt(2 * M_PI) / 8, 0.15);
+  EXPECT_NEAR(slow.lead, 30.2, 0.3); // 1.177 σ, and less before the peak than behind it
+
+  const auto& crystal = input(t, {0, 3, 0});
+  EXPECT_EQ(crystal.kind, input_kind::crystal);
+  EXPECT_EQ(crystal.time_shift, 2);
+  const auto sum = static_cast<std::int32_t>(std::lround(4 * slow.sum * 11.8 * 100));
+  EXPECT_NEAR(crystal.energy_of(sum), 100'000, 10);
+  // Its half height is at sample (204 − lead) / 8: no time at all.
+  const auto edge = static_cast<std::uint16_t>(std::lround((204 - slow.lead) / 8 * 256));
+  EXPECT_NEAR(crystal.time_of(edge), 0, 4);
+  EXPECT_NEAR(crystal.time_of(static_cast<std::uint16_t>(edge + 256)), 8 * 128, 4);
+
+  const auto fast = response_of(board_kind::sampling_500_mhz);
+  EXPECT_NEAR(fast.lead, 1.1774 * (4.2 + 8.5 + 12.7) / 3, 0.1);
+  const auto& bhpv = input(t, {17, 3, 0});
+  EXPECT_EQ(bhpv.kind, input_kind::veto);
+  EXPECT_EQ(bhpv.time_shift, 0);
+  EXPECT_NEAR(bhpv.time_of(static_cast<std::uint16_t>(std::lround((204 - fast.lead) / 2 * 256))), 0,
+              2);
+  const auto three = static_cast<std::int32_t>(std::lround(4 * fast.sum * 20 * 3));
+  EXPECT_NEAR(bhpv.energy_of(three), 3000, 2);
+}
+
+TEST(tables, a_late_input_counts_from_later_on) {
+  auto c = without_offsets(koto());
+  const auto settings = parse_selection(one_line, "s.toml");
+  const auto before = make_tables(koto(), c, settings, 1);
+  const auto n = koto().number_of({0, 3, 7});
+  c[n].time = 2.5;
+  c[n].gain *= 2;
+  const auto after = make_tables(koto(), c, settings, 1);
+  EXPECT_EQ(after.inputs[n].time - before.inputs[n].time, 320);
+  EXPECT_NEAR(after.inputs[n].gain, 2 * before.inputs[n].gain, 1);
+  EXPECT_EQ(after.inputs[n + 1].time, before.inputs[n + 1].time);
+}
+
+TEST(tables, pulses_are_looked_at_from_half_their_threshold_on) {
+  auto quiet = without_offsets(koto());
+  for (auto& channel : quiet) channel.least_height = 5;
+  const auto of = [&](const std::string& text) {
+    return make_tables(koto(), quiet, parse_selection(text, "s.toml"), 1);
+  };
+  const auto t = of("[clusters]\ncrystal_threshold = 3.0\n" + one_line);
+  EXPECT_EQ(input(t, {0, 3, 0}).least_height, 17);   // 1.5 MeV × 11.8
+  EXPECT_EQ(input(t, {8, 14, 15}).least_height, 17); // the last small one
+  EXPECT_EQ(input(t, {8, 15, 0}).least_height, 12);  // a large one: 1.5 MeV × 8
+  EXPECT_EQ(input(t, {11, 3, 0}).least_height, 30);  // 2 MeV: 1 MeV × 30
+  EXPECT_EQ(input(t, {12, 3, 0}).least_height, 15);  // half of that at each end
+  // Never below what is noise.
+  const auto low = of("[clusters]\ncrystal_threshold = 0.1\n" + one_line);
+  EXPECT_EQ(input(low, {0, 3, 0}).least_height, 5);
+}
+
+TEST(tables, modules_are_numbered_over_all_counters) {
+  const auto t = tables_of(one_line);
+  EXPECT_EQ(t.modules.size(), 788U);
+  const auto cbar = veto_named("CBAR");
+  const auto first = t.vetoes[cbar].first_module;
+  EXPECT_EQ(first, 144 + 48);
+  EXPECT_EQ(t.vetoes[cbar].modules, 64);
+  EXPECT_EQ(t.modules[first + 5].veto, cbar);
+  EXPECT_EQ(t.modules[first + 5].ends, 2);
+  EXPECT_EQ(t.modules[first + 5].alive, 3);
+  EXPECT_EQ(t.modules[0].ends, 1);
+  EXPECT_EQ(t.modules[0].alive, 1);
+  const auto at = koto().vetoes()[cbar].inputs[2 * 5 + 1];
+  EXPECT_EQ(input(t, at).index, 2 * (first + 5) + 1);
+}
+
+TEST(tables, dead_inputs_carry_nothing) {
+  auto c = without_offsets(koto());
+  const auto& cbar = koto().vetoes()[veto_named("CBAR")];
+  c[koto().number_of(cbar.inputs[2 * 3 + 1])].dead = true;
+  c[koto().number_of({0, 3, 7})].dead = true;
+  const auto t = make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7);
+  EXPECT_EQ(t.modules[t.vetoes[veto_named("CBAR")].first_module + 3].alive, 1);
+  for (const auto at : {cbar.inputs[2 * 3 + 1], input_address{0, 3, 7}, input_address{17, 18, 3}}) {
+    EXPECT_EQ(input(t, at).kind, input_kind::none);
+    EXPECT_EQ(input(t, at).least_height, 0xffff);
+  }
+  EXPECT_EQ(t.constants.dead_vetoes, 0U) << "one of CBAR's ends is no counter";
+  for (const auto at : cbar.inputs) c[koto().number_of(at)].dead = true;
+  EXPECT_EQ(make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7).constants.dead_vetoes,
+            1U << veto_named("CBAR"));
+}
+
+TEST(tables, the_trigger_board_is_missed_when_it_is_not_there) {
+  const auto t = tables_of(one_line);
+  for (std::uint32_t board = 0; board < t.board_vetoes.size(); ++board)
+    EXPECT_EQ((t.board_vetoes[board] & trigger_unknown) != 0, board == t.constants.trigger_board);
+}
+
+TEST(tables, vetoes_are_those_of_the_detector_unless_told_otherwise) {
+  const auto t = tables_of("[vetoes]\nthreshold_factor = 3.0\nwindow_margin = 2.0\n"
+                           "[[counter]]\nname = \"CC03\"\nthreshold = 5.0\nwindow = [-1.0, 2.0]\n"
+                           "tolerance = 4.0\n"
+                           "[[counter]]\nname = \"BHPV\"\nneighbours = 3\nwithin = 10.0\n" +
+                           one_line);
+  const auto& cbar = t.vetoes[veto_named("CBAR")];
+  EXPECT_EQ(cbar.threshold, 3000);
+  EXPECT_EQ(cbar.from, -13 * 128);
+  EXPECT_EQ(cbar.to, 43 * 128);
+  EXPECT_EQ(cbar.neighbours, 1);
+  EXPECT_EQ(cbar.half_length, 2750);
+  EXPECT_EQ(cbar.tolerance, std::lround((5500 / 181.0 + 5) * 128));
+  // Light that arrives 30.39 ns later at the upstream end comes from the downstream one.
+  const auto apart = static_cast<std::int64_t>(5500 / 181.0 * 128);
+  EXPECT_NEAR(static_cast<double>(apart * cbar.z_of_time >> 16), 2750, 2);
+  const auto& cc03 = t.vetoes[veto_named("CC03")];
+  EXPECT_EQ(cc03.threshold, 5000);
+  EXPECT_EQ(cc03.from, -128);
+  EXPECT_EQ(cc03.to, 256);
+  EXPECT_EQ(cc03.tolerance, 512);
+  EXPECT_EQ(cc03.half_length, 0);
+  EXPECT_EQ(cc03.z_of_time, 0);
+  const auto& bhpv = t.vetoes[veto_named("BHPV")];
+  EXPECT_EQ(bhpv.neighbours, 3);
+  EXPECT_EQ(bhpv.within, 1280);
+  EXPECT_EQ(bhpv.tolerance, 1280);
+  EXPECT_EQ(t.vetoes[veto_named("FBAR")].tolerance, 0);
+}
+
+TEST(tables, attenuation_reaches_to_the_end_of_the_longest_module) {
+  const auto t = tables_of(one_line);
+  ASSERT_EQ(t.attenuation.size(), 2750U / 16 + 1);
+  for (std::size_t i = 0; i < t.attenuation.size(); ++i) {
+    const double z = 16.0 * static_cast<double>(i) + 8;
+    EXPECT_NEAR(t.attenuation[i].grown, 65536 * std::exp(z / 2700), 1);
+    EXPECT_NEAR(t.attenuation[i].shrunk, 65536 * std::exp(-z / 2700), 1);
+  }
+}
+
+TEST(tables, crystals_know_their_places_and_neighbours) {
+  const auto t = tables_of(one_line);
+  ASSERT_EQ(t.crystals.size(), 2717U);
+  EXPECT_EQ(t.crystals[0].x, -5875);
+  EXPECT_EQ(t.crystals[0].y, -5875);
+  EXPECT_EQ(t.crystals[2716].first_neighbour, t.neighbours.size());
+  // 70 mm reach two crystals of 25 mm, so that most have 24 neighbours, 12 of them lower.
+  EXPECT_GT(t.neighbours.size(), 2240U * 10);
+  const auto narrow = tables_of("[clusters]\nneighbour_distance = 20.0\n" + one_line);
+  EXPECT_TRUE(narrow.neighbours.empty());
+}
+
+TEST(tables, lines_are_whole_numbers_and_bits) {
+  const auto t = tables_of(R"([[line]]
+name = "first"
+trigger = ["two_clusters"]
+not_trigger = ["led"]
+photons = 2
+photon_energy = [500.5, inf]
+photon_inner = [150.0, inf]
+photon_time_spread = [0.0, 4.0]
+opening = [-1.0, -0.95]
+vertex_z = [-inf, 5000.0]
+vetoes = ["CBAR", "NCC single"]
+fired = ["FBAR"]
+when_unknown = "keep"
+prescale = 7
+priority = 9
+[[line]]
+name = "second"
+vetoes = "all"
+fired = ["CBAR"]
+undecodable = true
+)");
+  ASSERT_EQ(t.lines.size(), 2U);
+  const auto& first = t.lines[0];
+  EXPECT_EQ(first.id, line_id("first"));
+  EXPECT_EQ(first.trigger_any, trigger_two_clusters);
+  EXPECT_EQ(first.trigger_none, trigger_led);
+  EXPECT_EQ(first.vetoes_off, 1U << veto_named("CBAR") | 1U << veto_named("NCC single"));
+  EXPECT_EQ(first.vetoes_on, 1U << veto_named("FBAR"));
+  EXPECT_EQ(first.unknown, unknown_rule::keep);
+  EXPECT_EQ(first.prescale, 7U);
+  EXPECT_EQ(first.priority, 9);
+  EXPECT_EQ(first.undecodable, 0);
+  constexpr std::int32_t most = 0x7fffffff;
+  const auto expect_range = [&](int i, quantity what, std::int32_t from, std::int32_t to) {
+    EXPECT_EQ(first.range[i].what, what);
+    EXPECT_EQ(first.range[i].from, from);
+    EXPECT_EQ(first.range[i].to, to);
+  };
+  ASSERT_EQ(first.ranges, 6);
+  expect_range(0, quantity::photons, 2, 2);
+  expect_range(1, quantity::photon_energy, 500'500, most);
+  expect_range(2, quantity::photon_inner, 1500, most);
+  expect_range(3, quantity::photon_time_spread, 0, 512);
+  expect_range(4, quantity::opening, -1000, -950);
+  expect_range(5, quantity::vertex_z, -most, 50'000);
+  EXPECT_GT(first.range[5].from, undefined_quantity);
+
+  const auto& second = t.lines[1];
+  EXPECT_EQ(second.vetoes_off, ((1U << 18) - 1) & ~(1U << veto_named("CBAR")));
+  EXPECT_EQ(second.vetoes_on, 1U << veto_named("CBAR"));
+  EXPECT_EQ(second.undecodable, 1);
+}
+
+TEST(tables, names_are_hashed_as_fnv_1a) {
+  EXPECT_EQ(line_id(""), 0x811c9dc5U);
+  EXPECT_EQ(line_id("a"), 0xe40c292cU);
+  EXPECT_EQ(line_id("foobar"), 0xbf9cf968U);
+}
+
+TEST(tables, no_two_lines_share_a_number) {
+  // Two names whose hashes collide.
+  ASSERT_EQ(line_id("costarring"), line_id("liquid"));
+  EXPECT_EQ(refusal("[[line]]\nname = \"costarring\"\n[[line]]\nname = \"liquid\"\n"),
+            "s.toml:4:8: the stream would call \"liquid\" and \"costarring\" by the same number; "
+            "change one of the two names");
+}
+
+TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
+  const auto id = [](const std::string& text) { return tables_of(text).constants.settings; };
+  const auto same = id(one_line);
+  EXPECT_EQ(same, id("# remarks do not matter\n" + one_line));
+  EXPECT_EQ(same,
+            make_tables(koto(), without_offsets(koto()), parse_selection(one_line, "other.toml"), 8)
+                .constants.settings);
+  for (const std::string change :
+       {"sequence = [\"decide\"]\n", "[clusters]\ncrystal_threshold = 3.001\n",
+        "[clusters]\ncrystal_window = [-30.0, 31.0]\n", "[clusters]\nneighbour_distance = 80.0\n",
+        "[photons]\nthreshold = 20.001\n", "[photons]\nwindow = [-15.1, 15.0]\n",
+        "[photons]\nenergy_scale = 1.001\n", "[photons]\nenergy_correction = [[20.0, 0.001]]\n",
+        "[vetoes]\nthreshold_factor = 2.01\n", "[vetoes]\nwindow_margin = 2.1\n",
+        "[vetoes]\ntolerance = 10.1\n", "[vetoes]\ntolerance_margin = 5.1\n",
+        "[[counter]]\nname = \"BHPV\"\nneighbours = 4\nwithin = 10.0\n"})
+    EXPECT_NE(id(change + one_line), same) << change;
+  for (const std::string change :
+       {"prescale = 2\n", "priority = 1\n", "vetoes = \"all\"\n", "fired = [\"CBAR\"]\n",
+        "trigger = [\"led\"]\n", "not_trigger = [\"led\"]\n", "undecodable = true\n",
+        "when_unknown = \"keep\"\n", "photons = 2\n", "crystals = 2\n"})
+    EXPECT_NE(id(one_line + change), same) << change;
+  EXPECT_NE(id("[[line]]\nname = \"y\"\n"), same);
+  auto c = without_offsets(koto());
+  c[0].dead = true;
+  EXPECT_NE(make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7).constants.settings,
+            same);
+}
+
+TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {
+  EXPECT_EQ(refusal(one_line + "vetoes = [\"CBAR\", \"CBRA\"]\n").substr(0, 59),
+            "s.toml:3:19: the detector has no counter \"CBRA\"; it has NCC");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"X\"\n" + one_line).substr(0, 43),
+            "s.toml:2:8: the detector has no counter \"X\"");
+  EXPECT_EQ(refusal("[clusters]\ncrystal_threshold = 1400.0\n" + one_line),
+            "s.toml:2:21: the threshold of a crystal, 1400, is above what the digitizer can give, "
+            "1312.12; lower it");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nthreshold = 400.0\n" + one_line),
+            "s.toml:3:13: the threshold of BHGC, 400, is above what the digitizer can give, "
+            "319.5; lower it");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHGC\"\nneighbours = 5\nwithin = 1.0\n" + one_line),
+            "s.toml:3:14: so many neighbours cannot have a hit: BHGC has 4 modules; lower it");
+  EXPECT_EQ(refusal("[vetoes]\nwindow_margin = 7.6\n" + one_line),
+            "s.toml:2:17: the margin leaves nothing of the window of BHGC; lower it, or give the "
+            "counter a window of its own\n"
+            "s.toml:2:17: the margin leaves nothing of the window of BHPV; lower it, or give the "
+            "counter a window of its own");
+}
+
+TEST(tables, lines_that_this_detector_can_never_meet_are_refused) {
+  EXPECT_EQ(refusal(one_line + "crystals = [2717, inf]\n"),
+            "s.toml:3:12: line \"x\" can never fire: in this detector crystals is never above "
+            "2716; lower the range's begin");
+  EXPECT_EQ(refusal(one_line + "vertex_z = [6149.0, inf]\n"),
+            "s.toml:3:12: line \"x\" can never fire: in this detector vertex_z is never above "
+            "6148; lower the range's begin");
+  EXPECT_EQ(refusal(one_line + "photon_inner = [876.0, inf]\n"),
+            "s.toml:3:16: line \"x\" can never fire: in this detector photon_inner is never above "
+            "875; lower the range's begin");
+  for (const std::string far : {"photon_radius = [918.5, inf]\n", "centre_radius = [918.5, inf]\n",
+                                "photon_distance = [1836.5, inf]\n"})
+    EXPECT_NE(refusal(one_line + far).find("is never above"), std::string::npos) << far;
+  EXPECT_EQ(refusal(one_line + "crystals = 2716\nvertex_z = [6148.0, inf]\n"
+                               "photon_inner = [875.0, inf]\n"),
+            "");
+}
+
+TEST(tables, photons_need_crystals_side_by_side) {
+  const std::string apart = "[clusters]\nneighbour_distance = 0\n";
+  EXPECT_EQ(refusal(apart + one_line + "photons = 2\n"),
+            "s.toml:2:22: no two crystals are within 0 mm, so that there are no photons and line "
+            "\"x\" can never fire; raise clusters.neighbour_distance");
+  EXPECT_EQ(refusal(apart + one_line + "photons = 0\n"), "");
+}
+
+TEST(tables, windows_lie_where_pulses_are_sought) {
+  EXPECT_EQ(refusal("[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line),
+            "s.toml:2:18: clusters.crystal_window holds no pulse: they are sought from -108 to 148 "
+            "ns; choose a window that overlaps that");
+  EXPECT_EQ(refusal("[photons]\nwindow = [-200.0, -109.0]\n" + one_line).substr(0, 41),
+            "s.toml:2:10: photons.window holds no puls");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"CBAR\"\nwindow = [150.0, 160.0]\n" + one_line),
+            "s.toml:3:10: the window of CBAR holds no pulse: they are sought from -108 to 148 ns; "
+            "choose a window that overlaps that");
+  // At 500 MHz all of the waveform is looked through.
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [150.0, 160.0]\n" + one_line), "");
+  EXPECT_EQ(refusal("[[counter]]\nname = \"BHPV\"\nwindow = [309.0, 320.0]\n" + one_line),
+            "s.toml:3:10: the window of BHPV holds no pulse: they are sought from -204 to 308 ns; "
+            "choose a window that overlaps that");
+}
+
+TEST(tables, ranges_are_rounded_inwards) {
+  const auto t = tables_of(one_line + "photons = [1.5, 2.5]\nphoton_energy = [500.0002, 600.0008]\n"
+                                      "photon_distance = [100.3, 200.3]\n");
+  const auto& range = t.lines[0].range;
+  EXPECT_EQ(range[0].from, 2);
+  EXPECT_EQ(range[0].to, 2);
+  EXPECT_EQ(range[1].from, 500'001);
+  EXPECT_EQ(range[1].to, 600'000);
+  EXPECT_EQ(range[2].from, 1003); // though 100.3 × 10 is not 1003 in doubles
+  EXPECT_EQ(range[2].to, 2003);
+}
+
+TEST(tables, a_detector_that_does_not_fit_is_refused) {
+  const auto settings = parse_selection(one_line, "s.toml");
+  const auto said = [&](const detector& d, const calibration& c) -> std::string {
+    try {
+      (void)make_tables(d, c, settings, 7);
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const detector empty(readout::koto());
+  EXPECT_EQ(said(empty, nominal_calibration(empty)),
+            "the detector has no channels; describe a calorimeter or vetoes");
+  detector blind(readout::koto());
+  blind.add_crystal({0, 0, 25, 10, 0, {0, 3, 0}, false}, "here");
+  EXPECT_EQ(said(blind, nominal_calibration(blind)), "the detector has no trigger board; name one");
+  EXPECT_EQ(said(koto(), {}), "the detector is not the one of this calibration");
+
+  detector fast(readout::koto());
+  fast.set_trigger_board({14, 15, 0}, "here");
+  fast.add_crystal({0, 0, 25, 10, 0, {15, 3, 0}, false}, "here");
+  EXPECT_EQ(said(fast, nominal_calibration(fast)),
+            "the detector has a crystal on input 15/3/0, at 500 MHz, where none is looked for; "
+            "move it to a crate at 125 MHz");
+
+  detector many(readout::koto());
+  many.set_trigger_board({14, 15, 0}, "here");
+  many.set_signals(koto().signals());
+  veto v;
+  v.modules = 1;
+  v.window_from = -10;
+  v.window_to = 10;
+  v.threshold = 1;
+  v.counts_per_unit = 10;
+  for (std::uint8_t i = 0; i < max_vetoes; ++i) {
+    v.name = "V" + std::to_string(i);
+    v.inputs = {{14, static_cast<std::uint8_t>(3 + i / 16), static_cast<std::uint8_t>(i % 16)}};
+    many.add_veto(v, "here");
+  }
+  EXPECT_EQ(said(many, nominal_calibration(many)), "");
+  v.name = "more";
+  v.inputs = {{15, 3, 0}};
+  many.add_veto(v, "here");
+  EXPECT_EQ(said(many, nominal_calibration(many)),
+            "the detector has " + std::to_string(max_vetoes + 1) + " vetoes; there is room for " +
+                std::to_string(max_vetoes));
+}
+
+TEST(tables, the_built_in_settings_fit_the_built_in_detector) {
+  const auto t = make_tables(koto(), nominal_calibration(koto()), default_selection(), 7);
+  const auto view = t.view();
+  EXPECT_EQ(view.constants.lines, 10);
+  EXPECT_EQ(view.lines.size(), 10U);
+  EXPECT_EQ(view.lines[0].id, line_id("pi0nunu"));
+  EXPECT_EQ(view.lines[0].vetoes_off, (1U << 18) - 1);
+  EXPECT_EQ(view.inputs.size(), 284U * 16);
+  EXPECT_EQ(view.inputs.data(), t.inputs.data());
+  EXPECT_EQ(view.first_board.size(), 19U);
+  EXPECT_EQ(view.board_vetoes.size(), 284U);
+  EXPECT_EQ(view.crystals.size(), 2717U);
+  EXPECT_EQ(view.neighbours.size(), t.neighbours.size());
+  EXPECT_EQ(view.modules.size(), 788U);
+  EXPECT_EQ(view.vetoes.size(), 18U);
+  EXPECT_EQ(view.attenuation.size(), t.attenuation.size());
+  EXPECT_EQ(view.vetoes[veto_named("BHPV")].neighbours, 3);
+}
+
+} // namespace

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Record headers and bodies: what is right passes, each kind of wrong is told apart, and random
+// bytes do no harm.
+#include "transport/file/record_parser.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+readout two_crates() {
+  return {{{7, 2, board_kind::sampling_125_mhz}, {9, 3, board_kind::sampling_500_mhz}}};
+}
+
+record_header good_header(std::span<const std::byte> body, record_type type = record_type::event) {
+  return sealed_header(type, 5, 3, static_cast<std::uint32_t>(body.size()), crc32c(body));
+}
+
+record_header resealed(record_header h) {
+  h.header_crc = header_crc(h);
+  return h;
+}
+
+std::vector<std::byte> event_bytes(std::uint32_t number,
+                                   const std::vector<std::pair<std::uint16_t, std::size_t>>& f) {
+  std::vector<std::byte> body(event_table_bytes(f.size()));
+  store(body.data(), event_body{number, static_cast<std::uint32_t>(f.size()), 1234});
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    store(body.data() + event_table_bytes(i),
+          event_fragment{f[i].first, 0, static_cast<std::uint32_t>(f[i].second)});
+    body.resize(body.size() + round_up(f[i].second, 4), static_cast<std::byte>(i + 1));
+  }
+  return body;
+}
+
+TEST(record_header, tells_each_kind_of_wrong) {
+  const std::vector<std::byte> body(64);
+  const auto good = good_header(body);
+  EXPECT_EQ(check_header(good), std::nullopt);
+  EXPECT_EQ(check_body(good, body), std::nullopt);
+
+  auto h = good;
+  h.magic[0] = 'X';
+  EXPECT_EQ(check_header(h), refused::stream_magic);
+  h = good;
+  h.version = 2;
+  EXPECT_EQ(check_header(h), refused::stream_version);
+  h = good;
+  h.body_bytes += 4;
+  EXPECT_EQ(check_header(h), refused::stream_checksum);
+  h = good;
+  h.body_bytes = max_record_body + 4;
+  EXPECT_EQ(check_header(resealed(h)), refused::stream_length);
+  h = good;
+  h.type = static_cast<record_type>(9);
+  EXPECT_EQ(check_header(resealed(h)), refused::stream_content);
+  h = good;
+  h.spill = 512;
+  EXPECT_EQ(check_header(resealed(h)), refused::stream_content);
+  h = good;
+  h.type = record_type::begin_of_spill;
+  EXPECT_EQ(check_header(resealed(h)), refused::stream_length);
+}
+
+TEST(record_header, sees_a_changed_body) {
+  std::vector<std::byte> body(64);
+  const auto header = good_header(body);
+  EXPECT_EQ(check_body(header, std::span(body).first(60)), refused::stream_length);
+  body[63] ^= std::byte{1};
+  EXPECT_EQ(check_body(header, body), refused::stream_checksum);
+}
+
+TEST(hello_record, comes_back_as_it_was_made) {
+  hello h;
+  ASSERT_EQ(parse_hello(hello_bytes(17, readout::koto()), h), std::nullopt);
+  EXPECT_EQ(h.run, 17U);
+  EXPECT_EQ(h.crates, readout::koto());
+}
+
+TEST(hello_record, refuses_what_no_readout_can_be) {
+  hello h;
+  const auto bytes = hello_bytes(17, two_crates());
+  EXPECT_EQ(parse_hello(std::span(bytes).first(4), h), refused::stream_length);
+  EXPECT_EQ(parse_hello(std::span(bytes).first(12), h), refused::stream_length);
+  const auto with = [&](std::size_t at, int value) {
+    auto b = bytes;
+    b[at] = static_cast<std::byte>(value);
+    return b;
+  };
+  EXPECT_EQ(parse_hello(with(4, 0), h), refused::stream_content) << "no crates";
+  EXPECT_EQ(parse_hello(with(9, 0), h), refused::stream_content) << "no boards";
+  EXPECT_EQ(parse_hello(with(9, 17), h), refused::stream_content) << "too many boards";
+  EXPECT_EQ(parse_hello(with(10, 2), h), refused::stream_content) << "unknown kind";
+  EXPECT_EQ(parse_hello(with(12, 7), h), refused::stream_content) << "the same crate twice";
+}
+
+TEST(event_record, is_taken_apart) {
+  const auto body = event_bytes(40, {{1, 10}, {0, 8}});
+  event_view event;
+  ASSERT_EQ(parse_event(body, two_crates(), event), std::nullopt);
+  EXPECT_EQ(event.number, 40U);
+  EXPECT_EQ(event.since_spill, 1234U);
+  ASSERT_EQ(event.fragments.size(), 2U);
+  EXPECT_EQ(event.fragments[0].crate, 1);
+  EXPECT_EQ(event.fragments[0].bytes.data(), body.data() + 32);
+  EXPECT_EQ(event.fragments[0].bytes.size(), 10U);
+  EXPECT_EQ(event.fragments[1].bytes.data(), body.data() + 44) << "after the padding";
+}
+
+TEST(event_record, may_lack_fragments) {
+  event_view event;
+  EXPECT_EQ(parse_event(event_bytes(1, {}), two_crates(), event), std::nullopt);
+  EXPECT_TRUE(event.fragments.empty());
+}
+
+TEST(event_record, refuses_what_contradicts_itself) {
+  event_view event;
+  const auto check = [&](std::span<const std::byte> body) {
+    return parse_event(body, two_crates(), event);
+  };
+  EXPECT_EQ(check(event_bytes(0, {{0, 8}})), refused::stream_content) << "event number 0";
+  EXPECT_EQ(check(event_bytes(1, {{0, 8}, {1, 8}, {1, 8}})), refused::stream_content)
+      << "too many fragments";
+  EXPECT_EQ(check(event_bytes(1, {{0, 8}, {0, 8}})), refused::stream_content) << "a crate twice";
+  EXPECT_EQ(check(event_bytes(1, {{2, 8}})), refused::stream_content) << "an unknown crate";
+  EXPECT_EQ(check(event_bytes(1, {{0, l2::max_fragment_bytes + 4}})), refused::stream_content)
+      << "too long";
+  const auto body = event_bytes(1, {{0, 8}, {1, 8}});
+  EXPECT_EQ(check(std::span(body).first(body.size() - 4)), refused::stream_length);
+  EXPECT_EQ(check(std::span(body).first(20)), refused::stream_length);
+  auto longer = body;
+  longer.resize(longer.size() + 4);
+  EXPECT_EQ(check(longer), refused::stream_length);
+}
+
+RC_GTEST_PROP(event_record, keeps_to_its_bytes_whatever_they_are,
+              (std::vector<std::uint8_t> noise)) {
+  auto body = std::vector<std::byte>(sizeof(event_body));
+  store(body.data(), event_body{1, *rc::gen::inRange(0U, 4U), 0});
+  for (const auto b : noise) body.push_back(static_cast<std::byte>(b & 3));
+  event_view event;
+  if (parse_event(body, two_crates(), event)) return;
+  for (const auto& f : event.fragments) {
+    RC_ASSERT(f.bytes.data() >= body.data());
+    RC_ASSERT(f.bytes.data() + f.bytes.size() <= body.data() + body.size());
+  }
+}
+
+} // namespace
+} // namespace l3

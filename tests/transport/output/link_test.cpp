@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forwarder and receiver over loopback, with everything in between that can go wrong.
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/output/link_ends.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/store_reader.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+/// Every event 1 … last is stored exactly once, and every block is good and in order.
+void expect_stored(const std::string& folder, std::uint32_t last) {
+  store_reader reader(folder);
+  std::vector<std::byte> payload;
+  std::uint32_t events = 0;
+  std::uint64_t sequence = 0;
+  while (const auto block = reader.next()) {
+    ASSERT_TRUE(reader.read_payload(*block, payload));
+    ASSERT_EQ(block->header.sequence, ++sequence);
+    event_walk walk(payload);
+    while (const auto e = walk.next()) ASSERT_EQ(load<packed_event>(e->data()).number, ++events);
+  }
+  EXPECT_EQ(events, last);
+  EXPECT_EQ(reader.damaged(), 0U);
+}
+
+TEST(line, stores_everything_and_says_goodbye) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  {
+    sending_end near(line_to(far.endpoint(), 1h));
+    EXPECT_TRUE(eventually([&] { return near.line.connected(); }));
+    near.append(1, 500);
+    near.box.batch_done(3);
+    EXPECT_TRUE(near.all_stored());
+    EXPECT_EQ(near.box.safety().up_to(), 3U);
+    EXPECT_EQ(near.line.counters().acknowledged.get(), near.box.last_sealed());
+    EXPECT_EQ(near.line.counters().resent.get(), 0U);
+    EXPECT_EQ(near.box.latency().count(), 500U);
+  }
+  EXPECT_TRUE(eventually([&] { return far.counters().goodbyes == 1; }));
+  EXPECT_EQ(far.still_receiver().open_sessions(steady_now()), 0U);
+  expect_stored(folder.path(), 500);
+}
+
+TEST(line, drains_after_a_stop) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  far.kill();
+  sending_end near(line_to(far.endpoint()));
+  near.append(1, 50);
+  near.box.seal();
+  near.thread.request_stop(); // nothing could be sent yet
+  far.start();
+  near.thread.join();
+  EXPECT_EQ(near.box.events_waiting(), 0U);
+  expect_stored(folder.path(), 50);
+}
+
+TEST(line, gives_up_draining_at_its_deadline) {
+  outbox box(small_blocks(), identity);
+  ASSERT_TRUE(box.append(bytes(100), 0));
+  box.seal();
+  line_pace pace(bit_rate{});
+  forwarder line(line_to("tcp://127.0.0.1:1"), box, pace, line_pace::share::fresh, nullptr);
+  std::stop_source stop;
+  stop.request_stop();
+  line.run(stop.get_token(), 1ms);
+  EXPECT_EQ(box.blocks_waiting(), 1U);
+  EXPECT_FALSE(line.connected());
+}
+
+TEST(line, loses_nothing_when_the_receiver_dies_again_and_again) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  sending_end near(line_to(far.endpoint()));
+  std::uint32_t number = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto before = near.box.last_stored();
+    for (int n = 0; n < 150; ++n) near.append(++number);
+    // In the middle of the stream, with blocks under way.
+    ASSERT_TRUE(eventually([&] { return near.box.last_stored() > before; }));
+    far.kill();
+    near.append(++number);
+    far.start();
+  }
+  EXPECT_TRUE(near.all_stored());
+  EXPECT_GE(near.line.counters().reconnects.get(), 5U);
+  expect_stored(folder.path(), number);
+}
+
+TEST(line, goes_on_with_a_receiver_that_stores_elsewhere) {
+  scratch_folder folder;
+  scratch_folder other;
+  receiving_end far(folder.path());
+  sending_end near(line_to(far.endpoint()));
+  near.append(1, 100);
+  ASSERT_TRUE(near.all_stored());
+  const auto stored = near.box.last_stored();
+  const auto endpoint = far.endpoint();
+  far.kill();
+  receive_settings settings;
+  settings.bind = endpoint;
+  store_writer store({other.path()});
+  block_receiver receiver(settings, store, nullptr);
+  const std::jthread thread([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) (void)receiver.step(5ms);
+  });
+  near.append(101, 200);
+  EXPECT_TRUE(near.all_stored());
+  EXPECT_TRUE(near.reported("stores elsewhere"));
+  store_reader reader(other.path());
+  const auto first = reader.next();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->header.sequence, stored + 1);
+}
+
+TEST(line, waits_out_a_store_that_cannot_be_written) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  sending_end near(line_to(far.endpoint()));
+  near.append(1, 50);
+  ASSERT_TRUE(near.all_stored());
+  far.kill();
+  // The next file's name is taken by a folder: no file can be opened there.
+  const auto in_the_way = store_file_path(folder.path(), 2);
+  far.start();
+  std::filesystem::create_directory(in_the_way);
+  near.append(51, 100);
+  near.box.seal();
+  EXPECT_TRUE(eventually([&] { return near.reported("the store cannot be written"); }));
+  EXPECT_GE(near.line.counters().refusals.get(), 1U);
+  std::filesystem::remove(in_the_way);
+  EXPECT_TRUE(near.all_stored());
+  expect_stored(folder.path(), 100);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/event_view.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/transport/store/packed_events.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/l2.hpp"
+#include "transport/store/koto_record.hpp"
+
+namespace l3 {
+namespace {
+
+test::event_recipe arbitrary_recipe() {
+  test::event_recipe r;
+  r.key = {*rc::gen::inRange(0U, 512U), *rc::gen::inRange(1U, 200'000U)};
+  r.fragments = *rc::gen::inRange(0U, 6U);
+  r.boards = *rc::gen::inRange(0U, 5U);
+  r.sample_bits = *rc::gen::inRange(0U, 15U);
+  return r;
+}
+
+TEST(koto_record, comes_back_at_every_width) {
+  std::mt19937 random(1);
+  for (unsigned width = 0; width <= max_sample_bits; ++width) {
+    std::vector<std::uint16_t> samples(64);
+    const std::uint32_t range = (1U << width) - 1;
+    const auto lowest = static_cast<std::uint16_t>(random() % (0x10000 - range));
+    for (auto& s : samples) s = static_cast<std::uint16_t>(lowest + random() % (range + 1));
+    samples[5] = lowest;
+    samples[63] = static_cast<std::uint16_t>(lowest + range);
+    const auto record = test::pack_record(samples);
+    ASSERT_EQ(koto_record_bytes(record), 3 + 8 * width);
+    waveform got;
+    unpack_koto_record(record, got);
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), samples.begin())) << width;
+  }
+}
+
+TEST(koto_record, is_none_if_short_or_too_wide) {
+  const auto record = test::pack_record(std::vector<std::uint16_t>(64, 9));
+  EXPECT_EQ(koto_record_bytes(std::span(record).first(2)), 0U);
+  EXPECT_EQ(koto_record_bytes({}), 0U);
+  const std::vector<std::byte> wide(200, std::byte{17});
+  EXPECT_EQ(koto_record_bytes(wide), 0U);
+}
+
+RC_GTEST_PROP(event_view, gives_back_every_fragment, (std::uint32_t seed)) {
+  std::mt19937 random(seed);
+  const auto recipe = arbitrary_recipe();
+  const auto event = test::make_event(recipe, random);
+  const auto view = packed_event_view::parse(event.packed);
+  RC_ASSERT(view.has_value());
+  RC_ASSERT(view->key() == recipe.key);
+  RC_ASSERT(view->fragments() == event.fragments.size());
+  std::vector<std::byte> rebuilt;
+  for (std::uint32_t i = 0; i < view->fragments(); ++i) {
+    rebuild_fragment(*view, i, rebuilt);
+    RC_ASSERT(rebuilt == event.fragments[i]);
+  }
+}
+
+RC_GTEST_PROP(event_view, of_a_cut_event_is_none, (std::uint32_t seed)) {
+  std::mt19937 random(seed);
+  const auto packed = test::make_event(arbitrary_recipe(), random).packed;
+  const auto length = *rc::gen::inRange<std::size_t>(0, packed.size());
+  RC_ASSERT(!packed_event_view::parse(std::span(packed).first(length)));
+}
+
+RC_GTEST_PROP(event_view, of_flipped_bits_is_read_within_its_bounds, (std::uint32_t seed)) {
+  std::mt19937 random(seed);
+  // In a heap block of exactly its size, so that AddressSanitizer sees a byte too far.
+  auto packed = test::make_event(arbitrary_recipe(), random).packed;
+  const auto tables = std::min<std::size_t>(packed.size(), 120);
+  for (int flips = 1 + static_cast<int>(random() % 3); flips > 0; --flips) {
+    packed[random() % tables] ^= static_cast<std::byte>(1U << random() % 8);
+  }
+  std::vector<std::byte> exact(packed.begin(), packed.end());
+  exact.shrink_to_fit();
+  if (const auto view = packed_event_view::parse(exact)) {
+    std::vector<std::byte> rebuilt;
+    for (std::uint32_t i = 0; i < view->fragments(); ++i) {
+      rebuild_fragment(*view, i, rebuilt);
+      RC_ASSERT(rebuilt.size() == view->fragment(i).bytes);
+    }
+    RC_ASSERT(view->summary().size() == view->header().summary_bytes);
+  }
+}
+
+TEST(event_view, refuses_each_broken_rule) {
+  std::mt19937 random(3);
+  test::event_recipe recipe;
+  recipe.key = {1, 1};
+  recipe.oddities = false;
+  const auto good = test::make_event(recipe, random).packed;
+  ASSERT_TRUE(packed_event_view::parse(good));
+  const auto broken = [&](std::size_t offset, std::uint8_t value) {
+    auto bad = good;
+    bad[offset] = static_cast<std::byte>(value);
+    return !packed_event_view::parse(bad).has_value();
+  };
+  const std::size_t boards_at = 32 + 3 * 8; // two boards a fragment, in slots 3 and 4
+  EXPECT_TRUE(broken(4 + 1, 2)) << "a spill above 511";
+  EXPECT_TRUE(broken(8, 0)) << "event number 0";
+  EXPECT_TRUE(broken(boards_at, 2)) << "a slot below 3";
+  EXPECT_TRUE(broken(boards_at + 4, 19)) << "a slot above 18";
+  EXPECT_FALSE(broken(boards_at + 4, 18)) << "the last slot";
+  EXPECT_TRUE(broken(boards_at + 4, 3)) << "slots do not rise";
+  EXPECT_TRUE(broken(0, std::to_integer<std::uint8_t>(good[0]) ^ 4)) << "length no multiple of 8";
+  EXPECT_TRUE(broken(16, 5)) << "fewer boards in the table than in the fragments";
+  EXPECT_TRUE(broken(24, 4)) << "summary no multiple of 8";
+  EXPECT_TRUE(broken(32 + 8, 0)) << "crates do not rise";
+  EXPECT_TRUE(broken(32 + 1, 2)) << "no such form of a fragment";
+  EXPECT_TRUE(broken(32 + 4, 1)) << "length of a fragment is not that of its boards";
+  EXPECT_TRUE(broken(boards_at + 1, 16)) << "no such form of a board";
+  EXPECT_TRUE(broken(boards_at + 2, std::to_integer<std::uint8_t>(good[boards_at + 2]) ^ 8))
+      << "records do not fill the board's data";
+}
+
+TEST(event_view, refuses_more_boards_than_a_crate_has_slots) {
+  const auto view_of = [](std::uint32_t boards) {
+    std::mt19937 random(3);
+    test::event_recipe recipe;
+    recipe.key = {1, 1};
+    recipe.fragments = 1;
+    recipe.boards = boards;
+    recipe.oddities = false;
+    return packed_event_view::parse(test::make_event(recipe, random).packed).has_value();
+  };
+  EXPECT_TRUE(view_of(l2::max_boards));
+  EXPECT_FALSE(view_of(l2::max_boards + 1));
+}
+
+TEST(event_view, refuses_a_fragment_longer_than_any) {
+  const auto view_of = [](std::size_t bytes) { // one raw fragment of zeros
+    packed_event head;
+    head.number = 1;
+    head.fragments = 1;
+    head.bytes = static_cast<std::uint32_t>(round_up(sizeof head + 8 + bytes, 8));
+    const packed_fragment fragment{0, fragment_form::raw, 0, static_cast<std::uint32_t>(bytes)};
+    test::bytes packed(head.bytes);
+    store(packed.data(), head);
+    store(packed.data() + sizeof head, fragment);
+    return packed_event_view::parse(packed).has_value();
+  };
+  EXPECT_TRUE(view_of(l2::max_fragment_bytes));
+  EXPECT_FALSE(view_of(l2::max_fragment_bytes + 8));
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's end of an output line, played by a test: it sends what it is told to, right or
+// wrong, and says what it expects to hear.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <zmq.hpp>
+
+#include "tests/transport/output/link_ends.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/link/link_message.hpp"
+
+namespace l3::test {
+
+class played_daemon {
+public:
+  explicit played_daemon(const std::string& to) {
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::rcvtimeo,
+                static_cast<int>(std::chrono::milliseconds(patience).count()));
+    socket_.connect(to);
+  }
+  void send_raw(const std::vector<bytes>& frames) {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      socket_.send(zmq::buffer(frames[i]),
+                   i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+    }
+  }
+  void send(line_message type, std::uint64_t session, std::uint64_t sequence,
+            const bytes& body = {}) {
+    send_raw({header_bytes(make_line_header(type, session, sequence)), body});
+  }
+  static bytes header_bytes(const line_header& h) {
+    bytes b(sizeof h);
+    store(b.data(), h);
+    return b;
+  }
+  void hello(std::uint64_t session, std::uint64_t sequence) {
+    bytes body(sizeof(line_hello_body));
+    send(line_message::hello, session, sequence, body);
+  }
+  /// The next message must be this one.
+  void expect(line_message type, std::uint64_t sequence) {
+    zmq::message_t head, body;
+    ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
+    const auto header = read_line_header({head.data<std::byte>(), head.size()});
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->type, type);
+    EXPECT_EQ(header->sequence, sequence);
+    EXPECT_GT(header->credit, 0U);
+  }
+
+private:
+  zmq::context_t context_{1};
+  zmq::socket_t socket_{context_, zmq::socket_type::dealer};
+};
+
+} // namespace l3::test

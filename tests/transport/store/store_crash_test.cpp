@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a start of the writer makes of files that a crash or a bad disk has left.
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "transport/store/event_index.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace test;
+
+TEST(store, sets_a_torn_tail_aside_wherever_it_was_cut) {
+  scratch_folder made;
+  {
+    store_writer store({made.path()});
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto whole = read_file(store_file_path(made.path(), 1));
+  const std::size_t last_at = whole.size() - block_of(3).size();
+  std::vector<std::size_t> cuts{0, 1, 15, 16, 17};
+  for (std::size_t i = 0; i <= 70; ++i)
+    cuts.push_back(last_at + i); // every byte of the header and some behind
+  for (std::size_t i = last_at + 71; i + 8 < whole.size(); i += 97) cuts.push_back(i);
+  for (std::size_t i = 8; i >= 1; --i) cuts.push_back(whole.size() - i);
+  for (const auto cut : cuts) {
+    scratch_folder folder;
+    write_file(store_file_path(folder.path(), 1), std::span(whole).first(cut));
+    const sequences before = contents(folder.path());
+    const std::size_t kept = cut >= last_at ? 2 : 0;
+    ASSERT_EQ(before.size(), kept) << cut;
+    {
+      store_writer store({folder.path()});
+      ASSERT_EQ(store.last_stored(session), kept) << cut;
+      ASSERT_FALSE(append(store, block_of(kept + 1))) << cut;
+    }
+    ASSERT_EQ(contents(folder.path()).size(), kept + 1) << cut;
+    const bool torn = cut != last_at && cut != sizeof(store_file_header);
+    ASSERT_EQ(fs::exists(torn_file_path(folder.path(), 1)), torn) << cut;
+    if (torn) {
+      const std::size_t good = kept > 0 ? last_at : cut < 16 ? 0 : 16;
+      ASSERT_EQ(fs::file_size(torn_file_path(folder.path(), 1)), cut - good) << cut;
+    }
+    ASSERT_EQ(store_writer({folder.path()}).torn_tails(), 0U) << cut << ": once is enough";
+  }
+}
+
+TEST(store, loses_only_the_block_in_which_a_bit_flipped) {
+  scratch_folder made;
+  {
+    store_writer store({made.path()});
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  const auto whole = read_file(store_file_path(made.path(), 1));
+  const std::size_t second_at = sizeof(store_file_header) + block_of(1).size();
+  const std::size_t third_at = second_at + block_of(2).size();
+  for (std::size_t at = second_at; at < third_at; at += at < second_at + 64 ? 1 : 131) {
+    scratch_folder folder;
+    auto flipped = whole;
+    flipped[at] ^= std::byte{0x10};
+    write_file(store_file_path(folder.path(), 1), flipped);
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}, {session, 3}})) << at;
+    EXPECT_EQ(damaged, 1U) << at;
+  }
+}
+
+TEST(store, does_not_count_a_last_block_whose_bytes_never_reached_the_disk) {
+  scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    for (std::uint64_t i = 1; i <= 2; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  auto file = read_file(store_file_path(folder.path(), 1));
+  std::fill(file.end() - 200, file.end(), std::byte{0}); // as after a power cut
+  write_file(store_file_path(folder.path(), 1), file);
+  store_writer store({folder.path()});
+  EXPECT_EQ(store.last_stored(session), 1U);
+  EXPECT_EQ(store.torn_tails(), 1U);
+  EXPECT_FALSE(append(store, block_of(2)));
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+TEST(store, leaves_a_torn_tail_that_finds_no_room_where_it_is) {
+  // A last block that is cut off, and one that is whole but for its payload: only the first one's
+  // header says that it is not there.
+  for (const bool whole : {false, true}) {
+    scratch_folder folder;
+    const auto path = store_file_path(folder.path(), 1);
+    const auto torn_path = torn_file_path(folder.path(), 1);
+    const auto mark = damage_mark_path(folder.path(), 1);
+    {
+      store_writer store({folder.path()});
+      for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i, session, 8)));
+    }
+    auto file = read_file(path);
+    const std::size_t tail_bytes = block_of(3, session, 8).size();
+    const std::size_t tail_at = file.size() - tail_bytes;
+    const auto lost = static_cast<std::ptrdiff_t>(tail_bytes / 4);
+    if (whole)
+      std::fill(file.end() - lost, file.end(), std::byte{0});
+    else
+      file.erase(file.end() - lost, file.end());
+    write_file(path, file);
+
+    for (std::uint64_t start = 1; start <= 2; ++start) {
+      std::optional<store_writer> store;
+      {
+        const file_size_limit limit(16);
+        store.emplace(store_settings{folder.path()});
+      }
+      EXPECT_EQ(store->torn_tails_left(), 1U) << start;
+      EXPECT_EQ(store->torn_tails(), 0U) << start;
+      EXPECT_EQ(store->last_stored(session), 1 + start) << "what was acknowledged, and no more";
+      EXPECT_EQ(store->sessions().at(session).blocks, 1 + start) << "nor one of them twice";
+      EXPECT_EQ(read_file(path), file) << "untouched";
+      EXPECT_FALSE(fs::exists(torn_path));
+      EXPECT_TRUE(fs::exists(mark));
+      ASSERT_FALSE(append(*store, block_of(2 + start, session, 8)));
+    }
+    const sequences all{{session, 1}, {session, 2}, {session, 3}, {session, 4}};
+    EXPECT_EQ(contents(folder.path()), all) << "readers step over it";
+    EXPECT_EQ(event_index(folder.path()).entries().size(), 4U);
+    EXPECT_EQ(event_index(folder.path()).torn_ends().size(), whole ? 0U : 1U);
+
+    const store_writer with_room({folder.path()});
+    EXPECT_EQ(with_room.torn_tails(), 1U);
+    EXPECT_EQ(with_room.torn_tails_left(), 0U);
+    EXPECT_EQ(with_room.last_stored(session), 4U);
+    EXPECT_EQ(fs::file_size(path), tail_at);
+    EXPECT_FALSE(fs::exists(mark)) << "nothing to be said any more";
+    EXPECT_EQ(read_file(torn_path),
+              bytes(file.begin() + static_cast<std::ptrdiff_t>(tail_at), file.end()));
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), all);
+    EXPECT_EQ(damaged, 0U);
+  }
+}
+
+TEST(store, loses_no_block_to_a_damaged_head) {
+  for (const std::size_t at : {0U, 8U}) {
+    scratch_folder folder;
+    {
+      store_writer store({folder.path()});
+      ASSERT_FALSE(append(store, block_of(1)));
+    }
+    auto file = read_file(store_file_path(folder.path(), 1));
+    file[at] ^= std::byte{0x10};
+    write_file(store_file_path(folder.path(), 1), file);
+    std::uint64_t damaged = 0;
+    EXPECT_EQ(contents(folder.path(), &damaged), (sequences{{session, 1}}));
+    EXPECT_EQ(damaged, 1U);
+    EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
+  }
+}
+
+TEST(store, starts_again_behind_a_file_of_which_head_and_only_block_are_damaged) {
+  scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  auto file = read_file(store_file_path(folder.path(), 1));
+  file.front() ^= std::byte{0x10};
+  file.back() ^= std::byte{0x10};
+  write_file(store_file_path(folder.path(), 1), file);
+  {
+    store_writer store({folder.path()});
+    EXPECT_EQ(store.torn_tails(), 1U);
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
+  EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 1U);
+  EXPECT_EQ(read_file(torn_file_path(folder.path(), 1)), file);
+}
+
+/// Where a block begins in a file of blocks of one session, from 1.
+std::size_t place_of(std::uint64_t sequence) {
+  std::size_t at = sizeof(store_file_header);
+  for (std::uint64_t i = 1; i < sequence; ++i) at += block_of(i).size();
+  return at;
+}
+
+/// A file of blocks 1 … last of which some never reached the disk: their headers, or the ends of
+/// their payloads.
+void write_damaged_file(const fs::path& folder, std::uint64_t last,
+                        const std::vector<std::uint64_t>& lost, bool header) {
+  {
+    store_writer store({folder});
+    for (std::uint64_t i = 1; i <= last; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  auto file = read_file(store_file_path(folder, 1));
+  for (const auto n : lost) {
+    const auto from =
+        file.begin() + static_cast<std::ptrdiff_t>(header ? place_of(n) : place_of(n + 1) - 200);
+    std::fill(from, from + 200, std::byte{0});
+  }
+  write_file(store_file_path(folder, 1), file);
+}
+
+TEST(store, counts_nothing_as_stored_behind_a_block_that_is_missing) {
+  for (const bool header : {true, false}) {
+    scratch_folder folder;
+    write_damaged_file(folder.path(), 6, {2, 5}, header);
+    for (std::uint64_t start = 1; start <= 3; ++start) {
+      // What is missing stays so, also when the file is not the newest any more.
+      store_writer store({folder.path()});
+      EXPECT_EQ(store.last_stored(session), 1U) << header << start;
+      EXPECT_EQ(store.last_stored(session, 2), 1U) << "the daemon has it";
+      EXPECT_EQ(store.last_stored(session, 3), 4U) << "it was stored, and the daemon let it go";
+      EXPECT_EQ(store.last_stored(session, 5), 4U);
+      EXPECT_EQ(store.last_stored(session, 6), 6U);
+      EXPECT_EQ(store.last_stored(session, 9), 6U);
+      EXPECT_EQ(store.sessions().at(session).blocks, 4U) << "1, 3, 4, and 6";
+      ASSERT_FALSE(append(store, block_of(start, 77)));
+    }
+    {
+      store_writer store({folder.path()});
+      ASSERT_FALSE(append(store, block_of(2)));
+      EXPECT_EQ(store.last_stored(session), 4U) << "3 and 4 are there";
+      ASSERT_FALSE(append(store, block_of(5)));
+      EXPECT_EQ(store.last_stored(session), 6U);
+    }
+    EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 6U);
+    auto all = contents(folder.path());
+    std::erase_if(all, [](const auto& block) { return block.first != session; });
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(
+        all,
+        (sequences{
+            {session, 1}, {session, 2}, {session, 3}, {session, 4}, {session, 5}, {session, 6}}))
+        << "each once";
+  }
+}
+
+TEST(store, counts_blocks_behind_damage_that_has_taken_none_of_their_session) {
+  scratch_folder folder;
+  write_damaged_file(folder.path(), 2, {2}, true);
+  auto file = read_file(store_file_path(folder.path(), 1));
+  for (const std::uint64_t i : {1, 2}) {
+    const auto other = block_of(i, 77);
+    file.insert(file.end(), other.begin(), other.end());
+  }
+  write_file(store_file_path(folder.path(), 1), file);
+  const store_writer store({folder.path()});
+  EXPECT_EQ(store.last_stored(session), 1U);
+  EXPECT_EQ(store.last_stored(77), 2U);
+}
+
+TEST(store, forgets_what_was_missing_when_a_later_file_shows_that_it_was_not) {
+  scratch_folder folder;
+  write_damaged_file(folder.path(), 4, {2}, false);
+  {
+    store_writer store({folder.path()});
+    ASSERT_EQ(store.last_stored(session, 5), 4U); // a daemon that was told so
+    ASSERT_FALSE(append(store, block_of(5)));
+  }
+  EXPECT_EQ(store_writer({folder.path()}).last_stored(session), 5U);
+}
+
+TEST(store, keeps_what_it_found_missing_if_a_commit_fails) {
+  scratch_folder folder;
+  write_damaged_file(folder.path(), 3, {2}, false);
+  disk_works = true;
+  store_writer store(on_doubtful_disk(folder.path()));
+  disk_works = false;
+  ASSERT_FALSE(append(store, block_of(2)));
+  EXPECT_EQ(store.last_stored(session), 3U);
+  EXPECT_EQ(store.commit(), std::errc::io_error);
+  EXPECT_EQ(store.last_stored(session), 1U);
+  disk_works = true;
+  ASSERT_FALSE(append(store, block_of(2)));
+  EXPECT_FALSE(store.commit());
+  EXPECT_EQ(store.last_stored(session), 3U);
+}
+
+TEST(store, calls_nothing_stored_at_its_start_that_the_disk_did_not_confirm) {
+  scratch_folder folder;
+  {
+    store_writer killed({folder.path()});
+    ASSERT_FALSE(append(killed, block_of(1)));
+  }
+  static int flushes;
+  static bool disk_works;
+  flushes = 0;
+  disk_works = true;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  settings.flush = [](int) {
+    ++flushes;
+    errno = EIO;
+    return disk_works ? 0 : -1;
+  };
+  EXPECT_EQ(store_writer(settings).last_stored(session), 1U);
+  EXPECT_EQ(flushes, 1);
+  disk_works = false;
+  EXPECT_THROW(store_writer{settings}, std::runtime_error);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of a store need: blocks that are known by their numbers, what a folder holds, files as
+// bytes, and a disk that has little room.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/output/failing_disk.hpp"
+#include "tests/transport/store/packed_events.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/store/store_writer.hpp"
+
+namespace l3::test {
+
+namespace fs = std::filesystem;
+inline constexpr std::uint64_t session = 42;
+
+inline bytes block_of(std::uint64_t sequence, std::uint64_t of_session = session,
+                      std::uint32_t samples = 1) {
+  std::mt19937 random(static_cast<std::uint32_t>(sequence));
+  event_recipe recipe;
+  recipe.key = {1, static_cast<std::uint32_t>(sequence)};
+  recipe.fragments = 1;
+  recipe.boards = samples;
+  return make_block({make_event(recipe, random).packed}, of_session, sequence);
+}
+
+inline std::error_code append(store_writer& store, const bytes& block) {
+  block_header header;
+  EXPECT_EQ(check_block(block, header), block_fault::none);
+  return store.append(block, header);
+}
+
+/// The (session, sequence) of every readable block with a good payload.
+inline std::vector<std::pair<std::uint64_t, std::uint64_t>>
+contents(const fs::path& folder, std::uint64_t* damaged = nullptr) {
+  store_reader reader(folder);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
+  std::vector<std::byte> payload;
+  std::uint64_t bad = 0;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload)) {
+      found.emplace_back(block->header.session, block->header.sequence);
+    } else {
+      ++bad;
+    }
+  }
+  if (damaged != nullptr) *damaged = bad + reader.damaged();
+  return found;
+}
+
+inline bytes read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string s{std::istreambuf_iterator<char>(in), {}};
+  const auto* const p = reinterpret_cast<const std::byte*>(s.data());
+  return {p, p + s.size()};
+}
+inline void write_file(const fs::path& path, std::span<const std::byte> data) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(data.data()), static_cast<std::streamsize>(data.size()));
+}
+
+using sequences = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+} // namespace l3::test

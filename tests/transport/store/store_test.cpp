@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "transport/store/event_index.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace test;
+
+TEST(store, gives_back_what_was_appended) {
+  scratch_folder folder;
+  const auto first = block_of(1);
+  {
+    store_writer store({folder.path()});
+    EXPECT_EQ(store.last_stored(session), 0U);
+    EXPECT_FALSE(append(store, first));
+    EXPECT_FALSE(append(store, block_of(9, 77)));
+    EXPECT_FALSE(append(store, block_of(2)));
+    EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {77, 9}, {session, 2}}))
+        << "while it is written";
+    EXPECT_FALSE(store.commit());
+  }
+  // Word by word as docs/formats.md has it: a header of 16 bytes, then the blocks.
+  const auto file = read_file(folder.path() + "/blocks-000001.kl3");
+  const unsigned char head[16] = {'K', 'L', '3', 'S', 1, 0, 0, 0, 1};
+  ASSERT_GT(file.size(), sizeof head + first.size());
+  EXPECT_EQ(std::memcmp(file.data(), head, sizeof head), 0);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), file.begin() + sizeof head));
+
+  store_writer again({folder.path()});
+  EXPECT_EQ(again.last_stored(session), 2U);
+  EXPECT_EQ(again.last_stored(77), 9U);
+  EXPECT_EQ(again.sessions().at(session).events, 2U);
+  EXPECT_EQ(again.torn_tails(), 0U);
+  EXPECT_FALSE(append(again, block_of(3)));
+  EXPECT_TRUE(fs::exists(folder.path() + "/blocks-000002.kl3")) << "goes on in a new file";
+  EXPECT_EQ(contents(folder.path()).size(), 4U);
+}
+
+TEST(store, belongs_to_one_receiver) {
+  scratch_folder folder;
+  const store_writer first({folder.path()});
+  try {
+    const store_writer second({folder.path()});
+    FAIL() << "a second writer";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("in use by another receiver"), std::string::npos);
+  }
+}
+
+TEST(store, says_what_is_wrong_with_a_folder) {
+  scratch_folder folder;
+  EXPECT_THROW(store_writer({folder.path() + "/none"}), std::runtime_error);
+  write_file(folder.path() + "/file", {});
+  EXPECT_THROW(store_writer({folder.path() + "/file"}), std::runtime_error);
+  EXPECT_THROW(store_reader(folder.path() + "/none"), std::system_error);
+}
+
+TEST(store, goes_on_in_a_next_file) {
+  scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.file_bytes = 5'000;
+  sequences all;
+  {
+    store_writer store(settings);
+    for (std::uint64_t i = 1; i <= 30; ++i) {
+      ASSERT_FALSE(append(store, block_of(i)));
+      all.emplace_back(session, i);
+    }
+  }
+  const auto numbers = store_file_numbers(folder.path());
+  EXPECT_GT(numbers.size(), 2U);
+  for (const auto n : numbers) EXPECT_LE(fs::file_size(store_file_path(folder.path(), n)), 5'000U);
+  EXPECT_EQ(contents(folder.path()), all);
+  EXPECT_EQ(store_writer(settings).last_stored(session), 30U);
+}
+
+TEST(store, leaves_no_half_block_when_it_cannot_write) {
+  scratch_folder folder;
+  store_writer store({folder.path()});
+  ASSERT_FALSE(append(store, block_of(1, session, 8)));
+  const auto size = fs::file_size(store_file_path(folder.path(), 1));
+  const auto second = block_of(2, session, 8);
+  {
+    const file_size_limit limit(size + second.size() / 2);
+    EXPECT_TRUE(append(store, second)) << "half of it has room";
+    EXPECT_EQ(fs::file_size(store_file_path(folder.path(), 1)), size);
+    EXPECT_TRUE(append(store, second)) << "a state";
+    EXPECT_EQ(store.last_stored(session), 1U);
+  }
+  EXPECT_FALSE(append(store, second)) << "room again";
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+TEST(store, survives_a_full_disk) {
+  scratch_folder folder;
+  if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "no right to mount a small file system; "
+                    "leaves_no_half_block_when_it_cannot_write covers the rest";
+  }
+  std::uint64_t stored = 0;
+  {
+    store_writer store({folder.path()});
+    while (!append(store, block_of(stored + 1, session, 4))) ++stored;
+    EXPECT_GT(stored, 1U);
+    EXPECT_EQ(contents(folder.path()).size(), stored);
+    EXPECT_EQ(::mount("tmpfs", folder.path().c_str(), "tmpfs", MS_REMOUNT, "size=1m"), 0);
+    EXPECT_FALSE(append(store, block_of(stored + 1, session, 4)));
+    EXPECT_EQ(contents(folder.path()).size(), stored + 1);
+  }
+  ::umount(folder.path().c_str());
+}
+
+TEST(store, keeps_what_it_committed) {
+  scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.sync = true;
+  store_writer store(settings);
+  ASSERT_FALSE(append(store, block_of(1)));
+  EXPECT_FALSE(store.commit());
+  EXPECT_FALSE(store.commit()) << "nothing new";
+  EXPECT_EQ(contents(folder.path()).size(), 1U);
+}
+
+TEST(store, takes_back_what_the_disk_did_not_confirm) {
+  scratch_folder folder;
+  disk_works = true;
+  store_writer store(on_doubtful_disk(folder.path()));
+  ASSERT_FALSE(append(store, block_of(1)));
+  EXPECT_EQ(store.committed().blocks, 0U) << "not yet";
+  ASSERT_FALSE(store.commit());
+  EXPECT_EQ(store.committed().blocks, 1U);
+
+  disk_works = false;
+  ASSERT_FALSE(append(store, block_of(2)));
+  ASSERT_FALSE(append(store, block_of(1, session + 1)));
+  EXPECT_EQ(store.commit(), std::errc::io_error);
+  EXPECT_EQ(store.committed().blocks, 1U);
+  EXPECT_EQ(store.committed().events, 1U);
+  EXPECT_EQ(store.last_stored(session), 1U);
+  ASSERT_EQ(store.sessions().size(), 1U) << "nothing of the other session is there";
+  EXPECT_EQ(store.sessions().at(session).events, 1U);
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}}));
+
+  disk_works = true;
+  ASSERT_FALSE(append(store, block_of(2)));
+  EXPECT_FALSE(store.commit());
+  EXPECT_EQ(store.committed().blocks, 2U);
+  EXPECT_EQ(contents(folder.path()), (sequences{{session, 1}, {session, 2}}));
+}
+
+TEST(store, gives_every_block_to_a_reader_that_keeps_up_with_the_writer) {
+  // While the reader, at the end of a file, looks for the next one in a long list, the writer fills
+  // up the first with its second block and opens the next.
+  constexpr std::uint64_t last = 101;
+  constexpr int other_files = 500;
+  scratch_folder folder;
+  for (int i = 0; i < other_files; ++i) {
+    write_file(folder.path() + "/other-" + std::to_string(i), {});
+  }
+  store_settings settings{folder.path()};
+  settings.file_bytes = 5 * block_of(1).size() / 2;
+  store_writer store(settings);
+  std::atomic<std::uint64_t> taken = 0;
+  const std::jthread writing([&](const std::stop_token& stop) {
+    for (std::uint64_t i = 1; i <= last; ++i) {
+      const auto block = block_of(i);
+      while (i % 2 == 0 && taken + 1 < i && !stop.stop_requested()) std::this_thread::yield();
+      EXPECT_FALSE(append(store, block));
+    }
+  });
+  store_reader reader(folder.path());
+  while (taken < last) {
+    const auto block = reader.next();
+    if (!block) continue;
+    ASSERT_EQ(block->header.sequence, taken + 1);
+    ++taken;
+  }
+}
+
+TEST(store, refuses_a_file_of_another_version_or_kind) {
+  scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  const auto path = store_file_path(folder.path(), 1);
+  const auto refusal = [&](auto use) -> std::string {
+    try {
+      use();
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  const auto read = [&] { (void)contents(folder.path()); };
+  const auto go_on = [&] { const store_writer again({folder.path()}); };
+  auto file = read_file(path);
+  file[4] = std::byte{2};
+  write_file(path, file);
+  EXPECT_EQ(refusal(read),
+            path.string() + " is of version 2 of the store; this program knows version 1");
+  EXPECT_EQ(refusal(go_on), refusal(read));
+
+  const bytes foreign(1000, std::byte{'x'});
+  write_file(path, foreign);
+  EXPECT_EQ(refusal(read), path.string() + " is no file of a store");
+  EXPECT_EQ(refusal(go_on), refusal(read));
+  EXPECT_EQ(read_file(path), foreign) << "left where it is";
+}
+
+TEST(event_index, tells_of_ends_that_are_no_whole_block) {
+  scratch_folder folder;
+  store_settings settings{folder.path()};
+  settings.file_bytes = block_of(1).size() + 1; // one block a file
+  {
+    store_writer store(settings);
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_FALSE(append(store, block_of(i)));
+  }
+  EXPECT_TRUE(event_index(folder.path()).torn_ends().empty());
+  const auto cut = [&](std::uint64_t file, std::uintmax_t bytes) {
+    const auto path = store_file_path(folder.path(), file);
+    fs::resize_file(path, fs::file_size(path) - bytes);
+  };
+  cut(1, 10);
+  cut(3, fs::file_size(store_file_path(folder.path(), 3)) - 7);
+  const event_index index(folder.path());
+  EXPECT_EQ(index.entries().size(), 1U);
+  EXPECT_EQ(index.damaged(), 0U);
+  ASSERT_EQ(index.torn_ends().size(), 2U);
+  EXPECT_EQ(index.torn_ends()[0].bytes, block_of(1).size() - 10);
+  EXPECT_EQ(index.torn_ends()[1].bytes, 7U);
+  EXPECT_NE(text_of(index.torn_ends()[1]).find("blocks-000003.kl3: its last 7 bytes"),
+            std::string::npos);
+}
+
+TEST(event_index, does_not_give_an_event_whose_bytes_changed) {
+  scratch_folder folder;
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, block_of(1)));
+  }
+  const event_index index(folder.path());
+  const auto& at = index.entries().front();
+  event_reader reader(folder.path());
+  EXPECT_TRUE(reader.read(at));
+  auto file = read_file(store_file_path(folder.path(), 1));
+  file[at.offset + 20] ^= std::byte{1}; // another reference time: still an event
+  std::fstream(store_file_path(folder.path(), 1), std::ios::in | std::ios::out | std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+  EXPECT_FALSE(reader.read(at));
+}
+
+TEST(event_index, finds_events_and_repeats_and_damage) {
+  scratch_folder folder;
+  std::mt19937 random(1);
+  const auto event = [&](std::uint32_t spill, std::uint32_t number) {
+    event_recipe recipe;
+    recipe.key = {spill, number};
+    return make_event(recipe, random);
+  };
+  const auto late = event(2, 1);
+  auto damaged = event(2, 2).packed;
+  damaged[16] = std::byte{0xFF}; // more boards than there can be
+  {
+    store_writer store({folder.path()});
+    ASSERT_FALSE(append(store, make_block({late.packed, event(1, 7).packed}, 1, 1)));
+    ASSERT_FALSE(append(store, make_block({damaged, event(1, 3).packed}, 1, 2)));
+    ASSERT_FALSE(append(store, make_block({event(1, 7).packed}, 2, 1)));
+  }
+  const event_index index(folder.path());
+  std::vector<event_key> keys;
+  for (const auto& e : index.entries()) keys.push_back(e.key);
+  EXPECT_EQ(keys, (std::vector<event_key>{{1, 3}, {1, 7}, {1, 7}, {2, 1}}));
+  EXPECT_EQ(index.damaged(), 1U);
+  EXPECT_EQ(index.blocks(), 3U);
+  ASSERT_EQ(index.sessions().size(), 2U);
+  EXPECT_EQ(index.sessions()[0].events, 3U);
+  EXPECT_TRUE(index.find({1, 4}).empty());
+  const auto repeats = index.find({1, 7});
+  ASSERT_EQ(repeats.size(), 2U);
+  EXPECT_EQ(repeats[0].session, 0U);
+  EXPECT_EQ(repeats[1].session, 1U);
+
+  event_reader reader(folder.path());
+  const auto view = reader.read(index.find({2, 1}).front());
+  ASSERT_TRUE(view);
+  std::vector<std::byte> fragment;
+  for (std::uint32_t i = 0; i < view->fragments(); ++i) {
+    rebuild_fragment(*view, i, fragment);
+    EXPECT_EQ(fragment, late.fragments[i]);
+  }
+}
+
+} // namespace
+} // namespace l3

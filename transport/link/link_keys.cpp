@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/link/link_keys.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+namespace l3 {
+namespace {
+
+constexpr std::size_t text_length = 40;
+constexpr std::string_view credential = "credential:";
+constexpr std::string_view credentials_variable = "CREDENTIALS_DIRECTORY";
+/// Far more than an allow-list of every machine there is.
+constexpr std::uintmax_t largest_file = 1 << 20;
+
+constexpr mode_t secret_mode = 0600;
+constexpr mode_t public_mode = 0644;
+constexpr mode_t public_forbidden = 0; ///< anybody may read it
+constexpr std::string_view secret_remark = "# koto-l3 secret key: nobody else may read it\n";
+constexpr std::string_view public_remark = "# koto-l3 public key\n";
+
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+std::string system_text(int error) { return std::generic_category().message(error); }
+
+bool is_credential(std::string_view name) { return name.starts_with(credential); }
+
+std::string path_of(const std::string& name) {
+  if (!is_credential(name)) return name;
+  const std::string credential_name = name.substr(credential.size());
+  if (credential_name.empty() || credential_name.find('/') != std::string::npos)
+    fail(name + " names no credential");
+  const char* const folder = std::getenv(credentials_variable.data());
+  if (folder == nullptr)
+    fail(name + ": the service manager hands over no credentials (LoadCredential=)");
+  return std::string(folder) + "/" + credential_name;
+}
+
+/// A file that is read once, through a descriptor whose mode was looked at: not another of its
+/// name.
+std::string content_of(const std::string& path, mode_t forbidden) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (file < 0) fail("cannot read " + path + ": " + system_text(errno));
+  struct stat is {};
+  std::string problem;
+  if (::fstat(file, &is) != 0 || !S_ISREG(is.st_mode)) {
+    problem = path + " is no file";
+  } else if (static_cast<std::uintmax_t>(is.st_size) > largest_file) {
+    problem = path + " is too long for a file of keys";
+  }
+  std::string content(problem.empty() ? static_cast<std::size_t>(is.st_size) : 0, '\0');
+  const auto got = ::read(file, content.data(), content.size());
+  ::close(file);
+  if (!problem.empty()) fail(problem);
+  // A slip that would make a key of no use, and that no other mode of the file mends.
+  if (forbidden != public_forbidden && content.starts_with(public_remark))
+    fail(path + " holds a public key; what is wanted is a secret one");
+  if ((is.st_mode & forbidden) != 0) {
+    fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
+                "to read it");
+  }
+  content.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return content;
+}
+
+/// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.
+std::optional<line_key> key_from(const std::string& text) {
+  line_key key{};
+  if (text.size() != text_length || text.find('\0') != text.npos ||
+      zmq_z85_decode(key.data(), text.c_str()) == nullptr)
+    return std::nullopt;
+  return key;
+}
+
+/// "#" alone may begin a key: it is one of the 85 characters.
+bool is_remark(const std::string& line) { return line == "#" || line.starts_with("# "); }
+
+std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
+  const std::string all = content_of(path, forbidden);
+  // A slip that would make a key of no use, or send the secret to the far end.
+  if (forbidden == public_forbidden && all.starts_with(secret_remark))
+    fail(path + " holds a secret key; what is wanted is a public one");
+  std::istringstream content(all);
+  std::vector<named_key> keys;
+  std::size_t number = 0;
+  for (std::string line; std::getline(content, line);) {
+    ++number;
+    std::istringstream words(line);
+    std::string text;
+    named_key found;
+    if (is_remark(line) || !(words >> text)) continue;
+    const auto key = key_from(text);
+    // The text itself is not shown: it may be most of a secret.
+    if (!key)
+      fail(path + ":" + std::to_string(number) + ": no key: a key is " +
+           std::to_string(text_length) + " characters of Z85");
+    found.key = *key;
+    std::getline(words >> std::ws, found.name);
+    keys.push_back(std::move(found));
+  }
+  if (keys.empty()) fail(path + " holds no key");
+  return keys;
+}
+
+line_key only_key_in(const std::string& path, mode_t forbidden) {
+  const auto keys = keys_in(path, forbidden);
+  if (keys.size() != 1) fail(path + " holds " + std::to_string(keys.size()) + " keys, not one");
+  return keys.front().key;
+}
+
+void write_new(const std::string& path, std::string_view text, mode_t mode) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (file < 0) fail("cannot write " + path + ": " + system_text(errno));
+  const bool whole = ::fchmod(file, mode) == 0 &&
+                     ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                     ::fsync(file) == 0;
+  const int error = errno;
+  ::close(file);
+  if (whole) return;
+  ::unlink(path.c_str());
+  fail("cannot write " + path + ": " + system_text(error));
+}
+
+} // namespace
+
+std::string text_of(const line_key& key) {
+  std::string text(text_length + 1, '\0');
+  zmq_z85_encode(text.data(), key.data(), key.size());
+  text.resize(text_length);
+  return text;
+}
+
+line_key public_half_of(const line_key& secret) {
+  char text[text_length + 1];
+  if (zmq_curve_public(text, text_of(secret).c_str()) != 0)
+    fail("this ZeroMQ library was built without CURVE");
+  return *key_from(text);
+}
+
+key_pair make_key_pair() {
+  char public_text[text_length + 1];
+  char secret_text[text_length + 1];
+  if (zmq_curve_keypair(public_text, secret_text) != 0)
+    fail("this ZeroMQ library was built without CURVE");
+  return {*key_from(secret_text), *key_from(public_text)};
+}
+
+void write_key_pair(const std::string& name, const key_pair& keys) {
+  const std::string secret_file = name + ".secret";
+  const auto content = [](std::string_view remark, const line_key& key) {
+    return std::string(remark) + text_of(key) + "\n";
+  };
+  write_new(secret_file, content(secret_remark, keys.secret), secret_mode);
+  try {
+    write_new(name + ".public", content(public_remark, keys.public_half), public_mode);
+  } catch (const std::runtime_error&) {
+    ::unlink(secret_file.c_str());
+    throw;
+  }
+}
+
+line_key read_secret_key(const std::string& file) {
+  // The service manager guards its folder, and may show a list of who may read as the group's mode.
+  const mode_t forbidden = is_credential(file) ? S_IRWXO : S_IRWXG | S_IRWXO;
+  return only_key_in(path_of(file), forbidden);
+}
+
+line_key read_public_key(const std::string& file) {
+  return only_key_in(path_of(file), public_forbidden);
+}
+
+std::vector<named_key> read_public_keys(const std::string& file) {
+  return keys_in(path_of(file), public_forbidden);
+}
+
+} // namespace l3

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/output/link_connection.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include <sys/socket.h>
+
+#include "transport/format/endian.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/output/link_security.hpp"
+
+namespace l3 {
+
+namespace {
+
+// What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
+// silence limit); keeping the data is the acknowledgements' work. `immediate` lets no message queue
+// up for a connection that is not there: those of a broken one are let go, and sent again by us.
+// The high-water mark only bounds what a stalled connection holds.
+constexpr int link_heartbeat_ms = 1000;
+constexpr int link_silence_ms = 3000;
+constexpr int first_reconnect_ms = 50;
+constexpr int slowest_reconnect_ms = 500;
+constexpr int linger_ms = 500; ///< for the goodbye
+constexpr int messages_in_line = 1024;
+
+/// Whoever connects to a port of this machine at which nobody listens may be given that very port
+/// as its own, and TCP connects a socket to itself. ZeroMQ has no doubts about such a peer, and no
+/// receiver could take the port any more.
+bool is_connected_to_itself(int socket) {
+  sockaddr_storage here{};
+  sockaddr_storage there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  socklen_t other_length = sizeof there;
+  if (::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &other_length) != 0) return false;
+  return (here.ss_family == AF_INET || here.ss_family == AF_INET6) && length == other_length &&
+         std::memcmp(&here, &there, length) == 0;
+}
+
+/// The port is free at once when the socket is closed.
+void let_close_at_once(int socket) {
+  constexpr linger at_once{1, 0};
+  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+} // namespace
+
+line_link::line_link(const forward_settings& settings) : settings_(settings) {
+  use_keys(socket_, settings);
+  socket_.set(zmq::sockopt::immediate, true);
+  socket_.set(zmq::sockopt::linger, linger_ms);
+  socket_.set(zmq::sockopt::sndhwm, messages_in_line);
+  socket_.set(zmq::sockopt::rcvhwm, messages_in_line);
+  socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{1} << 16); // acknowledgements and texts only
+  socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
+  socket_.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
+  socket_.set(zmq::sockopt::tcp_keepalive, 1);
+  socket_.set(zmq::sockopt::reconnect_ivl, first_reconnect_ms);
+  socket_.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
+  socket_.set(zmq::sockopt::connect_timeout, link_silence_ms);
+  socket_.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+  const char* const events = "inproc://link-events";
+  if (zmq_socket_monitor(socket_.handle(), events,
+                         ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                             ZMQ_EVENT_DISCONNECTED | handshake_failures) != 0) {
+    throw zmq::error_t();
+  }
+  monitor_.set(zmq::sockopt::linger, 0);
+  monitor_.connect(events);
+}
+
+void line_link::connect_once() {
+  if (connecting_) return;
+  socket_.connect(settings_.to);
+  connecting_ = true;
+}
+
+line_link::news line_link::take_events(const report_function& report) {
+  news since;
+  zmq::message_t event;
+  zmq::message_t address;
+  while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
+    if (event.more()) (void)monitor_.recv(address);
+    if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
+    const auto what = load<std::uint16_t>(event.data<std::byte>());
+    const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
+    if (what == ZMQ_EVENT_CONNECTED) {
+      leave_itself(value, report);
+      continue;
+    }
+    if (std::string why = why_not_let_in(settings_, what, value); !why.empty())
+      report(std::move(why));
+    up_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
+    since.any = true;
+    since.down = since.down || !up_;
+  }
+  return since;
+}
+
+void line_link::leave_itself(int socket, const report_function& report) {
+  if (!is_connected_to_itself(socket)) return;
+  let_close_at_once(socket);
+  report("nobody listens at " + settings_.to + ", and the connection came back to itself");
+  socket_.disconnect(settings_.to);
+  socket_.connect(settings_.to);
+  up_ = false;
+}
+
+std::optional<line_link::message> line_link::receive() {
+  zmq::message_t head;
+  while (socket_.recv(head, zmq::recv_flags::dontwait)) {
+    message got;
+    bool more = head.more();
+    for (int frames = 1; more; ++frames) { // all frames of a message are there at once
+      zmq::message_t further;
+      (void)socket_.recv(further);
+      more = further.more();
+      if (frames == 1) got.body.move(further);
+    }
+    if (const auto header = read_line_header({head.data<std::byte>(), head.size()})) {
+      got.header = *header;
+      return got;
+    }
+  }
+  return std::nullopt;
+}
+
+bool line_link::send(const line_header& head, std::string_view body) {
+  return socket_.send(zmq::buffer(&head, sizeof head),
+                      zmq::send_flags::sndmore | zmq::send_flags::dontwait) &&
+         socket_.send(zmq::buffer(body), zmq::send_flags::dontwait);
+}
+
+bool line_link::send(const line_header& head, const block_source::held_block& block) {
+  auto* const bytes = const_cast<std::byte*>(block.bytes.data());
+  zmq::message_t body(
+      bytes, block.bytes.size(),
+      [](void*, void* hold) { static_cast<block_hold*>(hold)->release(); }, block.hold);
+  if (!socket_.send(zmq::buffer(&head, sizeof head),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
+    blocked_ = true;
+    return false;
+  }
+  (void)socket_.send(body, zmq::send_flags::dontwait);
+  return true;
+}
+
+bool line_link::wait(int descriptor, std::chrono::milliseconds limit) {
+  zmq_pollitem_t items[] = {
+      {socket_.handle(), 0, static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
+      {monitor_.handle(), 0, ZMQ_POLLIN, 0},
+      {nullptr, descriptor, ZMQ_POLLIN, 0},
+  };
+  // A signal may end it early, which does no harm.
+  (void)zmq_poll(items, static_cast<int>(std::size(items)), limit.count());
+  blocked_ = false;
+  return items[2].revents != 0;
+}
+
+} // namespace l3

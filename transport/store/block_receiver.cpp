@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/block_receiver.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <zmq.hpp>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/link/link_message.hpp"
+#include "transport/store/link_guard.hpp"
+
+namespace l3 {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t most_peers = 1024;
+/// A sender keeps what is not acknowledged, which is never more than what the daemons before it had
+/// under way: some 50 MB for what is remembered, of each of 128 sessions still 2048 events at their
+/// beginning and at their end. A node that was started again has up to four sessions: two, and what
+/// the one before left on disk.
+constexpr std::size_t remembered_events = std::size_t{1} << 19;
+constexpr std::size_t remembered_sessions = 128;
+constexpr int messages_in_line =
+    128; ///< for each connection; its TCP connection stands still beyond
+constexpr int messages_in_a_step = 256;
+/// What waits is taken in one go and acknowledged once, but nobody's acknowledgement waits much
+/// longer than this.
+constexpr std::uint64_t longest_step =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(5ms).count());
+/// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
+constexpr std::uint64_t silence_limit =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(5s).count());
+constexpr int link_heartbeat_ms = 1000;
+constexpr int link_silence_ms = 3000;
+constexpr int linger_ms = 200;
+/// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
+constexpr int connections_waiting = 1024;
+constexpr std::uint64_t retry_time =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(1s).count()); ///< after a store error
+
+} // namespace
+
+struct block_receiver::line {
+  zmq::context_t context{1};
+  line_guard guard;
+  zmq::socket_t socket{context, zmq::socket_type::router};
+
+  line(const receive_settings& settings, connection_counters& counters,
+       const report_function& report)
+      : guard(context, settings, counters, report) {
+    socket.set(zmq::sockopt::linger, linger_ms);
+    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
+    socket.set(zmq::sockopt::sndhwm,
+               messages_in_line); // beyond, acknowledgements are dropped: the next ones hold more
+    socket.set(zmq::sockopt::maxmsgsize,
+               static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
+    socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
+    socket.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
+    socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+    socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::backlog, connections_waiting);
+    guard.guard(socket);
+    socket.bind(settings.bind);
+  }
+};
+
+block_receiver::block_receiver(receive_settings settings, store_writer& store,
+                               report_function report)
+    : settings_(std::move(settings)), store_(store), before_(store.committed()),
+      report_(std::move(report)), recent_(remembered_events, remembered_sessions) {
+  recall(recent_, store_.folder());
+  try {
+    line_ = std::make_unique<line>(settings_, counters_.connections, report_);
+  } catch (const zmq::error_t& e) {
+    throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
+  }
+}
+
+block_receiver::~block_receiver() = default;
+
+std::string block_receiver::endpoint() const {
+  return line_->socket.get(zmq::sockopt::last_endpoint);
+}
+
+std::size_t block_receiver::open_sessions(std::uint64_t now) const {
+  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& p) {
+    return !p.second.gone && now < p.second.heard_at + silence_limit;
+  }));
+}
+
+bool block_receiver::step(std::chrono::milliseconds wait) {
+  line_guard& guard = line_->guard;
+  zmq_pollitem_t items[] = {{line_->socket.handle(), 0, ZMQ_POLLIN, 0},
+                            {guard.questions(), 0, ZMQ_POLLIN, 0},
+                            {guard.events(), 0, ZMQ_POLLIN, 0}};
+  (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
+  const std::uint64_t now = steady_now();
+  guard.attend(now);
+  if (items[0].revents == 0) return false;
+  for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
+    if (steady_now() > now + longest_step) break;
+  }
+  commit(now);
+  answer_all();
+  return true;
+}
+
+bool block_receiver::take_message(std::uint64_t now) {
+  // A ROUTER puts the connection's address before the frames of a message, which are all there at
+  // once.
+  zmq::message_t frames[3];
+  std::size_t count = 0;
+  bool more = true;
+  while (more) {
+    zmq::message_t frame;
+    if (!line_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
+    more = frame.more();
+    if (count < std::size(frames)) frames[count].move(frame);
+    ++count;
+  }
+  counters_.messages.add();
+  const auto& [address_frame, head, body_frame] = frames;
+  const auto header = read_line_header({head.data<std::byte>(), head.size()});
+  if (count != std::size(frames) || !header || header->session == 0) {
+    counters_.garbage.add();
+    return true;
+  }
+  const std::string address = address_frame.to_string();
+  const std::span<const std::byte> body(body_frame.data<std::byte>(), body_frame.size());
+
+  if (header->type == line_message::hello) {
+    take_hello(*header, body, address, now);
+    return true;
+  }
+  const auto known = peers_.find(header->session);
+  if (known == peers_.end()) {
+    if (header->type == line_message::block) counters_.strangers.add();
+    send(address, line_message::refusal, header->session, 0);
+    return true;
+  }
+  peer& from = known->second;
+  from.address = address;
+  from.heard_at = now;
+  switch (header->type) {
+  case line_message::block: take_block(from, *header, body, now); break;
+  case line_message::heartbeat: from.acknowledge = true; break;
+  case line_message::goodbye:
+    if (!std::exchange(from.gone, true)) counters_.goodbyes.add();
+    break;
+  default: counters_.garbage.add();
+  }
+  return true;
+}
+
+void block_receiver::take_hello(const line_header& header, std::span<const std::byte> body,
+                                const std::string& address, std::uint64_t now) {
+  if (body.size() != sizeof(line_hello_body) || header.sequence == 0) {
+    counters_.garbage.add();
+    return;
+  }
+  if (peers_.size() == most_peers && !peers_.contains(header.session)) forget_the_quietest();
+  peer& from = peers_[header.session];
+  from = {};
+  from.address = address;
+  from.first = header.sequence;
+  from.heard_at = now;
+  from.welcome = true; // what it says to be stored must be committed first
+}
+
+void block_receiver::take_block(peer& from, const line_header& header,
+                                std::span<const std::byte> body, std::uint64_t now) {
+  counters_.blocks.add();
+  counters_.bytes.add(body.size());
+  from.acknowledge = true;
+  const std::uint64_t last = store_.last_stored(header.session, from.first);
+  if (header.sequence <= last) return counters_.duplicates.add();
+  // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
+  // one.
+  if (header.sequence != std::max(last + 1, from.first)) {
+    counters_.gaps.add();
+    // What comes from before the first block that it is said to have shows that an older hello was
+    // read behind a newer one: it has to say hello again.
+    if (header.sequence < from.first) send(from.address, line_message::refusal, header.session, 0);
+    return;
+  }
+  block_header block;
+  auto fault = check_block(body, block);
+  if (fault == block_fault::none &&
+      (block.session != header.session || block.sequence != header.sequence)) {
+    fault = block_fault::header_checksum; // whole, but not the one that was announced
+  }
+  if (fault != block_fault::none) return counters_.damaged.add(fault);
+
+  if (store_error_ && now < retry_at_) {
+    from.refuse = true;
+    return;
+  }
+  const std::uint32_t repeated = block.repeated;
+  const auto rest = without_repeats(body, block);
+  // What is left out must be on the disk before: a power cut could take the block that has it, and
+  // leave this one.
+  auto error = block.repeated != repeated ? store_.commit() : std::error_code();
+  if (!error) error = store_.append(rest, block);
+  if (error) {
+    forget_what_is_not_stored();
+    store_failed(error, now);
+    from.refuse = true;
+    return;
+  }
+  counters_.repeated_events.add(block.repeated - repeated);
+  recovering_ = static_cast<bool>(store_error_);
+}
+
+/// The block as it is, or with a new header and the rest of its events.
+std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
+                                                           block_header& block) {
+  const auto payload = body.subspan(sizeof(block_header));
+  event_walk walk(payload);
+  std::uint32_t repeated = 0;
+  shortened_.clear();
+  while (const auto event = walk.next()) {
+    const auto who = recent_events::identity_of(*event);
+    const bool again = recent_.has_from_another(block.session, block.run, who);
+    const auto before = static_cast<std::size_t>(event->data() - payload.data());
+    if (again && repeated++ == 0) {
+      shortened_.assign(body.begin(),
+                        body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + before));
+    } else if (!again && repeated > 0) {
+      shortened_.insert(shortened_.end(), event->begin(), event->end());
+    }
+    if (again) continue;
+    recent_.add(block.session, block.run, who);
+    uncommitted_.push_back({block.session, block.sequence, who});
+  }
+  if (repeated == 0 || !walk.complete() || repeated > block.events) return body;
+  block.events -= repeated;
+  block.repeated += repeated;
+  block.payload_bytes = static_cast<std::uint32_t>(shortened_.size() - sizeof(block_header));
+  block.payload_crc = crc32c(std::span(shortened_).subspan(sizeof(block_header)));
+  seal_header(block);
+  store(shortened_.data(), block);
+  return shortened_;
+}
+
+/// After an error the store may have taken back blocks of this step, or have committed some of them
+/// on its way: it knows best. Backwards, as recent_events wants it.
+void block_receiver::forget_what_is_not_stored() {
+  const auto is_stored = [&](const new_event& e) {
+    return e.sequence <= store_.last_stored(e.session);
+  };
+  for (auto e = uncommitted_.rbegin(); e != uncommitted_.rend(); ++e) {
+    if (!is_stored(*e)) recent_.take_back(e->session, e->who);
+  }
+  std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
+}
+
+/// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
+/// waits for an acknowledgement is told why it does not come.
+void block_receiver::commit(std::uint64_t now) {
+  if (const auto error = store_.commit()) {
+    forget_what_is_not_stored();
+    store_failed(error, now);
+    for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
+  }
+  uncommitted_.clear();
+  if (std::exchange(recovering_, false)) {
+    store_error_.clear();
+    report_once("the store can be written again");
+  }
+  const auto& all = store_.committed();
+  counters_.stored_blocks.add(all.blocks - before_.blocks - counters_.stored_blocks);
+  counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
+}
+
+void block_receiver::store_failed(const std::error_code& error, std::uint64_t now) {
+  counters_.store_errors.add();
+  store_error_ = error;
+  recovering_ = false;
+  retry_at_ = now + retry_time;
+  report_once("the store cannot be written: " + error.message());
+}
+
+void block_receiver::answer_all() {
+  for (auto& [session, to] : peers_) {
+    if (std::exchange(to.welcome, false)) {
+      send(to.address, line_message::welcome, session, store_.last_stored(session, to.first));
+    }
+    if (std::exchange(to.acknowledge, false)) {
+      send(to.address, line_message::acknowledgement, session,
+           store_.last_stored(session, to.first));
+    }
+    if (std::exchange(to.refuse, false)) {
+      send(to.address, line_message::refusal, session, 0,
+           "the store cannot be written: " + store_error_.message());
+    }
+  }
+}
+
+/// Its daemon, if it is still there, is told that nobody knows it, and says hello again.
+void block_receiver::forget_the_quietest() {
+  peers_.erase(std::min_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
+    return a.second.heard_at < b.second.heard_at;
+  }));
+}
+
+void block_receiver::send(const std::string& address, line_message type, std::uint64_t session,
+                          std::uint64_t sequence, std::string_view body) {
+  const auto head = make_line_header(type, session, sequence, settings_.credit);
+  // A ROUTER drops what goes to a connection that is gone: whoever is behind it will ask again.
+  auto& socket = line_->socket;
+  (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(&head, sizeof head),
+                    zmq::send_flags::sndmore | zmq::send_flags::dontwait);
+  (void)socket.send(zmq::buffer(body), zmq::send_flags::dontwait);
+}
+
+void block_receiver::report_once(std::string text) {
+  if (text == last_report_) return;
+  last_report_ = std::move(text);
+  if (report_) report_(last_report_);
+}
+
+} // namespace l3

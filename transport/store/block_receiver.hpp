@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The far end of the output line (docs/formats.md, section 8): takes blocks of any number of
+// daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
+// stored in one go and acknowledged once. An event that another session of the run has stored
+// lately is left out of its block, and counted there: see recent_events. Whatever is not a message
+// of the line is counted and dropped.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/format/units.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/recent_events.hpp"
+#include "transport/store/store_writer.hpp"
+
+namespace l3 {
+
+struct receive_settings {
+  std::string bind = "tcp://127.0.0.1:42200";
+  std::uint32_t credit = 64;               ///< blocks that a daemon may have under way
+  byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
+  std::string secret_key;                  ///< file with its own key; empty: a line without keys
+  std::string allow;                       ///< file with the public keys of those that may send
+};
+
+/// Who knocked at the output line.
+struct connection_counters {
+  counter accepted; ///< by the operating system
+  counter let_in;
+  counter unknown_key; ///< with a key that is not in the allow-list
+  counter mechanism;   ///< without a key where there must be one, or the other way round
+
+  /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
+  /// Those that have not come so far yet count as such, for the three seconds that they have.
+  [[nodiscard]] std::uint64_t handshake() const {
+    const std::uint64_t others = let_in + unknown_key + mechanism;
+    return accepted > others ? accepted - others : 0;
+  }
+};
+
+/// Written by the thread that calls step().
+struct receive_counters {
+  counter messages;
+  counter blocks;        ///< whether stored or not
+  counter bytes;         ///< of these
+  counter stored_blocks; ///< and committed
+  counter stored_events;
+  counter repeated_events; ///< left out of their blocks: another session has stored them
+  counter duplicates;      ///< blocks that were stored already
+  counter gaps;            ///< blocks whose predecessors were missing
+  counter strangers;       ///< blocks of a session that has not said hello
+  counter garbage;         ///< messages that are none of ours
+  counter store_errors;
+  counter goodbyes;                     ///< daemons that ended with everything stored
+  reason_counters<block_fault> damaged; ///< blocks that were none
+  connection_counters connections;
+};
+
+class block_receiver {
+public:
+  using report_function = std::function<void(std::string_view)>;
+
+  /// Throws std::runtime_error if the address cannot be bound or a key file is of no use. The store
+  /// must outlive the receiver.
+  block_receiver(receive_settings settings, store_writer& store, report_function report);
+  ~block_receiver();
+  block_receiver(const block_receiver&) = delete;
+  block_receiver& operator=(const block_receiver&) = delete;
+
+  /// Waits for messages, takes those that are there, stores, acknowledges. False: there was none to
+  /// take.
+  bool step(std::chrono::milliseconds wait);
+
+  [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
+  [[nodiscard]] const receive_counters& counters() const { return counters_; }
+  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()). For
+  /// the thread that calls step().
+  [[nodiscard]] std::size_t open_sessions(std::uint64_t now) const;
+
+private:
+  struct line;
+  struct peer {
+    std::string address;     ///< for ZeroMQ: the connection it was heard from last
+    std::uint64_t first = 1; ///< the first block it still has
+    std::uint64_t heard_at = 0;
+    bool welcome = false;     ///< at the end of this step
+    bool acknowledge = false; ///< likewise
+    bool refuse = false;      ///< at the end of this step: the store cannot be written
+    bool gone = false;        ///< it said goodbye
+  };
+
+  [[nodiscard]] bool take_message(std::uint64_t now);
+  void take_hello(const line_header& header, std::span<const std::byte> body,
+                  const std::string& address, std::uint64_t now);
+  void take_block(peer& from, const line_header& header, std::span<const std::byte> body,
+                  std::uint64_t now);
+  [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
+                                                           block_header& block);
+  void forget_what_is_not_stored();
+  void commit(std::uint64_t now);
+  void store_failed(const std::error_code& error, std::uint64_t now);
+  void answer_all();
+  void forget_the_quietest();
+  void send(const std::string& address, line_message type, std::uint64_t session,
+            std::uint64_t sequence, std::string_view body = {});
+  void report_once(std::string text);
+
+  receive_settings settings_;
+  store_writer& store_;
+  store_tally before_; ///< what the store had taken when the receiver began
+  report_function report_;
+  std::unique_ptr<line> line_;
+  std::map<std::uint64_t, peer> peers_; ///< by session
+  recent_events recent_;
+  struct new_event {
+    std::uint64_t session = 0;
+    std::uint64_t sequence = 0; ///< of its block
+    recent_events::identity who;
+  };
+  std::vector<new_event> uncommitted_; ///< in recent_
+  std::vector<std::byte> shortened_;   ///< a block without its repeats
+  std::error_code store_error_;        ///< set: the store could not be written
+  std::uint64_t retry_at_ = 0;
+  bool recovering_ = false; ///< a block was written since, and is not yet committed
+  receive_counters counters_;
+  std::string last_report_;
+};
+
+} // namespace l3

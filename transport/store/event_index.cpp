@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/event_index.hpp"
+
+#include <algorithm>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/store/block.hpp"
+
+namespace l3 {
+
+event_index::event_index(const std::filesystem::path& folder) {
+  store_reader reader(folder);
+  std::vector<std::byte> payload;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload)) {
+      take_block(*block, payload);
+    } else {
+      ++damaged_;
+    }
+  }
+  damaged_ += reader.damaged();
+  torn_ends_ = reader.torn_ends();
+  // Stable: what was stored first stays first.
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const entry& a, const entry& b) { return a.key < b.key; });
+}
+
+void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
+  ++blocks_;
+  auto of_session = std::find_if(sessions_.begin(), sessions_.end(), [&](const session& s) {
+    return s.number == block.header.session;
+  });
+  if (of_session == sessions_.end()) {
+    sessions_.push_back({block.header.session, block.header.run, 0, 0});
+    of_session = std::prev(sessions_.end());
+  }
+  of_session->repeated += block.header.repeated;
+  event_walk walk(payload);
+  std::uint32_t events = 0;
+  while (const auto bytes = walk.next()) {
+    ++events;
+    const auto event = packed_event_view::parse(*bytes);
+    if (!event) {
+      ++damaged_;
+      continue;
+    }
+    entry e;
+    e.key = event->key();
+    e.bytes = event->header().bytes;
+    e.session = static_cast<std::uint32_t>(of_session - sessions_.begin());
+    e.crc = crc32c(*bytes);
+    e.file = static_cast<std::uint32_t>(block.file);
+    e.offset = block.payload_offset() + static_cast<std::uint64_t>(bytes->data() - payload.data());
+    entries_.push_back(e);
+    ++of_session->events;
+    bytes_ += e.bytes;
+  }
+  if (!walk.complete() || events != block.header.events) ++damaged_;
+}
+
+std::span<const event_index::entry> event_index::find(event_key key) const {
+  entry wanted;
+  wanted.key = key;
+  const auto [first, last] =
+      std::equal_range(entries_.begin(), entries_.end(), wanted,
+                       [](const entry& a, const entry& b) { return a.key < b.key; });
+  return {first, last};
+}
+
+std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
+  if (!file_ || file_->number() != at.file) file_.emplace(folder_, at.file, kind_);
+  bytes_.resize(at.bytes);
+  if (!file_->read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
+  return packed_event_view::parse(bytes_);
+}
+
+} // namespace l3

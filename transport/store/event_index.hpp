@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each event of a store lies: the index that `verify` and `extract` build by walking the
+// blocks once. It takes 32 bytes an event, whatever the events' size; the events themselves stay in
+// their files.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/format/event_key.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/store_reader.hpp"
+
+namespace l3 {
+
+class event_index {
+public:
+  struct entry {
+    event_key key;
+    std::uint32_t bytes = 0;
+    std::uint32_t session = 0; ///< place in sessions()
+    std::uint32_t file = 0;
+    std::uint32_t crc = 0; ///< of the event's bytes
+    std::uint64_t offset = 0;
+  };
+
+  /// Walks the folder. Throws std::system_error if it cannot be read.
+  explicit event_index(const std::filesystem::path& folder);
+
+  /// In rising (spill, event number); events of the same key in the order in which they were
+  /// stored.
+  [[nodiscard]] std::span<const entry> entries() const { return entries_; }
+  /// All entries of a key; seldom more than one.
+  [[nodiscard]] std::span<const entry> find(event_key key) const;
+
+  struct session {
+    std::uint64_t number = 0;
+    std::uint32_t run = 0;
+    std::uint64_t events = 0;
+    std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
+  };
+  [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
+
+  [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; } ///< of packed events
+  /// Places in the files, blocks and events that could not be read; what was in them is not in the
+  /// index.
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+  /// Not among these: the store may be being written.
+  [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
+
+private:
+  void take_block(const stored_block& block, std::span<const std::byte> payload);
+
+  std::vector<entry> entries_;
+  std::vector<session> sessions_;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t damaged_ = 0;
+  std::vector<torn_end> torn_ends_;
+};
+
+/// Reads events at the places of an index, with a file kept open as long as the entries stay in it.
+class event_reader {
+public:
+  explicit event_reader(std::filesystem::path folder)
+      : folder_(std::move(folder)), kind_(kind_of(folder_)) {}
+  /// The event, valid until the next call; nothing if its bytes changed since the index was made.
+  [[nodiscard]] std::optional<packed_event_view> read(const event_index::entry& at);
+
+private:
+  std::filesystem::path folder_;
+  store_kind kind_;
+  std::optional<store_file> file_;
+  std::vector<std::byte> bytes_;
+};
+
+} // namespace l3

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/link_guard.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "transport/format/endian.hpp"
+#include "transport/store/block_receiver.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* question_address = "inproc://zeromq.zap.01"; // where ZeroMQ asks
+constexpr const char* event_address = "inproc://line-guard-events";
+constexpr int most_in_a_turn = 64;
+/// Beyond, ZeroMQ waits with the next connection until these have been counted.
+constexpr int most_events_waiting = 10'000;
+/// A line of a kind for all of this time.
+constexpr std::uint64_t report_period =
+    static_cast<std::uint64_t>(std::chrono::nanoseconds(10s).count());
+
+// The frames of a question, and of an answer.
+enum question : std::size_t { version, request, domain, address, identity, mechanism, credentials };
+constexpr std::size_t question_frames = credentials + 1;
+constexpr std::string_view zap_version = "1.0";
+
+bool send_frames(zmq::socket_t& to, std::initializer_list<std::string_view> frames) {
+  std::size_t left = frames.size();
+  for (const std::string_view frame : frames) {
+    const auto more = --left > 0 ? zmq::send_flags::sndmore : zmq::send_flags::none;
+    if (!to.send(zmq::buffer(frame), more | zmq::send_flags::dontwait)) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+line_guard::line_guard(zmq::context_t& context, const receive_settings& settings,
+                       connection_counters& counters, const report_function& report)
+    : with_keys_(!settings.secret_key.empty()), allow_file_(settings.allow), counters_(counters),
+      report_(report), questions_(context, zmq::socket_type::rep),
+      events_(context, zmq::socket_type::pair) {
+  if (with_keys_) {
+    secret_ = read_secret_key(settings.secret_key);
+    for (auto& [key, name] : read_public_keys(settings.allow))
+      allowed_.emplace(key, std::move(name));
+  }
+  questions_.set(zmq::sockopt::linger, 0);
+  questions_.bind(question_address);
+}
+
+void line_guard::guard(zmq::socket_t& socket) {
+  if (with_keys_) {
+    socket.set(zmq::sockopt::curve_server, true);
+    socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret_));
+    socket.set(zmq::sockopt::zap_domain, "koto-l3");
+  }
+  if (zmq_socket_monitor(socket.handle(), event_address,
+                         ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                             ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
+    throw zmq::error_t();
+  }
+  events_.set(zmq::sockopt::linger, 0);
+  events_.set(zmq::sockopt::rcvhwm, most_events_waiting);
+  events_.connect(event_address);
+}
+
+void line_guard::attend(std::uint64_t now) {
+  for (int i = 0; i < most_in_a_turn && answer_question(now); ++i) {
+  }
+  for (int i = 0; i < most_in_a_turn && take_event(now); ++i) {
+  }
+}
+
+bool line_guard::answer_question(std::uint64_t now) {
+  std::array<zmq::message_t, question_frames> frames;
+  std::size_t count = 0;
+  for (bool more = true; more; ++count) {
+    zmq::message_t frame;
+    if (!questions_.recv(frame, zmq::recv_flags::dontwait)) return false;
+    more = frame.more();
+    if (count < frames.size()) frames[count].move(frame);
+  }
+  const bool asked = count == frames.size() && frames[version].to_string_view() == zap_version &&
+                     frames[mechanism].to_string_view() == "CURVE";
+  const std::string* const name = asked ? allowed_name(frames[credentials]) : nullptr;
+  const std::string_view number = frames[request].to_string_view();
+  if (name != nullptr) {
+    (void)send_frames(questions_, {zap_version, number, "200", "OK", *name, ""});
+    return true;
+  }
+  (void)send_frames(questions_, {zap_version, number, "400", "not allowed", "", ""});
+  counters_.unknown_key.add();
+  line_key key{};
+  std::memcpy(key.data(), frames[credentials].data(),
+              std::min(key.size(), frames[credentials].size()));
+  report(refusal::unknown_key, now,
+         "refused a daemon at " + frames[address].to_string() + ": its key " + text_of(key) +
+             " is not in " + allow_file_);
+  return true;
+}
+
+const std::string* line_guard::allowed_name(const zmq::message_t& credentials) const {
+  line_key key;
+  if (credentials.size() != key.size()) return nullptr;
+  std::memcpy(key.data(), credentials.data(), key.size());
+  const auto found = allowed_.find(key);
+  return found == allowed_.end() ? nullptr : &found->second;
+}
+
+bool line_guard::take_event(std::uint64_t now) {
+  zmq::message_t event;
+  zmq::message_t address;
+  if (!events_.recv(event, zmq::recv_flags::dontwait)) return false;
+  if (event.more()) (void)events_.recv(address);
+  if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) return true;
+  const auto what = load<std::uint16_t>(event.data<std::byte>());
+  const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
+  if (what == ZMQ_EVENT_ACCEPTED) {
+    counters_.accepted.add();
+  } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+    counters_.let_in.add();
+  } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+    counters_.mechanism.add();
+    report(refusal::mechanism, now,
+           with_keys_ ? "refused a connection without a key (a daemon needs "
+                        "forward.secret_key and forward.receiver_key)"
+                      : "refused a connection with a key: this receiver was started without "
+                        "--secret-key and --allow");
+  } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_CRYPTOGRAPHIC) {
+    report(refusal::sealed_for_another, now,
+           "refused a connection that was sealed for another key: a daemon's "
+           "forward.receiver_key must be this receiver's public key");
+  }
+  return true;
+}
+
+void line_guard::report(refusal what, std::uint64_t now, const std::string& text) {
+  silence& s = silences_[static_cast<std::size_t>(what)];
+  if (now < s.until) {
+    ++s.untold;
+    return;
+  }
+  s.until = now + report_period;
+  const std::uint64_t untold = std::exchange(s.untold, 0);
+  const std::string more =
+      untold > 0 ? " (and " + std::to_string(untold) + " of the kind since the last one)" : "";
+  if (report_) report_(text + more);
+}
+
+} // namespace l3

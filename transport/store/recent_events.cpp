@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/recent_events.hpp"
+
+#include <algorithm>
+
+#include "transport/format/block.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/store_reader.hpp"
+
+namespace l3 {
+
+namespace {
+
+std::uint64_t key_of(const recent_events::identity& e) {
+  return std::uint64_t{e.spill} << 32 | e.number;
+}
+
+/// Fewer sessions leave room for more.
+constexpr std::size_t fewest_shares = 8;
+
+/// Of the end of a store, at its restart.
+constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
+
+void recall_block(recent_events& to, const block_header& block,
+                  std::span<const std::byte> payload) {
+  event_walk walk(payload);
+  while (const auto event = walk.next())
+    to.add(block.session, block.run, recent_events::identity_of(*event));
+}
+
+} // namespace
+
+recent_events::identity recent_events::identity_of(std::span<const std::byte> packed) {
+  const auto e = load<packed_event>(packed.data());
+  return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
+}
+
+bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
+                                     const identity& event) const {
+  const auto [begin, end] = events_.equal_range(key_of(event));
+  return std::any_of(begin, end, [&](const auto& entry) {
+    const remembered& r = entry.second;
+    return r.session != session && r.event == event && sessions_.at(r.session).run == run;
+  });
+}
+
+void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
+  const auto found = sessions_.find(session);
+  session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
+  m.used_at = ++time_;
+  const std::uint64_t key = key_of(event);
+  events_.insert({key, {session, event}});
+  if (m.last.empty() && m.first.size() < share_) return m.first.push_back(key);
+  m.last.push_back(key);
+  shorten(session, m);
+}
+
+recent_events::session_memory& recent_events::new_session(std::uint64_t session,
+                                                          std::uint32_t run) {
+  if (sessions_.size() == most_sessions_) {
+    const auto used_at = [](const auto& s) { return s.second.used_at; };
+    forget_session(std::ranges::min_element(sessions_, {}, used_at)->first);
+  }
+  session_memory& made = sessions_[session];
+  made.run = run;
+  share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
+  for (auto& [other, m] : sessions_) shorten(other, m);
+  return made;
+}
+
+void recent_events::shorten(std::uint64_t session, session_memory& m) {
+  for (; m.first.size() > share_; m.first.pop_back()) forget(session, m.first.back());
+  for (; m.last.size() > share_; m.last.pop_front()) forget(session, m.last.front());
+}
+
+void recent_events::take_back(std::uint64_t session, const identity& event) {
+  const std::uint64_t key = key_of(event);
+  forget(session, key);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  session_memory& m = found->second;
+  if (!m.last.empty() && m.last.back() == key) {
+    m.last.pop_back();
+  } else if (!m.first.empty() && m.first.back() == key) {
+    m.first.pop_back();
+  }
+}
+
+/// The oldest of them, if the session had several events of these numbers: the map keeps equal keys
+/// in no promised order, but any of them will do.
+void recent_events::forget(std::uint64_t session, std::uint64_t key) {
+  const auto [begin, end] = events_.equal_range(key);
+  const auto found =
+      std::find_if(begin, end, [&](const auto& e) { return e.second.session == session; });
+  if (found != end) events_.erase(found);
+}
+
+void recent_events::forget_session(std::uint64_t session) {
+  const auto gone = sessions_.find(session);
+  for (const auto key : gone->second.first) forget(session, key);
+  for (const auto key : gone->second.last) forget(session, key);
+  sessions_.erase(gone);
+}
+
+void recall(recent_events& to, const std::filesystem::path& store) {
+  const auto numbers = store_file_numbers(store);
+  std::uint64_t bytes = 0;
+  auto from = numbers.end();
+  while (from != numbers.begin() && bytes < recalled_bytes)
+    bytes += store_file(store, *--from).size();
+  std::uint64_t skipped = bytes > recalled_bytes ? bytes - recalled_bytes : 0;
+  std::vector<std::byte> payload;
+  for (; from != numbers.end(); ++from, skipped = 0) {
+    store_file file(store, *from);
+    while (const auto block = file.next()) {
+      if (block->offset >= skipped && file.read_payload(*block, payload))
+        recall_block(to, block->header, payload);
+    }
+  }
+}
+
+} // namespace l3

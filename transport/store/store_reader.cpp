@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/store_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/block.hpp"
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+
+namespace {
+
+constexpr std::string_view file_suffix = ".kl3";
+constexpr std::string_view torn_suffix = ".torn";
+constexpr std::string_view damage_mark_suffix = ".damaged";
+constexpr std::size_t fewest_digits = 6;
+constexpr std::size_t search_step = std::size_t{1} << 20;
+
+std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
+
+std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix,
+                               std::uint64_t number, std::string_view suffix) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
+  return folder / (prefix + digits + std::string(suffix));
+}
+
+} // namespace
+
+std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
+                                      store_kind kind) {
+  return numbered(folder, prefix_of(kind), number, file_suffix);
+}
+
+std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
+  return numbered(folder, prefix_of(store_kind::store), number, torn_suffix);
+}
+
+std::filesystem::path damage_mark_path(const std::filesystem::path& folder, std::uint64_t number) {
+  return numbered(folder, prefix_of(store_kind::store), number, damage_mark_suffix);
+}
+
+store_kind kind_of(const std::filesystem::path& folder) {
+  return store_file_numbers(folder).empty() &&
+                 !store_file_numbers(folder, store_kind::spool).empty()
+             ? store_kind::spool
+             : store_kind::store;
+}
+
+std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
+                                              store_kind kind) {
+  const std::string prefix = prefix_of(kind);
+  std::vector<std::uint64_t> numbers;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    std::uint64_t number = 0;
+    (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
+    if (entry.path() == store_file_path(folder, number, kind)) {
+      numbers.push_back(number);
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
+    : number_(number), kind_(kind), path_(store_file_path(folder, number, kind).string()),
+      file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), next_(sizeof(store_file_header)) {
+  if (!file_) throw std::system_error(errno, std::generic_category(), "cannot read " + path_);
+}
+
+bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
+  return !read_all(file_.get(), offset, to);
+}
+
+std::uint64_t store_file::size() const {
+  struct stat s {};
+  return ::fstat(file_.get(), &s) == 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
+}
+
+std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) const {
+  std::byte bytes[sizeof(block_header)];
+  stored_block block;
+  if (!read(offset, bytes)) return std::nullopt;
+  if (read_block_header(bytes, block.header) != block_fault::none) return std::nullopt;
+  block.file = number_;
+  block.offset = offset;
+  if (block.end() > size()) return std::nullopt;
+  return block;
+}
+
+/// Behind a damaged header nothing tells where the next block begins: only its magic number and its
+/// header's checksum.
+std::optional<stored_block> store_file::search_from(std::uint64_t offset) const {
+  const auto magic = block_header{}.magic;
+  std::vector<std::byte> bytes;
+  for (const std::uint64_t end = size(); offset + sizeof(block_header) <= end;) {
+    bytes.resize(std::min<std::uint64_t>(search_step, end - offset));
+    if (!read(offset, bytes)) return std::nullopt;
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (auto at = text.find(magic.data(), 0, magic.size()); at != text.npos;
+         at = text.find(magic.data(), at + 1, magic.size())) {
+      if (auto block = whole_block_at(offset + at)) return block;
+    }
+    offset += bytes.size() - (magic.size() - 1); // a magic number may lie across two steps
+  }
+  return std::nullopt;
+}
+
+/// A head that is not there yet, or whose bytes never reached the disk, says nothing. One that is
+/// damaged costs no blocks: they tell themselves what they are.
+void store_file::check_head() {
+  std::byte bytes[sizeof(store_file_header)];
+  if (head_checked_ || !read(0, bytes)) return;
+  head_checked_ = true;
+  if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) return;
+  const auto head = load<store_file_header>(bytes);
+  const store_file_header ours;
+  // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
+  if (head.magic == ours.magic && head.version != ours.version &&
+      !(kind_ == store_kind::spool && search_from(sizeof head))) {
+    throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
+                             " of the store; this program knows version " +
+                             std::to_string(ours.version));
+  }
+  if (head.magic == ours.magic && head.number == number_) return;
+  if (kind_ == store_kind::store && head.magic != ours.magic && !whole_block_at(sizeof head)) {
+    throw std::runtime_error(path_ + " is no file of a store");
+  }
+  ++damaged_;
+}
+
+std::optional<stored_block> store_file::next() {
+  check_head();
+  auto block = whole_block_at(next_);
+  if (!block) {
+    // Either the end, or a block that is being written, or damage: which, the bytes behind tell.
+    block = search_from(next_ + 1);
+    if (!block) return std::nullopt;
+    ++damaged_;
+  }
+  next_ = block->end();
+  return block;
+}
+
+std::optional<torn_end> store_file::torn() const {
+  const std::uint64_t all = size();
+  const std::uint64_t good = all < sizeof(store_file_header) ? 0 : next_;
+  if (all > 0 && all == good) return std::nullopt;
+  return torn_end{path_, all - good};
+}
+
+std::string text_of(const torn_end& end) {
+  return end.path + ": its last " + std::to_string(end.bytes) +
+         " bytes are no whole block: torn by a crash, cut off, or being written";
+}
+
+bool store_file::read_payload(const stored_block& block, std::vector<std::byte>& payload) const {
+  payload.resize(block.header.payload_bytes);
+  return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
+}
+
+store_reader::store_reader(std::filesystem::path folder)
+    : folder_(std::move(folder)), kind_(kind_of(folder_)) {
+  if (const auto first = following()) open(*first); // throws if there is no such folder
+}
+
+/// The number of the file after the present one, if it is there.
+std::optional<std::uint64_t> store_reader::following() const {
+  const auto numbers = store_file_numbers(folder_, kind_);
+  const auto next = std::upper_bound(numbers.begin(), numbers.end(), file_ ? file_->number() : 0);
+  if (next == numbers.end()) return std::nullopt;
+  return *next;
+}
+
+void store_reader::open(std::uint64_t number) {
+  if (file_) {
+    damaged_ += file_->damaged();
+    if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
+  }
+  file_.emplace(folder_, number, kind_);
+}
+
+std::optional<stored_block> store_reader::next() {
+  while (true) {
+    if (file_) {
+      if (auto block = file_->next()) return block;
+    }
+    const auto number = following();
+    if (!number) return std::nullopt;
+    // Blocks may have come between the two looks. Now that there is a next file, none will.
+    if (file_) {
+      if (auto block = file_->next()) return block;
+    }
+    open(*number);
+  }
+}
+
+std::vector<torn_end> store_reader::torn_ends() const {
+  auto all = torn_ends_;
+  if (file_)
+    if (auto end = file_->torn()) all.push_back(std::move(*end));
+  return all;
+}
+
+} // namespace l3

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading a store: the folder of block files that `koto-l3 receive` writes (docs/formats.md,
+// section 9), or that a daemon's spool leaves behind (section 11). It may be read while it is
+// written and after any crash: a reader takes what is whole, steps over what is damaged, and counts
+// it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/format/block.hpp"
+#include "transport/system/file_descriptor.hpp"
+
+namespace l3 {
+
+/// They differ in their files' names, and in what a wrong head means.
+enum class store_kind : std::uint8_t { store, spool };
+/// What the files of a folder say: a store, unless all are a spool's.
+[[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
+
+[[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
+                                                    std::uint64_t number,
+                                                    store_kind kind = store_kind::store);
+[[nodiscard]] std::filesystem::path torn_file_path(const std::filesystem::path& folder,
+                                                   std::uint64_t number);
+/// Of the empty file that says: this block file holds blocks whose payloads are wrong.
+[[nodiscard]] std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
+                                                     std::uint64_t number);
+/// Of the block files in a folder, rising. Throws std::system_error if there is no such folder.
+[[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
+                                                            store_kind kind = store_kind::store);
+
+/// Where a block lies: its header is good and as many bytes as it tells are there.
+struct stored_block {
+  block_header header;
+  std::uint64_t file = 0;
+  std::uint64_t offset = 0; ///< of the header
+
+  [[nodiscard]] std::uint64_t payload_offset() const { return offset + sizeof(block_header); }
+  [[nodiscard]] std::uint64_t end() const { return payload_offset() + header.payload_bytes; }
+};
+
+/// The end of a block file that is no whole block: a crash tore it, the file was cut, or a block is
+/// being written.
+struct torn_end {
+  std::string path;
+  std::uint64_t bytes = 0;
+};
+[[nodiscard]] std::string text_of(const torn_end& end);
+
+/// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
+/// blocks of this version.
+class store_file {
+public:
+  store_file(const std::filesystem::path& folder, std::uint64_t number,
+             store_kind kind = store_kind::store);
+
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
+  [[nodiscard]] std::optional<stored_block> next();
+  /// Fills `to` from this place in the file; false if there are fewer bytes.
+  [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
+  /// The block's payload, if its checksum is right.
+  [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
+  [[nodiscard]] std::uint64_t size() const; ///< now
+  /// What lies behind the last whole block; meant for when next() has given that one.
+  [[nodiscard]] std::optional<torn_end> torn() const;
+  /// Stretches stepped over because no good header began where one should.
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+
+private:
+  void check_head();
+  [[nodiscard]] std::optional<stored_block> whole_block_at(std::uint64_t offset) const;
+  [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t offset) const;
+
+  std::uint64_t number_;
+  store_kind kind_;
+  std::string path_;
+  file_descriptor file_;
+  std::uint64_t next_;
+  std::uint64_t damaged_ = 0;
+  bool head_checked_ = false;
+};
+
+/// All blocks of a folder, file by file.
+class store_reader {
+public:
+  explicit store_reader(std::filesystem::path folder);
+
+  /// Nothing at the present end; if the store is being written, a later call may find more.
+  [[nodiscard]] std::optional<stored_block> next();
+  /// Of the block that next() returned last.
+  [[nodiscard]] bool read_payload(const stored_block& block,
+                                  std::vector<std::byte>& payload) const {
+    return file_->read_payload(block, payload);
+  }
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
+  /// Of all files, once next() gives nothing.
+  [[nodiscard]] std::vector<torn_end> torn_ends() const;
+
+private:
+  [[nodiscard]] std::optional<std::uint64_t> following() const;
+  void open(std::uint64_t number);
+
+  std::filesystem::path folder_;
+  store_kind kind_;
+  std::optional<store_file> file_;
+  std::uint64_t damaged_ = 0;
+  std::vector<torn_end> torn_ends_; ///< of the files before this one
+};
+
+} // namespace l3

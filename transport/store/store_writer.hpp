@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing a store (docs/formats.md, section 9). What append() took survives the death of this
+// process; what commit() took after it, with `sync`, survives the death of the machine. A full disk
+// is a state, not an end: append() says so, leaves no half block behind, and may be tried again. A
+// start finds out what is there: blocks behind a damaged place stay, but do not speak for those
+// that the damage may have taken away (stored_numbers).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "transport/format/block.hpp"
+#include "transport/store/stored_numbers.hpp"
+#include "transport/system/file_descriptor.hpp"
+
+namespace l3 {
+
+struct store_settings {
+  std::filesystem::path folder;
+  std::uint64_t file_bytes = std::uint64_t{1}
+                             << 30;     ///< a file that has grown to this is followed by the next
+  bool sync = false;                    ///< commit() and the start wait for the disk
+  int (*flush)(int file) = ::fdatasync; ///< how it does: 0, or −1 and errno
+};
+
+/// What a store holds of one session.
+struct stored_session {
+  stored_numbers numbers;
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;    ///< of payload
+  std::uint64_t repeated = 0; ///< events left out, because another session has stored them
+};
+
+/// What a writer has written.
+struct store_tally {
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint32_t run = 0; ///< of the last block
+};
+
+class store_writer {
+public:
+  /// Takes the folder for itself, scans it and sets torn tails aside. With `sync`, what it then
+  /// says to be stored survives the death of the machine. Throws std::runtime_error that says what
+  /// is wrong.
+  explicit store_writer(store_settings settings);
+  ~store_writer();
+  store_writer(const store_writer&) = delete;
+  store_writer& operator=(const store_writer&) = delete;
+
+  /// Writes a whole, checked block that is not stored yet: its sequence number is above its
+  /// session's last, and nothing between the two is missing.
+  [[nodiscard]] std::error_code append(std::span<const std::byte> block,
+                                       const block_header& header);
+  /// Before anything appended is acknowledged. If it fails, all that was appended since the last
+  /// commit is taken back.
+  [[nodiscard]] std::error_code commit();
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
+  /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
+  /// is stored.
+  [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const;
+  [[nodiscard]] const std::map<std::uint64_t, stored_session>& sessions() const {
+    return sessions_;
+  }
+  /// Since this writer began, without what may still be taken back.
+  [[nodiscard]] const store_tally& committed() const { return committed_; }
+  [[nodiscard]] std::uint32_t last_run() const { return appended_.run; } ///< of the last block
+  [[nodiscard]] std::uint64_t torn_tails() const { return torn_tails_; } ///< set aside at the start
+  /// Those that had to stay where they are, as on a full disk; the next start tries again.
+  [[nodiscard]] std::uint64_t torn_tails_left() const { return torn_tails_left_; }
+  [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
+
+private:
+  void scan();
+  void scan_file(std::uint64_t number, bool unchecked);
+  [[nodiscard]] bool set_aside(std::uint64_t number, std::uint64_t good_end);
+  [[nodiscard]] bool is_marked(std::uint64_t number) const;
+  void mark(std::uint64_t number, bool damage_stays);
+  void flush(std::uint64_t number) const;
+  void account(const block_header& header, bool behind_damage);
+  [[nodiscard]] std::error_code open_next_file();
+  [[nodiscard]] std::error_code write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+
+  store_settings settings_;
+  file_descriptor folder_; ///< locked
+  file_descriptor file_;
+  std::uint64_t next_number_ = 1;
+  std::uint64_t offset_ = 0;
+  std::uint64_t committed_offset_ = 0;
+  std::map<std::uint64_t, stored_session> sessions_;
+  std::map<std::uint64_t, stored_session>
+      uncommitted_; ///< the sessions of new blocks, as they were before these
+  store_tally appended_;
+  store_tally committed_;
+  std::uint64_t torn_tails_ = 0;
+  std::uint64_t torn_tails_left_ = 0;
+  std::uint64_t damaged_ = 0;
+};
+
+} // namespace l3

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A descriptor for poll that any thread can make readable.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "transport/system/file_descriptor.hpp"
+
+namespace l3 {
+
+class wake_event {
+public:
+  wake_event() : event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (!event_) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+
+  [[nodiscard]] int descriptor() const { return event_.get(); }
+  void wake() const {
+    const std::uint64_t one = 1;
+    // The only failure is a counter that is full, and then the descriptor is readable anyway.
+    [[maybe_unused]] const auto written = ::write(event_.get(), &one, sizeof one);
+  }
+  void clear() const {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto got = ::read(event_.get(), &count, sizeof count);
+  }
+
+private:
+  file_descriptor event_;
+};
+
+} // namespace l3
