@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A point in time, for every deadline, age and latency. Its clock never jumps and says nothing
+// about the date: a time_point means nothing on another machine or after the next boot. A duration
+// is std::chrono::nanoseconds. Formats and tables that keep whole numbers convert here and nowhere
+// else.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <type_traits>
+
+namespace l3 {
+
+using std::chrono::steady_clock;
+using time_point = steady_clock::time_point;
+static_assert(std::is_same_v<time_point::duration, std::chrono::nanoseconds>);
+
+/// A deadline that does not come.
+inline constexpr time_point never = time_point::max();
+
+[[nodiscard]] constexpr std::uint64_t whole_nanoseconds(std::chrono::nanoseconds time) {
+  return static_cast<std::uint64_t>(time.count());
+}
+
+[[nodiscard]] constexpr double in_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+/// How the tables of a batch keep a point in time: ns since the clock's epoch.
+[[nodiscard]] constexpr std::uint64_t to_table(time_point t) {
+  return whole_nanoseconds(t.time_since_epoch());
+}
+[[nodiscard]] constexpr time_point from_table(std::uint64_t nanoseconds) {
+  return time_point(std::chrono::nanoseconds(nanoseconds));
+}
+
+} // namespace l3
