@@ -5,7 +5,7 @@ target_compile_features(l3_options INTERFACE cxx_std_20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 target_include_directories(l3_options INTERFACE ${PROJECT_SOURCE_DIR})
 set(l3_host_flags
-    -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wpedantic
+    -Wall -Wextra $<$<BOOL:${L3_WARNINGS_AS_ERRORS}>:-Werror> -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wpedantic
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>" # g++ 12 sees overlaps in "literal" + std::string that are not there (GCC bug 105329)
     -ffp-contract=off -fstack-protector-strong)
 target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host_flags}>")
