@@ -20,8 +20,8 @@
 #include "bench/device/first_kernels.hpp"
 #include "bench/device/host_reference.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/one_pass.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/one_pass_plan.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 
 namespace l3::bench {
 
@@ -88,10 +88,10 @@ public:
          [this] { queue_.copy_within(output_.data(), input_.data(), packets_.size()); }},
         {{"in one pass", packets, packed},
          expected_.packed,
-         [&] { one_pass::run(queue_, there_, columns_, out, summary_); }},
+         [&] { one_pass_plan::run(queue_, there_, columns_, out, summary_); }},
         {{"measure, select, place, pack", packets, packed},
          expected_.packed,
-         [&] { two_passes<keep_all>::run(queue_, there_, columns_.frame, out, summary_); }},
+         [&] { two_pass_plan<keep_all>::run(queue_, there_, columns_.frame, out, summary_); }},
         {{"a block a waveform, a thread a byte", waveforms, records, {}, true, true},
          expected_.slots,
          [&] { queue_.run(pack_by_blocks{}, slots.waveforms, slots); }},

@@ -7,7 +7,7 @@
 #include "gpu/decode/run.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 
 namespace l3::bench {
 
@@ -53,7 +53,7 @@ std::vector<std::byte> pack_on_host(const decode_batch& batch) {
   region from(memory);
   const frame_columns columns = frame_columns::take(from, c, {results.data(), c.events});
   serial_queue queue;
-  two_passes<keep_all>::run(queue, in, columns, {output.data(), output.size()}, &summary);
+  two_pass_plan<keep_all>::run(queue, in, columns, {output.data(), output.size()}, &summary);
   output.resize(summary.output_bytes);
   return output;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/decode/decode_batch.hpp"
-#include "gpu/decode/columns.hpp"
+#include "gpu/decode/decoded_batch.hpp"
 #include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {

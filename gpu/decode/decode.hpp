@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "gpu/codec/koto.hpp"
-#include "gpu/decode/columns.hpp"
+#include "gpu/decode/decoded_batch.hpp"
 #include "gpu/decode/packet.hpp"
 #include "gpu/decode/techniques.hpp"
 #include "gpu/decode/walk.hpp"

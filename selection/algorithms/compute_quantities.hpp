@@ -15,7 +15,7 @@
 #include "selection/algorithms/rounding.hpp"
 #include "selection/algorithms/vertex.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 
 namespace l3 {
 

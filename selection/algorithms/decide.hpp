@@ -13,7 +13,7 @@
 
 #include "gpu/executors/atomics.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "transport/format/prescale.hpp"
 
 namespace l3 {

@@ -18,7 +18,7 @@
 #include "selection/algorithms/ranked_bits.hpp"
 #include "selection/algorithms/rounding.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 
 namespace l3 {
 

@@ -10,7 +10,7 @@
 
 #include "selection/algorithms/pulse_trace.hpp"
 #include "selection/packing/measure.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "selection/sequence/tables.hpp"
 
 namespace l3 {

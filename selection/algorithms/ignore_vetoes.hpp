@@ -9,7 +9,7 @@
 
 #include "gpu/executors/block.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 
 namespace l3 {
 

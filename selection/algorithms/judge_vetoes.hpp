@@ -15,7 +15,7 @@
 #include "gpu/executors/atomics.hpp"
 #include "gpu/executors/sort.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 
 namespace l3 {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "selection/algorithms/end_pulse.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "selection/sequence/tables.hpp"
 
 namespace l3 {

@@ -20,7 +20,7 @@
 #include "gpu/memory/buffer.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 
 namespace l3 {
 

@@ -10,8 +10,8 @@
 
 #include "selection/engine/basic_engine.hpp"
 #include "selection/engine/selecting_plan.hpp"
-#include "selection/packing/one_pass.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/one_pass_plan.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 
 namespace l3 {
 
@@ -22,19 +22,19 @@ make_engine_on(std::string_view name, const engine_limits& limits, const MakeQue
                std::shared_ptr<void> parts = nullptr, const selection_program* program = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
   if (program != nullptr) {
-    return std::make_unique<basic_engine<queue, selecting<queue>>>(
+    return std::make_unique<basic_engine<queue, selecting_plan<queue>>>(
         name, limits, make_queue, std::move(parts),
-        selecting<queue>(*program, limits.batch, make_queue()));
+        selecting_plan<queue>(*program, limits.batch, make_queue()));
   }
   constexpr auto faster =
       queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
   if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==
       packing_form::one_pass) {
-    return std::make_unique<basic_engine<queue, one_pass>>(name, limits, make_queue,
-                                                           std::move(parts));
+    return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
+                                                                std::move(parts));
   }
-  return std::make_unique<basic_engine<queue, two_passes<keep_all>>>(name, limits, make_queue,
-                                                                     std::move(parts));
+  return std::make_unique<basic_engine<queue, two_pass_plan<keep_all>>>(name, limits, make_queue,
+                                                                        std::move(parts));
 }
 
 } // namespace l3

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "selection/algorithms/registry.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 #include "selection/sequence/program.hpp"
 #include "selection/sequence/steps.hpp"
 
@@ -79,7 +79,7 @@ private:
 };
 
 template <class Queue>
-class selecting {
+class selecting_plan {
 public:
   static constexpr bool selects = true;
 
@@ -89,7 +89,7 @@ public:
   };
 
   /// Throws std::runtime_error if the sequence is not one.
-  selecting(const selection_program& program, const batch_capacity& capacity, Queue queue)
+  selecting_plan(const selection_program& program, const batch_capacity& capacity, Queue queue)
       : plan_(plan_sequence(program.sequence, algorithms::infos(), capacity, summaries::name)),
         tables_(std::move(queue), program.tables), capacity_(capacity),
         check_promises_(program.check_promises) {}

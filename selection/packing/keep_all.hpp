@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "gpu/decode/packet.hpp"
-#include "selection/packing/columns.hpp"
+#include "selection/packing/frame_columns.hpp"
 
 namespace l3 {
 

@@ -12,7 +12,7 @@
 
 #include "gpu/codec/koto.hpp"
 #include "gpu/decode/packet.hpp"
-#include "selection/packing/columns.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "transport/format/block.hpp"
 
 namespace l3 {

@@ -13,7 +13,7 @@
 #include "gpu/codec/put.hpp"
 #include "gpu/decode/packet.hpp"
 #include "gpu/executors/solo.hpp"
-#include "selection/packing/columns.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "selection/packing/measure.hpp"
 
 namespace l3 {

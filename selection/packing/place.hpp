@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "gpu/decode/packet.hpp"
-#include "selection/packing/columns.hpp"
 #include "selection/packing/deliver.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "selection/packing/layout.hpp"
 
 namespace l3 {

@@ -31,7 +31,7 @@
 #include <string_view>
 
 #include "gpu/decode/packet.hpp"
-#include "selection/packing/columns.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "selection/sequence/tables.hpp"
 #include "transport/format/batch_capacity.hpp"
 

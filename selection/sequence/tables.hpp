@@ -2,7 +2,7 @@
 // What the algorithms know beforehand: the channel map with its calibration, the geometry, the
 // vetoes, the lines. Made once, at start, from detector, calibration and settings
 // (selection/trigger/make_tables.hpp), and then only read, by all frames. Everything is a whole
-// number, in the units of event_columns.hpp, so that no executor can round otherwise than another.
+// number, in the units of slots.hpp, so that no executor can round otherwise than another.
 #pragma once
 
 #include <cstdint>

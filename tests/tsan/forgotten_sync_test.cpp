@@ -16,7 +16,7 @@
 
 #include "gpu/executors/threaded.hpp"
 #include "tests/gpu/decode/decode_cases.hpp"
-#include "tests/selection/packing/one_pass_cases.hpp"
+#include "tests/selection/packing/one_pass_plan_cases.hpp"
 
 namespace {
 std::atomic<std::uint32_t> reports = 0;
@@ -177,9 +177,9 @@ void pack() {
   });
 }
 
-TEST(forgotten_sync, of_packing_in_two_passes_is_seen) { pack<two_passes<keep_all>>(); }
+TEST(forgotten_sync, of_packing_in_two_passes_is_seen) { pack<two_pass_plan<keep_all>>(); }
 
-TEST(forgotten_sync, of_packing_in_one_pass_is_seen) { pack<one_pass>(); }
+TEST(forgotten_sync, of_packing_in_one_pass_is_seen) { pack<one_pass_plan>(); }
 
 TEST(forgotten_sync, of_decoding_is_seen) {
   const auto events = event_of_all_sorts();

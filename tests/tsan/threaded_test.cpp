@@ -6,7 +6,7 @@
 #include "tests/gpu/executors/executor_cases.hpp"
 #include "tests/selection/engine/hesitant_queue.hpp"
 #include "tests/selection/packing/look_back_cases.hpp"
-#include "tests/selection/packing/one_pass_cases.hpp"
+#include "tests/selection/packing/one_pass_plan_cases.hpp"
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/threaded.hpp"

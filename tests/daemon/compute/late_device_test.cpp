@@ -23,10 +23,11 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_harms_nobody) {
   const std::vector<made_event> second(first.rbegin(), first.rend());
   engine_limits limits{capacity_for(first, 1400), 2};
   std::vector<std::shared_ptr<stream_control>> streams;
-  auto device = std::make_unique<basic_engine<queue, two_passes<keep_all>>>("stream", limits, [&] {
-    streams.push_back(std::make_shared<stream_control>());
-    return queue(serial_queue(), streams.back());
-  });
+  auto device =
+      std::make_unique<basic_engine<queue, two_pass_plan<keep_all>>>("stream", limits, [&] {
+        streams.push_back(std::make_shared<stream_control>());
+        return queue(serial_queue(), streams.back());
+      });
   limits.frames = 1;
   limits.own_input = false;
   auto now = supervision::clock::time_point(1000s);

@@ -6,7 +6,7 @@
 
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/basic_engine.hpp"
-#include "selection/packing/one_pass.hpp"
+#include "selection/packing/one_pass_plan.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/transport/input/level2.hpp"
 #include "transport/input/admission.hpp"
@@ -112,7 +112,7 @@ private:
 
   building_settings settings_;
   engine_limits limits_;
-  basic_engine<serial_queue, one_pass> engine_;
+  basic_engine<serial_queue, one_pass_plan> engine_;
 };
 
 } // namespace

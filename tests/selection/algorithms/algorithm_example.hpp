@@ -15,7 +15,7 @@
 #include "gpu/executors/bits.hpp"
 #include "selection/algorithms/rounding.hpp"
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "tests/selection/algorithms/made_calorimeter.hpp"
 
 namespace l3::test {

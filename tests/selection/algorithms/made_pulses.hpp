@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "selection/sequence/algorithm.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 
 namespace l3::test {

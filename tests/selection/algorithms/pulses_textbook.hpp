@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "selection/sequence/tables.hpp"
 #include "tests/gpu/decode/decode_textbook.hpp"
 

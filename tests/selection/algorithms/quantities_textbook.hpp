@@ -10,7 +10,7 @@
 
 #include "selection/algorithms/rounding.hpp"
 #include "selection/algorithms/vertex.hpp"
-#include "selection/sequence/event_columns.hpp"
+#include "selection/sequence/slots.hpp"
 #include "selection/sequence/tables.hpp"
 
 namespace l3::test {

@@ -29,8 +29,8 @@ struct streaming_engine {
 
   static streaming_engine keeping_odd(const engine_limits& limits) {
     return streaming_engine([&](const auto& make_queue) {
-      return std::make_unique<basic_engine<queue, two_passes<keep_odd_numbers>>>("stream", limits,
-                                                                                 make_queue);
+      return std::make_unique<basic_engine<queue, two_pass_plan<keep_odd_numbers>>>(
+          "stream", limits, make_queue);
     });
   }
 

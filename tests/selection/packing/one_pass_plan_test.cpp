@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/selection/packing/one_pass_cases.hpp"
+#include "tests/selection/packing/one_pass_plan_cases.hpp"
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sequence for runs that keep everything: each packet is read once, measured, packed and
-// written where it belongs. The bytes are those of two_passes<keep_all>.
+// written where it belongs. The bytes are those of two_pass_plan<keep_all>.
 //
 // Each fragment must belong to one event, and they must lie in the order of their events: a tile of
 // a fragment that is nobody's would never be told of, and all behind it would wait for ever. The
@@ -20,7 +20,7 @@
 #include "gpu/columns/soa.hpp"
 #include "gpu/executors/atomics.hpp"
 #include "selection/packing/look_back.hpp"
-#include "selection/packing/two_passes.hpp"
+#include "selection/packing/two_pass_plan.hpp"
 
 namespace l3 {
 
@@ -185,7 +185,7 @@ private:
 };
 
 /// The plan that keeps everything.
-struct one_pass {
+struct one_pass_plan {
   using columns = one_pass_columns;
 
   template <class Queue>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/selection/sequence/sequence_cases.hpp"
+#include "tests/selection/engine/engine_bytes_cases.hpp"
 
 #include "selection/engine/make_engine.hpp"
 #include "tests/gpu/executors/device.hpp"
-#include "tests/selection/sequence/cuda_engines.hpp"
+#include "tests/selection/engine/cuda_engines.hpp"
 
 namespace l3::test {
 namespace {
@@ -19,8 +19,8 @@ std::vector<tested_engine> on_cuda() {
 
 const auto name_of = [](const auto& tested) { return tested.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(cuda, sequence, testing::ValuesIn(in_both_forms(on_cuda())), name_of);
-INSTANTIATE_TEST_SUITE_P(cuda, decision, testing::ValuesIn(on_cuda()), name_of);
+INSTANTIATE_TEST_SUITE_P(cuda, engine_bytes, testing::ValuesIn(in_both_forms(on_cuda())), name_of);
+INSTANTIATE_TEST_SUITE_P(cuda, engine_decision, testing::ValuesIn(on_cuda()), name_of);
 
 } // namespace
 } // namespace l3::test

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/engine/frame_parts.hpp"
-#include "selection/packing/one_pass.hpp"
+#include "selection/packing/one_pass_plan.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 #include "tests/selection/engine/make_events.hpp"
 
@@ -66,8 +66,8 @@ private:
   bytes bytes_;
 };
 
-using packed_twice = packed_batch<two_passes<keep_all>>;
-using packed_once = packed_batch<one_pass>;
+using packed_twice = packed_batch<two_pass_plan<keep_all>>;
+using packed_once = packed_batch<one_pass_plan>;
 
 inline void expect_same(const std::vector<event_result>& found,
                         const std::vector<event_result>& expected) {

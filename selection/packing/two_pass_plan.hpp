@@ -3,8 +3,8 @@
 // lines on every executor.
 //
 // A plan is a type with the columns that its kernels leave for one another, and run(), which
-// enqueues them. one_pass.hpp has another, for runs that keep everything, with the same bytes, and
-// selecting.hpp the one whose algorithms are configured; it packs as this one does.
+// enqueues them. one_pass_plan.hpp has another, for runs that keep everything, with the same bytes,
+// and selecting_plan.hpp the one whose algorithms are configured; it packs as this one does.
 #pragma once
 
 #include "selection/packing/keep_all.hpp"
@@ -30,7 +30,7 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
 
 /// Measures all boards, decides, and packs what is kept. `Decide` is the kernel that decides.
 template <class Decide>
-struct two_passes {
+struct two_pass_plan {
   using columns = frame_columns;
 
   template <class Queue>

@@ -63,7 +63,7 @@ struct selected_columns {
 };
 
 /// Views that may be written, also for kernels that only read: what pack reads, the same kernel may
-/// have written (selection/packing/one_pass.hpp).
+/// have written (selection/packing/one_pass_plan.hpp).
 struct frame_columns {
   record_columns::view records;
   board_columns::view boards;

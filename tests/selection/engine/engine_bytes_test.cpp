@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/selection/sequence/sequence_cases.hpp"
+#include "tests/selection/engine/engine_bytes_cases.hpp"
 
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"
@@ -18,7 +18,8 @@ tested_engine on(std::string name, MakeQueue make_queue, bool slow = false) {
   e.name = name;
   e.keeping_all = [=](const engine_limits& l) { return make_engine_on(name, l, make_queue); };
   e.keeping_odd = [=](const engine_limits& l) -> std::unique_ptr<engine> {
-    return std::make_unique<basic_engine<queue, two_passes<keep_odd_numbers>>>(name, l, make_queue);
+    return std::make_unique<basic_engine<queue, two_pass_plan<keep_odd_numbers>>>(name, l,
+                                                                                  make_queue);
   };
   e.slow = slow;
   return e;
@@ -65,11 +66,12 @@ std::vector<tested_engine> on_imagined_device() {
 
 const auto name_of = [](const auto& tested) { return tested.param.name; };
 
-INSTANTIATE_TEST_SUITE_P(cpu, sequence, testing::ValuesIn(in_both_forms(on_cpu())), name_of);
-INSTANTIATE_TEST_SUITE_P(streams, sequence, testing::ValuesIn(in_both_forms(on_imagined_device())),
+INSTANTIATE_TEST_SUITE_P(cpu, engine_bytes, testing::ValuesIn(in_both_forms(on_cpu())), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, engine_bytes,
+                         testing::ValuesIn(in_both_forms(on_imagined_device())), name_of);
+INSTANTIATE_TEST_SUITE_P(cpu, engine_decision, testing::ValuesIn(on_cpu()), name_of);
+INSTANTIATE_TEST_SUITE_P(streams, engine_decision, testing::ValuesIn(on_imagined_device()),
                          name_of);
-INSTANTIATE_TEST_SUITE_P(cpu, decision, testing::ValuesIn(on_cpu()), name_of);
-INSTANTIATE_TEST_SUITE_P(streams, decision, testing::ValuesIn(on_imagined_device()), name_of);
 
 } // namespace
 } // namespace l3::test

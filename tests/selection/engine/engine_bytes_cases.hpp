@@ -57,7 +57,7 @@ inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>
 
 inline std::ostream& operator<<(std::ostream& to, const tested_engine& e) { return to << e.name; }
 
-class sequence : public testing::TestWithParam<tested_engine> {
+class engine_bytes : public testing::TestWithParam<tested_engine> {
 protected:
   void SetUp() override {
     if (const std::string why_not = GetParam().why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
@@ -65,9 +65,9 @@ protected:
 };
 
 /// What only a plan that decides can do.
-class decision : public sequence {};
+class engine_decision : public engine_bytes {};
 
-TEST_P(sequence, packs_any_event_in_any_pieces) {
+TEST_P(engine_bytes, packs_any_event_in_any_pieces) {
   const std::uint32_t boards = GetParam().slow ? 3 : 16;
   randomness r(7);
   for (const std::uint32_t piece_bytes : {0U, 8000U, 1400U, 64U, 4U}) {
@@ -81,7 +81,7 @@ TEST_P(sequence, packs_any_event_in_any_pieces) {
   }
 }
 
-TEST_P(sequence, does_not_depend_on_the_batch) {
+TEST_P(engine_bytes, does_not_depend_on_the_batch) {
   const auto events = make_events(GetParam().slow ? 3 : 40, 3, GetParam().slow ? 2 : 5, 11);
   const auto e = GetParam().keeping_all({capacity_for(events, 1400), 2});
   randomness r(8);
@@ -100,7 +100,7 @@ TEST_P(sequence, does_not_depend_on_the_batch) {
   }
 }
 
-TEST_P(sequence, takes_an_empty_batch) {
+TEST_P(engine_bytes, takes_an_empty_batch) {
   const auto events = make_events(1, 2, 2, 3);
   const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
   frame& f = *e->frames()[0];
@@ -110,7 +110,7 @@ TEST_P(sequence, takes_an_empty_batch) {
   EXPECT_TRUE(f.output.empty());
 }
 
-TEST_P(sequence, packs_an_event_without_fragments) {
+TEST_P(engine_bytes, packs_an_event_without_fragments) {
   const std::vector<made_event> events{{5, 9, event_incomplete, 77, {}}};
   const auto e = GetParam().keeping_all({capacity_for(events, 0), 1});
   frame& f = *e->frames()[0];
@@ -121,7 +121,7 @@ TEST_P(sequence, packs_an_event_without_fragments) {
   expect_output(f, events, all);
 }
 
-TEST_P(decision, gives_rejected_events_no_room) {
+TEST_P(engine_decision, gives_rejected_events_no_room) {
   auto events = make_events(GetParam().slow ? 4 : 20, 3, 2, 5);
   for (std::size_t k = 0; k < events.size(); ++k)
     events[k].number = static_cast<std::uint32_t>(1 + k * k % 7);
@@ -139,7 +139,7 @@ TEST_P(decision, gives_rejected_events_no_room) {
   expect_output(f, events, [](const made_event& x) { return x.number % 2 == 1; });
 }
 
-TEST_P(sequence, says_what_has_no_room) {
+TEST_P(engine_bytes, says_what_has_no_room) {
   const auto events = make_events(5, 3, 3, 17);
   engine_limits limits{capacity_for(events, 0), 1, 0};
   const std::size_t fit = 3;
@@ -158,7 +158,7 @@ TEST_P(sequence, says_what_has_no_room) {
   }
 }
 
-TEST_P(sequence, counts_boards) {
+TEST_P(engine_bytes, counts_boards) {
   randomness r(1);
   std::vector<made_board> boards;
   for (std::uint8_t k = 0; k < 6; ++k) {
@@ -180,7 +180,7 @@ TEST_P(sequence, counts_boards) {
   expect_output(f, events, all);
 }
 
-TEST_P(sequence, fits_the_worst_case) {
+TEST_P(engine_bytes, fits_the_worst_case) {
   // Nothing predicted, 14 bits in every record: longer than this no board gets.
   randomness r(1);
   std::vector<made_event> events;
@@ -202,7 +202,7 @@ TEST_P(sequence, fits_the_worst_case) {
   expect_output(f, events, all);
 }
 
-TEST_P(sequence, reads_nothing_beyond_a_fragment) {
+TEST_P(engine_bytes, reads_nothing_beyond_a_fragment) {
   // Tables that contradict the fragment, as no host should write them: the board is cut off where
   // the fragment ends.
   randomness r(1);

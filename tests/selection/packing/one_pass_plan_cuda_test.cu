@@ -2,7 +2,7 @@
 #include "gpu/executors/cuda.cuh"
 #include "tests/gpu/executors/device.hpp"
 #include "tests/selection/packing/look_back_cases.hpp"
-#include "tests/selection/packing/one_pass_cases.hpp"
+#include "tests/selection/packing/one_pass_plan_cases.hpp"
 
 namespace l3::test {
 
