@@ -17,20 +17,22 @@ constexpr const char* page_head = R"(# Configuration
 
 <!-- Made by l3-config-reference from the key descriptions in config/keys.cpp. -->
 
-`koto-l3d --config FILE` reads one TOML file at its start. Every key has a default, so an empty file is a valid
-configuration; `deploy/l3.toml` lists every key with its default, commented out.
+`koto-l3d --config FILE` reads one TOML file at its start. Every key has a default, so an empty file
+is a valid configuration; `deploy/l3.toml` lists every key with its default, commented out.
 
-* `koto-l3d --config FILE --check-config` reads and checks the file, says everything that is wrong with it at once, and
-  ends with exit code 0 (good) or 78 (bad).
-* `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes from: the default, or
-  a line of the file. What it prints is itself a valid configuration.
+* `koto-l3d --config FILE --check-config` reads and checks the file, says everything that is wrong
+  with it at once, and ends with exit code 0 (good) or 78 (bad).
+* `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes
+  from: the default, or a line of the file. Its output is itself a valid configuration.
 
-A running daemon reads the file again on SIGHUP (`systemctl reload koto-l3d`), and the files that it names. If anything is
-wrong, all of it goes to the log with file, line and column, and nothing changes. Otherwise the settings marked *live* below take
-effect at once; of the others the log names those that differ from the running ones: they need a restart.
+A running daemon reads the file, and the files that it names, again on SIGHUP (`systemctl reload
+koto-l3d`). If anything is wrong, all of it goes to the log with file, line and column, and nothing
+changes. Otherwise the settings marked *live* below take effect at once; of the others the log names
+those that differ from the running ones, because they need a restart.
 
-Numbers with a unit are strings: sizes `"64 MiB"` (B, kB, KiB, MB, MiB, GB, GiB), durations `"5 ms"` (ns, us, ms, s, min), rates
-`"4 Gb/s"` (b/s, kb/s, Mb/s, Gb/s). Addresses are `"127.0.0.1:42000"`; an empty one switches that part off.
+Numbers with a unit are strings: sizes `"64 MiB"` (B, kB, KiB, MB, MiB, GB, GiB), durations `"5 ms"`
+(ns, us, ms, s, min), rates `"4 Gb/s"` (b/s, kb/s, Mb/s, Gb/s). Addresses are `"127.0.0.1:42000"`;
+an empty one switches that part off.
 
 A key that does not exist is an error, and so is a value out of its range:
 

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks every page (*.md): a relative link leads to a file of the tree, its #anchor to a heading of that file, and a line of
+prose has at most 100 columns. Tables, code and lines that are one long word are left alone. `--self-test` shows that each
+check can fail."""
+import pathlib
+import re
+import sys
+import tempfile
+import urllib.parse
+
+COLUMNS = 100
+LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
+HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
+
+
+def pages(root: pathlib.Path):
+    """Build folders and what begins with a dot hold no pages of ours."""
+    for path in sorted(root.rglob("*.md")):
+        folders = path.relative_to(root).parts[:-1]
+        if not any(part.startswith((".", "build")) for part in folders):
+            yield path
+
+
+def prose(path: pathlib.Path):
+    """Number and text of each line that is not code; a line is code between fences and their languages."""
+    fence = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        mark = re.match(r" *(```+|~~~+)", line)
+        if fence is None and mark:
+            fence = mark.group(1)
+        elif fence is not None:
+            if line.strip() == fence:
+                fence = None
+        else:
+            yield number, line
+
+
+def anchor(heading: str) -> str:
+    """The anchor that GitHub and GitLab give a heading."""
+    text = LINK.sub(lambda link: link.group(0)[1:link.group(0).index("]")], heading).replace("`", "").lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors(path: pathlib.Path) -> set[str]:
+    found: set[str] = set()
+    for _, line in prose(path):
+        heading = HEADING.match(line)
+        if heading:
+            first = name = anchor(heading.group(1))
+            again = 0
+            while name in found:
+                again += 1
+                name = f"{first}-{again}"
+            found.add(name)
+    return found
+
+
+def links(path: pathlib.Path):
+    """Line and target of each link within the tree; its text may go over two lines."""
+    lines = dict(prose(path))
+    text = "\n".join(lines.get(number, "") for number in range(1, max(lines, default=0) + 1))
+    text = re.sub(r"`[^`]*`", lambda code: re.sub(r"[^\n]", " ", code.group()), text)
+    for link in LINK.finditer(text):
+        if not re.match(r"[a-z]+:", link.group(1)):
+            yield text.count("\n", 0, link.end()) + 1, link.group(1)
+
+
+def check(root: pathlib.Path) -> list[str]:
+    problems = []
+    for path in pages(root):
+        name = path.relative_to(root).as_posix()
+        for number, target in links(path):
+            file, _, fragment = target.partition("#")
+            there = path.parent / urllib.parse.unquote(file) if file else path
+            if not there.exists():
+                problems.append(f"{name}:{number}: {target} leads to no file")
+            elif fragment and there.suffix == ".md" and fragment not in anchors(there):
+                problems.append(f"{name}:{number}: {target} leads to no heading")
+        for number, line in prose(path):
+            if len(line) > COLUMNS and not line.startswith("|") and len(line.split()) > 1:
+                problems.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
+    return problems
+
+
+def self_test() -> list[str]:
+    """Builds a small bad tree and expects each problem to be found, and nothing else."""
+    wide = "word " * 21
+    pages_of_it = {
+        "README.md": "# A tree\n[good](docs/page.md#two-words-here) [gone](docs/none.md)\n"
+                     "[no heading](docs/page.md#three) [far](https://example.org/none.md)\n"
+                     f"[here](#a-tree)\n{wide}\n| {wide} |\n```sh\n{wide}\n[code](none.md)\n```\n`[code](none.md)`\n[two\nlines](lost.md)\n",
+        "docs/page.md": "## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
+        "build/page.md": "[gone](none.md)\n",
+    }
+    expected = ["README.md:2: docs/none.md leads to no file", "README.md:3: docs/page.md#three leads to no heading",
+                "README.md:5: 105 columns",
+                "README.md:13: lost.md leads to no file", "docs/page.md:3: #two-words-here-2 leads to no heading"]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in pages_of_it.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        found = check(root)
+    wrong = [f"not found: {e}" for e in expected if not any(f.startswith(e) for f in found)]
+    return wrong + [f"not wrong: {f}" for f in found if not any(f.startswith(e) for e in expected)]
+
+
+if __name__ == "__main__":
+    result = self_test() if sys.argv[1] == "--self-test" else check(pathlib.Path(sys.argv[1]))
+    print("\n".join(result) or "ok")
+    sys.exit(1 if result else 0)
