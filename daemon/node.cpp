@@ -25,9 +25,9 @@ bool node::drain() {
   if (p.udp) p.udp->stop();
   if (p.tcp) p.tcp->stop_reading();
   // Frames come free as the outbox empties: until then complete events may have to wait.
-  while (!p.builder.try_drain(steady_now()) && std::chrono::steady_clock::now() < deadline)
+  while (!p.builder.try_drain(steady_clock::now()) && steady_clock::now() < deadline)
     std::this_thread::sleep_for(frame_wait);
-  p.builder.drain(steady_now());
+  p.builder.drain(steady_clock::now());
   p.spilling->copy_all();
   p.work.finish(deadline - time_to_close);
   if (p.disk) p.wait_for_the_receiver(deadline - time_to_close);

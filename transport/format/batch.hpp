@@ -27,7 +27,7 @@ struct event_entry {
   std::uint32_t boards = 0;
   std::uint32_t flags = 0;          ///< event_flag bits known at admission, and the one above
   std::uint32_t reference_time = 0; ///< of the first non-opaque board, 28 bits
-  std::uint64_t completed_at = 0;   ///< steady clock, ns: when its last fragment arrived
+  std::uint64_t completed_at = 0;   ///< when its last fragment arrived: see to_table()
 };
 
 struct fragment_entry {

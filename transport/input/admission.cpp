@@ -67,7 +67,7 @@ void admission::count(const arrived_fragment& f, const verdict& v) {
 }
 
 void admission::write(event_key key, const verdict& v, std::span<const arrived_fragment> fragments,
-                      std::uint64_t now, input_batch& batch) const {
+                      time_point now, input_batch& batch) const {
   const std::uint32_t event_index = batch.used_events;
   event_entry& event = batch.events[batch.used_events++];
   event = {};
@@ -77,7 +77,7 @@ void admission::write(event_key key, const verdict& v, std::span<const arrived_f
   event.first_board = batch.used_boards;
   event.flags = v.flags;
   event.reference_time = v.reference_time;
-  event.completed_at = now;
+  event.completed_at = to_table(now);
 
   for (const auto& f : fragments) {
     if (f.form == arrived_fragment::carried::no) continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "transport/format/input_batch.hpp"
+#include "transport/format/time.hpp"
 #include "transport/input/fragment_index.hpp"
 #include "transport/input/settings.hpp"
 
@@ -47,7 +48,7 @@ public:
   /// Writes the event that was judged last. The pieces of its fragments lie in the batch; its
   /// tables have room.
   void write(event_key key, const verdict& v, std::span<const arrived_fragment> fragments,
-             std::uint64_t now, input_batch& batch) const;
+             time_point now, input_batch& batch) const;
 
 private:
   void look_into(event_key key, arrived_fragment& f, verdict& v);

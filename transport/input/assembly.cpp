@@ -25,7 +25,7 @@ std::uint32_t assembly_pool::take() {
   event_assembly& e = events_[handle];
   std::fill(e.fragments.begin(), e.fragments.end(), fragment_assembly{});
   e.ended = 0;
-  e.due = event_assembly::never;
+  e.due = never;
   e.verified = false;
   e.place = event_place::nowhere;
   e.older = youngest_;

@@ -12,6 +12,7 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/batch.hpp"
+#include "transport/format/time.hpp"
 #include "transport/input/spill_table.hpp"
 
 namespace l3 {
@@ -46,10 +47,10 @@ enum class event_place : std::uint8_t { batch, parking, nowhere };
 struct event_assembly {
   spill_table* spill = nullptr;
   std::uint32_t number = 0;
-  std::uint64_t began_at = 0;
+  time_point began_at{};
   std::uint32_t parking_slot = 0;
-  std::uint32_t ended = 0;   ///< fragments that have
-  std::uint64_t due = never; ///< when all have: from then on it may be admitted
+  std::uint32_t ended = 0; ///< fragments that have
+  time_point due = never;  ///< when all have: from then on it may be admitted
   event_place place = event_place::nowhere;
   bool verified = false; ///< a datagram of it named its spill
 
@@ -58,7 +59,6 @@ struct event_assembly {
 
   [[nodiscard]] bool all_ended() const { return due != never; }
 
-  static constexpr std::uint64_t never = ~std::uint64_t{0};
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t older = none;
   std::uint32_t younger = none;

@@ -52,9 +52,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                              std::chrono::nanoseconds batch_age, batch_pool& pool,
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
-    : settings_(checked(settings, capacity)),
-      event_time_limit_(static_cast<std::uint64_t>(settings.event_time_limit.count())),
-      batch_age_(static_cast<std::uint64_t>(batch_age.count())),
+    : settings_(checked(settings, capacity)), batch_age_(batch_age),
       max_chunks_(chunks_of(l2::max_fragment_bytes, settings.chunk_bytes)), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)),
       spills_(settings_, [this](spill_table& t) { retire(t); }), unstated_(settings.chunk_bytes),
@@ -69,7 +67,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
 }
 
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
-                         link_counters& link, std::uint64_t now) {
+                         link_counters& link, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   for (const auto& d : datagrams) on_datagram(strip, d, link);

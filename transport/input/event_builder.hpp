@@ -61,28 +61,26 @@ public:
 
   [[nodiscard]] const building_settings& settings() const { return settings_; }
 
-  // Datagrams, each thread with a strip of its own. Times are steady clock, ns.
-  // -----------------------------------------
+  // Datagrams, each thread with a strip of its own.
 
   /// Gives the strip slots to write into.
-  void enter(landing_strip& strip, std::uint64_t now);
+  void enter(landing_strip& strip, time_point now);
   /// Takes what has landed, each slot at most once, and gives the strip fresh slots. Refusals are
   /// counted in `link`.
   void take(landing_strip& strip, std::span<const datagram> datagrams, link_counters& link,
-            std::uint64_t now);
+            time_point now);
   /// The thread has had a look at all its ports since the last time it said so, or entered.
-  void end_round(landing_strip& strip, std::uint64_t now);
+  void end_round(landing_strip& strip, time_point now);
   /// The thread writes no more until it enters again.
   void leave(landing_strip& strip);
 
   // Streams, each connection with a landing of its own.
-  // ----------------------------------------------------------------
 
   /// `hello`: the sequence number of the connection's hello.
   void attach(stream_landing& stream, std::uint64_t hello = 0);
   void detach(stream_landing& stream);
   /// Room for the body of an event record; false if no frame is free: ask again later.
-  [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, std::uint64_t now);
+  [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, time_point now);
   /// Where the body is to be written: it stays there until leave().
   [[nodiscard]] std::byte* enter(stream_landing& stream);
   /// `filled` bytes of the body have been written.
@@ -96,22 +94,21 @@ public:
     l3::refused reason = l3::refused::stream_content;
   };
   /// Takes the event record whose body has been written in full and whose checksum is right.
-  stream_result take_event(stream_landing& stream, std::uint32_t spill, std::uint64_t now);
-  stream_result begin_of_spill(stream_landing& stream, std::uint32_t spill, std::uint64_t now);
+  stream_result take_event(stream_landing& stream, std::uint32_t spill, time_point now);
+  stream_result begin_of_spill(stream_landing& stream, std::uint32_t spill, time_point now);
   stream_result end_of_spill(stream_landing& stream, std::uint32_t spill, std::uint64_t sequence,
-                             std::uint32_t events, std::uint64_t now);
+                             std::uint32_t events, time_point now);
 
-  // Everybody.
-  // ---------------------------------------------------------------------------------------------------------
+  // Both.
 
   /// To be called at least every few milliseconds: time limits, the age of the batch, ends of
   /// spill.
-  void tick(std::uint64_t now);
+  void tick(time_point now);
   /// When all receivers have stopped: ends every event but those that are complete and for which no
   /// frame is free; false if there are any: ask again later.
-  [[nodiscard]] bool try_drain(std::uint64_t now);
+  [[nodiscard]] bool try_drain(time_point now);
   /// The same, at once: these are shed(drain). The last batch is submitted.
-  void drain(std::uint64_t now);
+  void drain(time_point now);
 
   [[nodiscard]] std::uint32_t open_events() const;
   /// Fragments seen whose event has not ended yet. Any thread, without the lock.
@@ -179,7 +176,7 @@ private:
                                      std::uint32_t chunk);
 
   // Batches (event_builder_batches.cpp).
-  void advance(std::uint64_t now);
+  void advance(time_point now);
   /// False: there is no other batch, and the current one stays open, unless it may be closed
   /// `without_next`.
   bool close_batch(bool without_next);
@@ -207,15 +204,14 @@ private:
   void collect_summaries();
 
   const building_settings settings_;
-  const std::uint64_t event_time_limit_;
-  const std::uint64_t batch_age_;
+  const std::chrono::nanoseconds batch_age_;
   const std::uint32_t max_chunks_;
   building_counters& counters_;
   outcome_counters& outcomes_;
   std::function<void(const spill_summary&)> on_end_of_spill_;
 
   mutable std::mutex mutex_;
-  std::uint64_t now_ = 0; // the latest time that any thread has told
+  time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
   unstated_chunks unstated_;
   assembly_pool events_;

@@ -14,7 +14,7 @@ constexpr std::size_t strip_share = 8;
 
 } // namespace
 
-void event_builder::enter(landing_strip& strip, std::uint64_t now) {
+void event_builder::enter(landing_strip& strip, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   rounds_.begin(strip, now_);
@@ -22,7 +22,7 @@ void event_builder::enter(landing_strip& strip, std::uint64_t now) {
   call_hook(lock);
 }
 
-void event_builder::end_round(landing_strip& strip, std::uint64_t now) {
+void event_builder::end_round(landing_strip& strip, time_point now) {
   std::unique_lock lock(mutex_);
   rounds_.end(strip, now);
   advance(now);
@@ -34,7 +34,7 @@ void event_builder::leave(landing_strip& strip) {
   release(strip);
 }
 
-void event_builder::tick(std::uint64_t now) {
+void event_builder::tick(time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   while (const auto chunk = unstated_.take_expired(now_)) wait_no_more(*chunk);
@@ -46,7 +46,7 @@ void event_builder::tick(std::uint64_t now) {
   call_hook(lock);
 }
 
-bool event_builder::try_drain(std::uint64_t now) {
+bool event_builder::try_drain(time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   end_waiting_chunks();
@@ -80,7 +80,7 @@ std::uint32_t event_builder::oldest_with_room() {
   return handle;
 }
 
-void event_builder::drain(std::uint64_t now) {
+void event_builder::drain(time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   end_waiting_chunks();
@@ -102,7 +102,7 @@ std::uint32_t event_builder::open_events() const {
 }
 
 /// The clock, and a batch if there is none.
-void event_builder::advance(std::uint64_t now) {
+void event_builder::advance(time_point now) {
   now_ = std::max(now_, now); // threads may be overtaken between reading the clock and getting here
   if (line_.current() == nullptr) {
     if (auto* next = line_.try_take(); next != nullptr) line_.move_to(next);

@@ -11,8 +11,7 @@ namespace {
 
 /// How long the true chunk can be behind all that makes its event complete, its trailer among it:
 /// a few rounds of a thread over its ports, or the time for which one thread is ahead of another.
-constexpr std::chrono::nanoseconds doubt_limit = std::chrono::milliseconds(3);
-constexpr auto doubt_ns = static_cast<std::uint64_t>(doubt_limit.count());
+constexpr auto doubt_limit = std::chrono::milliseconds(3);
 
 } // namespace
 
@@ -51,7 +50,7 @@ void event_builder::all_fragments_ended(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   const bool doubtful = e.place != event_place::nowhere &&
                         std::ranges::any_of(e.fragments, &fragment_assembly::early);
-  e.due = now_ + (doubtful ? doubt_ns : 0);
+  e.due = doubtful ? now_ + doubt_limit : now_;
   ++waiting_;
   if (e.place == event_place::parking) return admit_waiting();
   if (!doubtful) settle(handle);
@@ -80,7 +79,7 @@ void event_builder::admit_waiting() {
 /// What is in doubt is in doubt no more when the threads have read what had arrived with the last
 /// of the event.
 bool event_builder::is_due(const event_assembly& e) const {
-  return e.due <= now_ || (e.all_ended() && e.due - doubt_ns <= rounds_.read_up_to());
+  return e.due <= now_ || (e.all_ended() && e.due - doubt_limit <= rounds_.read_up_to());
 }
 
 /// Ends an event as it is. Others may end before it, to make room for it; they get none made for
@@ -230,7 +229,7 @@ void event_builder::release(std::uint32_t handle, bool stored) {
 
 void event_builder::expire() {
   while (events_.oldest() != event_assembly::none &&
-         now_ - events_[events_.oldest()].began_at >= event_time_limit_)
+         now_ - events_[events_.oldest()].began_at >= settings_.event_time_limit)
     settle(events_.oldest());
 }
 

@@ -24,7 +24,7 @@ void event_builder::detach(stream_landing& stream) {
   std::erase(streams_, &stream);
 }
 
-bool event_builder::reserve(stream_landing& stream, std::size_t bytes, std::uint64_t now) {
+bool event_builder::reserve(stream_landing& stream, std::size_t bytes, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   stream.body_ = bytes;
@@ -81,8 +81,8 @@ void event_builder::leave(stream_landing& stream, std::size_t filled) {
   line_.leave(batch);
 }
 
-event_builder::stream_result
-event_builder::take_event(stream_landing& stream, std::uint32_t spill_number, std::uint64_t now) {
+event_builder::stream_result event_builder::take_event(stream_landing& stream,
+                                                       std::uint32_t spill_number, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   const std::byte* body =
@@ -176,9 +176,8 @@ void event_builder::leave_spill(stream_landing& stream) {
   stream.spill_.reset();
 }
 
-event_builder::stream_result event_builder::begin_of_spill(stream_landing& stream,
-                                                           std::uint32_t spill_number,
-                                                           std::uint64_t now) {
+event_builder::stream_result
+event_builder::begin_of_spill(stream_landing& stream, std::uint32_t spill_number, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   auto* spill = spills_.recorded(spill_number, now_);
@@ -196,7 +195,7 @@ event_builder::stream_result event_builder::begin_of_spill(stream_landing& strea
 event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
                                                          std::uint32_t spill_number,
                                                          std::uint64_t sequence,
-                                                         std::uint32_t events, std::uint64_t now) {
+                                                         std::uint32_t events, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
   counters_.ends_of_spill.add();

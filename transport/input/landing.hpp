@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/format/input_batch.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -56,10 +57,10 @@ struct batch_in_use {
 
   input_batch* batch;
   landing_area landing;
-  std::uint32_t reserved = 0;       ///< events in it, and events that have room in it
-  std::uint32_t users = 0;          ///< receivers that may be writing into it now
-  bool closed = false;              ///< nothing new goes in; submitted when the last user has left
-  std::uint64_t first_admitted = 0; ///< when its oldest event was admitted
+  std::uint32_t reserved = 0;  ///< events in it, and events that have room in it
+  std::uint32_t users = 0;     ///< receivers that may be writing into it now
+  bool closed = false;         ///< nothing new goes in; submitted when the last user has left
+  time_point first_admitted{}; ///< when its oldest event was admitted
 };
 
 struct landing_slot {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
 #include "transport/input/landing.hpp"
@@ -17,9 +16,9 @@ namespace l3 {
 class reading_rounds {
 public:
   /// A thread is known from the first round that it begins.
-  void begin(const landing_strip& thread, std::uint64_t now) { of(thread).began = now; }
+  void begin(const landing_strip& thread, time_point now) { of(thread).began = now; }
   /// The round ends, and the next one begins.
-  void end(const landing_strip& thread, std::uint64_t now) {
+  void end(const landing_strip& thread, time_point now) {
     round& r = of(thread);
     r.finished = r.began;
     r.began = now;
@@ -27,13 +26,13 @@ public:
   }
 
   /// What had arrived by then has been read.
-  [[nodiscard]] std::uint64_t read_up_to() const { return read_up_to_; }
+  [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
 
 private:
   struct round {
     const landing_strip* thread = nullptr;
-    std::uint64_t began = 0;
-    std::uint64_t finished = 0; // when the one before it began
+    time_point began{};
+    time_point finished{}; // when the one before it began
   };
 
   round& of(const landing_strip& thread) {
@@ -42,7 +41,7 @@ private:
   }
 
   std::vector<round> rounds_; // one for each thread
-  std::uint64_t read_up_to_ = 0;
+  time_point read_up_to_{};
 };
 
 } // namespace l3

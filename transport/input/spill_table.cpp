@@ -28,7 +28,7 @@ spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
   stream_ends_.reserve(max_stream_ends);
 }
 
-void spill_table::reset(std::uint32_t spill, std::uint64_t now) {
+void spill_table::reset(std::uint32_t spill, time_point now) {
   assert(open_ == 0);
   std::fill_n(events_.begin(), highest_ + 1, untouched);
   std::fill_n(seen_.begin(), highest_ + 1, 0);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/format/l2.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -37,7 +38,7 @@ public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
   /// For another spill. No event may be open.
-  void reset(std::uint32_t number, std::uint64_t now);
+  void reset(std::uint32_t number, time_point now);
 
   // The spill.
   std::optional<std::uint32_t> number; ///< nothing: it was never used
@@ -45,7 +46,7 @@ public:
   bool closed = false;         ///< it has ended: an older spill may follow, if a sender begins anew
   std::uint64_t statement = 0; ///< the datagram that last named this spill
   std::uint32_t statements = 0; ///< how many did, one after the other different
-  std::uint64_t last_activity = 0;
+  time_point last_activity{};
   std::uint32_t streams = 0; ///< connections that have begun this spill and not ended it
 
   // Its events. An event is untouched, open (being assembled, under a handle of the builder), or

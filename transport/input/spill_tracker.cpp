@@ -23,7 +23,7 @@ bool is_open(const spill_table& t, std::uint32_t event_number) {
 } // namespace
 
 spill_tracker::spill_tracker(const building_settings& settings, retire on_retire)
-    : silence_(static_cast<std::uint64_t>(settings.spill_time_limit.count())),
+    : silence_(settings.spill_time_limit),
       words_per_spill_(settings.max_events_per_spill / word_bits + 1),
       retire_(std::move(on_retire)),
       admitted_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
@@ -32,8 +32,7 @@ spill_tracker::spill_tracker(const building_settings& settings, retire on_retire
   current_->closed = true; // whatever comes first begins a spill
 }
 
-spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement,
-                                   std::uint64_t now) {
+spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now) {
   if (current_->number == spill) {
     if (!current_->all_arrived()) current_->closed = false;
     current_->last_activity = now;
@@ -77,7 +76,7 @@ spill_table* spill_tracker::unstated(std::uint32_t event_number) {
   return current_->in_use ? current_.get() : nullptr;
 }
 
-spill_table* spill_tracker::recorded(std::uint32_t spill, std::uint64_t now) {
+spill_table* spill_tracker::recorded(std::uint32_t spill, time_point now) {
   for (auto* t : {current_.get(), previous_.get()}) {
     if (t->in_use && t->number == spill) {
       t->last_activity = now;
@@ -108,7 +107,7 @@ void spill_tracker::confirm_next() {
   ++begun_;
 }
 
-void spill_tracker::begin_next(std::uint32_t spill, std::uint64_t now) {
+void spill_tracker::begin_next(std::uint32_t spill, time_point now) {
   abandon_next();
   next_->reset(spill, now);
 }
@@ -122,7 +121,7 @@ void spill_tracker::abandon_next() {
   } while (next_->in_use || next_->open_events() > 0);
 }
 
-void spill_tracker::tick(std::uint64_t now) {
+void spill_tracker::tick(time_point now) {
   if (!next_->in_use) abandon_next();
   if (!current_->in_use || current_->closed) return;
   const bool silent = current_->streams == 0 && now - current_->last_activity >= silence_;

@@ -41,14 +41,13 @@ public:
 
   /// The spill of a datagram that names it; nullptr if it is far from what is being taken.
   /// `statement` tells datagrams apart: the same one twice confirms nothing.
-  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement,
-                                    std::uint64_t now);
+  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now);
   /// Where a chunk most likely belongs that does not name its spill, and of which no sibling says
   /// it; nullptr: there was no spill yet.
   [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
   /// The spill of a record, whose number is beyond doubt. nullptr: an older spill than
   /// the one being taken, of which only the bitmap is left.
-  [[nodiscard]] spill_table* recorded(std::uint32_t spill, std::uint64_t now);
+  [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
 
   /// One of the three spills; nullptr: it is none of them.
   [[nodiscard]] spill_table* find(std::uint32_t spill);
@@ -61,7 +60,7 @@ public:
 
   /// Closes the current spill when it has been silent for long enough, and ends what is left of the
   /// one before the previous.
-  void tick(std::uint64_t now);
+  void tick(time_point now);
   void close_all();
 
   [[nodiscard]] bool was_admitted(event_key key) const;
@@ -82,7 +81,7 @@ public:
   }
 
 private:
-  void begin_next(std::uint32_t spill, std::uint64_t now);
+  void begin_next(std::uint32_t spill, time_point now);
   /// A datagram has named the next spill.
   void state_next(std::uint64_t statement);
   void confirm_next();
@@ -92,7 +91,7 @@ private:
   /// Spill numbers that come around again after 512 spills: nothing of them was admitted yet.
   void forget_bitmaps(std::uint32_t upto);
 
-  std::uint64_t silence_;
+  std::chrono::nanoseconds silence_;
   std::uint32_t words_per_spill_;
   retire retire_;
   std::unique_ptr<spill_table> previous_;

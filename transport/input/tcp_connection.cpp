@@ -44,7 +44,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
                                event_builder& builder, link_counters& link,
                                const safe_batches& safe)
     : socket_(std::move(socket)), run_(run), builder_(builder), link_(link), safe_(safe),
-      heard_at_(steady_now()) {
+      heard_at_(steady_clock::now()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -94,7 +94,7 @@ void tcp_connection::close() {
   socket_.close(ignored);
 }
 
-std::optional<std::uint64_t> tcp_connection::silent_since() const {
+std::optional<time_point> tcp_connection::silent_since() const {
   if (!reading_ || refusal_ || !waiting_.empty()) return std::nullopt;
   return heard_at_;
 }
@@ -139,7 +139,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     // acknowledged before they are.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     link_.datagrams.add();
-    heard_at_ = steady_now();
+    heard_at_ = steady_clock::now();
   }
   co_return wrong;
 }
@@ -167,7 +167,7 @@ tcp_connection::problem tcp_connection::take_hello(const record_header& header,
 
 tcp_connection::problem tcp_connection::take_other(const record_header& header,
                                                    std::span<const std::byte> body) {
-  const auto now = steady_now();
+  const auto now = steady_clock::now();
   const auto taken = header.type == record_type::begin_of_spill
                          ? builder_.begin_of_spill(*landing_, header.spill, now)
                          : builder_.end_of_spill(*landing_, header.spill, header.sequence,
@@ -180,7 +180,8 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record
   if (header.body_bytes > max_event_body(builder_.settings().crates))
     co_return stream_error{refused::stream_length,
                            "an event is longer than the readout can make it"};
-  while (!builder_.reserve(*landing_, header.body_bytes, steady_now())) co_await wait_for_frame();
+  while (!builder_.reserve(*landing_, header.body_bytes, steady_clock::now()))
+    co_await wait_for_frame();
 
   std::uint32_t crc = 0;
   for (std::size_t filled = 0; filled < header.body_bytes;) {
@@ -201,10 +202,10 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_event(const record
 
 asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const record_header& header) {
   using outcome = event_builder::stream_outcome;
-  auto taken = builder_.take_event(*landing_, header.spill, steady_now());
+  auto taken = builder_.take_event(*landing_, header.spill, steady_clock::now());
   while (taken.outcome == outcome::wait) {
     co_await wait_for_frame();
-    taken = builder_.take_event(*landing_, header.spill, steady_now());
+    taken = builder_.take_event(*landing_, header.spill, steady_clock::now());
   }
   if (taken.outcome == outcome::refused)
     co_return stream_error{taken.reason, "an event contradicts itself or the readout"};
@@ -241,7 +242,7 @@ asio::awaitable<void> tcp_connection::readable() {
 /// Meanwhile nothing is read: it is not the peer that is silent.
 asio::awaitable<void> tcp_connection::wait_for_frame() {
   co_await pause(frame_wait);
-  heard_at_ = steady_now();
+  heard_at_ = steady_clock::now();
 }
 
 asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {

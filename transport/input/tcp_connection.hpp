@@ -38,9 +38,9 @@ public:
   void close();
 
   [[nodiscard]] bool closed() const { return !socket_.is_open(); }
-  /// Since when the peer has sent no whole record (steady clock, ns), if it waits for nothing
+  /// Since when the peer has sent no whole record, if it waits for nothing
   /// either: bytes that never make a record keep no place.
-  [[nodiscard]] std::optional<std::uint64_t> silent_since() const;
+  [[nodiscard]] std::optional<time_point> silent_since() const;
 
 private:
   /// Why a stream cannot go on.
@@ -76,7 +76,7 @@ private:
   acknowledgements waiting_;
   std::uint64_t sequence_ = 0; // of the last record read, the hello aside
   std::uint64_t hello_ = 0;    // of the hello; 0: it was not read yet
-  std::uint64_t heard_at_;     // the last whole record; steady clock, ns
+  time_point heard_at_;        // the last whole record
   bool reading_ = true;
   bool ended_by_peer_ = false;
   bool finishing_ = false;

@@ -36,8 +36,7 @@ public:
   tcp_server(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
              tcp_receiver::safe_batches safe)
       : run_(run), builder_(builder), safe_(std::move(safe)),
-        max_connections_(settings.max_connections),
-        silence_limit_(static_cast<std::uint64_t>(settings.silence_limit.count())),
+        max_connections_(settings.max_connections), silence_limit_(settings.silence_limit),
         allow_(settings.allow), acceptor_(context_), tick_(context_) {
     listen(settings.bind, settings.port);
     accept();
@@ -53,7 +52,7 @@ public:
     std::promise<void> finished;
     asio::post(context_, [this, &finished] {
       for (const auto& c : connections_) c->finish();
-      wait_closed(finished, std::chrono::steady_clock::now() + finish_time_limit);
+      wait_closed(finished, steady_clock::now() + finish_time_limit);
     });
     finished.get_future().wait();
     context_.stop();
@@ -126,14 +125,14 @@ private:
   /// still is one, may connect again.
   bool make_place() {
     tcp_connection* most_silent = nullptr;
-    std::uint64_t since = steady_now();
+    time_point since = steady_clock::now();
     for (const auto& c : connections_) {
       if (const auto s = c->silent_since(); s && *s < since) {
         since = *s;
         most_silent = c.get();
       }
     }
-    if (most_silent == nullptr || steady_now() - since < silence_limit_) return false;
+    if (most_silent == nullptr || steady_clock::now() - since < silence_limit_) return false;
     most_silent->close();
     return true;
   }
@@ -147,7 +146,7 @@ private:
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
       turns_.add();
-      builder_.tick(steady_now());
+      builder_.tick(steady_clock::now());
       forget_closed();
       if (std::exchange(accept_again_, false)) accept();
       tick();
@@ -161,10 +160,9 @@ private:
     asio::post(context_, [this, &stopped] { wait_unread(stopped); });
   }
 
-  void wait_closed(std::promise<void>& finished, std::chrono::steady_clock::time_point limit) {
+  void wait_closed(std::promise<void>& finished, time_point limit) {
     forget_closed();
-    if (connections_.empty() || std::chrono::steady_clock::now() > limit)
-      return finished.set_value();
+    if (connections_.empty() || steady_clock::now() > limit) return finished.set_value();
     tick_.expires_after(tick_period);
     tick_.async_wait([this, &finished, limit](const error_code&) { wait_closed(finished, limit); });
   }
@@ -173,7 +171,7 @@ private:
   event_builder& builder_;
   tcp_receiver::safe_batches safe_;
   std::size_t max_connections_;
-  std::uint64_t silence_limit_;
+  std::chrono::nanoseconds silence_limit_;
   source_list allow_;
   asio::io_context context_{1};
   // It runs until the destructor stops it, also when nothing is left to read.

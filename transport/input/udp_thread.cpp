@@ -55,7 +55,7 @@ void udp_thread::run() {
   wait();
   wait_for_tick();
   context_.run(); // until request_stop()
-  builder_.enter(strip_, steady_now());
+  builder_.enter(strip_, steady_clock::now());
   for (int round = 0; round < rounds_at_end; ++round) {
     std::size_t received = 0;
     for (auto& p : ports_) received += receive(p);
@@ -82,7 +82,7 @@ void udp_thread::wait() {
 void udp_thread::wait_for_tick() {
   tick_.expires_after(tick_period);
   tick_.async_wait([this](const boost::system::error_code&) {
-    builder_.tick(steady_now());
+    builder_.tick(steady_clock::now());
     turns_.add();
     if (++ticks_ % ticks_per_drop_count == 0) count_drops();
     wait_for_tick();
@@ -91,12 +91,12 @@ void udp_thread::wait_for_tick() {
 
 void udp_thread::sweep() {
   sweep_is_due_ = false;
-  builder_.enter(strip_, steady_now());
+  builder_.enter(strip_, steady_clock::now());
   std::size_t received = 1;
   for (int round = 0; round < rounds_per_sweep && received != 0; ++round) {
     received = 0;
     for (auto& p : ports_) received += receive(p);
-    builder_.end_round(strip_, steady_now());
+    builder_.end_round(strip_, steady_clock::now());
   }
   builder_.leave(strip_);
   wait(); // a port that still has data is ready at once
@@ -133,7 +133,7 @@ std::size_t udp_thread::receive(port& p) {
   }
   link_.datagrams.add(static_cast<std::uint64_t>(n));
   link_.bytes.add(bytes);
-  builder_.take(strip_, landed_, link_, steady_now());
+  builder_.take(strip_, landed_, link_, steady_clock::now());
   return static_cast<std::size_t>(n);
 }
 

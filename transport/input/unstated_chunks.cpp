@@ -17,8 +17,6 @@ constexpr std::uint32_t remembered = 4096;
 /// that are held up.
 constexpr std::uint32_t places = 1024;
 
-constexpr auto patience_ns = static_cast<std::uint64_t>(unstated_chunks::patience.count());
-
 constexpr std::uint32_t index_of(std::uint32_t fragment_id) {
   return fragment_id & (remembered - 1);
 }
@@ -33,19 +31,19 @@ unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
   for (std::uint32_t slot = places; slot > 0; --slot) free_.push_back(slot - 1);
 }
 
-void unstated_chunks::note(std::uint32_t fragment_id, std::uint32_t spill, std::uint64_t now) {
+void unstated_chunks::note(std::uint32_t fragment_id, std::uint32_t spill, time_point now) {
   siblings_[index_of(fragment_id)] = {fragment_id, spill, now};
 }
 
 std::optional<std::uint32_t> unstated_chunks::spill_of(std::uint32_t fragment_id,
-                                                       std::uint64_t now) const {
+                                                       time_point now) const {
   const sibling& s = siblings_[index_of(fragment_id)];
-  if (s.fragment_id != fragment_id || now >= s.time + patience_ns) return std::nullopt;
+  if (s.fragment_id != fragment_id || now >= s.time + patience) return std::nullopt;
   return s.spill;
 }
 
 void unstated_chunks::hold(const l2::datagram_header& header, std::span<const std::byte> bytes,
-                           std::uint64_t now) {
+                           time_point now) {
   assert(!full());
   const std::uint32_t slot = free_.back();
   free_.pop_back();
@@ -68,8 +66,8 @@ std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_oldest() {
   return remove(waiting_.begin());
 }
 
-std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_expired(std::uint64_t now) {
-  if (waiting_.empty() || now - waiting_.front().since < patience_ns) return std::nullopt;
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take_expired(time_point now) {
+  if (waiting_.empty() || now - waiting_.front().since < patience) return std::nullopt;
   return remove(waiting_.begin());
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "transport/format/l2.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -28,10 +29,10 @@ public:
   explicit unstated_chunks(std::uint32_t chunk_bytes);
 
   /// A datagram of this fragment has named its spill.
-  void note(std::uint32_t fragment_id, std::uint32_t spill, std::uint64_t now);
+  void note(std::uint32_t fragment_id, std::uint32_t spill, time_point now);
   /// What the latest sibling named, if that was not long before `now`.
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
-                                                      std::uint64_t now) const;
+                                                      time_point now) const;
 
   /// Of the chunks that may wait, and of what is remembered of siblings.
   [[nodiscard]] std::size_t bytes() const {
@@ -42,16 +43,16 @@ public:
     l2::datagram_header header;
     std::uint32_t bytes = 0;
     std::uint32_t slot = 0;
-    std::uint64_t since = 0;
+    time_point since{};
   };
   [[nodiscard]] bool full() const { return free_.empty(); }
   /// Keeps a copy; it must not be full.
-  void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, std::uint64_t now);
+  void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, time_point now);
   /// A chunk of this fragment, if one waits, waits no more.
   [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id);
   /// The same for the one that has waited longest, and for that only if it has for too long.
   [[nodiscard]] std::optional<waiting_chunk> take_oldest();
-  [[nodiscard]] std::optional<waiting_chunk> take_expired(std::uint64_t now);
+  [[nodiscard]] std::optional<waiting_chunk> take_expired(time_point now);
   /// Of a chunk that waits no more, until the next is held.
   [[nodiscard]] const std::byte* memory_of(const waiting_chunk& c) const {
     return memory_.data() + c.slot * chunk_bytes_;
@@ -61,7 +62,7 @@ private:
   struct sibling {
     std::uint32_t fragment_id = 0;
     std::uint32_t spill = 0;
-    std::uint64_t time = 0;
+    time_point time{};
   };
 
   waiting_chunk remove(std::vector<waiting_chunk>::iterator at);

@@ -69,28 +69,28 @@ TEST_F(early_chunks, are_admitted_a_little_later) {
 }
 
 TEST_F(early_chunks, are_admitted_as_soon_as_all_ports_were_read_again) {
-  r.builder.enter(r.strip, r.now += 1000);
+  r.builder.enter(r.strip, r.now += 1us);
   r.land(datagrams{own}, 0, r.strip);
-  r.now += 1000;
+  r.now += 1us;
   const auto rest = others + datagrams{end};
   for (std::size_t at = 0; at < rest.size();) at += r.land(rest, at, r.strip);
-  r.builder.end_round(r.strip, r.now += 1000);
+  r.builder.end_round(r.strip, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U) << "this round had begun before";
-  r.builder.end_round(r.strip, r.now += 1000);
+  r.builder.end_round(r.strip, r.now += 1us);
   r.builder.leave(r.strip);
   expect_admitted();
 }
 
 TEST_F(early_chunks, wait_for_every_thread) {
   landing_strip other(8, r.options.chunk_bytes);
-  r.builder.enter(other, r.now += 1000);
-  r.builder.enter(r.strip, r.now += 1000);
+  r.builder.enter(other, r.now += 1us);
+  r.builder.enter(r.strip, r.now += 1us);
   const auto all = datagrams{own} + others + datagrams{end};
   for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
-  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.now += 1000);
-  r.builder.end_round(other, r.now += 1000);
+  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.now += 1us);
+  r.builder.end_round(other, r.now += 1us);
   EXPECT_EQ(r.builder.open_events(), 1U);
-  r.builder.end_round(other, r.now += 1000);
+  r.builder.end_round(other, r.now += 1us);
   r.builder.leave(r.strip);
   r.builder.leave(other);
   expect_admitted();

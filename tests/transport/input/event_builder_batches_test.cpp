@@ -319,7 +319,7 @@ TEST_F(batches, slots_of_events_given_up_are_used_again) {
   rig r;
   for (std::uint32_t n = 1; n <= 500; ++n) {
     r.send(without(r.event({1, n}), 0));
-    r.now += 1'500'000'000;
+    r.now += 1500ms;
     r.builder.tick(r.now);
   }
   EXPECT_EQ(r.pool.submitted(), 0U) << "one batch was enough";

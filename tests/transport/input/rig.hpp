@@ -80,7 +80,7 @@ public:
   }
 
   void pass(std::chrono::nanoseconds t) {
-    now += static_cast<std::uint64_t>(t.count());
+    now += t;
     builder.tick(now);
   }
   void drain() { builder.drain(now); }
@@ -141,7 +141,7 @@ public:
   outcome_counters outcomes;
   link_counters link;
   std::vector<spill_summary> summaries;
-  std::uint64_t now = 1'000'000'000;
+  time_point now{std::chrono::seconds(1)};
   event_builder builder;
   landing_strip strip;
 };

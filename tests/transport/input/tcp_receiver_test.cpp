@@ -130,13 +130,13 @@ protected:
   }
 
   void wait_for(const std::function<bool()>& what) {
-    const auto limit = std::chrono::steady_clock::now() + 20s;
-    while (!what() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    const auto limit = steady_clock::now() + 20s;
+    while (!what() && steady_clock::now() < limit) std::this_thread::yield();
     ASSERT_TRUE(what());
   }
   void stop() {
     receiver.reset();
-    r.builder.drain(steady_now());
+    r.builder.drain(steady_clock::now());
     r.expect_balance();
     r.expect_bytes();
   }
@@ -225,7 +225,7 @@ TEST_F(tcp, acknowledgements_come_even_after_reading_has_stopped) {
   c.event({3, 1}, crates);
   wait_for([&] { return r.counters.events_admitted == 1; });
   receiver->stop_reading();
-  r.builder.drain(steady_now());
+  r.builder.drain(steady_clock::now());
   safe = everything;
   EXPECT_EQ(c.wait_acknowledged(2), 2U);
   receiver.reset();

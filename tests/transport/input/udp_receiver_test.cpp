@@ -61,9 +61,8 @@ std::uint64_t received(const udp_receiver& r) {
 /// Waits until so many datagrams were read; a datagram over loopback is in the socket when send()
 /// returns.
 void wait_for(const udp_receiver& r, std::uint64_t datagrams) {
-  const auto limit = std::chrono::steady_clock::now() + 20s;
-  while (received(r) < datagrams && std::chrono::steady_clock::now() < limit)
-    std::this_thread::yield();
+  const auto limit = steady_clock::now() + 20s;
+  while (received(r) < datagrams && steady_clock::now() < limit) std::this_thread::yield();
   ASSERT_GE(received(r), datagrams);
 }
 
@@ -72,8 +71,8 @@ void wait_until_taken(const rig& r, std::uint64_t datagrams) {
   const auto taken = [&] {
     return r.counters.data_chunks + r.counters.trailers + r.counters.ends_of_spill;
   };
-  const auto limit = std::chrono::steady_clock::now() + 20s;
-  while (taken() < datagrams && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  const auto limit = steady_clock::now() + 20s;
+  while (taken() < datagrams && steady_clock::now() < limit) std::this_thread::yield();
   ASSERT_EQ(taken(), datagrams);
 }
 
@@ -118,7 +117,7 @@ TEST_P(udp, everything_arrives) {
     wait_until_taken(r, out.sent);
   }
   receiver.stop();
-  r.builder.drain(steady_now());
+  r.builder.drain(steady_clock::now());
   EXPECT_EQ(r.pool.received.size(), 400U) << r.counted();
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   r.expect_balance();
@@ -144,7 +143,7 @@ TEST(udp_receiver, takes_nothing_from_a_machine_that_is_not_listed) {
     wait_for(receiver, both_sent());
   }
   receiver.stop();
-  r.builder.drain(steady_now());
+  r.builder.drain(steady_clock::now());
   EXPECT_EQ(r.pool.received.size(), 20U) << r.counted();
   EXPECT_EQ(receiver.link(0).refused[refused::source], bad.sent);
   EXPECT_EQ(receiver.link(0).refused.sum(), bad.sent);
@@ -166,7 +165,7 @@ TEST(udp_receiver, garbage_is_counted_by_reason_and_survived) {
   out.send(r.event({1, 1}));
   wait_for(receiver, out.sent);
   receiver.stop();
-  r.builder.drain(steady_now());
+  r.builder.drain(steady_clock::now());
   EXPECT_EQ(refusals[refused::too_short], 40U);
   EXPECT_EQ(refusals[refused::too_long], 40U);
   EXPECT_EQ(refusals.sum(), 100U);
@@ -185,9 +184,8 @@ TEST(udp_receiver, a_flooded_port_does_not_starve_the_others) {
   sender out({receiver.ports()[1]});
   for (std::uint32_t n = 1; n <= 50; ++n) {
     out.send(r.event({1, n}));
-    const auto limit = std::chrono::steady_clock::now() + 20s;
-    while (r.counters.events_admitted < n && std::chrono::steady_clock::now() < limit)
-      std::this_thread::yield();
+    const auto limit = steady_clock::now() + 20s;
+    while (r.counters.events_admitted < n && steady_clock::now() < limit) std::this_thread::yield();
     ASSERT_EQ(r.counters.events_admitted, n);
   }
   over = true;
@@ -218,10 +216,9 @@ TEST(udp_receiver, each_thread_takes_its_turns_when_nothing_comes) {
   rig r;
   const udp_receiver receiver(loopback(2, 2), r.builder);
   const std::array before{receiver.turns(0), receiver.turns(1)};
-  const auto limit = std::chrono::steady_clock::now() + 20s;
+  const auto limit = steady_clock::now() + 20s;
   const auto stands = [&](std::size_t t) { return receiver.turns(t) == before[t]; };
-  while ((stands(0) || stands(1)) && std::chrono::steady_clock::now() < limit)
-    std::this_thread::yield();
+  while ((stands(0) || stands(1)) && steady_clock::now() < limit) std::this_thread::yield();
   EXPECT_FALSE(stands(0));
   EXPECT_FALSE(stands(1));
 }
