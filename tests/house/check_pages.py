@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks every page (*.md): a relative link leads to a file of the tree, its #anchor to a heading of that file, and a line of
-prose has at most 100 columns. Tables, code and lines that are one long word are left alone. `--self-test` shows that each
-check can fail."""
+prose has at most 100 columns, and a source that it names is there. Tables, code and lines that are one long word may be wider.
+`--self-test` shows that each check can fail."""
 import pathlib
 import re
 import sys
@@ -11,15 +11,17 @@ import urllib.parse
 
 COLUMNS = 100
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
+SOURCE = re.compile(r"`([\w./]+\.(?:hpp|cpp|cu|cuh|py))`")
 HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
 
 
+def is_ours(path: pathlib.Path, root: pathlib.Path) -> bool:
+    """Build folders and folders that begin with a dot hold nothing of ours."""
+    return not any(part.startswith((".", "build")) for part in path.relative_to(root).parts[:-1])
+
+
 def pages(root: pathlib.Path):
-    """Build folders and what begins with a dot hold no pages of ours."""
-    for path in sorted(root.rglob("*.md")):
-        folders = path.relative_to(root).parts[:-1]
-        if not any(part.startswith((".", "build")) for part in folders):
-            yield path
+    return (path for path in sorted(root.rglob("*.md")) if is_ours(path, root))
 
 
 def prose(path: pathlib.Path):
@@ -68,6 +70,7 @@ def links(path: pathlib.Path):
 
 def check(root: pathlib.Path) -> list[str]:
     problems = []
+    there_are = "\n".join("/" + path.relative_to(root).as_posix() for path in root.rglob("*.*") if is_ours(path, root)) + "\n"
     for path in pages(root):
         name = path.relative_to(root).as_posix()
         for number, target in links(path):
@@ -78,6 +81,9 @@ def check(root: pathlib.Path) -> list[str]:
             elif fragment and there.suffix == ".md" and fragment not in anchors(there):
                 problems.append(f"{name}:{number}: {target} leads to no heading")
         for number, line in prose(path):
+            for source in SOURCE.findall(line):
+                if f"/{source}\n" not in there_are and "NAME" not in source:
+                    problems.append(f"{name}:{number}: there is no {source}")
             if len(line) > COLUMNS and not line.startswith("|") and len(line.split()) > 1:
                 problems.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
     return problems
@@ -90,12 +96,14 @@ def self_test() -> list[str]:
         "README.md": "# A tree\n[good](docs/page.md#two-words-here) [gone](docs/none.md)\n"
                      "[no heading](docs/page.md#three) [far](https://example.org/none.md)\n"
                      f"[here](#a-tree)\n{wide}\n| {wide} |\n```sh\n{wide}\n[code](none.md)\n```\n`[code](none.md)`\n[two\nlines](lost.md)\n",
-        "docs/page.md": "## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
+        "docs/source.hpp": "",
+        "build/gone.cpp": "",
+        "docs/page.md": "`source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
         "build/page.md": "[gone](none.md)\n",
     }
     expected = ["README.md:2: docs/none.md leads to no file", "README.md:3: docs/page.md#three leads to no heading",
                 "README.md:5: 105 columns",
-                "README.md:13: lost.md leads to no file", "docs/page.md:3: #two-words-here-2 leads to no heading"]
+                "README.md:13: lost.md leads to no file", "docs/page.md:4: #two-words-here-2 leads to no heading", "docs/page.md:1: there is no gone.cpp"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in pages_of_it.items():
