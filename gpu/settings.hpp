@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be set about computing: where kernels run, how many frames circulate. The config room
-// fills these structs.
+// The settings of computing: where kernels run, how many frames circulate, which fault a test makes
+// on purpose. The config room fills these structs.
 #pragma once
 
 #include <chrono>
@@ -9,30 +9,31 @@
 
 namespace l3 {
 
-/// Where kernels run. automatic: cuda if there is a device, else pool.
+/// Where kernels run. `automatic` is cuda if the machine has a device, else pool.
 enum class backend : std::uint8_t { automatic, serial, pool, shuffled, threaded, cuda };
 
 /// A fault made on purpose, for tests (selection/engine/faulty_engine.hpp).
 enum class fault_kind : std::uint8_t { none, no_memory, error, dead, hang, wrong_bit };
 
-/// Which frames it hits, counted from 1; one of the three numbers is not 0, unless there is no
-/// device to begin with.
+/// Which frames the fault hits, counted from 1. One of `every`, `at` and `from` is not 0, unless
+/// the kind is `none` or `no_memory`.
 struct fault_plan {
   fault_kind kind = fault_kind::none;
   std::uint64_t every = 0;           ///< each frame whose number is a multiple
   std::uint64_t at = 0;              ///< one frame
   std::uint64_t from = 0;            ///< this frame and all after it, until the device is restarted
-  std::chrono::nanoseconds lasts{0}; ///< a hang; 0: for ever
+  std::chrono::nanoseconds lasts{0}; ///< how long a hang takes; 0: for ever
 };
 
 struct compute_settings {
   backend where = backend::automatic;
-  std::uint16_t threads = 0; ///< of the pool; 0: one per processor
+  std::uint16_t threads = 0; ///< threads of the pool; 0: one per processor
   std::chrono::nanoseconds time_limit =
       std::chrono::seconds(1); ///< a frame that takes longer is taken away from the device
-  std::uint16_t restarts = 8;  ///< of a device that fails again and again; then the CPU computes
-  std::uint32_t verify_one_in = 1000;   ///< events unpacked and compared; 0: none
-  std::string dumps = "koto-l3d-dumps"; ///< folder for batches that hurt; empty: none
+  std::uint16_t restarts = 8;  ///< restarts of a failing device before the CPU computes instead
+  std::uint32_t verify_one_in = 1000; ///< one event in so many is unpacked and compared; 0: none
+  /// Folder for the batches on which the device failed; empty: no dumps.
+  std::string dumps = "koto-l3d-dumps";
   fault_plan fault = {};
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The KOTO record (docs/formats.md, section 5): 64 samples as their minimum and 64 differences of N
-// bits each. Everything here runs on hosts and devices and writes and reads exactly the bytes of
-// the record, not one more.
+// bits each. These functions run on hosts and devices, and read and write exactly the bytes of the
+// record, not one more.
 //
-// Eight differences of N bits are exactly N bytes. So samples are not appended one by one:
-// neighbours are merged by shifts within 64-bit words, two to a half, four to a *quad* of 4N bits,
-// two quads to an *octet*, which is stored whole at N times its number. Nothing carries over from
-// one octet to the next, and the loops vectorise.
+// Eight differences of N bits are exactly N bytes. So the packer does not append samples one by
+// one: it merges neighbours by shifts within 64-bit words, four to a *quad* of 4N bits and two
+// quads to an *octet*, and stores octet k whole at byte k · N. No bit carries over from one octet
+// to the next, and the loops vectorise.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ inline constexpr std::uint32_t max_bits = 16;
 }
 inline constexpr std::uint32_t max_record_bytes = record_head_bytes + octets * max_bits;
 
-/// N: how many bits a difference up to `range` (below 65536) needs. Without branches or tables, so
-/// that it vectorises; nor comparisons, of which compilers make branches.
+/// N: how many bits a difference up to `range` (below 65536) needs. The function has no branches
+/// and no tables, so that it vectorises, and no comparisons, which compilers turn into branches.
 [[nodiscard]] L3_FN constexpr std::uint32_t bits_needed(std::uint32_t range) {
   std::uint32_t bits = 0;
   for (std::uint32_t step = 8; step != 0; step /= 2) {
@@ -37,17 +37,17 @@ inline constexpr std::uint32_t max_record_bytes = record_head_bytes + octets * m
     bits += more;
     range >>= more;
   }
-  return bits + range; // range is 0 or 1 by now
+  return bits + range; // range is 0 or 1 here
 }
 
-/// Eight differences of N bits: their N bytes are the lowest of low, then of high.
+/// Eight differences of N bits. Their N bytes are the lowest bytes of `low`, then those of `high`.
 struct octet {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
 };
 
-/// From two quads of 4N bits. Shifts by 4N and by 64 − 4N in two steps: N may be 16, N may be 0,
-/// and a shift by 64 is undefined.
+/// Merges two quads of 4N bits. It shifts by 4N and by 64 − 4N in two steps each, because a shift
+/// by 64, for N = 16 or N = 0, is undefined.
 [[nodiscard]] L3_FN constexpr octet merge_quads(std::uint64_t a, std::uint64_t b,
                                                 std::uint32_t bits) {
   const std::uint32_t left = 2 * bits;
@@ -55,7 +55,7 @@ struct octet {
   return {a | ((b << left) << left), (b >> right) >> right};
 }
 
-/// Writes the octet's N bytes at p, by stores that overlap each other but touch nothing else.
+/// Writes the octet's N bytes at p, by stores that overlap each other but touch no other byte.
 L3_FN inline void store_octet(std::byte* p, octet o, std::uint32_t bits) {
   if (bits > 8) {
     const std::uint32_t rest = 8 * (bits - 8); // bits of `high` in use: 8 … 64
@@ -72,7 +72,7 @@ L3_FN inline void store_octet(std::byte* p, octet o, std::uint32_t bits) {
   }
 }
 
-/// The octet whose N bytes lie at p; reads nothing else.
+/// The octet whose N bytes lie at p; it reads no other byte.
 [[nodiscard]] L3_FN inline octet load_octet(const std::byte* p, std::uint32_t bits) {
   if (bits > 8) {
     const std::uint32_t rest = 8 * (bits - 8);
@@ -96,14 +96,14 @@ L3_FN inline void store_head(std::byte* p, std::uint32_t bits, std::uint32_t min
   store(p + 2, static_cast<std::uint8_t>(minimum >> 8));
 }
 
-/// Four 16-bit differences, side by side in a word, to a quad.
+/// Merges four 16-bit differences, side by side in a word, to a quad.
 [[nodiscard]] L3_FN constexpr std::uint64_t merge_lanes(std::uint64_t x, std::uint32_t bits) {
   const std::uint64_t pairs =
       (x & 0x0000ffff0000ffffU) | ((x & 0xffff0000ffff0000U) >> (16 - bits));
   return (pairs & 0xffffffffU) | ((pairs >> 32) << (2 * bits));
 }
 
-/// The way back; bits of x above the quad are ignored.
+/// Splits a quad into four 16-bit differences; it ignores the bits of x above the quad.
 [[nodiscard]] L3_FN constexpr std::uint64_t split_lanes(std::uint64_t x, std::uint32_t bits) {
   const std::uint64_t pair_mask = (std::uint64_t{1} << (2 * bits)) - 1;
   const std::uint64_t lane_mask = ((std::uint64_t{1} << bits) - 1) * 0x0000000100000001U;
@@ -123,7 +123,7 @@ L3_FN inline std::uint32_t pack_record(const std::uint16_t* samples, std::byte* 
   store_head(out, bits, low);
 
   const std::uint64_t minima =
-      low * 0x0001000100010001U; // no lane is smaller: nothing is borrowed across lanes
+      low * 0x0001000100010001U; // no sample is smaller, so no difference borrows from the next
   std::uint64_t quads[2 * octets];
   for (std::uint32_t i = 0; i < 2 * octets; ++i) {
     std::uint64_t x;
@@ -138,7 +138,7 @@ L3_FN inline std::uint32_t pack_record(const std::uint16_t* samples, std::byte* 
 }
 
 /// Unpacks the record at `in`, of which `available` bytes may be read, to 64 samples. Returns the
-/// record's length, or 0 if it is truncated or its N is above 16; then nothing was written.
+/// record's length; or 0, and writes nothing, if the record is truncated or its N is above 16.
 [[nodiscard]] L3_FN inline std::uint32_t unpack_record(const std::byte* in, std::size_t available,
                                                        std::uint16_t* samples) {
   if (available < record_head_bytes) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/codec/put.hpp on a device, for shared memory: room is made of zeros, so that neighbours can
-// be merged into one word whoever comes first.
+// The device forms of gpu/codec/put.hpp, for shared memory. make_room writes zeros, so that lanes
+// can merge neighbouring runs into one word in any order.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short runs of bytes, side by side at any address, each written by another lane: first one call
-// makes room for all of them, and after a sync() each is put at its place. On a CPU that is a few
-// stores that overlap each other. A device stores whole words, and merges those at the ends of a
-// run with what the neighbours put there.
+// Writes short runs of bytes side by side at any address, each run by another lane. One call of
+// make_room covers all runs; after a sync() each lane puts its run. On a CPU put is a few
+// overlapping stores. A device stores whole words, and merges the words at the ends of a run with
+// those of the neighbouring runs.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace l3 {
 
-/// Before n bytes from `to` on are put: up to 3 behind them may be overwritten, too. Bytes before
-/// `to` stay as they are, if what they belong to was made room for as well.
+/// Prepares the n bytes from `to` on for put. It may overwrite up to 3 bytes behind them. Bytes
+/// before `to` keep their value if they lie in room that was made as well.
 template <block B>
 L3_FN void make_room(const B&, std::byte*, std::uint32_t) {}
 
-/// Writes the first n bytes, at most 16, of `run`, in which all others are 0.
+/// Writes the first n bytes of `run`, n ≤ 16. All other bytes of `run` are 0.
 template <block B>
 L3_FN void put(const B&, std::byte* to, koto::octet run, std::uint32_t n) {
   koto::store_octet(to, run, n);
@@ -27,5 +27,5 @@ L3_FN void put(const B&, std::byte* to, koto::octet run, std::uint32_t n) {
 } // namespace l3
 
 #if defined(__CUDACC__)
-#include "gpu/codec/put.cuh" // here, so that no device source can forget it
+#include "gpu/codec/put.cuh" // included here so that no device source can leave it out
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice between instruction sets. foreach_target.h includes this file once for each of them;
-// waveforms_pack_simd.hpp and waveforms_unpack_simd.hpp are what gets compiled anew each time.
+// Chooses between instruction sets when the program runs. foreach_target.h includes this file once
+// for each set, and so compiles waveforms_pack_simd.hpp and waveforms_unpack_simd.hpp for each.
 #include "gpu/codec/waveforms.hpp"
 
 #include <vector>
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4) // no shifts by lane: the portable form is used
-#define HWY_WANT_AVX3_DL // Ice Lake, Zen 4 and later: bytes permuted across a whole register
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4) // they lack shifts by lane: portable form
+#define HWY_WANT_AVX3_DL // Ice Lake, Zen 4 and later permute bytes across a whole register
 #define HWY_TARGET_INCLUDE "gpu/codec/waveforms.cpp"
 #include <hwy/foreach_target.h> // must come before highway.h
 

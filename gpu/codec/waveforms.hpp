@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many waveforms of 64 samples to contiguous KOTO records (koto.hpp) and back, as fast as one CPU
-// core can: with AVX-512 or AVX2 where the processor has it, chosen when the program runs. All
-// forms write the same bytes as koto::pack_record and read what koto::unpack_record reads. Nothing
-// outside the spans is read or written; damaged records are a value, not an exception.
+// Packs many waveforms of 64 samples to contiguous KOTO records (koto.hpp), and unpacks them, with
+// AVX-512 or AVX2 where the processor has it. All forms write the bytes of koto::pack_record and
+// accept the records of koto::unpack_record. They read and write nothing outside the spans, and
+// report a damaged record as a value, not as an exception.
 #pragma once
 
 #include <cstddef>
@@ -13,43 +13,43 @@
 
 namespace l3::koto {
 
-/// What pack needs for its output, however noisy the waveforms are.
+/// Room that pack needs for its output, however noisy the waveforms are.
 [[nodiscard]] constexpr std::size_t max_packed_bytes(std::size_t waveforms) {
   return waveforms * max_record_bytes;
 }
 
-/// Packs samples.size() / 64 waveforms to the begin of `out` and returns the bytes used. Aborts
-/// unless the samples are whole waveforms and `out` has max_packed_bytes for them: it may write to
-/// all of that, and what lies behind the bytes used is then garbage.
+/// Packs samples.size() / 64 waveforms to the begin of `out` and returns the number of bytes used.
+/// Aborts unless the samples are whole waveforms and `out` has max_packed_bytes for them. It may
+/// write to all of that room, and leaves garbage behind the bytes used.
 [[nodiscard]] std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::byte> out);
 
 enum class unpack_status : std::uint8_t {
-  done,             ///< the records or the room for samples came to their end
+  done,             ///< the input or the room for samples is used up
   cut_off,          ///< the input ends within a record
   too_many_bits,    ///< a record's N is above 16
   sample_too_large, ///< a record has a sample above 65535
 };
 
 struct unpack_result {
-  std::size_t records = 0; ///< that are good and were unpacked, 64 samples each
-  std::size_t bytes = 0;   ///< that they took: where the next one, or the damaged one, begins
+  std::size_t records = 0; ///< good records that were unpacked, 64 samples each
+  std::size_t bytes = 0;   ///< length of these records: the next or damaged record begins here
   unpack_status status = unpack_status::done;
 };
 
-/// Unpacks records one after the other until they end, `samples` is full, or one is damaged.
-/// Aborts unless `samples` is room for whole waveforms. What lies behind the samples of the good
-/// records may have been written to.
+/// Unpacks records one after the other until the input ends, `samples` is full, or a record is
+/// damaged. Aborts unless `samples` is room for whole waveforms. It may write to all of `samples`,
+/// also behind the samples of the good records.
 [[nodiscard]] unpack_result unpack(std::span<const std::byte> records,
                                    std::span<std::uint16_t> samples);
 
-/// The same two functions for one instruction set, so that tests and benches can compare them.
+/// pack and unpack for one instruction set, so that tests and benchmarks can compare the sets.
 struct waveform_codec {
   const char* name;
   std::size_t (*pack)(std::span<const std::uint16_t> samples, std::span<std::byte> out);
   unpack_result (*unpack)(std::span<const std::byte> records, std::span<std::uint16_t> samples);
 };
 
-/// What this processor can run: pack and unpack take the first, the last is the portable form.
+/// The forms that this processor can run. pack and unpack use the first; the last is portable.
 [[nodiscard]] std::span<const waveform_codec> waveform_codecs();
 
 } // namespace l3::koto

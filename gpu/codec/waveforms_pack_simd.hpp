@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packing with vectors, compiled once for each instruction set.
 //
-// Minimum and maximum of eight waveforms are found together: samples of different waveforms are
-// interleaved until a vector has a lane of each, so that no step leaves lanes idle. Then waveform
-// by waveform the minimum is subtracted, and neighbours are merged within words of 32, 64 and 128
-// bits: each merge is one shift of the word, which brings its upper half down to the used bits of
-// its lower half, and one bitwise choice between the two. The 128-bit words are the octets of
-// koto.hpp, of N bytes each. They are stored whole, 16 bytes at stride N, and each store overwrites
-// what the one before it wrote too much. The last ends at most max_record_bytes after the begin of
-// its record: no more room is needed than the noisiest waveforms would take.
+// The code finds minimum and maximum of eight waveforms together: it interleaves samples of
+// different waveforms until a vector has one lane for each waveform, so that no step leaves lanes
+// idle. Then it takes one waveform after the other, subtracts the minimum, and merges neighbours
+// within words of 32, 64 and 128 bits. Each merge is one shift, which moves the upper half of the
+// word down to the used bits of the lower half, and one bitwise choice between the two. The 128-bit
+// words are the octets of koto.hpp, of N bytes each. The code stores them whole, 16 bytes at stride
+// N: each store overwrites the excess bytes of the store before. The last store ends at most
+// max_record_bytes after the begin of its record, so the output needs no more room than the
+// noisiest waveforms take.
 #if defined(L3_WAVEFORMS_PACK_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_WAVEFORMS_PACK_SIMD
 #undef L3_WAVEFORMS_PACK_SIMD
@@ -30,9 +31,9 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
 
 constexpr std::size_t group_waveforms = 8;
-constexpr std::size_t group_packed_bytes = 448; // of all but the noisiest groups
+constexpr std::size_t group_packed_bytes = 448; // only the noisiest groups take more
 
-/// yes where mask is set, else no.
+/// The bits of `yes` where `mask` is set, else those of `no`.
 HWY_INLINE vector64 choose(vector64 mask, vector64 yes, vector64 no) {
 #if HWY_TARGET == HWY_AVX2
   return hn::Xor(no, hn::And(mask, hn::Xor(yes, no)));
@@ -82,7 +83,7 @@ HWY_INLINE void find_heads(const std::uint16_t* samples, group_heads& g) {
   const hn::FixedTag<std::int32_t, group_waveforms> di;
   const hn::RebindToUnsigned<decltype(di)> du;
   const hn::RebindToFloat<decltype(di)> df;
-  // The exponent of the range as a float counts its bits; that of 0 is far below, hence the Max.
+  // The exponent of the range as a float counts its bits. The exponent of 0 is negative, hence Max.
   constexpr int mantissa_bits = 23;
   constexpr std::int32_t exponent_of_half = 126;
   const auto range = hn::ConvertTo(df, hn::PromoteTo(di, hn::Sub(high, low)));
@@ -95,7 +96,7 @@ HWY_INLINE void find_heads(const std::uint16_t* samples, group_heads& g) {
   hn::Store(hn::Or(bits, hn::ShiftLeft<8>(minimum)), du, g.head);
 }
 
-/// The 128-bit blocks of v to p, p + stride, …, in this order.
+/// Stores the 128-bit words of v at p, p + stride, …, in this order.
 HWY_INLINE void store_blocks(vector64 v, std::byte* p, std::size_t stride) {
   const hn::Half<decltype(d64)> half;
   const auto store_half = [&](auto h, std::byte* to) HWY_ATTR {
@@ -112,7 +113,7 @@ HWY_INLINE void store_blocks(vector64 v, std::byte* p, std::size_t stride) {
 #endif
 }
 
-/// One record to p; returns its length.
+/// Writes one record to p and returns its length.
 HWY_INLINE std::size_t pack_one(const std::uint16_t* samples, std::uint32_t bits,
                                 std::uint32_t minimum, std::uint32_t head, std::byte* p) {
   const merge_step& step = merge_steps[bits];
@@ -137,7 +138,7 @@ HWY_INLINE std::size_t pack_one(const std::uint16_t* samples, std::uint32_t bits
   return record_bytes(bits);
 }
 
-/// The first `waveforms` of the group to p; returns where they end.
+/// Packs the first `waveforms` of the group to p and returns the end of their records.
 HWY_INLINE std::byte* pack_group(const std::uint16_t* group, std::size_t waveforms, std::byte* p) {
   group_heads g;
   find_heads(group, g);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack and unpack of waveforms.hpp, one record after the other with the functions of koto.hpp. It
-// is what processors without AVX2 run, and what the faster forms ask which record is damaged.
+// The portable form of pack and unpack (waveforms.hpp): one record after the other, by the
+// functions of koto.hpp. Processors without AVX2 run it, and the faster forms call it to find out
+// which record is damaged.
 #pragma once
 
 #include <cstdlib>
@@ -9,7 +10,7 @@
 
 namespace l3::koto::portable {
 
-/// Programming errors: half a waveform, or too little room.
+/// Aborts on programming errors: half a waveform, or too little room.
 inline void check_pack(std::span<const std::uint16_t> samples, std::span<std::byte> out) {
   if (samples.size() % record_samples != 0) std::abort();
   if (out.size() < max_packed_bytes(samples.size() / record_samples)) std::abort();
@@ -24,14 +25,14 @@ inline std::size_t pack(std::span<const std::uint16_t> samples, std::span<std::b
   return used;
 }
 
-/// Did minimum + difference leave 16 bits somewhere?
+/// Whether minimum + difference exceeded 16 bits in some sample.
 inline bool has_wrapped(const std::uint16_t* samples, std::uint16_t minimum) {
   bool any = false;
   for (std::uint32_t i = 0; i < record_samples; ++i) any |= samples[i] < minimum;
   return any;
 }
 
-/// Goes on after the records of `r`.
+/// Unpacks the records that follow those counted in `r`.
 inline unpack_result unpack(std::span<const std::byte> records, std::span<std::uint16_t> samples,
                             unpack_result r = {}) {
   if (samples.size() % record_samples != 0) std::abort();

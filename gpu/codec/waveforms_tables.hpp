@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shifts and masks that the vector forms of packing and unpacking need, by N: constants of the
-// program. On the processors that use them, a shift by as many bits as a lane has gives zero.
+// The shifts and masks, by N, for packing and unpacking with vectors. The compiler computes them.
+// On the processors that use them, a shift by the full width of a lane gives zero.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace l3::koto {
 
-/// Merging the halves of a word when each uses k · N bits of them: where the mask is set the word
-/// itself, elsewhere the word shifted right.
+/// Merges the halves of a word when each uses k · N bits: the result has the bits of the word where
+/// the mask is set, elsewhere those of the word shifted right.
 struct merge_step {
   std::uint32_t pair_mask;
   std::uint32_t pair_shift;
@@ -21,7 +21,7 @@ struct merge_step {
   alignas(16) std::uint64_t octet_left[2];  // the upper quad, in both places
 };
 
-/// Splitting: where the upper half of each word has to go.
+/// Splits words: the shifts that move the upper half of each word to its place.
 struct split_step {
   std::uint32_t pair_shift;
   std::uint64_t quad_shift;
@@ -29,8 +29,8 @@ struct split_step {
   alignas(16) std::uint64_t octet_left[2];  // both words of an octet
 };
 
-/// Splitting with whole-register permutations: for each byte of the eight quads, in 64-bit words,
-/// the byte that it comes from; then for each byte of the samples, from which bit of its word on.
+/// Splits by permutations of a whole register: for each byte of the eight quads, in 64-bit words,
+/// the byte from which it comes; then for each byte of the samples, its first bit in its word.
 struct spread_step {
   alignas(64) std::uint8_t byte_of[64];
   alignas(64) std::uint8_t bit_of[64];
@@ -61,7 +61,8 @@ inline constexpr auto spread_steps = [] {
       for (std::uint32_t i = 0; i < 8; ++i) {
         const std::uint32_t lane = i / 2;
         const std::uint32_t byte = i % 2;
-        // An upper byte may begin after the word's end if its sample has none.
+        // The upper byte of a sample of N ≤ 8 bits may begin behind the word; a mask clears it
+        // later.
         const std::uint32_t bit = first_bit % 8 + lane * n + 8 * byte;
         steps[n].byte_of[8 * quad + i] = static_cast<std::uint8_t>(first_bit / 8 + i);
         steps[n].bit_of[8 * quad + i] = static_cast<std::uint8_t>(bit % 64);

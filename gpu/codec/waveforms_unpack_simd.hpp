@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpacking with vectors, compiled once for each instruction set: the way of packing back. Octets
-// are loaded whole, 16 bytes at stride N, and words of 128, 64 and 32 bits are split until each
-// lane has its N bits. Where bytes can be permuted across a whole register, two instructions do
-// all of it.
+// Unpacking with vectors, compiled once for each instruction set: the steps of packing in reverse.
+// The code loads octets whole, 16 bytes at stride N, and splits words of 128, 64 and 32 bits until
+// each lane has its N bits. On processors that permute bytes across a whole register, two
+// instructions do all of that.
 //
-// Loads end at most max_record_bytes after the begin of their record; records with fewer bytes of
-// input behind them are moved to where there are more. Which record is damaged, and how, is found
-// out by the portable form.
+// Loads end at most max_record_bytes after the begin of their record. The code copies the last
+// records to a buffer that is long enough for such loads. The portable form finds out which record
+// is damaged, and how.
 #if defined(L3_WAVEFORMS_UNPACK_SIMD) == defined(HWY_TARGET_TOGGLE)
 #ifdef L3_WAVEFORMS_UNPACK_SIMD
 #undef L3_WAVEFORMS_UNPACK_SIMD
@@ -29,8 +29,9 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// The samples' differences of half a record, whose octets begin at p. The bytes that hold a quad
-/// are brought into its 64-bit word, then 8 bits from any place of the word into each byte of it.
+/// The differences of half a record, whose octets begin at p. The first instruction moves the bytes
+/// that hold a quad into its 64-bit word; the second moves 8 bits from any place of a word into
+/// each byte of it.
 HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
   const hn::ScalableTag<std::uint8_t> d8;
   const spread_step& step = spread_steps[bits];
@@ -58,8 +59,8 @@ HWY_INLINE vector64 load_blocks(const std::byte* p, std::size_t stride) {
 #endif
 }
 
-/// The samples' differences of as many octets as a vector holds, the first at p. Splitting leaves
-/// bits of the neighbours above the N of each lane; the mask takes all of them away at the end.
+/// The differences of as many octets as a vector holds, the first at p. Splitting leaves bits of
+/// the neighbours above the N bits of each lane; the mask at the end clears them.
 HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
   const split_step& step = split_steps[bits];
   const auto octets_ = load_blocks(p, bits);
@@ -75,8 +76,8 @@ HWY_INLINE vector16 load_differences(const std::byte* p, std::uint32_t bits) {
 
 #endif
 
-/// The samples of a record of N = bits; p is at its begin, max_record_bytes can be read there.
-/// Returns lanes that are not zero where a sample left 16 bits.
+/// Unpacks the record at p, of N = bits; max_record_bytes can be read at p. Returns lanes that are
+/// not zero where a sample exceeds 16 bits.
 HWY_INLINE vector16 unpack_one(const std::byte* p, std::uint32_t bits, std::uint16_t* to) {
   const auto minima = hn::Set(d16, load<std::uint16_t>(p + 1));
   auto wrapped = hn::Zero(d16);
@@ -107,7 +108,7 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
     left -= record_bytes(bits);
     to += record_samples;
   }
-  // The last records, from where there is enough behind them to be read.
+  // Unpacks the last records from a buffer that has enough readable bytes behind them.
   std::byte last[2 * max_record_bytes];
   if (to != full && left != 0 && left < max_record_bytes) {
     std::memcpy(last, p, left);
@@ -126,7 +127,7 @@ unpack_result unpack_waveforms(std::span<const std::byte> records,
   if (hn::AllTrue(d16, hn::Eq(wrapped, hn::Zero(d16)))) {
     r.records = static_cast<std::size_t>(to - samples.data()) / record_samples;
     r.bytes = records.size() - left;
-  } // else the portable form finds out which record it was
+  } // else the portable form starts over and finds the damaged record
   return portable::unpack(records, samples, r);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Range checks of columns: off, they are nothing; on, an index beyond the end throws
-// std::out_of_range on the host and stops the kernel (trap) on a device. A layout chooses when it
-// is declared; one that does not choose is checked in the builds in which the standard library
-// checks its containers too, which are all but the optimised one.
+// Range checks of columns. If they are on, an index beyond the end throws std::out_of_range on the
+// host and stops the kernel (trap) on a device; if they are off, they cost nothing. The declaration
+// of a layout switches them on or off. By default they are on where the standard library checks its
+// containers too: in all builds but the optimised one.
 //
-// A checked column has the same members as an unchecked one, so that parts of a program compiled
-// with and without checks can hand columns to one another.
+// A checked column has the same members as an unchecked one, so that sources compiled with and
+// without checks can pass columns to each other.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owns the columns of a layout, in one buffer: in host memory here, in pinned and device memory in
-// gpu/columns/device_collection.hpp. Views of a collection are good as long as it lives. Two
-// collections of a layout and a length have the same bytes, so that one is copied to another as a
-// whole, wherever the two lie.
+// A collection owns the columns of a layout in one buffer: in host memory (this header), in pinned
+// or in device memory (gpu/columns/device_collection.hpp). Its views are valid as long as it lives.
+// Two collections of one layout and one length have the same arrangement of bytes, so `copy` copies
+// one to the other as a whole, wherever the two lie.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace l3 {
 
-/// May the host read what this memory allocates? Device memory says no.
+/// Whether the host can read this kind of memory; false for device memory.
 template <class Memory>
 inline constexpr bool host_reads = true;
 
@@ -32,7 +32,7 @@ public:
       : memory_(Memory::allocate(round_up(Layout::bytes(n), region::alignment))),
         view_(Layout::over(bytes(), n)) {}
 
-  /// On a device: to be handed to a kernel.
+  /// The host must not read a view of device memory; kernels take it as an argument.
   [[nodiscard]] view_type view() { return view_; }
   [[nodiscard]] const_view_type view() const { return view_; }
   [[nodiscard]] const_view_type const_view() const { return view_; }
@@ -43,7 +43,7 @@ public:
     return const_view()[i];
   }
 
-  /// The buffer, of a multiple of region::alignment.
+  /// The whole buffer, whose length is a multiple of region::alignment.
   [[nodiscard]] std::span<std::byte> bytes() { return {memory_.data(), memory_.size()}; }
   [[nodiscard]] std::span<const std::byte> bytes() const {
     return {memory_.data(), memory_.size()};
@@ -57,7 +57,7 @@ private:
 template <class Layout>
 using host_columns = collection<Layout, host_memory>;
 
-/// Copies within a device, where a queue has no other means: one word an item.
+/// The kernel that copies within a device: each item copies one word.
 struct copy_words {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t words_per_block = 4 * width;
@@ -77,13 +77,13 @@ struct copy_words {
   }
 };
 
-/// A device's queue does not copy from host to host: that would not wait for what was enqueued
-/// before it. Finish the queue, then copy rows.
+/// The queue of a device does not copy from host to host, because such a copy would not wait for
+/// the work enqueued before it. Finish the queue, then copy rows.
 template <class Queue, class To, class From>
 concept copied_in_order = !(Queue::memory::has_device && host_reads<To> && host_reads<From>);
 
-/// Enqueues copying all of `from` to `to`, which has the same number of rows; both live until the
-/// queue has finished. Where the queue's kernels run on host memory it is done on return.
+/// Enqueues the copy of all rows of `from` to `to`, which has as many rows. Both must live until
+/// the queue has finished. A queue on host memory has copied on return.
 template <class Queue, class Layout, class To, class From>
 requires copied_in_order<Queue, To, From>
 void copy(Queue& queue, collection<Layout, To>& to, const collection<Layout, From>& from) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What column<T> of a schema stands for in each of the structs that are made of the schema: a shape
-// in views, a reference in rows, the bare value in a row by itself.
+// The types that column<T> of a schema becomes in the structs made from the schema: a shape
+// (shapes.hpp) in views, a reference in rows, and the bare value in a row that is copied out.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// Takes the place of a scalar in a row, which has none.
+/// Takes the place of a scalar in rows, because rows have no scalars.
 struct beside_rows {
   [[nodiscard]] bool operator==(const beside_rows&) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections in pinned host memory, which a device copies from and to by itself, and in device
-// memory, whose rows only kernels can reach. Plain C++: the CUDA runtime is behind it.
+// Collections in pinned host memory, which a device copies by itself, and in device memory, whose
+// rows only kernels can reach. This header is plain C++ and includes no CUDA header.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks the fields of a schema: a struct template over the type of its columns, which holds nothing
-// else. The language has no reflection, so the one long function below takes such a struct apart,
-// with a line for every number of fields. Usable in device code, unlike Boost.PFR, which does the
-// same for the host.
+// Walks the fields of a schema: a struct template over the type of its columns, with no other
+// members. C++20 has no reflection, so the long function below takes such a struct apart, with a
+// case for every number of fields. Device code can use it, unlike Boost.PFR, which does the same on
+// the host.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ struct one_byte {
   std::byte byte;
 };
 
-/// How many columns a schema has: with columns of one byte, that is its size.
+/// How many columns a schema has: the size of the struct with columns of one byte.
 template <template <template <class> class> class Fields>
 inline constexpr std::size_t field_count = sizeof(Fields<one_byte>);
 
 inline constexpr std::size_t most_fields = 16;
 
-/// Whether a field is called what a member of views is called, which would hide it there.
+/// Whether a field has the name of a member of views, which it would hide.
 template <class S>
 inline constexpr bool named_like_members_of_views = requires {
   &S::size;
@@ -30,7 +30,7 @@ inline constexpr bool named_like_members_of_views = requires {
 || requires { &S::first; }
 || requires { &S::as_columns; };
 
-/// act(all the fields of s, in the order of their declaration); n is their number.
+/// Calls act with the n fields of s, in the order of their declaration.
 template <std::size_t n, class S, class F>
 L3_FN constexpr auto with_fields(S& s, F&& act) {
   static_assert(n >= 1 && n <= most_fields,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves columns to a file and loads them from it. A file is a header, the text of the schema, and
-// the bytes of a collection as they lie in memory, all little-endian. It is loaded only if it is
-// whole, has the schema of the layout that is asked for, and its checksum holds: everything else
-// throws std::runtime_error, with a text that names the file and says what is wrong. What a file
-// says of its own size is believed only as far as the size of the file bears it out.
-//
-// For the host only.
+// Saves columns to a file and loads them from it, on the host. A file is a header, the text of the
+// schema, and the bytes of a collection as they lie in memory, all little-endian. load_columns
+// takes a file only if it is whole, has the schema of the requested layout, and its checksum holds.
+// Else it throws std::runtime_error with a text that names the file and the fault. It checks the
+// lengths in the header against the length of the file before it allocates memory.
 #pragma once
 
 #include <array>
@@ -33,8 +31,8 @@ struct column_file_header {
   std::array<char, 8> magic = right_magic;
   std::uint32_t version = right_version;
   std::uint32_t rows = 0;
-  std::uint64_t schema_bytes = 0; ///< of the text behind the header
-  std::uint64_t data_bytes = 0;   ///< behind that, to the end of the file
+  std::uint64_t schema_bytes = 0; ///< length of the schema's text, which follows the header
+  std::uint64_t data_bytes = 0;   ///< length of the columns, which follow the schema
   std::uint32_t reserved = 0;
   std::uint32_t checksum = 0; ///< CRC-32C of the whole file, with this field 0
 };
@@ -61,7 +59,7 @@ inline void read(std::ifstream& in, const std::filesystem::path& file, void* to,
   if (!in) refuse(file, "cannot be read");
 }
 
-/// Bytes that n rows take in a file: a collection's.
+/// Bytes that n rows take in a file, as in a collection.
 template <class Layout>
 [[nodiscard]] std::uint64_t data_bytes(std::uint32_t n) {
   return round_up(Layout::bytes(n), region::alignment);
@@ -82,7 +80,7 @@ void copy_column(const scalar_column<E>& to, const From& from) {
 
 } // namespace column_files
 
-/// A collection of its own of what a view shows, wherever the view's columns come from.
+/// Copies a view into a new collection, wherever the columns of the view come from.
 template <class Layout>
 [[nodiscard]] host_columns<Layout> collect(const typename Layout::const_view& from) {
   host_columns<Layout> all(from.size());
@@ -96,7 +94,7 @@ template <class Layout>
   return all;
 }
 
-/// Writes what a view of host memory shows, in place of what the file held.
+/// Writes a view of host memory to the file and replaces its earlier content.
 template <class Layout>
 void save_columns(const std::filesystem::path& file, const typename Layout::const_view& columns) {
   const host_columns<Layout> all = collect<Layout>(columns);
@@ -139,7 +137,7 @@ template <class Layout>
     refuse(file, "truncated: it ends before its schema does");
   }
   const std::string expected = schema_text<Layout>();
-  constexpr std::uint64_t longest_told = 4096; // a file may say what it likes
+  constexpr std::uint64_t longest_told = 4096; // bounds the text, as a file may claim any length
   std::string schema(std::min(header.schema_bytes, expected.size() + longest_told), '\0');
   column_files::read(in, file, schema.data(), schema.size());
   if (schema.size() != header.schema_bytes || schema != expected) {

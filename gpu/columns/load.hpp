@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading a value that nobody writes while the kernel runs. A device reads it through its
-// non-coherent cache (ld.global.nc), which needs no agreement with the other processors; the host
-// reads it as it reads anything. Only for global memory: not for a kernel's shared memory.
+// Reads a value of global memory that does not change while the kernel runs. A device loads it
+// through its non-coherent cache (ld.global.nc), which its multiprocessors do not keep consistent;
+// the host loads it like any other value. Not for the shared memory of a kernel.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace l3 {
 
-/// The largest unsigned word that a T consists of and that a device can load at once.
+/// The largest unsigned word of which a T consists and which a device loads by one instruction.
 template <class T>
 using load_word = std::conditional_t<
     alignof(T) % 8 == 0, unsigned long long,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layout's schema as a text, a line for each column: "energy int32", "position float32[3]",
-// "threshold scalar uint64". Files of columns carry it, and are read only by programs that would
-// write the same. Boost.PFR walks the fields, and the compiler is asked for their names.
+// The schema of a layout as a text, which names the columns one after the other: "energy int32",
+// "position float32[3]", "threshold scalar uint64". A file of columns carries this text, and a
+// program loads the file only if its own text is equal. Boost.PFR walks the fields, and the
+// compiler supplies their names.
 //
-// For the host only. A column's type is a number, an enum, or a plain struct of such.
+// For the host only. The type of a column is a number, an enum, or a plain struct of these.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace l3 {
 
 namespace schema_details {
 
-/// An object to take the addresses of fields of.
+/// An object whose fields have addresses.
 template <class S>
 inline constexpr S example{};
 
@@ -32,7 +33,7 @@ struct pointer {
 template <class P>
 pointer(P) -> pointer<P>;
 
-/// How the compiler calls this function: its template argument, a pointer to a field, is in it.
+/// The compiler's text for this function, which contains the pointer to the field.
 template <auto Field>
 consteval const char* spelled() {
   return __PRETTY_FUNCTION__;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three shapes that a column can have. array_column: a value in each row. matrix_column: a
-// vector or matrix of fixed size in each row, of which every element lies in a lane of its own, so
-// that neighbours in memory are neighbours in rows. scalar_column: one value beside all rows.
+// The three shapes of a column. array_column has a value in each row. matrix_column has a vector or
+// matrix of fixed size in each row; each element lies in a lane of its own, so that neighbours in
+// memory are neighbours in rows. scalar_column has one value beside all rows.
 //
-// Each is a pointer and a length. E is the type of a value, const in a view that only reads; such a
-// column gives values, which a device loads through its non-coherent cache, and never a reference.
+// Each is a pointer and a length. E is the type of a value, and const in a read-only view; such a
+// column returns values, which a device loads through its non-coherent cache, and never references.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct matrix_of {
 template <class T, std::uint32_t N>
 using vector_of = matrix_of<T, N, 1>;
 
-/// E& where E may be written, and its value where it may not.
+/// E& if E is writable, else its value.
 template <class E>
 using read_or_reference = std::conditional_t<std::is_const_v<E>, std::remove_const_t<E>, E&>;
 
@@ -68,7 +68,7 @@ class array_column {
 public:
   array_column() = default;
   L3_FN constexpr array_column(E* data, std::uint32_t size) : data_(data), size_(size) {}
-  /// A column that may be written is one that may be read, never the other way round.
+  /// A writable column converts to a read-only one, never the other way round.
   template <class U, range_checks Other>
   requires std::is_convertible_v<U (*)[], E (*)[]>
       L3_FN constexpr array_column(const array_column<U, Other>& o)
@@ -91,7 +91,7 @@ private:
   std::uint32_t size_ = 0;
 };
 
-/// One row of a matrix_column: it refers to the elements where they lie.
+/// One row of a matrix_column; it refers to the elements in their lanes.
 template <class E, std::uint32_t R, std::uint32_t C, range_checks Checks>
 class matrix_cell {
 public:
@@ -138,7 +138,7 @@ public:
   static constexpr std::uint32_t elements = R * C;
 
   matrix_column() = default;
-  /// `stride` is the distance in memory of two elements of a row.
+  /// `stride` is the distance in memory between two elements of a row.
   L3_FN constexpr matrix_column(E* data, std::uint32_t size, std::uint32_t stride)
       : data_(data), size_(size), stride_(stride) {}
   template <class U, range_checks Other>
@@ -146,7 +146,7 @@ public:
       L3_FN constexpr matrix_column(const matrix_column<U, R, C, Other>& o)
       : matrix_column(o.data(), o.size(), o.stride()) {}
 
-  /// Every lane is aligned as a column of its own would be.
+  /// Aligns every lane like a column.
   [[nodiscard]] static matrix_column take(region& from, std::uint32_t n) {
     constexpr auto rows = region::alignment / std::gcd(region::alignment, sizeof(E));
     const auto stride = static_cast<std::uint32_t>(round_up(n, rows));
@@ -158,7 +158,7 @@ public:
     check_index<Checks>("row", i, size_);
     return {data_ + i, stride_};
   }
-  /// Element k of every row, as a plain column: what a vectorised loop wants.
+  /// Element k of every row, as a plain column, over which loops vectorise.
   [[nodiscard]] L3_FN constexpr array_column<E, Checks> lane(std::uint32_t k) const {
     check_index<Checks>("element", k, elements);
     return {data_ + std::size_t{k} * stride_, size_};

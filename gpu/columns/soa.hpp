@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structures of arrays. A schema is a struct template over the type of its columns, and soa<schema>
-// is all that is made from it: how the columns lie in one buffer, each on cache lines of its own,
-// and views of them that read like an array of structs (`pulses[i].energy`) or column by column
-// (`pulses.energy[i]`). Views own nothing and are passed to kernels by value.
+// Structures of arrays. A schema is a struct template over the type of its columns; soa<schema> is
+// the layout made from it. A layout places the columns in one buffer, each on cache lines of its
+// own, and has views that read like an array of structs (`pulses[i].energy`) or column by column
+// (`pulses.energy[i]`). Views own no memory, and kernels take them by value.
 //
-// A view's columns need not come from one layout: view(columns{.energy = …, .x = …}) puts one
-// together from columns of others, all of one length. docs/adding-a-column.md shows how all of it
-// is used.
+// The columns of a view may come from several layouts: view(columns{.energy = …, .x = …}) makes a
+// view from columns of equal length. docs/adding-a-column.md shows the use of all this.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +36,10 @@ class soa {
 public:
   using columns = Fields<writable>;
   using const_columns = Fields<readable>;
-  /// A row by itself: what an array of structs would hold.
+  /// The values of a row, like one element of an array of structs.
   using value = Fields<plain>;
 
-  /// The schema by itself, for whoever walks it.
+  /// The schema alone, for code that walks its fields.
   using declared = Fields<column_of>;
   static_assert(!named_like_members_of_views<declared>,
                 "no column may be called size, first or as_columns: views have these");
@@ -48,7 +47,7 @@ public:
   /// The same layout, checked in every build.
   using checked = soa<Fields, range_checks::on>;
 
-  // The names of parameters in what follows are long, lest a column's name is the same.
+  // The parameters below have long names so that no column has the same name.
 
   /// Refers to a row of a view.
   class row : public Fields<cell> {
@@ -70,8 +69,8 @@ public:
   class view : public columns {
   public:
     view() = default;
-    /// All but scalars must have one length, which becomes the view's; else as a failed range
-    /// check, in every build.
+    /// All columns but scalars must have one length, which becomes that of the view. Columns of
+    /// different length fail like a range check, in every build.
     L3_FN constexpr explicit view(const columns& all_columns)
         : columns(all_columns), size_(common_size(all_columns)) {}
 
@@ -80,7 +79,7 @@ public:
       check_index<Checks>("row", row_index, size_);
       return row(cells_of(as_columns(), row_index));
     }
-    /// The rows before one that is at most size().
+    /// The first row_count rows; row_count ≤ size().
     [[nodiscard]] L3_FN constexpr view first(std::uint32_t row_count) const {
       return view(first_rows(as_columns(), row_count, size_));
     }
@@ -90,8 +89,9 @@ public:
     std::uint32_t size_ = 0;
   };
 
-  /// A view that cannot write, nor become one that can. What it shows must not be written by anyone
-  /// while a kernel reads it: a device reads it through a cache that would not notice.
+  /// A read-only view, which does not convert to a writable one. No thread may write its columns
+  /// while a kernel reads them, because a device reads them through a cache that is not kept
+  /// consistent.
   class const_view : public const_columns {
   public:
     const_view() = default;
@@ -101,7 +101,7 @@ public:
         : const_columns(read_only(writable_view.as_columns())), size_(writable_view.size()) {}
 
     [[nodiscard]] L3_FN constexpr std::uint32_t size() const { return size_; }
-    /// A copy of a row. A compiler that optimises reads only the columns that are used of it.
+    /// A copy of a row. An optimising compiler reads only the columns whose values are used.
     [[nodiscard]] L3_FN constexpr const value operator[](std::uint32_t row_index) const {
       check_index<Checks>("row", row_index, size_);
       return values_of(as_columns(), row_index);
@@ -115,20 +115,21 @@ public:
     std::uint32_t size_ = 0;
   };
 
-  /// Takes the columns for n rows, in the order of their declaration, each on cache lines of its
-  /// own. A region that only counts gives null columns of the right length.
+  /// Takes the columns for n rows from the region, in the order of their declaration, each on cache
+  /// lines of its own. From a region that only counts, the columns are null but have the length n.
   [[nodiscard]] static view take(region& from, std::uint32_t n) {
     return take_each(from, n, decltype(declared_types()){});
   }
 
-  /// Of a buffer that holds n rows.
+  /// Length of a buffer for n rows.
   [[nodiscard]] static std::size_t bytes(std::uint32_t n) {
     region counted;
     static_cast<void>(take(counted, n));
     return counted.used();
   }
 
-  /// The n rows that lie in a buffer of at least bytes(n) bytes, aligned like a region.
+  /// A view of the n rows in a buffer that has at least bytes(n) bytes and is aligned like a
+  /// region.
   [[nodiscard]] static view over(std::span<std::byte> memory, std::uint32_t n) {
     if (memory.size() < bytes(n)) fail_range("bytes of columns", bytes(n), memory.size());
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % region::alignment != 0) {
@@ -151,7 +152,7 @@ private:
   }
   template <class... T>
   static view take_each(region& from, std::uint32_t n, type_list<T...>) {
-    return view(columns{writable<T>::take(from, n)...}); // braces: from left to right
+    return view(columns{writable<T>::take(from, n)...}); // braces evaluate from left to right
   }
 
   L3_FN static constexpr const_columns read_only(const columns& all) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// decode: board packets to waveforms in memory, one block a board. It strips the tags of the
-// samples, turns their sample-major order into one waveform after the other, finds minimum and N of
-// each, and appends those with a pulse to their event's list.
+// decode: writes the waveforms of board packets to memory, one block for each board. It strips the
+// tags of the samples, turns their sample-major order into one waveform after the other, finds
+// minimum and N of each waveform, and appends those with a pulse to the list of their event.
 //
-// Packing does not need this: it reads packets as they are. Whatever wants to look at waveforms
-// does.
+// Packing reads packets directly and does not use the decoder; other users of waveforms do.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +18,10 @@
 
 namespace l3 {
 
-/// Makes every board not decoded, every list empty, and work start at its begin.
+/// Marks every board as not decoded, empties every list, and sets the cursor to the first work.
 struct begin_decoding {
   static constexpr std::uint32_t width = 256;
-  static constexpr std::uint32_t items = 1024; // of a block
+  static constexpr std::uint32_t items = 1024; // for each block
 
   struct shared {};
 
@@ -41,32 +40,32 @@ struct begin_decoding {
   }
 };
 
-/// A piece of work is the number of a board, or `no_board`; without the table by source it is a
-/// source: 16 × fragment + slot − first slot.
+/// A piece of work is the number of a board, or `no_board`. Without the technique table_by_source
+/// it is a source: 16 × fragment + slot − first slot.
 inline constexpr std::uint32_t no_board = 0xffffffff;
 
 template <decode_techniques how>
 struct decode_boards {
   static constexpr std::uint32_t width = 128;
 
-  static constexpr std::uint32_t parts = 8; // of the rows
+  static constexpr std::uint32_t parts = 8; // each has rows_per_part rows
   static constexpr std::uint32_t rows_per_part = packet_rows / parts;
   static constexpr std::uint32_t tagged_words = l2::header_words + l2::footer_words;
-  static constexpr std::uint32_t row_of_octets = packet_lanes + 1; // so that columns of it do not
-                                                                   // fall into the same banks
+  static constexpr std::uint32_t row_of_octets =
+      packet_lanes + 1; // spreads columns over the banks of shared memory
 
   using sample = std::conditional_t<how.short_registers, std::int16_t, std::int32_t>;
 
   struct shared {
     staged_packet packet;
-    alignas(64) std::uint64_t first_quad[parts][row_of_octets]; // of each eight samples
-    alignas(64) std::uint64_t second_quad[parts][row_of_octets];
+    alignas(64) std::uint64_t first_quad[parts][row_of_octets];  // samples 0 … 3 of each eight
+    alignas(64) std::uint64_t second_quad[parts][row_of_octets]; // samples 4 … 7
     alignas(64) sample low[parts][packet_lanes];
     alignas(64) sample high[parts][packet_lanes];
     std::uint32_t minimum[packet_lanes];
     std::uint32_t range[packet_lanes];
-    alignas(8) std::uint8_t wrong[2 * packet_lanes]; // a tag is: of a sample in that lane, and then
-                                                     // of that word of header or footer
+    alignas(8) std::uint8_t wrong[2 * packet_lanes]; // 1: a wrong tag; first for each lane, then
+                                                     // for each word of header and footer
     std::uint32_t fetched[2];
   };
 
@@ -77,7 +76,8 @@ struct decode_boards {
                         std::uint32_t threshold, const decoded_batch& out) const {
     if constexpr (how.opportunistic) {
       for (std::uint32_t turn = 0;; ++turn) {
-        std::uint32_t& fetched = s.fetched[turn % 2]; // a lane may be reading that of the last turn
+        std::uint32_t& fetched =
+            s.fetched[turn % 2]; // lanes may still read the word of the last turn
         for_each(b, 1, [&](std::uint32_t) { fetched = fetch_add(b, out.cursor.data(), share); });
         b.sync();
         const std::uint32_t first = fetched;
@@ -103,7 +103,7 @@ private:
           fragment_walk(in, fragment).find(l2::first_slot + source % l2::max_boards);
       if (!found.found) return;
       const std::uint32_t i = fragment.first_board + found.number;
-      board_entry board = in.boards[i]; // for what is the same for all boards of the crate
+      board_entry board = in.boards[i]; // event and fragment are those of all boards of the crate
       board.offset = found.offset;
       board.opaque = found.opaque ? 1 : 0;
       board.bytes = l2::board_bytes;
@@ -111,8 +111,8 @@ private:
     }
   }
 
-  /// Leaves no sync() to the next board: what is written of it before its first one was read for
-  /// the last time before the last one of this board.
+  /// The caller needs no sync() before the next board: the next call writes, before its first
+  /// sync(), only memory whose last reader in this call comes before this call's last sync().
   template <block B>
   L3_FN static void decode(const B& b, shared& s, const batch_view& in, std::uint32_t i,
                            board_entry board, std::uint32_t threshold, const decoded_batch& out) {
@@ -129,8 +129,8 @@ private:
     write_features(b, s, i, board, in.events[board.event], threshold, out);
   }
 
-  /// Eight samples of a lane at a time: side by side, without tags; and their extremes, with tags,
-  /// as signed numbers, of which those with a sample's tag are the smallest there are.
+  /// Takes eight samples of a lane at a time: it writes them side by side without tags, and their
+  /// minimum and maximum with tags. As signed numbers, words with a sample's tag are the smallest.
   template <block B>
   L3_FN static void take_octets(const B& b, shared& s, board_kind kind) {
     const std::uint16_t* const words = s.packet.by_lane(kind);
@@ -163,7 +163,7 @@ private:
     const std::uint16_t* const header = s.packet.header();
     const std::uint16_t* const footer = s.packet.footer();
     for_each(b, packet_lanes, [&](std::uint32_t w) {
-      bool right = true; // there are only twelve
+      bool right = true; // header and footer have only twelve words
       if (w < l2::header_words) {
         right = (header[w] & l2::wide_tag_mask) == l2::header_tag;
       } else if (w < tagged_words) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decoding leaves of a batch: waveforms, what was found out about each, and for every event a
-// list of those that a pulse may be in. Records are numbered 16 × board + record, as
+// The output of the decoder for one batch: the waveforms, the minimum and N of each, and for every
+// event a list of the waveforms that may hold a pulse. Records are numbered 16 × board + record, as
 // docs/formats.md orders them.
 #pragma once
 
@@ -14,29 +14,29 @@
 namespace l3 {
 
 enum class board_state : std::uint8_t {
-  not_decoded, ///< opaque, or no full packet: nothing was written of its records
-  damaged,     ///< a tag is wrong: there are samples, as they stand in the packet, but no more
+  not_decoded, ///< opaque, or no full packet: the decoder wrote nothing of its records
+  damaged,     ///< a tag is wrong: the decoder wrote the samples as they stand, but nothing else
   sound,
 };
 
 struct decoded_batch {
-  column<std::uint16_t> samples; ///< 64 a record, one after the other
+  column<std::uint16_t> samples; ///< 64 for each record, one record after the other
   column<std::uint16_t> minimum; ///< by record
   column<std::uint8_t> bits;     ///< N, by record
   column<board_state> boards;
 
-  /// Records whose maximum is above their minimum by more than the threshold: those of an event
-  /// stand from 16 × its first board, in any order.
+  /// Records whose maximum exceeds their minimum by more than the threshold. Those of an event
+  /// begin at 16 × its first board, in any order.
   column<std::uint32_t> hits;
   column<std::uint32_t> hit_counts; ///< by event
 
-  column<std::uint32_t> cursor; ///< one: the next piece of work to be fetched
+  column<std::uint32_t> cursor; ///< one word: the next piece of work that a block fetches
 
-  /// What samples of 32-bit indices can be of.
+  /// With more boards a sample's index would not fit 32 bits.
   static constexpr std::uint32_t most_boards =
       ~std::uint32_t{0} / (l2::waveforms_per_board * l2::waveform_samples);
 
-  /// Throws std::out_of_range if there are more boards than that.
+  /// Throws std::out_of_range if `boards` is above most_boards.
   [[nodiscard]] static decoded_batch take(region& from, std::uint32_t events,
                                           std::uint32_t boards) {
     if (boards > most_boards) fail_range("decoding boards", boards, most_boards);

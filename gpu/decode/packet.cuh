@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gpu/decode/packet.hpp does byte by byte or word by word, four bytes at a time on a device.
-// Packets and their pieces lie at multiples of 4, but for those behind an opaque board of odd
-// length; packed data lies anywhere.
+// The device forms of gpu/decode/packet.hpp, which read and write four bytes at a time. Packets and
+// their pieces lie at multiples of 4, except those behind an opaque board of odd length; packed
+// data lies at any address.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ __device__ inline void copy_out(const cuda_block&, const std::byte* made, std::b
   const std::uint32_t to_border = (word - misplaced) % word;
   const std::uint32_t head = n < to_border ? n : to_border;
   const std::uint32_t words = (n - head) / word;
-  if (threadIdx.x < head) to[threadIdx.x] = made[threadIdx.x]; // less than a word
+  if (threadIdx.x < head) to[threadIdx.x] = made[threadIdx.x]; // shorter than a word
 
   const auto shift =
       static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(made + head) % word);

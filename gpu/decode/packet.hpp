@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels read the bytes of a fragment that lies in pieces, and how a block brings a board
-// packet into shared memory, where its samples stand as 64 rows of 16 *lanes*, one lane a record,
-// for both kinds of boards.
+// How kernels read the bytes of a fragment that lies in pieces, and how a block copies a board
+// packet into shared memory. There the samples of both kinds of boards stand as 64 rows of 16
+// *lanes*, one lane for each record.
 //
-// The tables are the host's word and consistent with each other. The bytes are not: nothing that
-// stands in them is used as an index or a length, so whatever was received, nothing outside the
-// fragment is read.
+// Kernels trust the tables, which the host wrote and which agree with each other. They do not trust
+// the received bytes: they use none of them as an index or a length, and so read nothing outside
+// the fragment.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace l3 {
 
-/// A batch as the kernels see it: the used part of an input_batch's tables.
+/// A batch as the kernels see it: the used part of the tables of an input_batch.
 struct batch_view {
   const std::byte* input = nullptr;
   column<const event_entry> events;
@@ -27,15 +27,15 @@ struct batch_view {
   column<const board_entry> boards;
 };
 
-/// The same address, for which the caller vouches that it is a multiple of `alignment`: what is
-/// then loaded and stored there takes a device one access, not one per byte.
+/// The same address. The caller guarantees that it is a multiple of `alignment`, so that a device
+/// loads or stores there by one access, not by one for each byte.
 template <std::size_t alignment, class P>
 [[nodiscard]] L3_FN P* aligned(P* p) {
   return static_cast<P*>(__builtin_assume_aligned(p, alignment));
 }
 
 /// Calls f(p, from, n) for each contiguous run of the fragment's bytes offset … offset + bytes − 1:
-/// n bytes lie at p, and they are number `from` and following of the range.
+/// n bytes lie at p, the first of which is byte number `from` of the range.
 template <class F>
 L3_FN void for_each_run(const batch_view& in, const fragment_entry& fragment, std::uint32_t offset,
                         std::uint32_t bytes, F&& f) {
@@ -59,7 +59,7 @@ L3_FN void copy_range(const B& b, const batch_view& in, const fragment_entry& fr
                });
 }
 
-/// Brings n big-endian words in, in the machine's byte order.
+/// Copies n big-endian words to `to`, in the machine's byte order.
 template <block B>
 L3_FN void swap_in(const B& b, const std::byte* words, std::uint16_t* to, std::uint32_t n) {
   const std::byte* const from = aligned<sizeof(std::uint16_t)>(words);
@@ -68,24 +68,21 @@ L3_FN void swap_in(const B& b, const std::byte* words, std::uint16_t* to, std::u
   });
 }
 
-/// Copies n bytes that the block has made, to any address. It may read copy_slack bytes behind
-/// them.
+/// Copies n bytes from shared memory to any address. It may read copy_slack bytes behind them.
 inline constexpr std::uint32_t copy_slack = 16;
 template <block B>
 L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint32_t n) {
   for_each(b, n, [&](std::uint32_t i) { to[i] = made[i]; });
 }
 
-/// How many bytes of the board's packet the fragment really has: all of them, if the host did its
-/// work.
+/// How many bytes of the board's packet lie in the fragment: all of them, if the tables are right.
 [[nodiscard]] L3_FN inline std::uint32_t packet_bytes(const board_entry& board,
                                                       const fragment_entry& fragment) {
   const std::uint32_t room = board.offset < fragment.bytes ? fragment.bytes - board.offset : 0;
   return board.bytes < room ? board.bytes : room;
 }
 
-/// Whether the packet has the length of a full one and lies at word borders. If not it is not
-/// looked into.
+/// Whether the packet has the full length and lies at word borders. Kernels decode no other packet.
 [[nodiscard]] L3_FN inline bool is_full_packet(const board_entry& board,
                                                const fragment_entry& fragment) {
   return packet_bytes(board, fragment) == l2::board_bytes &&
@@ -95,9 +92,9 @@ L3_FN void copy_out(const B& b, const std::byte* made, std::byte* to, std::uint3
 inline constexpr std::uint32_t packet_lanes = l2::waveforms_per_board;
 inline constexpr std::uint32_t packet_rows = l2::waveform_samples;
 
-/// The record that a lane becomes. A 256-sample board has four channels in a word row, and each
-/// channel's samples make four records: lane 4 j + c holds samples 64 j … 64 j + 63 of channel c,
-/// which are record 4 c + j.
+/// The number of the record in a lane. A 256-sample board has four channels in a row of words, and
+/// the samples of a channel make four records: lane 4 j + c holds samples 64 j … 64 j + 63 of
+/// channel c, which are record 4 c + j.
 [[nodiscard]] L3_FN constexpr std::uint32_t record_of(std::uint32_t lane, board_kind kind) {
   return kind == board_kind::sampling_125_mhz ? lane : 4 * (lane % 4) + lane / 4;
 }
@@ -107,23 +104,23 @@ class staged_packet {
 public:
   [[nodiscard]] L3_FN const std::uint16_t* header() const { return words_ + lead; }
   [[nodiscard]] L3_FN const std::uint16_t* footer() const { return samples() + l2::sample_words; }
-  /// Row s, lane l at [16 s + l].
+  /// Row s of lane l is at [16 s + l].
   [[nodiscard]] L3_FN const std::uint16_t* by_lane(board_kind kind) const {
     return kind == board_kind::sampling_125_mhz ? samples() : by_lane_;
   }
 
-  /// Brings the packet in. It can be read after the next sync().
+  /// Copies the packet in. It can be read after the next sync().
   template <block B>
   L3_FN void stage(const B& b, const batch_view& in, const fragment_entry& fragment,
                    const board_entry& board) {
     for_each_run(in, fragment, board.offset, l2::board_bytes,
                  [&](const std::byte* p, std::uint32_t from, std::uint32_t n) {
                    swap_in(b, p, words_ + lead + from / 2, n / 2);
-                   prefetch(b, p + n, n); // packets mostly lie one after the other
+                   prefetch(b, p + n, n); // most packets lie one after the other
                  });
     if (board.kind == board_kind::sampling_125_mhz) return;
     b.sync();
-    // Four channels, 8 bytes, at a time: word row 64 j + s becomes the j-th quarter of row s.
+    // Moves four channels, 8 bytes, at a time: word row 64 j + s becomes quarter j of row s.
     constexpr std::size_t quarter = 4 * sizeof(std::uint16_t);
     const std::byte* const from = aligned<quarter>(reinterpret_cast<const std::byte*>(samples()));
     std::byte* const to = aligned<quarter>(reinterpret_cast<std::byte*>(by_lane_));
@@ -134,8 +131,7 @@ public:
   }
 
 private:
-  static constexpr std::uint32_t lead =
-      32 - l2::header_words; // so that the samples start a cache line
+  static constexpr std::uint32_t lead = 32 - l2::header_words; // the samples start at a cache line
 
   [[nodiscard]] L3_FN const std::uint16_t* samples() const {
     return words_ + lead + l2::header_words;
@@ -148,5 +144,5 @@ private:
 } // namespace l3
 
 #if defined(__CUDACC__)
-#include "gpu/decode/packet.cuh" // here, so that no device source can forget it
+#include "gpu/decode/packet.cuh" // included here so that no device source can leave it out
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the decoder with a set of techniques: the list of the work and its order, which the host
-// makes along with the batch's tables, and the kernels.
+// Runs the decoder with a set of techniques: decode_work makes the list of work on the host, in the
+// order of execution, and run_decoder enqueues the kernels.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace l3 {
 
-/// The work of a batch, whose tables the host can read. With zero suppression it leaves out boards
-/// that are missing, opaque or no full packets; without, every fragment has 16 entries.
+/// The list of work for a batch, whose tables the host can read. With zero suppression the list has
+/// no boards that are missing, opaque or not full packets; without, it has 16 entries a fragment.
 [[nodiscard]] inline std::vector<std::uint32_t> decode_work(const batch_view& in,
                                                             const decode_techniques& how) {
   struct entry {
@@ -47,16 +47,16 @@ namespace l3 {
   return work;
 }
 
-/// Enqueues the decoding of a batch. `work` is decode_work's, where kernels can read it;
-/// `at_once` is how many blocks can run at the same time.
+/// Enqueues the decoding of a batch. `work` is the list of decode_work in memory that kernels can
+/// read; `at_once` is how many blocks can run at the same time.
 template <decode_techniques how, class Queue>
 void run_decoder(Queue& queue, const batch_view& in, column<const std::uint32_t> work,
                  std::uint32_t threshold, const decoded_batch& out, std::uint32_t at_once) {
   constexpr decode_techniques in_kernel{
       how.table_by_source, true, how.warp_aggregation, true, how.short_registers, how.opportunistic,
-  }; // of the others nothing is left but the list and its order
-  // Boards that lie side by side are best read by the same core: it fetches a share of them at a
-  // time. But all should end together, so there is more than one share for each block.
+  }; // the other two techniques act on the list and its order only
+  // One core best reads boards that lie side by side, so a block fetches a share of them at a time.
+  // There are several shares for each block, so that all blocks end at about the same time.
   constexpr std::uint32_t fetches = 8;
   constexpr std::uint32_t most = 256;
   const std::uint32_t share = std::clamp(work.size() / (at_once * fetches), 1U, most);

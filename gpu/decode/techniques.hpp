@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Six techniques by which LHCb's decoding of raw banks became faster, each of them a switch. They
-// change how the work is done and never what comes out. `koto-l3 bench decode` adds one after the
-// other and prints what each is worth on this machine.
+// Six techniques by which LHCb made the decoding of its raw banks faster, each as a switch. They
+// change the speed of the decoder and never its output. `koto-l3-bench decode` adds one after the
+// other and prints the gain of each on this machine.
 #pragma once
 
 namespace l3 {
 
-/// Off: the plain way, in the words after the colon.
 struct decode_techniques {
-  /// Where a crate's boards lie is read from the host's table: each block walks over the packets of
-  /// its crate until it comes to its own.
+  /// On: a block reads from the host's table where its board lies. Off: it walks over the packets
+  /// of the crate until it reaches its board.
   bool table_by_source = true;
-  /// Boards that have nothing to decode get no block: there is one for every slot of every crate.
+  /// On: only boards with something to decode get a block. Off: every slot of every crate gets one.
   bool zero_suppression = true;
-  /// The hits of a warp take their places in the list by one atomic: each by one of its own. A
-  /// plain atomicAdd is neither: compilers for devices gather lanes where they can. A CPU has no
-  /// warps, there it is the same code.
+  /// On: the hits of a warp take their places in the list by one atomic. Off: each hit takes its
+  /// place by an atomic of its own. (A plain atomicAdd would be neither, as compilers for devices
+  /// gather lanes where they can.) On a CPU, which has no warps, both are the same code.
   bool warp_aggregation = true;
-  /// Boards that take longest come first, so that none of them is what all wait for at the end: as
-  /// they lie.
+  /// On: the boards that take longest come first, so that none of them ends last. Off: boards come
+  /// in the order of the input.
   bool big_first = true;
-  /// Samples are compared as 16-bit integers: as 32-bit ones.
+  /// On: samples are compared as 16-bit integers. Off: as 32-bit integers.
   bool short_registers = true;
-  /// As many blocks as run at once, which fetch one board after the other: a block a board.
+  /// On: there are as many blocks as can run at once, and each fetches one board after the other.
+  /// Off: each board has a block.
   bool opportunistic = true;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a board in its fragment by walking over the packets before it, as one does without a table:
-// a plain packet has a fixed length, an opaque one ends where its footer does. Right for fragments
-// that the receivers admit; of any other it reads nothing that is not there.
+// Finds a board in its fragment without a table, by walking over the packets before it: a plain
+// packet has a fixed length, an opaque one ends behind its footer. The result is right for
+// fragments that the receivers admit; on any other fragment the walk reads nothing outside of it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace l3 {
 struct found_board {
   bool found = false;
   bool opaque = false;
-  std::uint32_t number = 0; ///< of the boards in the fragment, from 0
-  std::uint32_t offset = 0; ///< in the fragment
+  std::uint32_t number = 0; ///< place among the boards of the fragment, from 0
+  std::uint32_t offset = 0; ///< first byte in the fragment
 };
 
 class fragment_walk {
@@ -67,7 +67,7 @@ private:
     at += word_bytes * count(at, l2::max_compression_words, l2::wide_tag_mask, l2::header_tag);
     const std::uint32_t samples = count(at, l2::sample_words, l2::wide_tag_mask, l2::sample_tag);
     at += word_bytes * (samples + l2::footer_words);
-    return samples % 2 != 0 ? at + word_bytes : at; // the pad
+    return samples % 2 != 0 ? at + word_bytes : at; // one word of padding
   }
 
   const batch_view& in_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu/executors/atomics.hpp on a device. These overloads take the place of the portable forms
-// wherever the block is a CUDA block.
+// The device forms of gpu/executors/atomics.hpp: overloads that a compiler prefers to the portable
+// functions where the block is a cuda_block.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,19 @@ struct cuda_block;
   return atomicAdd(at, n);
 }
 
-/// ptxas gathers lanes by itself where it sees that they use one counter. Here it does not: it does
-/// not know that no block has more than 1024 threads.
+/// ptxas makes one atomic for a warp where it sees that all lanes use one counter. The address
+/// below hides that from it: threadIdx.x >> 10 is always 0, as a CUDA block has at most 1024
+/// threads, but ptxas does not know this limit.
 [[nodiscard]] __device__ inline std::uint32_t fetch_add_alone(const cuda_block&, std::uint32_t* at,
                                                               std::uint32_t n) {
   constexpr std::uint32_t bits_of_a_thread = 10;
   return atomicAdd(at + (threadIdx.x >> bits_of_a_thread), n);
 }
 
-/// The first of those that are here together adds for all, and each takes its share. By hand, for
-/// ptxas does it in some kernels and on some devices only; alone, lest it does it once more around
-/// this. The test gathered_atomics reads both in the machine code.
+/// The first active lane adds for all active lanes of the warp, and each lane takes its share.
+/// Written by hand because ptxas gathers lanes in some kernels and on some devices only; the add
+/// goes through fetch_add_alone so that ptxas does not gather a second time. The test
+/// gathered_atomics reads both in the machine code.
 [[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const cuda_block& b,
                                                                 std::uint32_t* at) {
   const std::uint32_t here = __activemask();
@@ -46,7 +48,7 @@ __device__ inline void publish(const cuda_block&, std::uint64_t* at, std::uint64
   return value;
 }
 
-/// The scheduler of a device has other warps to run, and the memory other loads to serve.
+/// Leaves the scheduler to other warps and the memory to their loads.
 __device__ inline void give_way(const cuda_block&) {
   constexpr std::uint32_t nanoseconds = 100;
   __nanosleep(nanoseconds);
@@ -57,8 +59,8 @@ __device__ inline void give_way(const cuda_block&) {
   return atomicAdd(at, n);
 }
 
-/// Shared memory adds 32 bits by itself; 64 would be a loop of compare and exchange, which lanes
-/// that add to one sum would turn as many times as there are of them.
+/// Shared memory has an atomic add of 32 bits only. An add of 64 bits would be a loop of compare
+/// and exchange, which n lanes that add to one sum run n times.
 __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uint64_t n) {
   constexpr std::uint32_t half = 32;
   auto* const words = reinterpret_cast<std::uint32_t*>(at); // the low one first

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels may do to memory that others use at the same time: fetch work from a counter, take a
-// place in a list, and tell a value to whoever waits for it. None of them orders any other access.
-// Each takes the block as its first argument and has a special form for devices under gpu/cuda,
-// behind the same name; what stands here is what all CPU executors run.
+// The atomic operations of kernels: they fetch work from a counter, take a place in a list, or
+// publish a value for another block. None of them orders any other access. Each takes the block as
+// its first argument. CPU executors run the functions of this header; devices run the overloads of
+// atomics.cuh.
 //
-// Those called …_within are for shared memory, which only the lanes of one block use: where one
-// lane runs all items they are plain loads and stores.
+// Functions called …_within are for shared memory, which only the lanes of one block use. On blocks
+// of one lane they are plain loads and stores.
 #pragma once
 
 #include <atomic>
@@ -16,46 +16,45 @@
 
 namespace l3 {
 
-/// Adds n and returns what was there before.
+/// Adds n and returns the value before.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add(const B&, std::uint32_t* at, std::uint32_t n) {
   return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
 }
 
-/// The same with an atomic for each item, come what may: a device's compiler may make one atomic of
-/// those of a warp that it sees to use one counter. To measure what that is worth.
+/// fetch_add with one atomic for each item, where a device's compiler could make one atomic for a
+/// whole warp. The benchmark of the decoder measures the difference.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add_alone(const B& b, std::uint32_t* at, std::uint32_t n) {
   return fetch_add(b, at, n);
 }
 
-/// The same by 1, for items of a for_each that all use one counter: on a device those of a warp
-/// that come here together are served by one atomic, come what may. A CPU has no warps: there is
-/// nothing to gather.
+/// fetch_add of 1, for items of a for_each that all use one counter. On a device one atomic serves
+/// all lanes of a warp that call it together. A CPU has no warps and adds for each item.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_one_of_warp(const B& b, std::uint32_t* at) {
   return fetch_add(b, at, 1);
 }
 
-/// Tells `value` to other blocks: this word alone, not what was written before it.
+/// Makes `value` visible to other blocks; earlier writes of this block may become visible later.
 template <block B>
 void publish(const B&, std::uint64_t* at, std::uint64_t value) {
   std::atomic_ref(*at).store(value, std::memory_order_relaxed);
 }
 
-/// The value now.
+/// The value at this moment.
 template <block B>
 [[nodiscard]] std::uint64_t observe(const B&, std::uint64_t* at) {
   return std::atomic_ref(*at).load(std::memory_order_relaxed);
 }
 
-/// Called while waiting for another block, which may need this very core.
+/// A block calls this while it waits for another block, which may need the same core.
 template <block B>
 void give_way(const B&) {
   std::this_thread::yield();
 }
 
-/// Adds n to what is in shared memory, and returns what was there before.
+/// Adds n to a word of shared memory and returns the value before.
 template <block B>
 [[nodiscard]] std::uint32_t fetch_add_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   if (b.threads() != 1) return std::atomic_ref(*at).fetch_add(n, std::memory_order_relaxed);
@@ -64,7 +63,7 @@ template <block B>
   return before;
 }
 
-/// Adds n modulo 2⁶⁴, so that numbers below 0 may be added too. Nobody is told what was there: a
+/// Adds n modulo 2⁶⁴, so that negative numbers may be added too. It returns nothing because a
 /// device adds the two halves one after the other.
 template <block B>
 void add_within(const B& b, std::uint64_t* at, std::uint64_t n) {
@@ -85,7 +84,7 @@ void set_bits_within(const B& b, std::uint32_t* at, std::uint32_t bits) {
   }
 }
 
-/// Leaves the smaller of n and what was there before, which it returns.
+/// Stores the smaller of n and the value before, and returns the value before.
 template <block B>
 std::uint32_t fetch_min_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   if (b.threads() == 1) {
@@ -100,7 +99,7 @@ std::uint32_t fetch_min_within(const B& b, std::uint32_t* at, std::uint32_t n) {
   return before;
 }
 
-/// Leaves the greater of n and what was there before, which it returns.
+/// Stores the greater of n and the value before, and returns the value before.
 template <block B>
 std::uint64_t fetch_max_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   if (b.threads() == 1) {
@@ -115,7 +114,7 @@ std::uint64_t fetch_max_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   return before;
 }
 
-/// The value now.
+/// The value at this moment.
 template <block B>
 [[nodiscard]] std::uint32_t observe_within(const B& b, std::uint32_t* at) {
   return b.threads() == 1 ? *at : std::atomic_ref(*at).load(std::memory_order_relaxed);
@@ -124,5 +123,5 @@ template <block B>
 } // namespace l3
 
 #if defined(__CUDACC__)
-#include "gpu/executors/atomics.cuh" // here, so that no device source can forget it
+#include "gpu/executors/atomics.cuh" // included here so that no device source can leave it out
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting bits, on the host and on devices, where the functions of <bit> may not be called.
+// Counts and finds bits, on the host and on devices. Device code cannot call the functions of
+// <bit>.
 #pragma once
 
 #include <bit>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cuda executor: a block is a CUDA block, a queue is a stream, and the end of what was enqueued
-// is an event. Nothing here blocks but finish(), which sleeps until the driver wakes it, and
-// finish_for(), which sleeps between looks: a thread that waits for a device takes no core from
-// those that receive. The first error is kept, everything after it is skipped, and both tell it;
-// they neither throw nor abort, so that a failing device ends as a message and not as a dead
-// process.
+// The cuda executor: a block is a CUDA block, a queue is a CUDA stream, and a CUDA event marks the
+// end of the enqueued work. Only finish() and finish_for() wait. Both sleep meanwhile, so that the
+// waiting thread takes no core from the receiving threads. The queue keeps the first error and
+// skips all work after it; finish() and finish_for() return the error as a text and never throw or
+// abort, so that a failing device does not end the process.
 #pragma once
 
 #include <algorithm>
@@ -44,14 +43,14 @@ struct destroy {
 using stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, destroy>;
 using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
 
-/// A stream that waits for no other, not even for the default one.
+/// A stream that waits for no other stream, not even for the default one.
 [[nodiscard]] inline stream make_stream() {
   cudaStream_t s = nullptr;
   check(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cannot make a CUDA stream");
   return stream(s);
 }
 
-/// An event whose waiters sleep. It keeps no time, which would cost every record.
+/// A CUDA event whose waiters sleep. It takes no timestamps, which would slow every record.
 [[nodiscard]] inline event make_event() {
   cudaEvent_t e = nullptr;
   check(cudaEventCreateWithFlags(&e, cudaEventBlockingSync | cudaEventDisableTiming),
@@ -67,7 +66,7 @@ struct cuda_block {
   [[nodiscard]] __device__ std::uint32_t lane() const { return threadIdx.x; }
   __device__ void sync() const { __syncthreads(); }
 
-  /// As everywhere, but not unrolled: nearly all loops have one turn or two.
+  /// The strided loop, not unrolled: nearly all loops have one turn or two.
   template <class F>
   __device__ void for_each(std::uint32_t n, F&& f) const {
 #pragma unroll 1
@@ -75,12 +74,12 @@ struct cuda_block {
   }
 };
 
-/// At least one block at a time is no demand, but it keeps the compiler from spilling registers so
-/// that one more fits.
+/// The bound of one resident block demands nothing, but it keeps the compiler from spilling
+/// registers to make room for one more block.
 template <class Kernel, class... Args>
 __global__ void __launch_bounds__(Kernel::width, 1) run_block(Kernel kernel, Args... args) {
   __shared__ typename Kernel::shared shared;
-  __builtin_assume(blockDim.x == Kernel::width); // strides become constants of the addresses
+  __builtin_assume(blockDim.x == Kernel::width); // strides become constants in addresses
   kernel(cuda_block{}, shared, args...);
 }
 
@@ -109,23 +108,23 @@ public:
     copy(to, from, bytes, cudaMemcpyDeviceToDevice);
   }
 
-  /// What is enqueued from here to the next stage or submit() bears this name in a profiler. One
-  /// thread enqueues from a stage to its end.
+  /// Work that is enqueued from here to the next stage or submit() has this name in a profiler. The
+  /// same thread enqueues from the begin of a stage to its end.
   void stage(const char* name) {
     end_stage();
     static_cast<void>(nvtxRangePushA(name));
     in_stage_ = true;
   }
 
-  /// Marks the end of what was enqueued: that is what finish() will wait for.
+  /// Marks the end of the enqueued work, for which finish() waits.
   void submit() {
     end_stage();
     if (first_error_ == cudaSuccess) note(cudaEventRecord(end_.get(), stream_.get()));
     submitted_ = true;
   }
 
-  /// Waits for all that was enqueued; another thread may do that. Empty if all went well; else the
-  /// first error, as a text, and then nothing is running any more either.
+  /// Waits for all enqueued work; any thread may call it. Returns an empty text, or the first
+  /// error. In both cases the stream has no running work afterwards.
   [[nodiscard]] std::string finish() {
     if (!submitted_) submit();
     if (first_error_ == cudaSuccess) note(cudaEventSynchronize(end_.get()));
@@ -134,8 +133,9 @@ public:
     return cudaGetErrorString(first_error_);
   }
 
-  /// The same, but false if that has not ended after `limit`. The driver has no wait with an end,
-  /// so it is asked again and again, with a pause that is short beside what a frame takes.
+  /// Like finish(), but returns false if the work has not ended after `limit`. The driver has no
+  /// wait with a time limit, so this polls it, with pauses that are short beside the time of a
+  /// frame.
   [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
     constexpr std::chrono::nanoseconds pause = std::chrono::microseconds(50);
     const auto until = std::chrono::steady_clock::now() + limit;
@@ -155,7 +155,7 @@ public:
     return true;
   }
 
-  /// Whether nothing of it is running any more, be it for an error. Any thread.
+  /// Whether the stream has no running work, also after an error. Any thread may call it.
   [[nodiscard]] bool at_rest() const { return cudaStreamQuery(stream_.get()) != cudaErrorNotReady; }
 
 private:
@@ -173,7 +173,7 @@ private:
   }
 
   cuda::event end_;
-  cuda::stream stream_; // goes first, and waits for what is in it
+  cuda::stream stream_; // destroyed before end_; its destruction waits for the work in it
   bool in_stage_ = false;
   bool submitted_ = false;
   cudaError_t first_error_ = cudaSuccess;

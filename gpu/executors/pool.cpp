@@ -6,8 +6,8 @@
 namespace l3 {
 
 namespace {
-/// Chunks that each thread should get to see of a kernel: enough to even out, few enough to keep
-/// the atomic quiet.
+/// How many chunks of a kernel each thread takes on average: enough to share the work evenly, few
+/// enough to keep contention for the counter low.
 constexpr std::uint32_t chunks_per_thread = 8;
 } // namespace
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool executor: blocks of width 1, spread over the threads of a pool. Production on a machine
+// The pool executor runs blocks of width 1 on the threads of a pool: production on a machine
 // without a GPU.
 //
-// The workers are started once and sleep between kernels. Whoever launches a kernel takes part in
-// it and returns when all its blocks are done; blocks are fetched in chunks, by an atomic, so that
-// no thread waits for a slow one's share.
+// The pool starts its workers once; they sleep between kernels. The thread that launches a kernel
+// works on it too and returns when all blocks are done. Threads fetch blocks in chunks by an atomic
+// counter, so that no thread waits for the share of a slow one.
 #pragma once
 
 #include <atomic>
@@ -31,8 +31,8 @@ public:
     return static_cast<std::uint32_t>(workers_.size()) + 1;
   }
 
-  /// Calls work(first, last) for chunks that together make 0 … blocks − 1. One launch at a time;
-  /// others wait.
+  /// Calls work(first, last) for chunks that together make 0 … blocks − 1. Launches from several
+  /// threads run one after the other.
   template <class Work>
   void run(std::uint32_t blocks, const Work& work) {
     launch(blocks, {&work, [](const void* w, std::uint32_t first, std::uint32_t last) {
@@ -52,13 +52,13 @@ private:
 
   std::mutex launching_; ///< held by the thread whose kernel is running
 
-  // The kernel that is running: written by launch() while no worker is active.
+  // The running kernel, which launch() writes while no worker is active.
   task task_;
   std::uint32_t blocks_ = 0;
   std::uint32_t chunk_ = 1;
   std::atomic<std::uint32_t> next_ = 0;
 
-  std::mutex mutex_; ///< guards what follows
+  std::mutex mutex_; ///< guards the members below, but for workers_
   std::condition_variable wake_;
   std::condition_variable done_;
   std::uint64_t launches_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The serial executor: one thread, blocks and lanes in order. It is the reference that all others
-// must equal.
+// The serial executor: one thread runs blocks and lanes in order. It is the reference that every
+// other executor must equal bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// A block of any width whose lanes one thread runs in turn.
+/// A block of any width, whose lanes one thread runs in turn.
 class serial_block {
 public:
   serial_block(std::uint32_t index, std::uint32_t width) : index_(index), width_(width) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shuffled executor: one thread that takes the blocks, and the items of every for_each, in
-// random order, and starts each block with poisoned shared memory. A kernel that depends on an
-// order, or reads what it did not write, gives other bytes here than on the serial executor.
+// The shuffled executor: one thread runs the blocks, and the items of every for_each, in random
+// order, and starts each block with poisoned shared memory. A kernel that depends on an order, or
+// reads shared memory that it did not write, gives other bytes here than on the serial executor.
 #pragma once
 
 #include <algorithm>

@@ -2,11 +2,10 @@
 // A block of width 1, and the loop that runs many of them on one CPU core: the inner loop of the
 // serial and the pool executor, and the production path of every machine without a GPU.
 //
-// Kernels are compiled for plain x86-64 like everything else; run_solo alone is compiled three
-// times, and the dynamic linker takes the form that the processor can run. `flatten` pulls the
-// whole kernel into it, so that all of the kernel is vectorised for that processor. Sanitizers do
-// not go together with such indirect functions, other compilers do not have them: there it is an
-// ordinary function.
+// The compiler makes three forms of run_solo, for AVX-512, AVX2 and plain x86-64, and the dynamic
+// linker takes the best form that the processor can run. `flatten` inlines the whole kernel, so
+// that all of it is vectorised for that processor. Builds with sanitizers, which do not work with
+// such indirect functions, and other compilers, which do not have them, get one ordinary function.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +44,7 @@ private:
   std::uint32_t index_;
 };
 
-/// Blocks first … last − 1 of a kernel, in order.
+/// Runs the blocks first … last − 1 of a kernel, in order.
 template <class Kernel, class... Args>
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

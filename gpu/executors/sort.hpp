@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts whole numbers of 64 bits that lie in the shared memory of a block: a merge sort like that
-// of the CBM seed. Short runs are sorted by insertion, each by one item of a for_each. Then runs
-// are merged two by two: every item writes a part of what two runs become, and finds by bisection
-// which of their keys go before it. There are as many parts as lanes: where one lane runs all
-// items it merges as textbooks do, and a wide block bisects for every key.
+// Sorts 64-bit numbers in the shared memory of a block, by a merge sort like that of the CBM seed.
+// Each item of a first for_each sorts a short run by insertion. Then runs are merged two by two:
+// each item writes one part of the merged run and finds by bisection which keys go before its part.
+// There are as many parts as lanes, so a block of one lane merges as in a textbook, and a wide
+// block bisects for every key.
 //
-// A key is all there is to it: equal keys cannot be told apart, so the result is the same for every
-// order in which the keys came and for every width. What belongs to a key must be packed into it.
+// A key carries everything that belongs to it. Equal keys cannot be told apart, so the result does
+// not depend on the order in which the keys came, nor on the width.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace l3 {
 
-/// Where keys are put to be sorted: at most `capacity` into `keys`, where they are found again.
+/// The caller puts at most `capacity` keys into `keys`, and finds them there in order afterwards.
 template <std::uint32_t capacity>
 struct sort_space {
   std::uint64_t keys[capacity];
-  std::uint64_t other[capacity]; ///< of the sort alone while it runs, free before and after it
+  std::uint64_t other[capacity]; ///< scratch of the sort; the caller may use it before and after
 };
 
-/// So many keys are sorted by insertion, a power of two: longer runs keep the lanes of a device
-/// waiting for one, shorter ones cost more passes.
+/// Length of the runs that are sorted by insertion, a power of two. With longer runs the lanes of a
+/// device wait for the slowest; shorter runs cost more passes.
 inline constexpr std::uint32_t insertion_run = 16;
 
 namespace sorting {
 
-/// The i-th run of `from`, sorted, to the same places of `to`, which may be `from`.
+/// Writes the i-th run of `from`, sorted, to the same places of `to`, which may be `from`.
 L3_FN inline void insert_run(const std::uint64_t* from, std::uint64_t* to, std::uint32_t i,
                              std::uint32_t n) {
   const std::uint32_t first = i * insertion_run;
@@ -42,8 +42,8 @@ L3_FN inline void insert_run(const std::uint64_t* from, std::uint64_t* to, std::
   }
 }
 
-/// Puts keys first … last − 1 of what two neighbouring runs, of `width` keys but at the end, become
-/// when they are merged. Of equal keys those of the left run go first.
+/// Merges two neighbouring runs of `width` keys (fewer at the end of the data) and writes the keys
+/// first … last − 1 of the result. Of equal keys those of the left run go first.
 L3_FN inline void merge_part(const std::uint64_t* from, std::uint64_t* to, std::uint32_t first,
                              std::uint32_t last, std::uint32_t n, std::uint32_t width) {
   const std::uint32_t pair = first & ~(2 * width - 1);
@@ -78,13 +78,15 @@ L3_FN inline void merge_part(const std::uint64_t* from, std::uint64_t* to, std::
 
 } // namespace sorting
 
-/// Sorts the first n of space.keys, n ≤ capacity, in rising order. They must be visible to all
-/// lanes (sync() after they were written); so they are when this returns. n is the same for all.
+/// Sorts the first n of space.keys, n ≤ capacity, in rising order. The caller calls sync() after
+/// writing the keys; the sorted keys are visible to all lanes on return. n is the same in all
+/// lanes.
 template <std::uint32_t capacity, block B>
 L3_FN void sort_block(const B& b, sort_space<capacity>& space, std::uint32_t n) {
   std::uint32_t passes = 0;
   for (std::uint32_t width = insertion_run; width < n; width *= 2) ++passes;
-  // Every pass goes from one buffer to the other: with this beginning the last ends in keys.
+  // Every pass goes from one buffer to the other; with this first buffer the last pass ends in
+  // keys.
   std::uint64_t* from = space.keys;
   std::uint64_t* to = passes % 2 == 0 ? space.keys : space.other;
   for_each(b, (n + insertion_run - 1) / insertion_run,
@@ -93,7 +95,7 @@ L3_FN void sort_block(const B& b, sort_space<capacity>& space, std::uint32_t n) 
   from = to;
   for (std::uint32_t width = insertion_run; width < n; width *= 2) {
     to = from == space.keys ? space.other : space.keys;
-    // Powers of two, so that no part crosses a border of runs that are merged.
+    // Parts are powers of two, so that no part crosses a border between merged runs.
     std::uint32_t part = 2 * width;
     while (part > 1 && part * b.threads() >= 2 * n) part /= 2;
     for_each(b, (n + part - 1) / part, [&](std::uint32_t i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The threaded executor: every lane of a block is a thread, and sync() is a barrier. Far too slow
-// for data, it is there for ThreadSanitizer, which names the line where a kernel forgot a sync():
-// the serial executor hides that, a device shows it only now and then.
+// The threaded executor: every lane of a block is a thread, and sync() is a barrier. It is far too
+// slow for data taking and exists for ThreadSanitizer, which names the source line where a kernel
+// lacks a sync(). The serial executor hides a missing sync(); a device shows it only now and then.
 #pragma once
 
 #include <barrier>
@@ -39,7 +39,7 @@ public:
 
   explicit threaded_queue(std::uint32_t width) : width_(width) {}
 
-  /// The lanes live as long as the kernel and take one block after the other, each with poisoned
+  /// The threads live as long as the kernel and run one block after the other, each with poisoned
   /// shared memory.
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that is reserved and touched once, at the start, and divided into columns. A buffer owns
-// bytes, wherever they are; a region hands out parts of them, aligned to cache lines.
+// Memory that the program reserves and touches once, at start, and divides into columns. A `buffer`
+// owns bytes on the host or on a device; a `region` hands out parts of them, aligned to cache
+// lines.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace l3 {
 
-/// Owns bytes on the host or on a device; what releases them came with them.
+/// Owns bytes on the host or on a device, and carries the function that releases them.
 class buffer {
 public:
   using releaser = void (*)(std::byte*, std::size_t);
@@ -44,16 +45,17 @@ private:
   releaser release_ = nullptr;
 };
 
-/// Memory of the executors that run on the CPU: what the host writes, their kernels read in place.
+/// Memory of the CPU executors: kernels read in place what the host writes.
 struct host_memory {
   static constexpr bool has_device = false;
 
-  /// Zeroed and touched, page-aligned. Throws std::runtime_error if there is not enough.
+  /// Memory that is zeroed, touched and page-aligned. Throws std::runtime_error if the machine has
+  /// too little.
   [[nodiscard]] static buffer allocate(std::size_t bytes);
 };
 
-/// Hands out the bytes of a buffer from its start. Made without a buffer it only counts, so that
-/// the same code says how much it will need and then takes it.
+/// Hands out the bytes of a buffer from its start. A region without a buffer only counts, so that
+/// the same code first computes how much memory it needs and then takes it.
 class region {
 public:
   static constexpr std::size_t alignment = 128;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column: a pointer and a length, the view through which kernels see an array. std::span would do
-// on the host, but its members may not be called on a device. It stands by itself: columns that
-// belong together, with range checks and read-only loads, are made from a schema (gpu/columns).
+// A column: a pointer and a length, the view through which kernels see one array. std::span would
+// do on the host, but device code cannot call its members. Columns that belong together, with range
+// checks and read-only loads, come from a schema (gpu/columns).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
   column() = default;
   L3_FN column(T* data, std::uint32_t size) : data_(data), size_(size) {}
 
-  /// A column that may be written is one that may be read.
+  /// A writable column converts to a read-only one.
   template <class U>
   requires std::is_same_v<const U, T> L3_FN column(const column<U>& o)
       : column(o.data(), o.size()) {}

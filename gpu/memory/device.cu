@@ -59,11 +59,12 @@ std::string why_no_device() {
   }
   int devices = 0;
   if (const cudaError_t result = cudaGetDeviceCount(&devices); result != cudaSuccess) {
-    static_cast<void>(cudaGetLastError()); // it is no error to have no device
+    static_cast<void>(cudaGetLastError()); // forgets the error: a machine may have no device
     return std::string("no CUDA device answers: ") + cudaGetErrorString(result);
   }
   if (devices == 0) return "there is no CUDA device on this machine";
-  // Only a kernel that ran says that there is code for this device and a driver that is new enough.
+  // Only a kernel that ran shows that the program has code for this device and that the driver is
+  // new enough.
   try {
     const buffer value = cuda_memory::allocate_on_device(sizeof(int));
     answer<<<1, 1>>>(reinterpret_cast<int*>(value.data()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device and pinned host memory, and the question whether there is a device. Plain C++: the CUDA
-// runtime is behind it.
+// Device memory, pinned host memory, and the check whether a device answers. This header is plain
+// C++; only device.cu includes the CUDA runtime.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,21 @@ namespace l3 {
 struct cuda_memory {
   static constexpr bool has_device = true;
 
-  /// Pinned host memory, zeroed, which kernels can reach. Throws std::runtime_error if there is not
-  /// enough.
+  /// Pinned host memory, zeroed, which kernels can reach. Throws std::runtime_error if the machine
+  /// has too little.
   [[nodiscard]] static buffer allocate(std::size_t bytes);
-  /// The address by which kernels reach this byte of it.
+  /// The address by which kernels reach this byte of pinned host memory.
   [[nodiscard]] static std::byte* on_device(std::byte* host);
-  /// Device memory, zeroed. Likewise.
+  /// Device memory, zeroed. Throws std::runtime_error if the device has too little.
   [[nodiscard]] static buffer allocate_on_device(std::size_t bytes);
 };
 
 namespace cuda {
 
-/// Empty if a device answers and can run what this program was compiled for; else a text for the
-/// operator.
+/// Empty if a device answers and can run this program's kernels; else the reason, for the operator.
 [[nodiscard]] std::string why_no_device();
 
-/// As its maker calls it: "NVIDIA H200".
+/// The name that the maker gave the device: "NVIDIA H200".
 [[nodiscard]] std::string device_name();
 
 } // namespace cuda
