@@ -44,8 +44,8 @@ ledger node::parts::sums() const {
                        (p.given_up ? p.spilling->events_on_disk()
                                    : p.out.events_waiting() + p.spilling->events_waiting());
   set_building(a, p.building);
-  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) add_link(a, p.udp->link(i));
-  if (p.tcp) add_link(a, p.tcp->link());
+  for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) add_input(a, p.udp->input(i));
+  if (p.tcp) add_input(a, p.tcp->input());
   a.clean = p.state.report().now == phase::stopped &&
             a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0;
@@ -64,11 +64,11 @@ metrics_snapshot node::snapshot() const {
   for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
   s.account = p.sums();
   s.node = p.settings.run.node;
-  for (std::size_t i = 0; p.udp && i < p.udp->links(); ++i) {
-    const link_counters& l = p.udp->link(i);
-    s.links.push_back({"udp" + std::to_string(i), l.datagrams, l.bytes, l.kernel_drops});
+  for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) {
+    const input_counters& l = p.udp->input(i);
+    s.inputs.push_back({"udp" + std::to_string(i), l.datagrams, l.bytes, l.kernel_drops});
   }
-  if (p.tcp) s.links.push_back({"tcp", p.tcp->link().datagrams, p.tcp->link().bytes, 0});
+  if (p.tcp) s.inputs.push_back({"tcp", p.tcp->input().datagrams, p.tcp->input().bytes, 0});
   s.fragments_in_flight = p.builder.open_fragments();
   s.events_incomplete = p.building.events_incomplete;
   s.events_parked = p.building.parked;

@@ -127,7 +127,7 @@ void node::parts::watch_threads() {
   progress.add("compute", [this] { return work.compute_turns(); });
   progress.add("drain", [this] { return work.drain_turns(); });
   progress.add("forwarder", [this] { return line.turns(); });
-  for (std::size_t n = 0; udp && n < udp->links(); ++n)
+  for (std::size_t n = 0; udp && n < udp->inputs(); ++n)
     progress.add("udp", [this, n] { return udp->turns(n); });
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }

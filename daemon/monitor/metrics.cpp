@@ -102,11 +102,11 @@ void add_process(exposition& out, const metrics_snapshot& s) {
 
 void add_input(exposition& out, const metrics_snapshot& s) {
   out.counter("datagrams_total", "Datagrams, or over TCP records, received.");
-  for (const auto& l : s.links) out.value(l.datagrams, {{"link", l.name}});
+  for (const auto& l : s.inputs) out.value(l.datagrams, {{"link", l.name}});
   out.counter("received_bytes_total", "Bytes received.");
-  for (const auto& l : s.links) out.value(l.bytes, {{"link", l.name}});
+  for (const auto& l : s.inputs) out.value(l.bytes, {{"link", l.name}});
   out.counter("kernel_drops_total", "Datagrams for which the socket had no room.");
-  for (const auto& l : s.links) out.value(l.kernel_drops, {{"link", l.name}});
+  for (const auto& l : s.inputs) out.value(l.kernel_drops, {{"link", l.name}});
 
   const datagram_account& d = s.account.datagrams;
   out.counter("refused_total", "Datagrams and records refused.").values(d.malformed);

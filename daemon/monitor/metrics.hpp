@@ -17,8 +17,8 @@
 
 namespace l3 {
 
-/// One thread's input.
-struct link_snapshot {
+/// What one thread of the input counted.
+struct input_snapshot {
   std::string name;            ///< "udp0", "tcp"
   std::uint64_t datagrams = 0; ///< or, over TCP, records
   std::uint64_t bytes = 0;
@@ -95,7 +95,7 @@ struct metrics_snapshot {
   ledger account; ///< run, session, and what became of datagrams, fragments, events; its spills are
                   ///< not used
   std::uint32_t node = 0;
-  std::vector<link_snapshot> links;      ///< at most 32
+  std::vector<input_snapshot> inputs;    ///< at most 32
   std::uint64_t fragments_in_flight = 0; ///< seen, and their event neither admitted nor given up
   std::uint64_t events_incomplete = 0;
   std::uint64_t events_parked = 0;

@@ -31,7 +31,7 @@ json::object state_of(const state_report& r) {
 
 json::array links_of(const metrics_snapshot& s) {
   json::array links;
-  for (const link_snapshot& l : s.links) {
+  for (const input_snapshot& l : s.inputs) {
     links.push_back(json::object{{"link", l.name},
                                  {"datagrams", l.datagrams},
                                  {"bytes", l.bytes},

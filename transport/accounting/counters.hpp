@@ -95,8 +95,8 @@ private:
   std::array<counter, reasons<Reason>> counters_;
 };
 
-/// What a receive thread counts by itself.
-struct link_counters {
+/// What one thread of the input counts.
+struct input_counters {
   counter datagrams; ///< or, over TCP, records
   counter bytes;
   counter kernel_drops; ///< datagrams that the socket had no room for

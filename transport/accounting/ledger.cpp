@@ -82,11 +82,11 @@ bool ledger::balanced() const {
          f.seen == f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate;
 }
 
-void add_link(ledger& to, const link_counters& link) {
-  to.datagrams.received += link.datagrams;
-  to.datagrams.kernel_drops += link.kernel_drops;
-  to.bytes.in += link.bytes;
-  for (const auto& [name, n] : counts_of(link.refused)) to.datagrams.malformed[name] += n;
+void add_input(ledger& to, const input_counters& input) {
+  to.datagrams.received += input.datagrams;
+  to.datagrams.kernel_drops += input.kernel_drops;
+  to.bytes.in += input.bytes;
+  for (const auto& [name, n] : counts_of(input.refused)) to.datagrams.malformed[name] += n;
 }
 
 void set_building(ledger& to, const building_counters& building) {

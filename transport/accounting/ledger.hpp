@@ -119,7 +119,7 @@ template <class Reason>
 
 // The sections of a ledger out of the counters. `events.in_flight` is the caller's to count by
 // itself: were it made from the others, the sum would hold whatever happened.
-void add_link(ledger& to, const link_counters& link); ///< for each link once
+void add_input(ledger& to, const input_counters& input); ///< for each input once
 void set_building(ledger& to, const building_counters& building);
 void set_outcomes(ledger& to, const outcome_counters& outcomes);
 

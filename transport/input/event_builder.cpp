@@ -67,33 +67,33 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
 }
 
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
-                         link_counters& link, time_point now) {
+                         input_counters& input, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
-  for (const auto& d : datagrams) on_datagram(strip, d, link);
+  for (const auto& d : datagrams) on_datagram(strip, d, input);
   close_if_full();
   refill(strip);
   call_hook(lock);
 }
 
-void event_builder::on_datagram(landing_strip& strip, const datagram& d, link_counters& link) {
-  if (d.bytes != 0) return on_chunk(strip, d, link);
+void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
+  if (d.bytes != 0) return on_chunk(strip, d, input);
   if (l2::trailer::unpack(d.header.discriminator).count != 0)
-    return on_end_of_spill(d.header, link);
-  on_trailer(d.header, link);
+    return on_end_of_spill(d.header, input);
+  on_trailer(d.header, input);
 }
 
-void event_builder::on_chunk(landing_strip& strip, const datagram& d, link_counters& link) {
+void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_counters& input) {
   const auto& h = d.header;
   const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  if (h.discriminator != 0) return link.refused.add(refused::discriminator);
+  if (h.discriminator != 0) return input.refused.add(refused::discriminator);
   if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return link.refused.add(refused::fragment_id);
-  if (h.chunk >= max_chunks_) return link.refused.add(refused::chunk_index);
+    return input.refused.add(refused::fragment_id);
+  if (h.chunk >= max_chunks_) return input.refused.add(refused::chunk_index);
   const std::uint32_t offset = h.chunk * settings_.chunk_bytes;
-  if (d.bytes > settings_.chunk_bytes) return link.refused.add(refused::too_long);
+  if (d.bytes > settings_.chunk_bytes) return input.refused.add(refused::too_long);
   if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
-    return link.refused.add(refused::chunk_length);
+    return input.refused.add(refused::chunk_length);
 
   const arrived_chunk c{h, place, {strip.slots_[d.slot].memory, d.bytes}, &strip, d.slot};
   const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
@@ -101,9 +101,9 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, link_count
   if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
     take_chunk(*spill, c, true);
   } else {
-    link.refused.add(refused::wrong_spill);
+    input.refused.add(refused::wrong_spill);
   }
-  on_sibling(h.fragment_id, *named, link);
+  on_sibling(h.fragment_id, *named, input);
 }
 
 void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool stated) {
@@ -208,20 +208,20 @@ void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
   std::memcpy(batch.batch->bytes.data() + piece, c.bytes.data(), bytes);
 }
 
-void event_builder::on_trailer(const l2::datagram_header& h, link_counters& link) {
+void event_builder::on_trailer(const l2::datagram_header& h, input_counters& input) {
   const auto t = l2::trailer::unpack(h.discriminator);
   const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
   if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return link.refused.add(refused::fragment_id);
-  if (h.chunk == 0 || h.chunk > max_chunks_) return link.refused.add(refused::chunk_index);
+    return input.refused.add(refused::fragment_id);
+  if (h.chunk == 0 || h.chunk > max_chunks_) return input.refused.add(refused::chunk_index);
   if (t.crate != settings_.crates.crates[place.crate].number)
-    return link.refused.add(refused::discriminator);
+    return input.refused.add(refused::discriminator);
   if (auto* spill = spills_.stated(t.spill, statement_of(h, true), now_); spill != nullptr) {
     take_trailer(*spill, h);
   } else {
-    link.refused.add(refused::wrong_spill);
+    input.refused.add(refused::wrong_spill);
   }
-  on_sibling(h.fragment_id, t.spill, link);
+  on_sibling(h.fragment_id, t.spill, input);
 }
 
 void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
@@ -250,14 +250,14 @@ void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& 
   end_if_ended(handle, ended_before, f);
 }
 
-void event_builder::on_end_of_spill(const l2::datagram_header& h, link_counters& link) {
+void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters& input) {
   const auto t = l2::trailer::unpack(h.discriminator);
   const auto& crates = settings_.crates.crates;
   const auto crate = std::find_if(crates.begin(), crates.end(),
                                   [&](const auto& c) { return c.number == t.crate; });
-  if (crate == crates.end()) return link.refused.add(refused::discriminator);
+  if (crate == crates.end()) return input.refused.add(refused::discriminator);
   spill_table* spill = spills_.stated(t.spill, statement_of(h, true) ^ h.discriminator, now_);
-  if (spill == nullptr) return link.refused.add(refused::wrong_spill);
+  if (spill == nullptr) return input.refused.add(refused::wrong_spill);
   counters_.ends_of_spill.add();
   spill->end_of_spill(static_cast<std::uint32_t>(crate - crates.begin()), h.fragment_id, h.chunk,
                       t.count);

@@ -66,8 +66,8 @@ public:
   /// Gives the strip slots to write into.
   void enter(landing_strip& strip, time_point now);
   /// Takes what has landed, each slot at most once, and gives the strip fresh slots. Refusals are
-  /// counted in `link`.
-  void take(landing_strip& strip, std::span<const datagram> datagrams, link_counters& link,
+  /// counted in `input`.
+  void take(landing_strip& strip, std::span<const datagram> datagrams, input_counters& input,
             time_point now);
   /// The thread has had a look at all its ports since the last time it said so, or entered.
   void end_round(landing_strip& strip, time_point now);
@@ -130,10 +130,10 @@ private:
   };
 
   // Datagrams (event_builder.cpp).
-  void on_datagram(landing_strip& strip, const datagram& d, link_counters& link);
-  void on_chunk(landing_strip& strip, const datagram& d, link_counters& link);
-  void on_trailer(const l2::datagram_header& h, link_counters& link);
-  void on_end_of_spill(const l2::datagram_header& h, link_counters& link);
+  void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
+  void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
+  void on_trailer(const l2::datagram_header& h, input_counters& input);
+  void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
   void take_chunk(spill_table& spill, const arrived_chunk& c, bool stated);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
   void make_room_to_take(const arrived_chunk& c, bool begins);
@@ -147,7 +147,7 @@ private:
   // Chunks that do not name their spill (event_builder_unstated.cpp).
   void take_unstated(const arrived_chunk& c);
   [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
-  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, link_counters& link);
+  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
   [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
 

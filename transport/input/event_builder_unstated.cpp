@@ -25,13 +25,13 @@ bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
 
 /// A datagram has named the spill of its fragment: chunks that wait for that arrive now.
 void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
-                               link_counters& link) {
+                               input_counters& input) {
   unstated_.note(fragment_id, spill, now_);
   while (const auto waiting = unstated_.take(fragment_id)) {
     if (auto* table = spills_.find(spill); table != nullptr) {
       take_chunk(*table, arrived(*waiting), false);
     } else {
-      link.refused.add(refused::wrong_spill);
+      input.refused.add(refused::wrong_spill);
     }
   }
 }

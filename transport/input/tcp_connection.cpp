@@ -41,9 +41,9 @@ std::string text_of(const readout& r) {
 } // namespace
 
 tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
-                               event_builder& builder, link_counters& link,
+                               event_builder& builder, input_counters& input,
                                const safe_batches& safe)
-    : socket_(std::move(socket)), run_(run), builder_(builder), link_(link), safe_(safe),
+    : socket_(std::move(socket)), run_(run), builder_(builder), input_(input), safe_(safe),
       heard_at_(steady_clock::now()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
@@ -106,7 +106,7 @@ asio::awaitable<void> tcp_connection::read_records() {
     co_await asio::post(socket_.get_executor(), use_awaitable); // the other connections' turn
   }
   if (!wrong) co_return;
-  link_.refused.add(wrong->reason);
+  input_.refused.add(wrong->reason);
   refusal_ = std::move(wrong->text);
 }
 
@@ -138,7 +138,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     // The hello has a new number, the records sent again have their old ones: it is not
     // acknowledged before they are.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
-    link_.datagrams.add();
+    input_.datagrams.add();
     heard_at_ = steady_clock::now();
   }
   co_return wrong;
@@ -230,7 +230,7 @@ tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
 /// How many bytes were there; 0: the peer has ended the stream or is gone; below 0: nothing yet.
 std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
   const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
-  if (n > 0) link_.bytes.add(static_cast<std::uint64_t>(n));
+  if (n > 0) input_.bytes.add(static_cast<std::uint64_t>(n));
   if (n >= 0) return n;
   return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -1 : 0;
 }

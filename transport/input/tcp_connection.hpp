@@ -25,7 +25,7 @@ public:
   using safe_batches = std::function<std::uint64_t()>;
 
   tcp_connection(boost::asio::ip::tcp::socket socket, std::uint32_t run, event_builder& builder,
-                 link_counters& link, const safe_batches& safe);
+                 input_counters& input, const safe_batches& safe);
 
   /// Starts both coroutines; they keep the connection alive. `ended` is called when nothing more
   /// will be read.
@@ -70,7 +70,7 @@ private:
   boost::asio::ip::tcp::socket socket_;
   std::uint32_t run_;
   event_builder& builder_;
-  link_counters& link_;
+  input_counters& input_;
   const safe_batches& safe_;
   std::unique_ptr<stream_landing> landing_; // once the hello is good
   acknowledgements waiting_;

@@ -73,7 +73,7 @@ public:
   }
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  [[nodiscard]] const link_counters& link() const { return link_; }
+  [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint32_t connections() const { return readers_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
@@ -102,13 +102,13 @@ private:
   }
 
   void take(tcp::socket socket) {
-    if (!may_send(socket)) return link_.refused.add(refused::source);
+    if (!may_send(socket)) return input_.refused.add(refused::source);
     forget_closed();
     const bool wanted = readers_ < max_connections_ || make_place();
-    if (!wanted) link_.refused.add(refused::connection_limit);
+    if (!wanted) input_.refused.add(refused::connection_limit);
     if (!wanted && connections_.size() >= max_connections_ + max_refusals) return;
     connections_.push_back(
-        std::make_shared<tcp_connection>(std::move(socket), run_, builder_, link_, safe_));
+        std::make_shared<tcp_connection>(std::move(socket), run_, builder_, input_, safe_));
     if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
     ++readers_;
     connections_.back()->start([this] { --readers_; });
@@ -179,7 +179,7 @@ private:
   tcp::acceptor acceptor_;
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
-  link_counters link_;
+  input_counters input_;
   counter turns_; ///< of the timer, for who watches the thread
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
@@ -196,7 +196,7 @@ tcp_receiver::~tcp_receiver() = default;
 
 void tcp_receiver::stop_reading() { server_->stop_reading(); }
 std::uint16_t tcp_receiver::port() const { return server_->port(); }
-const link_counters& tcp_receiver::link() const { return server_->link(); }
+const input_counters& tcp_receiver::input() const { return server_->input(); }
 std::uint64_t tcp_receiver::turns() const { return server_->turns(); }
 std::uint32_t tcp_receiver::connections() const { return server_->connections(); }
 

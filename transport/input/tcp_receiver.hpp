@@ -37,7 +37,7 @@ public:
   void stop_reading();
 
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] const link_counters& link() const;
+  [[nodiscard]] const input_counters& input() const;
   /// Rises every few milliseconds, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const;
   [[nodiscard]] std::uint32_t connections() const; ///< open now

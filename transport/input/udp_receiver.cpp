@@ -41,8 +41,8 @@ void udp_receiver::stop() {
   for (auto& t : threads_) t->join();
 }
 
-const link_counters& udp_receiver::link(std::size_t thread) const {
-  return threads_[thread]->link();
+const input_counters& udp_receiver::input(std::size_t thread) const {
+  return threads_[thread]->input();
 }
 
 std::uint64_t udp_receiver::turns(std::size_t thread) const { return threads_[thread]->turns(); }

@@ -40,8 +40,8 @@ public:
   [[nodiscard]] const std::string& advice() const { return advice_; }
 
   /// One for each thread.
-  [[nodiscard]] std::size_t links() const { return threads_.size(); }
-  [[nodiscard]] const link_counters& link(std::size_t thread) const;
+  [[nodiscard]] std::size_t inputs() const { return threads_.size(); }
+  [[nodiscard]] const input_counters& input(std::size_t thread) const;
   /// Rises every few milliseconds, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
 

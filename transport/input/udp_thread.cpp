@@ -121,19 +121,19 @@ std::size_t udp_thread::receive(port& p) {
     const auto& message = messages_[m];
     bytes += message.msg_len;
     if (!may_send(message)) {
-      link_.refused.add(refused::source);
+      input_.refused.add(refused::source);
     } else if (message.msg_len < l2::datagram_header_bytes) {
-      link_.refused.add(refused::too_short);
+      input_.refused.add(refused::too_short);
     } else if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-      link_.refused.add(refused::too_long);
+      input_.refused.add(refused::too_long);
     } else {
       landed_.push_back({l2::read_datagram_header(headers_[m].data()), m,
                          static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
     }
   }
-  link_.datagrams.add(static_cast<std::uint64_t>(n));
-  link_.bytes.add(bytes);
-  builder_.take(strip_, landed_, link_, steady_clock::now());
+  input_.datagrams.add(static_cast<std::uint64_t>(n));
+  input_.bytes.add(bytes);
+  builder_.take(strip_, landed_, input_, steady_clock::now());
   return static_cast<std::size_t>(n);
 }
 
@@ -146,7 +146,7 @@ bool udp_thread::may_send(const mmsghdr& message) const {
 void udp_thread::count_drops() {
   for (auto& p : ports_) {
     const auto dropped = dropped_datagrams(p.socket.native_handle());
-    link_.kernel_drops.add(dropped - p.dropped); // wraps as the kernel's counter does
+    input_.kernel_drops.add(dropped - p.dropped); // wraps as the kernel's counter does
     p.dropped = dropped;
   }
 }

@@ -29,7 +29,7 @@ public:
 
   void request_stop();
   void join();
-  [[nodiscard]] const link_counters& link() const { return link_; }
+  [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
@@ -55,7 +55,7 @@ private:
   boost::asio::steady_timer tick_;
   std::vector<port> ports_;
   landing_strip strip_;
-  link_counters link_;
+  input_counters input_;
   bool sweep_is_due_ = false;
   unsigned ticks_ = 0;
   counter turns_; ///< of the timer, for who watches the thread

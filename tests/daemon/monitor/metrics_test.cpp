@@ -102,8 +102,8 @@ TEST(metrics, large_counts_are_exact) {
 
 TEST(metrics, series_stay_few_with_the_most_links) {
   metrics_snapshot s = sample_snapshot();
-  s.links.clear();
-  for (int i = 0; i < 32; ++i) s.links.push_back({"udp" + std::to_string(i)});
+  s.inputs.clear();
+  for (int i = 0; i < 32; ++i) s.inputs.push_back({"udp" + std::to_string(i)});
   EXPECT_LE(samples_of(render_metrics(s)).size(), 500U);
 }
 

@@ -19,14 +19,14 @@ inline metrics_snapshot sample_snapshot() {
   s.account.sessions = {0x0123456789abcdefU};
   s.node = 3;
 
-  link_counters link;
-  link.datagrams.add(5000);
-  link.bytes.add(40'000'000);
-  link.kernel_drops.add(2);
+  input_counters input;
+  input.datagrams.add(5000);
+  input.bytes.add(40'000'000);
+  input.kernel_drops.add(2);
   building_counters building;
   outcome_counters outcomes;
   for (std::size_t r = 0; r < reasons<refused>; ++r)
-    link.refused.add(static_cast<refused>(r), r + 1);
+    input.refused.add(static_cast<refused>(r), r + 1);
   for (std::size_t r = 0; r < reasons<malformed>; ++r)
     building.fragments_malformed.add(static_cast<malformed>(r), 1);
   for (std::size_t r = 0; r < reasons<shed>; ++r) outcomes.events_shed.add(static_cast<shed>(r), 1);
@@ -43,13 +43,13 @@ inline metrics_snapshot sample_snapshot() {
   building.fragments_seen.add(1800 + 17 + 3 + 2 + reasons<malformed> + s.fragments_in_flight);
   outcomes.events_rejected.add(7);
   building.events_admitted.add(100);
-  add_link(s.account, link);
+  add_input(s.account, input);
   set_building(s.account, building);
   set_outcomes(s.account, outcomes);
   s.account.events.forwarded = 80;
   s.account.events.in_flight = 100 - 80 - 7 - reasons<shed>;
 
-  s.links = {{"udp0", 4000, 32'000'000, 2}, {"tcp", 1000, 8'000'000, 0}};
+  s.inputs = {{"udp0", 4000, 32'000'000, 2}, {"tcp", 1000, 8'000'000, 0}};
   s.events_incomplete = 1;
   s.events_parked = 6;
   s.spills = 1;

@@ -37,16 +37,16 @@ RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
 
 /// Counters of a run in which something of everything happened, and all of it was counted.
 struct run_counters {
-  link_counters links[2];
+  input_counters inputs[2];
   building_counters building;
   outcome_counters outcomes;
 
   run_counters() {
-    for (auto& link : links) {
-      link.datagrams.add(50);
-      link.bytes.add(4000);
-      link.kernel_drops.add(1);
-      link.refused.add(refused::too_short, 2);
+    for (auto& input : inputs) {
+      input.datagrams.add(50);
+      input.bytes.add(4000);
+      input.kernel_drops.add(1);
+      input.refused.add(refused::too_short, 2);
     }
     building.fragments_seen.add(40);
     building.fragments_admitted.add(30);
@@ -63,7 +63,7 @@ struct run_counters {
   [[nodiscard]] ledger account(std::uint64_t in_flight) const {
     ledger l;
     l.program = "koto-l3d";
-    for (const auto& link : links) add_link(l, link);
+    for (const auto& input : inputs) add_input(l, input);
     set_building(l, building);
     set_outcomes(l, outcomes);
     l.events.forwarded = 10;

@@ -182,9 +182,9 @@ TEST_F(faults, refused_datagrams_touch_nothing) {
   rig r(o);
   const auto good = r.fragment({1, 1}, 0);
   const auto refuse = [&](refused reason, wire_datagram d) {
-    const auto before = r.link.refused[reason];
+    const auto before = r.input.refused[reason];
     r.send(d);
-    EXPECT_EQ(r.link.refused[reason], before + 1) << name_of(reason);
+    EXPECT_EQ(r.input.refused[reason], before + 1) << name_of(reason);
   };
   const auto data = [&](std::uint32_t id, std::uint32_t chunk, std::uint32_t discriminator,
                         std::size_t size) {

@@ -60,7 +60,7 @@ TEST_P(chunk_sizes, any_order_within_a_window_gives_the_same_events) {
   r.drain();
   EXPECT_EQ(r.pool.received.size(), 24U);
   EXPECT_EQ(r.counters.events_incomplete, 0U);
-  EXPECT_EQ(r.link.refused.sum(), 0U);
+  EXPECT_EQ(r.input.refused.sum(), 0U);
   r.expect_balance();
   r.expect_bytes();
 }

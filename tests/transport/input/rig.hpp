@@ -61,7 +61,7 @@ public:
                        slot,
                        static_cast<std::uint32_t>(d.payload.size())});
     }
-    builder.take(into, batch, link, now);
+    builder.take(into, batch, input, now);
     return batch.size();
   }
 
@@ -139,7 +139,7 @@ public:
   fake_pool pool;
   building_counters counters;
   outcome_counters outcomes;
-  link_counters link;
+  input_counters input;
   std::vector<spill_summary> summaries;
   time_point now{std::chrono::seconds(1)};
   event_builder builder;

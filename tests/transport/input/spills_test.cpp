@@ -244,7 +244,7 @@ TEST(spills, older_ones_are_refused_while_a_spill_lasts) {
   rig r;
   r.send(r.event({100, 1}));
   r.send(r.fragment({50, 1}, 0)[0]);
-  EXPECT_EQ(r.link.refused[refused::wrong_spill], 1U);
+  EXPECT_EQ(r.input.refused[refused::wrong_spill], 1U);
   r.send(r.event({100, 2}));
   r.drain();
   EXPECT_EQ(r.pool.received.size(), 2U);

@@ -140,7 +140,7 @@ protected:
     r.expect_balance();
     r.expect_bytes();
   }
-  std::uint64_t refusals(refused reason) { return receiver->link().refused[reason]; }
+  std::uint64_t refusals(refused reason) { return receiver->input().refused[reason]; }
 
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   rig r;
@@ -158,7 +158,7 @@ TEST_F(tcp, a_whole_spill_arrives_and_is_acknowledged) {
   store(body.data(), end_of_spill_body{100, 0, 0});
   c.send(record(record_type::end_of_spill, 3, ++c.sequence, body));
   EXPECT_EQ(c.wait_acknowledged(c.sequence), c.sequence);
-  EXPECT_EQ(receiver->link().datagrams, 103U);
+  EXPECT_EQ(receiver->input().datagrams, 103U);
   stop();
   EXPECT_EQ(r.pool.received.size(), 100U);
   ASSERT_EQ(r.summaries.size(), 1U);
@@ -209,12 +209,12 @@ TEST_F(tcp, a_peer_that_ends_its_stream_still_gets_its_acknowledgements) {
   c.hello(crates);
   c.event({3, 1}, crates);
   c.half_close();
-  wait_for([&] { return receiver->link().datagrams == 2; });
+  wait_for([&] { return receiver->input().datagrams == 2; });
   wait_for([&] { return receiver->connections() == 0; });
   safe = everything;
   EXPECT_EQ(c.wait_acknowledged(2), 2U);
   EXPECT_FALSE(c.receive());
-  EXPECT_EQ(receiver->link().refused.sum(), 0U);
+  EXPECT_EQ(receiver->input().refused.sum(), 0U);
   stop();
 }
 
@@ -275,7 +275,8 @@ TEST_F(tcp, a_peer_killed_within_a_record_leaves_nothing_behind) {
     c.send(hello);
     c.send(part);
     sent += hello.size() + part.size();
-    wait_for([&] { return receiver->link().bytes == sent; }); // before that it may not be there yet
+    wait_for(
+        [&] { return receiver->input().bytes == sent; }); // before that it may not be there yet
     c.reset();
     wait_for([&] { return receiver->connections() == 0; });
   }
@@ -343,7 +344,7 @@ TEST_F(tcp, a_connection_from_a_machine_that_is_not_listed_is_closed_at_once) {
   EXPECT_FALSE(c.receive());
   EXPECT_EQ(refusals(refused::source), 1U);
   EXPECT_EQ(receiver->connections(), 0U);
-  EXPECT_EQ(receiver->link().bytes, 0U);
+  EXPECT_EQ(receiver->input().bytes, 0U);
   stop();
 }
 
@@ -380,7 +381,7 @@ TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {
   wait_for([&] { return r.counters.events_admitted == 1; });
   client silent(receiver->port());
   silent.hello(crates);
-  wait_for([&] { return receiver->link().datagrams == 3; });
+  wait_for([&] { return receiver->input().datagrams == 3; });
   EXPECT_EQ(silent.wait_acknowledged(1), 1U);
 
   client next(receiver->port());

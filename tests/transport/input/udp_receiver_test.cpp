@@ -54,7 +54,7 @@ private:
 
 std::uint64_t received(const udp_receiver& r) {
   std::uint64_t n = 0;
-  for (std::size_t t = 0; t < r.links(); ++t) n += r.link(t).datagrams + r.link(t).kernel_drops;
+  for (std::size_t t = 0; t < r.inputs(); ++t) n += r.input(t).datagrams + r.input(t).kernel_drops;
   return n;
 }
 
@@ -100,7 +100,7 @@ TEST_P(udp, everything_arrives) {
   rig r(roomy());
   udp_receiver receiver(loopback(8, GetParam()), r.builder);
   ASSERT_EQ(receiver.ports().size(), 8U);
-  EXPECT_EQ(receiver.links(), GetParam());
+  EXPECT_EQ(receiver.inputs(), GetParam());
   sender out(receiver.ports());
   for (const std::uint32_t spill : {511U, 0U}) {
     // One by one, until the spill has become the current one: a thread may be held up for longer
@@ -145,8 +145,8 @@ TEST(udp_receiver, takes_nothing_from_a_machine_that_is_not_listed) {
   receiver.stop();
   r.builder.drain(steady_clock::now());
   EXPECT_EQ(r.pool.received.size(), 20U) << r.counted();
-  EXPECT_EQ(receiver.link(0).refused[refused::source], bad.sent);
-  EXPECT_EQ(receiver.link(0).refused.sum(), bad.sent);
+  EXPECT_EQ(receiver.input(0).refused[refused::source], bad.sent);
+  EXPECT_EQ(receiver.input(0).refused.sum(), bad.sent);
   r.expect_balance();
 }
 
@@ -154,7 +154,7 @@ TEST(udp_receiver, garbage_is_counted_by_reason_and_survived) {
   rig r(roomy());
   udp_receiver receiver(loopback(3, 1), r.builder);
   sender out(receiver.ports());
-  const auto& refusals = receiver.link(0).refused;
+  const auto& refusals = receiver.input(0).refused;
   for (int i = 0; i < 20; ++i) {
     out.send(bytes{});
     out.send(bytes(11));
@@ -207,7 +207,7 @@ TEST(udp_receiver, what_the_socket_had_no_room_for_is_counted) {
     receiver.stop();
     sent = out.sent;
     accounted = received(receiver);
-    EXPECT_GT(receiver.link(0).kernel_drops, 0U);
+    EXPECT_GT(receiver.input(0).kernel_drops, 0U);
   }
   EXPECT_EQ(accounted, sent);
 }

@@ -106,7 +106,7 @@ TEST_F(unstated, chunks_of_a_refused_spill_are_refused_with_it) {
   rig r;
   r.send(spill(r, 100, 1, 2));
   r.send(r.event({50, 3}));
-  EXPECT_EQ(r.link.refused[refused::wrong_spill], 12U);
+  EXPECT_EQ(r.input.refused[refused::wrong_spill], 12U);
   r.send(r.event({100, 3}));
   end(r);
   EXPECT_EQ(r.pool.received.size(), 3U);
