@@ -11,7 +11,7 @@ import urllib.parse
 
 COLUMNS = 100
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
-SOURCE = re.compile(r"`([\w./]+\.(?:hpp|cpp|cu|cuh|py))`")
+SOURCE = re.compile(r"`(\w[\w./]*\.(?:hpp|cpp|cu|cuh|py))`")
 HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
 
 
