@@ -83,15 +83,16 @@ metrics_snapshot node::snapshot() const {
   s.engine = p.compute.snapshot();
   if (p.disk) {
     s.spool.emplace();
-    s.spool->bytes = p.disk->bytes();
-    s.spool->disk_bytes = p.disk->disk_bytes();
+    const spool_totals on_disk = p.disk->totals();
+    s.spool->bytes = on_disk.bytes;
+    s.spool->disk_bytes = on_disk.disk_bytes;
     s.spool->capacity = p.spilling->disk_room();
-    s.spool->blocks = p.disk->blocks();
-    s.spool->events = p.disk->events();
+    s.spool->blocks = on_disk.blocks;
+    s.spool->events = on_disk.events;
     s.spool->spilled = p.spilling->events_spilled();
     s.spool->write_errors = p.spilling->write_errors();
-    s.spool->damaged = p.disk->damaged();
-    s.spool->missing = p.disk->missing();
+    s.spool->damaged = on_disk.damaged;
+    s.spool->missing = on_disk.missing;
   }
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();

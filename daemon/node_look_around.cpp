@@ -49,8 +49,8 @@ void node::look_around() {
   p.repeating.tell(a.fragments.duplicate);
   p.dropping.tell(a.datagrams.kernel_drops);
   if (p.disk) {
-    p.damaging.tell(p.disk->damaged() - p.disk->found().damaged);
-    p.vanishing.tell(p.disk->missing());
+    p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
+    p.vanishing.tell(p.disk->totals().missing);
   }
   if (!ended.empty()) p.tell_spills(ended, a);
 }

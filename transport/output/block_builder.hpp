@@ -14,7 +14,6 @@
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/output/block_identity.hpp"
 #include "transport/store/block.hpp"
 
 namespace l3 {
@@ -67,5 +66,7 @@ private:
 
 /// For block_header::sealed_at: ns since 1970-01-01 UTC.
 [[nodiscard]] std::uint64_t wall_clock_now();
+/// For block_identity::session: never 0, and never the same twice as far as chance goes.
+[[nodiscard]] std::uint64_t random_session();
 
 } // namespace l3

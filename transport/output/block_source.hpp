@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "transport/output/block_identity.hpp"
+#include "transport/store/block.hpp"
 
 namespace l3 {
 

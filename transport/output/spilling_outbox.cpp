@@ -150,7 +150,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
     const bool wrote_pages = write_pages();
     const bool copied = copy_memory(steady_now());
     release_copies();
-    disk_bytes_ = disk_->disk_bytes();
+    disk_bytes_ = disk_->totals().disk_bytes;
     disk_room_ = disk_->capacity();
     disk_full_ = disk_->full();
     if (stop.stop_requested() && steady_now() >= deadline_) return;

@@ -4,26 +4,37 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <limits>
+#include <stdexcept>
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/store/block.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
 
 namespace {
 
+/// Room comes back a segment at a time: a spool of one segment would have none until it is empty.
+constexpr std::uint64_t fewest_segments = 4;
+/// Attempts at one block, a tenth of a second or more apart, before the disk is taken at its word.
+constexpr std::uint64_t most_failures = 1000;
+
+std::filesystem::path made(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
+  return folder;
+}
+
 bool is_want_of_room(const std::error_code& error) {
   return error == std::errc::no_space_on_device ||
          error == std::error_code(EDQUOT, std::generic_category());
 }
-
-/// Attempts at one block, a tenth of a second or more apart, before the disk is taken at its word.
-constexpr std::uint64_t most_failures = 1000;
 
 /// `identity` tells session, sequence, run and node.
 void make_empty_block(block_header identity, std::vector<std::byte>& to) {
@@ -42,6 +53,69 @@ std::uint64_t free_bytes(int folder) {
   return ::fstatvfs(folder, &s) == 0 ? std::uint64_t{s.f_bavail} * s.f_frsize : 0;
 }
 
+// --- the start ---
+
+spool::spool(const spool_settings& settings, const spool_system& system)
+    : path_(made(settings.folder)), size_(settings.size.bytes), floor_(settings.floor.bytes),
+      segment_bytes_(std::min(settings.segment.bytes, settings.size.bytes / fewest_segments)),
+      system_(system), folder_(take_folder(path_, "daemon")), releases_(path_),
+      quarantine_(path_ / "damaged") {
+  if (!settings.sync) system_.flush = nullptr;
+  for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
+  const auto numbers = store_file_numbers(path_, store_kind::spool);
+  for (const auto number : numbers) recover_segment(number, number == numbers.back());
+  next_number_ = std::max(numbers.empty() ? 0 : numbers.back(), quarantine_.last_segment()) + 1;
+
+  remove(index_.take_free());
+  for (const auto& [session, up_to] : releases_.all())
+    if (!index_.on_disk(session)) releases_.forget(session, up_to);
+  found_.blocks = index_.all().blocks;
+  found_.events = index_.all().events;
+  std::vector<std::pair<spool_place, block_identity>> lanes;
+  for (const auto& [session, lane] : index_.lanes())
+    if (!lane.blocks.empty())
+      lanes.push_back({lane.blocks.front(), {session, lane.run, lane.node}});
+  std::ranges::sort(
+      lanes, {}, [](const auto& lane) { return std::pair(lane.first.segment, lane.first.offset); });
+  for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
+}
+
+/// Older segments were scanned wholly when they were the newest.
+void spool::recover_segment(std::uint64_t number, bool newest) {
+  const auto scan = scan_block_file(path_, number, store_kind::spool, newest);
+  index_.add_segment(number, scan.bytes);
+  for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
+  if (!scan.readable) {
+    // Another start may have more of it: the segment stays as it is, and is not let go.
+    ++found_.unreadable;
+    return;
+  }
+  for (const auto& stretch : scan.damaged) {
+    found_.damaged_events += stretch.events;
+    keep_copy(number, stretch, "damaged");
+  }
+  found_.damaged += scan.damaged.size();
+  index_.count_damaged(scan.damaged.size());
+  if (scan.torn) {
+    ++found_.torn_tails;
+    found_.torn_bytes += scan.torn->bytes;
+    keep_copy(number, *scan.torn, "torn");
+  }
+  // Should this fail, the end is found again at the next start, and stepped over until then.
+  if (scan.good_end < scan.bytes &&
+      ::truncate(path_of(number).c_str(), static_cast<off_t>(scan.good_end)) == 0) {
+    index_.resize_segment(number, scan.good_end);
+  }
+  index_.let_go(number);
+}
+
+void spool::keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind) {
+  if (system_.free_bytes(folder_.get()) < floor_ + what.bytes) return;
+  (void)quarantine_.keep(path_of(segment), what, kind);
+}
+
+// --- the writing thread ---
+
 spool::~spool() { close_segment(); }
 
 std::error_code spool::append(std::span<const std::byte> block) {
@@ -57,7 +131,12 @@ std::error_code spool::append(std::span<const std::byte> block) {
   }
   if (const auto error = prepare_segment(block.size())) return error;
   const auto offset = segment_.end();
-  if (const auto error = segment_.append(block)) return refuse(error, block.size(), true);
+  auto error = segment_.append(block);
+  if (!error && system_.flush != nullptr) {
+    error = segment_.flush(system_.flush);
+    if (error) segment_.cut(offset);
+  }
+  if (error) return refuse(error, block.size(), true);
   room_wanted_ = 0;
   bool needed = false;
   std::uint64_t released = 0;
@@ -73,17 +152,14 @@ std::error_code spool::append(std::span<const std::byte> block) {
 
 /// A segment with room for the block, on a disk with room for it.
 std::error_code spool::prepare_segment(std::uint64_t bytes) {
-  if (segment_.is_open() && (!segment_.is_sound() || (segment_.end() > sizeof(store_file_header) &&
-                                                      segment_.end() + bytes > segment_bytes_))) {
-    close_segment();
-  }
+  if (!segment_.is_sound() || segment_.is_full_for(bytes, segment_bytes_)) close_segment();
   const auto wanted = [&] { return bytes + (segment_.is_open() ? 0 : sizeof(store_file_header)); };
   if (room(false) < wanted() && room(true) >= bytes + sizeof(store_file_header)) close_segment();
   if (room(false) < wanted()) {
     return refuse(std::make_error_code(std::errc::no_space_on_device), wanted(), false);
   }
   if (segment_.is_open()) return {};
-  const auto error = segment_.open(path_, next_number_, system_.flush);
+  const auto error = segment_.open(path_, next_number_, store_kind::spool, system_.flush);
   // A name that is taken is not tried for ever.
   if (!error || error == std::errc::file_exists) ++next_number_;
   if (error) return refuse(error, wanted(), true);
@@ -98,8 +174,7 @@ void spool::close_segment() {
   std::vector<std::uint64_t> free;
   {
     const std::lock_guard guard(lock_);
-    index_.unpin_segment(segment_.number());
-    written_segment_ = 0;
+    index_.let_go(std::exchange(written_segment_, 0));
     free = index_.take_free();
   }
   segment_.close();
@@ -116,18 +191,90 @@ std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool b
   return std::make_error_code(std::errc::no_space_on_device);
 }
 
-void spool::remove(const std::vector<std::uint64_t>& segments) {
-  for (const auto number : segments) {
-    // A file that cannot be removed keeps what is noted of its lanes.
-    if (!remove_segment(path_, number) && errno != ENOENT) continue;
-    std::vector<spool_index::finished_lane> finished;
-    {
-      const std::lock_guard guard(lock_);
-      finished = index_.forget_segment(number);
-    }
-    for (const auto& lane : finished) releases_.forget(lane.session, lane.released);
+/// The file being written counts as room if it is asked for and no block in it is needed: the next
+/// append gives it up, if it has to.
+std::uint64_t spool::room(bool with_written_segment) const {
+  std::uint64_t taken = 0;
+  std::uint64_t freed = 0;
+  {
+    const std::lock_guard guard(lock_);
+    if (index_.all().blocks >= system_.most_blocks) return 0;
+    taken = index_.all().disk_bytes;
+    if (with_written_segment) freed = index_.bytes_without_need(written_segment_);
   }
+  return std::min(above(size_, taken - freed),
+                  above(system_.free_bytes(folder_.get()) + freed, floor_));
 }
+
+// --- the reading thread ---
+
+spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
+                               std::vector<std::byte>& to) {
+  const read_result not_here{std::make_error_code(std::errc::no_such_file_or_directory)};
+  spool_place place;
+  block_header empty;
+  {
+    const std::lock_guard guard(lock_);
+    const auto* lane = index_.find(session);
+    // A gap in front of the first block counts, too: a forwarder that has the block before the gap
+    // acknowledged asks for the gap.
+    if (lane == nullptr || lane->blocks.empty() || sequence <= lane->released ||
+        sequence > lane->blocks.back().sequence) {
+      return not_here;
+    }
+    if (const auto* found = index_.find_block(session, sequence)) {
+      place = *found;
+    } else {
+      index_.mark_missing(session, sequence);
+    }
+    empty.session = session;
+    empty.sequence = sequence;
+    empty.run = lane->run;
+    empty.node = lane->node;
+  }
+  if (place.bytes == 0) { // missing, or known to be damaged
+    make_empty_block(empty, to);
+    return {};
+  }
+  const auto error = fetch(place, to);
+  if (error && may_pass(error, place)) return {error};
+  block_header header;
+  if (!error && check_block(to, header) == block_fault::none && header.session == session &&
+      header.sequence == sequence) {
+    return {.error = {}, .whole = true};
+  }
+  {
+    const std::lock_guard guard(lock_);
+    // Released while it was read, and its file gone: no wonder, and no loss.
+    if (index_.find_block(session, sequence) == nullptr) return not_here;
+    index_.mark_damaged(session, sequence);
+  }
+  if (!error) keep_copy(place.segment, {place.offset, place.bytes}, "damaged");
+  make_empty_block(empty, to);
+  return {.error = {}, .lost_events = place.events};
+}
+
+/// A disk that does not give the bytes now may give them later; a file that is gone, or ends before
+/// them, will not.
+bool spool::may_pass(const std::error_code& error, const spool_place& place) {
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range)
+    return false;
+  const bool again = place.segment == failed_.segment && place.offset == failed_.offset;
+  failures_ = again ? failures_ + 1 : 1;
+  failed_ = place;
+  return failures_ < most_failures;
+}
+
+/// The bytes at a place, whatever they are. The folder is held open: one that is not mounted any
+/// more is not taken for one without the file.
+std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
+  const auto name = path_of(place.segment).filename();
+  const file_descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+  to.resize(place.bytes);
+  return file ? read_all(file.get(), place.offset, to) : last_error();
+}
+
+// --- any thread ---
 
 spool_index::released spool::release(std::uint64_t session, std::uint64_t up_to) {
   spool_index::released gone;
@@ -142,124 +289,30 @@ spool_index::released spool::release(std::uint64_t session, std::uint64_t up_to)
   return gone;
 }
 
-spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
-                               std::vector<std::byte>& to) {
-  const read_result not_here{std::make_error_code(std::errc::no_such_file_or_directory)};
-  std::optional<spool_place> place;
-  block_header empty;
-  {
-    const std::lock_guard guard(lock_);
-    const auto* lane = index_.find(session);
-    // Not only between two blocks: whoever had the one before a gap acknowledged asks for the gap.
-    if (lane == nullptr || lane->blocks.empty() || sequence <= lane->released ||
-        sequence > lane->blocks.back().sequence) {
-      return not_here;
+void spool::remove(const std::vector<std::uint64_t>& segments) {
+  for (const auto number : segments) {
+    // A file that cannot be removed keeps what is noted of its lanes.
+    if (::unlink(path_of(number).c_str()) != 0 && errno != ENOENT) continue;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> finished;
+    {
+      const std::lock_guard guard(lock_);
+      finished = index_.forget_segment(number);
     }
-    place = index_.place_of(session, sequence);
-    if (!place) { // its segment is gone, or the place where it was says nothing of it
-      index_.mark_missing(session, sequence);
-      ++missing_;
-    }
-    empty.session = session;
-    empty.sequence = sequence;
-    empty.run = lane->run;
-    empty.node = lane->node;
+    for (const auto& [session, released] : finished) releases_.forget(session, released);
   }
-  if (!place || place->bytes == 0) {
-    make_empty_block(empty, to);
-    return {};
-  }
-  const auto error = fetch(*place, to);
-  if (error && may_pass(error, *place)) return {error};
-  block_header header;
-  if (!error && check_block(to, header) == block_fault::none && header.session == session &&
-      header.sequence == sequence) {
-    return {.error = {}, .whole = true, .events = header.events};
-  }
-  {
-    const std::lock_guard guard(lock_);
-    // Released while it was read, and its file gone: no wonder, and no loss.
-    if (!index_.place_of(session, sequence)) return not_here;
-    index_.mark_damaged(session, sequence);
-  }
-  ++damaged_;
-  if (!error) keep_copy(place->segment, place->offset, "damaged", to);
-  make_empty_block(empty, to);
-  return {.error = {}, .lost_events = place->events};
 }
 
-/// A disk that does not give the bytes now may give them later; a file that is gone, or ends before
-/// them, will not.
-bool spool::may_pass(const std::error_code& error, const spool_place& place) {
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range)
-    return false;
-  const bool again = place.segment == failed_segment_ && place.offset == failed_offset_;
-  failures_ = again ? failures_ + 1 : 1;
-  failed_segment_ = place.segment;
-  failed_offset_ = place.offset;
-  return failures_ < most_failures;
-}
-
-/// The bytes at a place, whatever they are. The folder is held open: one that is not mounted any
-/// more is not taken for one without the file.
-std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
-  const auto name = store_file_path(path_, place.segment, store_kind::spool).filename();
-  const file_descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
-  to.resize(place.bytes);
-  return file ? read_all(file.get(), place.offset, to) : last_error();
-}
-
-std::optional<std::uint64_t> spool::first(std::uint64_t session) const {
+std::optional<spool::waiting_lane> spool::lane(std::uint64_t session) const {
   const std::lock_guard guard(lock_);
   const auto* lane = index_.find(session);
   if (lane == nullptr || lane->blocks.empty()) return std::nullopt;
-  // Those that are missing stand between others, the last is there.
-  return std::ranges::find_if(lane->blocks, [](const auto& b) { return b.segment != 0; })->sequence;
+  return waiting_lane{lane->blocks.front().sequence, lane->blocks.back().sequence, lane->events};
 }
 
-std::optional<std::uint64_t> spool::last(std::uint64_t session) const {
+spool_totals spool::totals() const {
   const std::lock_guard guard(lock_);
-  const auto* lane = index_.find(session);
-  if (lane == nullptr || lane->blocks.empty()) return std::nullopt;
-  return lane->blocks.back().sequence;
+  return index_.all();
 }
-
-std::uint64_t spool::blocks() const {
-  const std::lock_guard guard(lock_);
-  return index_.all().blocks;
-}
-
-std::uint64_t spool::events() const {
-  const std::lock_guard guard(lock_);
-  return index_.all().events;
-}
-
-std::uint64_t spool::bytes() const {
-  const std::lock_guard guard(lock_);
-  return index_.all().bytes;
-}
-
-std::uint64_t spool::disk_bytes() const {
-  const std::lock_guard guard(lock_);
-  return index_.all().disk_bytes;
-}
-
-/// The file being written counts as room if it is asked for and no block in it is needed: the next
-/// append gives it up, if it has to.
-std::uint64_t spool::room(bool with_written_segment) const {
-  std::uint64_t taken = 0;
-  std::uint64_t freed = 0;
-  {
-    const std::lock_guard guard(lock_);
-    if (index_.all().blocks >= system_.most_blocks) return 0;
-    taken = index_.all().disk_bytes;
-    if (with_written_segment) freed = index_.bytes_if_free(written_segment_);
-  }
-  return std::min(above(size_, taken - freed),
-                  above(system_.free_bytes(folder_.get()) + freed, floor_));
-}
-
-std::uint64_t spool::capacity() const { return room(true); }
 
 bool spool::full() const {
   const std::uint64_t wanted = room_wanted_;

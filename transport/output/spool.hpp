@@ -17,7 +17,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -27,19 +26,18 @@
 #include "transport/output/spool_index.hpp"
 #include "transport/output/spool_quarantine.hpp"
 #include "transport/output/spool_releases.hpp"
-#include "transport/output/spool_scan.hpp"
-#include "transport/output/spool_segment.hpp"
-#include "transport/system/file_descriptor.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/block_file.hpp"
 
 namespace l3 {
 
-/// Of the file system on which this folder lies, for those without privileges; 0 if it does not
-/// say.
+/// Free bytes of the file system on which this folder lies, for those without privileges; 0 if it
+/// does not say.
 [[nodiscard]] std::uint64_t free_bytes(int folder);
 
 /// What a spool asks of the system where tests want to answer.
 struct spool_system {
-  spool_segment::flush_function flush = ::fdatasync;
+  block_file::flush_function flush = ::fdatasync;
   std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
   std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
 };
@@ -53,21 +51,11 @@ public:
   spool(const spool&) = delete;
   spool& operator=(const spool&) = delete;
 
-  struct found_lane {
-    std::uint64_t session = 0;
-    std::uint32_t run = 0;
-    std::uint32_t node = 0;
-    std::uint64_t blocks = 0;
-    std::uint64_t events = 0;
-    std::uint64_t bytes = 0;
-  };
   /// What was there at the start and is still needed, and what a crash cost.
   struct recovery {
-    std::vector<found_lane> lanes; ///< oldest first
-    std::uint64_t segments = 0;
+    std::vector<block_identity> lanes; ///< oldest first
     std::uint64_t blocks = 0;
     std::uint64_t events = 0;
-    std::uint64_t bytes = 0;
     std::uint64_t damaged = 0;        ///< stretches of segments that hold no good block
     std::uint64_t damaged_events = 0; ///< of those that tell
     std::uint64_t torn_tails = 0;     ///< cut off
@@ -86,14 +74,13 @@ public:
   // --- the reading thread ---
 
   struct read_result {
-    std::error_code error;         ///< then there is no block; ENOENT: released, or beyond last()
+    std::error_code error;         ///< then there is no block; ENOENT: released, or not there yet
     bool whole = false;            ///< as it was appended; else an empty block stands in for it
-    std::uint32_t events = 0;      ///< in the block that is given
     std::uint32_t lost_events = 0; ///< of a block found damaged now; told once
   };
   /// Reads a block and checks it. In the place of one that is damaged, or of a number that the lane
-  /// leaves out, comes an empty block, so that the far end sees no gap. Whoever asks for a number
-  /// that is left out misses a block: it is counted once, but nobody knows its events.
+  /// leaves out, comes an empty block, so that the far end sees no gap. The block of a number that
+  /// is left out is lost: it is counted once, its events cannot be.
   [[nodiscard]] read_result read(std::uint64_t session, std::uint64_t sequence,
                                  std::vector<std::byte>& to);
 
@@ -102,35 +89,31 @@ public:
   /// The lane's blocks up to this one are no longer needed. The file of a segment without needed
   /// blocks goes, here and now.
   spool_index::released release(std::uint64_t session, std::uint64_t up_to);
-  /// Of the blocks of the lane that are on the disk and needed.
-  [[nodiscard]] std::optional<std::uint64_t> first(std::uint64_t session) const;
-  [[nodiscard]] std::optional<std::uint64_t> last(std::uint64_t session) const;
-
-  [[nodiscard]] std::uint64_t blocks() const; ///< that are needed
-  [[nodiscard]] std::uint64_t events() const;
-  [[nodiscard]] std::uint64_t bytes() const;
-  [[nodiscard]] std::uint64_t disk_bytes() const;                  ///< of segment files
-  [[nodiscard]] std::uint64_t capacity() const;                    ///< what may still be written
-  [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< blocks or stretches, so far
-  [[nodiscard]] std::uint64_t missing() const { return missing_; } ///< blocks asked for, so far
+  struct waiting_lane {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint64_t events = 0;
+  };
+  /// The lane's blocks that are on the disk and needed; nothing if there are none.
+  [[nodiscard]] std::optional<waiting_lane> lane(std::uint64_t session) const;
+  [[nodiscard]] spool_totals totals() const;
+  [[nodiscard]] std::uint64_t capacity() const { return room(true); } ///< may still be written
   /// The last append found no room, and there is none now.
   [[nodiscard]] bool full() const;
 
 private:
-  [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
-  void recover();
   void recover_segment(std::uint64_t number, bool newest);
-  void set_aside(std::uint64_t number, const std::vector<spool_stretch>& stretches,
-                 std::string_view kind);
-  void keep_copy(std::uint64_t number, std::uint64_t offset, std::string_view kind,
-                 std::span<const std::byte> bytes);
-  void list_lanes();
+  void keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind);
   [[nodiscard]] std::error_code prepare_segment(std::uint64_t bytes);
   void close_segment();
   [[nodiscard]] std::error_code refuse(std::error_code error, std::uint64_t bytes, bool by_system);
   [[nodiscard]] std::uint64_t room(bool with_written_segment) const;
   void remove(const std::vector<std::uint64_t>& segments);
+  [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
   [[nodiscard]] std::error_code fetch(const spool_place& place, std::vector<std::byte>& to) const;
+  [[nodiscard]] std::filesystem::path path_of(std::uint64_t segment) const {
+    return store_file_path(path_, segment, store_kind::spool);
+  }
 
   std::filesystem::path path_;
   std::uint64_t size_;
@@ -142,12 +125,10 @@ private:
   spool_quarantine quarantine_; ///< the reading thread's
   recovery found_;
 
-  // The reading thread's: the block that the disk did not give.
-  std::uint64_t failed_segment_ = 0;
-  std::uint64_t failed_offset_ = 0;
+  spool_place failed_; ///< the reading thread's: the block that the disk did not give
   std::uint64_t failures_ = 0;
 
-  spool_segment segment_; ///< the writing thread's, as is the next number
+  block_file segment_; ///< the writing thread's, as is the next number
   std::uint64_t next_number_ = 1;
 
   mutable std::mutex lock_; ///< guards the index
@@ -155,8 +136,6 @@ private:
   std::uint64_t written_segment_ = 0; ///< for those who hold the lock; 0: none
 
   std::atomic<std::uint64_t> room_wanted_{0}; ///< by the last append, which found none; else 0
-  std::atomic<std::uint64_t> damaged_{0};
-  std::atomic<std::uint64_t> missing_{0};
 };
 
 } // namespace l3

@@ -6,10 +6,10 @@
 namespace l3 {
 
 spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(disk), own_(own) {
-  for (const spool::found_lane& l : disk.found().lanes) {
+  for (const block_identity& l : disk.found().lanes) {
     found_counters_.emplace_back().session = l.session;
-    if (const auto last = disk.last(l.session))
-      found_.push_back({{l.session, l.run, l.node}, *last, &found_counters_.back(), false});
+    if (const auto on_disk = disk.lane(l.session))
+      found_.push_back({l, on_disk->last, &found_counters_.back(), false});
   }
   own_counters_.session = own.session;
   for (buffer& b : buffers_) b.owner = this;
@@ -25,8 +25,8 @@ void spool_backlog::enter(const lane& next) {
   current_is_own_ = next.own;
   found_last_ = next.last;
   // What comes before the first block on disk was stored and released.
-  stored_ = next.own ? own_stored_.load()
-                     : disk_.first(next.identity.session).value_or(next.last + 1) - 1;
+  const auto waiting = disk_.lane(next.identity.session);
+  stored_ = next.own ? own_stored_.load() : waiting ? waiting->first - 1 : next.last;
 }
 
 bool spool_backlog::next_lane() {

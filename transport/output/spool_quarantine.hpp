@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a spool puts copies of what it could not use: damaged blocks, ends that a crash tore off.
-// Somebody may want to look at them; nothing else needs them. So they are bounded in number and in
+// A person may want to look at them; no program needs them. So they are bounded in number and in
 // bytes, and a copy that cannot be made is not made.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string_view>
+
+#include "transport/store/block_scan.hpp"
 
 namespace l3 {
 
@@ -24,8 +24,8 @@ public:
     return files_ < most_files && bytes <= most_bytes - bytes_;
   }
   /// Copies what lies at this place of a segment. True if the copy is there now, or was before.
-  bool keep(std::uint64_t segment, std::uint64_t offset, std::string_view kind,
-            std::span<const std::byte> bytes);
+  bool keep(const std::filesystem::path& segment, const damaged_stretch& what,
+            std::string_view kind);
 
   /// The highest of which there is a copy. A new segment needs a number of its own: copies are
   /// named after it.

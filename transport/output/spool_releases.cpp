@@ -1,89 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/output/spool_releases.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 
-#include <fcntl.h>
-
 #include "transport/format/crc32c.hpp"
-#include "transport/format/spool.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
 
 namespace {
 
-constexpr mode_t file_mode = 0644;
-constexpr std::size_t file_bytes = spool_releases::most_sessions * sizeof(spool_release);
-
-std::error_code write_entry(int file, std::size_t place, std::span<const std::byte> bytes) {
-  return write_all(file, place * sizeof(spool_release), bytes);
+bool is_good(const spool_release& e) {
+  const spool_release ours;
+  return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
 }
 
 } // namespace
 
 spool_releases::spool_releases(const std::filesystem::path& folder)
-    : file_(::open((folder / "released.kl3r").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, file_mode)) {
+    : file_(create_file(folder / "released.kl3r", O_RDWR)), places_(most_sessions) {
   // With its room taken now, it can be written when the disk is full.
-  if (file_) (void)::posix_fallocate(file_.get(), 0, file_bytes);
-  for (std::size_t place = 0; place < most_sessions; ++place) vacant_.insert(place);
-  read();
-}
-
-void spool_releases::read() {
-  for (std::size_t place = 0; file_ && place < most_sessions; ++place) {
+  if (file_) (void)::posix_fallocate(file_.get(), 0, most_sessions * sizeof(spool_release));
+  for (std::size_t place = 0; place < most_sessions; ++place) {
     spool_release e;
     if (read_all(file_.get(), place * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) return;
-    if (e.magic != spool_release{}.magic || e.version != spool_release{}.version ||
-        e.crc != header_crc(e) ||
-        !entries_.try_emplace(e.session, entry{place, e.sequence}).second) {
-      continue;
-    }
-    vacant_.erase(place);
+    if (is_good(e) && place_of(e.session) == nullptr) places_[place] = e;
   }
 }
 
-std::uint64_t spool_releases::released(std::uint64_t session) const {
+std::map<std::uint64_t, std::uint64_t> spool_releases::all() const {
   const std::lock_guard guard(lock_);
-  const auto found = entries_.find(session);
-  return found == entries_.end() ? 0 : found->second.up_to;
-}
-
-std::set<std::uint64_t> spool_releases::sessions() const {
-  const std::lock_guard guard(lock_);
-  std::set<std::uint64_t> all;
-  for (const auto& [session, e] : entries_) all.insert(session);
-  return all;
+  std::map<std::uint64_t, std::uint64_t> noted;
+  for (const auto& e : places_)
+    if (e.session != 0) noted.emplace(e.session, e.sequence);
+  return noted;
 }
 
 void spool_releases::note(std::uint64_t session, std::uint64_t up_to) {
   const std::lock_guard guard(lock_);
-  auto found = entries_.find(session);
-  if (found == entries_.end()) {
-    if (vacant_.empty()) return;
-    found = entries_.try_emplace(session, entry{*vacant_.begin()}).first;
-    vacant_.erase(vacant_.begin());
-  }
-  auto& [place, noted] = found->second;
-  if (up_to <= noted) return;
-  noted = up_to;
+  auto* place = place_of(session);
+  if (place == nullptr) place = place_of(0);
+  if (place == nullptr || up_to <= place->sequence) return;
   spool_release e;
   e.session = session;
   e.sequence = up_to;
   e.crc = header_crc(e);
-  // An entry that cannot be written stays what it was: too low.
-  (void)write_entry(file_.get(), place, std::as_bytes(std::span(&e, 1)));
+  write(*place, e);
 }
 
 void spool_releases::forget(std::uint64_t session, std::uint64_t up_to) {
   const std::lock_guard guard(lock_);
-  const auto found = entries_.find(session);
-  if (found == entries_.end() || found->second.up_to > up_to) return;
-  constexpr std::array<std::byte, sizeof(spool_release)> none{};
-  (void)write_entry(file_.get(), found->second.place, none);
-  vacant_.insert(found->second.place);
-  entries_.erase(found);
+  auto* const place = place_of(session);
+  if (place != nullptr && place->sequence <= up_to) write(*place, {});
+}
+
+spool_release* spool_releases::place_of(std::uint64_t session) {
+  const auto found = std::ranges::find(places_, session, &spool_release::session);
+  return found == places_.end() ? nullptr : &*found;
+}
+
+/// An entry that cannot be written stays what it was: too low.
+void spool_releases::write(spool_release& place, const spool_release& entry) {
+  place = entry;
+  std::array<std::byte, sizeof entry> bytes{};
+  if (entry.session != 0) std::memcpy(bytes.data(), &entry, sizeof entry);
+  (void)write_all(file_.get(), static_cast<std::uint64_t>(&place - places_.data()) * sizeof entry,
+                  bytes);
 }
 
 } // namespace l3

@@ -11,8 +11,9 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
-#include <set>
+#include <vector>
 
+#include "transport/format/spool.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -26,28 +27,22 @@ public:
   /// can be written it notes nothing.
   explicit spool_releases(const std::filesystem::path& folder);
 
-  /// For a session of which nothing was noted: 0. As the file was at the start.
-  [[nodiscard]] std::uint64_t released(std::uint64_t session) const;
-  /// Sessions for which something is noted.
-  [[nodiscard]] std::set<std::uint64_t> sessions() const;
+  // Any thread.
 
-  // --- any thread ---
-
+  /// For each session of which something is noted, how far it was released.
+  [[nodiscard]] std::map<std::uint64_t, std::uint64_t> all() const;
   void note(std::uint64_t session, std::uint64_t up_to);
   /// Nothing of the session is on the disk any more; unless more was noted since.
   void forget(std::uint64_t session, std::uint64_t up_to);
 
 private:
-  struct entry {
-    std::size_t place = 0;
-    std::uint64_t up_to = 0;
-  };
-  void read();
+  /// Of session 0: a vacant one. Null: there is none.
+  [[nodiscard]] spool_release* place_of(std::uint64_t session);
+  void write(spool_release& place, const spool_release& entry);
 
   file_descriptor file_;
-  mutable std::mutex lock_; ///< guards what follows, and the order in which places are written
-  std::map<std::uint64_t, entry> entries_;
-  std::set<std::size_t> vacant_;
+  mutable std::mutex lock_; ///< guards the places, and the order in which they are written
+  std::vector<spool_release> places_; ///< those of the file; vacant ones have session 0
 };
 
 } // namespace l3

@@ -13,6 +13,16 @@
 
 namespace l3 {
 
+/// What all blocks of one session have in common. They are numbered within it; the two numbers
+/// together name a block for ever.
+struct block_identity {
+  std::uint64_t session = 0; ///< random; 0: no session
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+
+  friend bool operator==(const block_identity&, const block_identity&) = default;
+};
+
 enum class block_fault : std::uint8_t {
   none,
   too_short,

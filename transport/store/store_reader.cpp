@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <string_view>
 #include <system_error>
 
@@ -19,59 +18,9 @@ namespace l3 {
 
 namespace {
 
-constexpr std::string_view file_suffix = ".kl3";
-constexpr std::string_view torn_suffix = ".torn";
-constexpr std::string_view damage_mark_suffix = ".damaged";
-constexpr std::size_t fewest_digits = 6;
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
-std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
-
-std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix,
-                               std::uint64_t number, std::string_view suffix) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
-  return folder / (prefix + digits + std::string(suffix));
-}
-
 } // namespace
-
-std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
-                                      store_kind kind) {
-  return numbered(folder, prefix_of(kind), number, file_suffix);
-}
-
-std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, prefix_of(store_kind::store), number, torn_suffix);
-}
-
-std::filesystem::path damage_mark_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, prefix_of(store_kind::store), number, damage_mark_suffix);
-}
-
-store_kind kind_of(const std::filesystem::path& folder) {
-  return store_file_numbers(folder).empty() &&
-                 !store_file_numbers(folder, store_kind::spool).empty()
-             ? store_kind::spool
-             : store_kind::store;
-}
-
-std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
-                                              store_kind kind) {
-  const std::string prefix = prefix_of(kind);
-  std::vector<std::uint64_t> numbers;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    std::uint64_t number = 0;
-    (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-    if (entry.path() == store_file_path(folder, number, kind)) {
-      numbers.push_back(number);
-    }
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
     : number_(number), kind_(kind), path_(store_file_path(folder, number, kind).string()),

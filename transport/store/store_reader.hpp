@@ -14,26 +14,9 @@
 #include <vector>
 
 #include "transport/format/block.hpp"
-#include "transport/system/file_descriptor.hpp"
+#include "transport/store/block_file.hpp"
 
 namespace l3 {
-
-/// They differ in their files' names, and in what a wrong head means.
-enum class store_kind : std::uint8_t { store, spool };
-/// What the files of a folder say: a store, unless all are a spool's.
-[[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
-
-[[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
-                                                    std::uint64_t number,
-                                                    store_kind kind = store_kind::store);
-[[nodiscard]] std::filesystem::path torn_file_path(const std::filesystem::path& folder,
-                                                   std::uint64_t number);
-/// Of the empty file that says: this block file holds blocks whose payloads are wrong.
-[[nodiscard]] std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
-                                                     std::uint64_t number);
-/// Of the block files in a folder, rising. Throws std::system_error if there is no such folder.
-[[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
-                                                            store_kind kind = store_kind::store);
 
 /// Where a block lies: its header is good and as many bytes as it tells are there.
 struct stored_block {

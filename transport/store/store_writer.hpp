@@ -16,17 +16,17 @@
 #include <unistd.h>
 
 #include "transport/format/block.hpp"
+#include "transport/store/block_file.hpp"
 #include "transport/store/stored_numbers.hpp"
-#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
 struct store_settings {
   std::filesystem::path folder;
   std::uint64_t file_bytes = std::uint64_t{1}
-                             << 30;     ///< a file that has grown to this is followed by the next
-  bool sync = false;                    ///< commit() and the start wait for the disk
-  int (*flush)(int file) = ::fdatasync; ///< how it does: 0, or −1 and errno
+                             << 30; ///< a file that has grown to this is followed by the next
+  bool sync = false;                ///< commit() and the start wait for the disk
+  block_file::flush_function flush = ::fdatasync; ///< how they do
 };
 
 /// What a store holds of one session.
@@ -81,22 +81,19 @@ public:
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
 
 private:
-  void scan();
   void scan_file(std::uint64_t number, bool unchecked);
-  [[nodiscard]] bool set_aside(std::uint64_t number, std::uint64_t good_end);
+  [[nodiscard]] bool cut_off(std::uint64_t number, std::uint64_t good_end, std::uint64_t end);
   [[nodiscard]] bool is_marked(std::uint64_t number) const;
   void mark(std::uint64_t number, bool damage_stays);
   void flush(std::uint64_t number) const;
   void account(const block_header& header, bool behind_damage);
   [[nodiscard]] std::error_code open_next_file();
-  [[nodiscard]] std::error_code write_at(std::uint64_t offset, std::span<const std::byte> bytes);
 
   store_settings settings_;
   file_descriptor folder_; ///< locked
-  file_descriptor file_;
+  block_file file_;
   std::uint64_t next_number_ = 1;
-  std::uint64_t offset_ = 0;
-  std::uint64_t committed_offset_ = 0;
+  std::uint64_t committed_end_ = 0; ///< of the file
   std::map<std::uint64_t, stored_session> sessions_;
   std::map<std::uint64_t, stored_session>
       uncommitted_; ///< the sessions of new blocks, as they were before these

@@ -6,14 +6,25 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <system_error>
 
+#include <fcntl.h>
 #include <unistd.h>
+
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
 [[nodiscard]] inline std::error_code last_error() { return {errno, std::generic_category()}; }
+
+/// A file to write, made if it is not there; `flags` beside those of open(). Without one, errno
+/// says why.
+[[nodiscard]] inline file_descriptor create_file(const std::filesystem::path& path, int flags) {
+  constexpr mode_t mode = 0644;
+  return file_descriptor(::open(path.c_str(), O_CREAT | O_CLOEXEC | flags, mode));
+}
 
 [[nodiscard]] inline std::error_code write_all(int file, std::uint64_t offset,
                                                std::span<const std::byte> bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: what is written is read, and what is no key, or no secret any more, is refused by
 // name.
-#include "transport/output/link_security.hpp"
+#include "transport/link/link_keys.hpp"
 
 #include <gtest/gtest.h>
 

@@ -121,7 +121,7 @@ TEST(spilling_outbox, takes_to_disk_what_memory_has_no_room_for) {
   take_all(w.memory, got);
   EXPECT_EQ(got, numbers(1, 200));
   EXPECT_EQ(w.backlog.own().delivered + w.memory.events_stored(), 200U);
-  EXPECT_TRUE(eventually([&] { return w.disk.blocks() == 0; }));
+  EXPECT_TRUE(eventually([&] { return w.disk.totals().blocks == 0; }));
 }
 
 TEST(spilling_outbox, goes_back_to_memory_when_half_of_it_is_free) {
@@ -171,7 +171,7 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
       block->hold->release();
       s->stored_up_to(1, 0);
     }
-    EXPECT_TRUE(eventually([&] { return w.disk.first(1) == 2U; }));
+    EXPECT_TRUE(eventually([&] { return w.disk.lane(1) && w.disk.lane(1)->first == 2; }));
   }
   way_out again(folder.path(), spool_use::overflow, mebibytes(64), 11);
   EXPECT_EQ(again.disk.found().lanes.size(), 2U);
@@ -188,7 +188,7 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   std::uint64_t delivered = 0;
   for (const auto& l : again.backlog.found()) delivered += l.delivered;
   EXPECT_EQ(delivered, again.disk.found().events);
-  EXPECT_TRUE(eventually([&] { return again.disk.blocks() == 0; }));
+  EXPECT_TRUE(eventually([&] { return again.disk.totals().blocks == 0; }));
 }
 
 TEST(spilling_outbox, says_that_there_is_no_room_anywhere_and_goes_on_when_there_is) {

@@ -48,8 +48,8 @@ TEST(spool_backlog, goes_on_behind_a_block_that_was_damaged_when_it_was_found) {
   EXPECT_EQ(take_one_by_one(backlog), numbers(2, 3));
   EXPECT_TRUE(backlog.next_lane()) << "it is done, and there is no other";
   EXPECT_EQ(backlog.identity().session, 0U);
-  EXPECT_EQ(disk.blocks(), 0U);
-  EXPECT_EQ(disk.missing(), 2U);
+  EXPECT_EQ(disk.totals().blocks, 0U);
+  EXPECT_EQ(disk.totals().missing, 2U);
 }
 
 /// Copies of blocks in memory: what the receiver had stored meanwhile was not copied.
@@ -76,12 +76,12 @@ TEST(spool_backlog, counts_a_missing_block_once_however_often_it_is_sent) {
     disk.release(9, stored);
     EXPECT_FALSE(disk.read(9, 2, block).error) << "with " << stored << " stored";
   }
-  EXPECT_EQ(disk.missing(), 1U);
-  EXPECT_EQ(disk.first(9), 3U);
+  EXPECT_EQ(disk.totals().missing, 1U);
+  EXPECT_EQ(first_of(disk, 9), 3U);
   disk.release(9, 2);
   EXPECT_TRUE(disk.read(9, 2, block).error);
-  EXPECT_EQ(disk.first(9), 3U);
-  EXPECT_EQ(disk.blocks(), 1U);
+  EXPECT_EQ(first_of(disk, 9), 3U);
+  EXPECT_EQ(disk.totals().blocks, 1U);
 }
 
 } // namespace

@@ -77,6 +77,15 @@ inline std::size_t files_in(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
+inline std::optional<std::uint64_t> first_of(const spool& disk, std::uint64_t session) {
+  const auto lane = disk.lane(session);
+  return lane ? std::optional(lane->first) : std::nullopt;
+}
+inline std::optional<std::uint64_t> last_of(const spool& disk, std::uint64_t session) {
+  const auto lane = disk.lane(session);
+  return lane ? std::optional(lane->last) : std::nullopt;
+}
+
 /// What the far end would get: the numbers of the blocks that come whole, and of the empty ones.
 struct drained {
   std::vector<std::uint64_t> whole;
@@ -87,8 +96,8 @@ struct drained {
 inline drained drain(spool& from, std::uint64_t session, std::size_t payload_bytes = 200) {
   drained all;
   bytes block;
-  const auto first = from.first(session);
-  const auto last = from.last(session);
+  const auto first = first_of(from, session);
+  const auto last = last_of(from, session);
   if (!first || !last) return all;
   for (auto sequence = *first; sequence <= *last; ++sequence) {
     const auto result = from.read(session, sequence, block);

@@ -98,10 +98,10 @@ TEST(spool_crash, keeps_what_it_said_was_on_disk_through_a_hundred_kills) {
     EXPECT_EQ(disk.found().damaged, 0U);
     const std::uint64_t appended = said->appended;
     const auto last =
-        disk.last(session).value_or(std::max<std::uint64_t>(appended, said->releasing));
+        test::last_of(disk, session).value_or(std::max<std::uint64_t>(appended, said->releasing));
     EXPECT_GE(last, appended) << "session " << session;
     EXPECT_LE(last, appended + 1) << "session " << session;
-    const auto first = disk.first(session).value_or(last + 1);
+    const auto first = test::first_of(disk, session).value_or(last + 1);
     EXPECT_GT(first, said->released) << "session " << session;
     EXPECT_LE(first, std::max(said->releasing, said->released) + 1) << "session " << session;
     if (first <= last) expected[session] = {first, last};
@@ -109,7 +109,7 @@ TEST(spool_crash, keeps_what_it_said_was_on_disk_through_a_hundred_kills) {
     // What other processes left is still there, until it is drained.
     std::uint64_t blocks = 0;
     for (const auto& [of, lane] : expected) blocks += lane.second - lane.first + 1;
-    ASSERT_EQ(disk.blocks(), blocks) << "session " << session;
+    ASSERT_EQ(disk.totals().blocks, blocks) << "session " << session;
     while (expected.size() > 5 || (random() % 2 == 0 && !expected.empty())) {
       const auto [oldest, lane] = *expected.begin();
       EXPECT_EQ(test::drain(disk, oldest, payload),

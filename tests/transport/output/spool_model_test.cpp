@@ -13,6 +13,8 @@
 namespace l3 {
 namespace {
 
+using test::first_of;
+using test::last_of;
 using test::spool_block;
 
 struct modelled_block {
@@ -105,23 +107,23 @@ private:
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;
     for (const auto& [lane, of] : blocks_) {
-      EXPECT_EQ(disk_->first(lane).value_or(0), of.empty() ? 0 : of.begin()->first);
-      EXPECT_EQ(disk_->last(lane).value_or(0), of.empty() ? 0 : of.rbegin()->first);
+      EXPECT_EQ(first_of(*disk_, lane).value_or(0), of.empty() ? 0 : of.begin()->first);
+      EXPECT_EQ(last_of(*disk_, lane).value_or(0), of.empty() ? 0 : of.rbegin()->first);
       for (const auto& [sequence, block] : of) {
         ++blocks;
         events += block.events;
         bytes += block.payload + sizeof(block_header);
       }
     }
-    EXPECT_EQ(disk_->blocks(), blocks);
-    EXPECT_EQ(disk_->events(), events);
-    EXPECT_EQ(disk_->bytes(), bytes);
-    EXPECT_EQ(disk_->damaged(), 0U);
+    EXPECT_EQ(disk_->totals().blocks, blocks);
+    EXPECT_EQ(disk_->totals().events, events);
+    EXPECT_EQ(disk_->totals().bytes, bytes);
+    EXPECT_EQ(disk_->totals().damaged, 0U);
     std::uint64_t on_disk = 0;
     for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
       if (file.path().extension() == ".kl3") on_disk += file.file_size();
     }
-    EXPECT_EQ(disk_->disk_bytes(), on_disk);
+    EXPECT_EQ(disk_->totals().disk_bytes, on_disk);
     EXPECT_LE(on_disk, 40'000U);
   }
 
@@ -165,7 +167,7 @@ TEST(spool_threads, reads_and_releases_while_it_is_written) {
     const std::jthread reading([&] {
       test::bytes block;
       for (std::uint64_t i = 1; i <= last;) {
-        if (disk.last(1).value_or(0) < i) {
+        if (last_of(disk, 1).value_or(0) < i) {
           std::this_thread::yield();
           continue;
         }
@@ -184,18 +186,20 @@ TEST(spool_threads, reads_and_releases_while_it_is_written) {
     });
     const std::jthread watching([&] {
       while (!done) {
-        EXPECT_LE(disk.disk_bytes(), mebibytes(8).bytes);
-        EXPECT_LE(disk.blocks(), 2 * last);
-        (void)(disk.full() || disk.capacity() + disk.bytes() + disk.events() + disk.damaged() == 0);
+        EXPECT_LE(disk.totals().disk_bytes, mebibytes(8).bytes);
+        EXPECT_LE(disk.totals().blocks, 2 * last);
+        (void)(disk.full() || disk.capacity() + disk.totals().bytes + disk.totals().events +
+                                      disk.totals().damaged ==
+                                  0);
         std::this_thread::yield();
       }
     });
   }
   disk.release(2, last);
-  EXPECT_EQ(disk.blocks(), 0U);
-  EXPECT_EQ(disk.bytes(), 0U);
-  EXPECT_EQ(disk.damaged(), 0U);
-  EXPECT_LE(disk.disk_bytes(), 20'000U) << "the segment being written";
+  EXPECT_EQ(disk.totals().blocks, 0U);
+  EXPECT_EQ(disk.totals().bytes, 0U);
+  EXPECT_EQ(disk.totals().damaged, 0U);
+  EXPECT_LE(disk.totals().disk_bytes, 20'000U) << "the segment being written";
 }
 
 } // namespace

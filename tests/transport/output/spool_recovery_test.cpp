@@ -53,18 +53,17 @@ TEST(spool_recovery, finds_what_others_left_and_goes_on_in_a_new_segment) {
   EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
   spool disk(small_spool(folder.path()));
   const auto& found = disk.found();
-  EXPECT_EQ(found.segments, 2U);
   EXPECT_EQ(found.blocks, 5U);
   EXPECT_EQ(found.events, 5 * 3U);
-  EXPECT_EQ(found.bytes, 3 * block_bytes + 2 * (block_bytes + 100));
+  EXPECT_EQ(disk.totals().bytes, 3 * block_bytes + 2 * (block_bytes + 100));
   EXPECT_EQ(found.damaged + found.torn_tails + found.unreadable, 0U);
   ASSERT_EQ(found.lanes.size(), 2U) << "of lane 90 nothing is needed";
   EXPECT_EQ(found.lanes[0].session, 50U) << "the older one";
   EXPECT_EQ(found.lanes[0].run, 7U);
   EXPECT_EQ(found.lanes[0].node, 50U);
-  EXPECT_EQ(found.lanes[0].blocks, 3U);
-  EXPECT_EQ(found.lanes[0].events, 9U);
-  EXPECT_EQ(found.lanes[0].bytes, 3 * block_bytes);
+  EXPECT_EQ(disk.lane(50)->first, 2U);
+  EXPECT_EQ(disk.lane(50)->last, 4U);
+  EXPECT_EQ(disk.lane(50)->events, 9U);
   EXPECT_EQ(found.lanes[1].session, 20U);
   EXPECT_EQ(drain(disk, 50), (drained{numbers(2, 4), {}}));
   EXPECT_EQ(drain(disk, 20, 300), (drained{numbers(7, 8), {}}));
@@ -146,7 +145,7 @@ TEST(spool_recovery, loses_nothing_to_a_damaged_head) {
   for (std::size_t i = 0; i < head.size(); ++i) head[i] = i;
   flip_each(3, 1, head, [](spool& disk, const std::string&, std::size_t at) {
     EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 3), {}})) << at;
-    EXPECT_EQ(disk.damaged(), 0U) << at;
+    EXPECT_EQ(disk.totals().damaged, 0U) << at;
   });
 }
 
@@ -162,7 +161,7 @@ TEST(spool_recovery, loses_only_the_block_in_which_a_bit_flipped) {
                   << at;
               EXPECT_EQ(disk.found().blocks, 2U) << at;
               EXPECT_EQ(drain(disk, 1), (drained{{1, 3}, {2}})) << at;
-              EXPECT_EQ(disk.damaged(), 1U) << at << ": not again";
+              EXPECT_EQ(disk.totals().damaged, 1U) << at << ": not again";
               const auto segment = test::read_file(segment_path(folder, 1));
               EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
                                         std::to_string(begin) + ".damaged"),
@@ -180,21 +179,21 @@ TEST(spool_recovery, finds_damage_in_older_segments_when_it_reads) {
               EXPECT_EQ(disk.found().blocks, header_is_good ? 6U : 5U) << at;
               const drained all{{1, 3, 4, 5, 6}, {2}, header_is_good ? 3U : 0U};
               EXPECT_EQ(drain(disk, 1), all) << at;
-              EXPECT_EQ(disk.blocks(), header_is_good ? 6U : 5U) << at;
-              EXPECT_EQ(disk.events(), 15U) << at << ": of the lost block none";
-              EXPECT_EQ(disk.bytes(), 5 * block_bytes) << at;
+              EXPECT_EQ(disk.totals().blocks, header_is_good ? 6U : 5U) << at;
+              EXPECT_EQ(disk.totals().events, 15U) << at << ": of the lost block none";
+              EXPECT_EQ(disk.totals().bytes, 5 * block_bytes) << at;
               EXPECT_EQ(drain(disk, 1), (drained{{1, 3, 4, 5, 6}, {2}})) << "nothing is lost twice";
-              EXPECT_EQ(disk.damaged(), 1U) << at;
+              EXPECT_EQ(disk.totals().damaged, 1U) << at;
               const auto segment = test::read_file(segment_path(folder, 1));
               EXPECT_EQ(test::read_file(folder + "/damaged/spool-000001-at-" +
                                         std::to_string(begin) + ".damaged"),
                         slice(segment, begin, begin + block_bytes))
                   << at;
               disk.release(1, 6);
-              EXPECT_EQ(disk.blocks(), 0U);
-              EXPECT_EQ(disk.events(), 0U);
-              EXPECT_EQ(disk.bytes(), 0U);
-              EXPECT_EQ(disk.disk_bytes(), 0U);
+              EXPECT_EQ(disk.totals().blocks, 0U);
+              EXPECT_EQ(disk.totals().events, 0U);
+              EXPECT_EQ(disk.totals().bytes, 0U);
+              EXPECT_EQ(disk.totals().disk_bytes, 0U);
             });
 }
 
@@ -234,13 +233,13 @@ TEST(spool_recovery, does_without_a_segment_that_is_lost) {
   fs::remove(segment_path(folder.path(), 2));
   spool disk(small_spool(folder.path()));
   EXPECT_EQ(drain(disk, 1), (drained{{1, 2, 3, 7, 8, 9}, {4, 5, 6}}));
-  EXPECT_EQ(disk.missing(), 3U);
+  EXPECT_EQ(disk.totals().missing, 3U);
   fs::remove(segment_path(folder.path(), 1));
   EXPECT_EQ(drain(disk, 1), (drained{{7, 8, 9}, {1, 2, 3, 4, 5, 6}, 9})) << "and while it runs";
-  EXPECT_EQ(disk.damaged(), 3U);
-  EXPECT_EQ(disk.missing(), 3U) << "told once";
+  EXPECT_EQ(disk.totals().damaged, 3U);
+  EXPECT_EQ(disk.totals().missing, 3U) << "told once";
   disk.release(1, 9);
-  EXPECT_EQ(disk.disk_bytes(), 0U);
+  EXPECT_EQ(disk.totals().disk_bytes, 0U);
 }
 
 TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
@@ -289,7 +288,7 @@ TEST(spool_recovery, does_not_give_again_what_was_released) {
   spool disk(small_spool(folder.path()));
   EXPECT_EQ(drain(disk, 1), (drained{numbers(4, 5), {}}));
   disk.release(1, 5);
-  EXPECT_EQ(disk.disk_bytes(), 0U) << "a found segment goes when it is not needed";
+  EXPECT_EQ(disk.totals().disk_bytes, 0U) << "a found segment goes when it is not needed";
 }
 
 TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
@@ -320,20 +319,27 @@ TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
 
 TEST(spool_quarantine, is_bounded_in_bytes_and_counts_what_is_there_from_earlier) {
   const test::scratch_folder folder;
-  const test::bytes half(spool_quarantine::most_bytes / 2);
+  const auto segment = [&](std::uint64_t n) { return segment_path(folder.path(), n); };
+  constexpr std::uint64_t half = spool_quarantine::most_bytes / 2;
+  for (const std::uint64_t n : {7, 8, 9}) {
+    test::write_file(segment(n), {});
+    fs::resize_file(segment(n), head_bytes + half);
+  }
   {
     spool_quarantine quarantine(folder.path() + "/damaged");
-    EXPECT_TRUE(quarantine.keep(7, 16, "damaged", half));
+    EXPECT_TRUE(quarantine.keep(segment(7), {head_bytes, half}, "damaged"));
     EXPECT_EQ(quarantine.last_segment(), 0U) << "at the start";
   }
   spool_quarantine quarantine(folder.path() + "/damaged");
   EXPECT_EQ(quarantine.last_segment(), 7U);
-  EXPECT_TRUE(quarantine.keep(7, 16, "damaged", half)) << "is there";
-  EXPECT_TRUE(quarantine.has_room(half.size()));
-  EXPECT_FALSE(quarantine.has_room(half.size() + 1));
-  EXPECT_TRUE(quarantine.keep(8, 16, "torn", half));
+  EXPECT_TRUE(quarantine.keep(segment(7), {head_bytes, half}, "damaged")) << "is there";
+  EXPECT_TRUE(quarantine.has_room(half));
+  EXPECT_FALSE(quarantine.has_room(half + 1));
+  EXPECT_FALSE(quarantine.keep(segment(8), {head_bytes + 1, half}, "torn")) << "it ends before";
+  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1U);
+  EXPECT_TRUE(quarantine.keep(segment(8), {head_bytes, half}, "torn"));
   EXPECT_FALSE(quarantine.has_room(1));
-  EXPECT_FALSE(quarantine.keep(9, 16, "torn", std::span(half).first(1)));
+  EXPECT_FALSE(quarantine.keep(segment(9), {head_bytes, 1}, "torn"));
   EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 2U);
 }
 
@@ -353,27 +359,33 @@ TEST(spool_recovery, makes_no_copy_that_would_cost_the_floor) {
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
 }
 
+std::uint64_t noted(const spool_releases& releases, std::uint64_t session) {
+  const auto all = releases.all();
+  const auto found = all.find(session);
+  return found == all.end() ? 0 : found->second;
+}
+
 TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
   const test::scratch_folder folder;
   {
     spool_releases releases(folder.path());
     for (std::uint64_t s = 1; s <= spool_releases::most_sessions + 1; ++s) releases.note(s, s + 10);
-    EXPECT_EQ(releases.released(1), 11U);
-    EXPECT_EQ(releases.released(spool_releases::most_sessions), spool_releases::most_sessions + 10);
-    EXPECT_EQ(releases.released(spool_releases::most_sessions + 1), 0U) << "no place";
+    EXPECT_EQ(noted(releases, 1), 11U);
+    EXPECT_EQ(noted(releases, spool_releases::most_sessions), spool_releases::most_sessions + 10);
+    EXPECT_EQ(noted(releases, spool_releases::most_sessions + 1), 0U) << "no place";
     releases.note(1, 5);
-    EXPECT_EQ(releases.released(1), 11U) << "it never falls";
+    EXPECT_EQ(noted(releases, 1), 11U) << "it never falls";
     releases.forget(2, 11);
-    EXPECT_EQ(releases.released(2), 12U) << "more was noted since";
+    EXPECT_EQ(noted(releases, 2), 12U) << "more was noted since";
     releases.forget(2, 12);
-    EXPECT_EQ(releases.released(2), 0U);
+    EXPECT_EQ(noted(releases, 2), 0U);
     releases.note(5000, 77);
   }
   const spool_releases again(folder.path());
-  EXPECT_EQ(again.sessions().size(), spool_releases::most_sessions);
-  EXPECT_EQ(again.released(5000), 77U);
-  EXPECT_EQ(again.released(1), 11U);
-  EXPECT_EQ(again.released(2), 0U);
+  EXPECT_EQ(again.all().size(), spool_releases::most_sessions);
+  EXPECT_EQ(noted(again, 5000), 77U);
+  EXPECT_EQ(noted(again, 1), 11U);
+  EXPECT_EQ(noted(again, 2), 0U);
 }
 
 } // namespace

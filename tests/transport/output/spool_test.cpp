@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 using test::drain;
 using test::drained;
+using test::first_of;
+using test::last_of;
 using test::numbers;
 using test::small_spool;
 using test::spool_block;
@@ -28,31 +30,30 @@ constexpr std::uint64_t head_bytes = 16;
 TEST(spool, gives_back_what_was_appended) {
   const test::scratch_folder folder;
   spool disk(small_spool(folder.path() + "/made/for/it"));
-  EXPECT_FALSE(disk.first(1));
-  EXPECT_FALSE(disk.last(1));
+  EXPECT_FALSE(first_of(disk, 1));
+  EXPECT_FALSE(last_of(disk, 1));
   test::bytes block;
   EXPECT_EQ(disk.read(1, 1, block).error, std::errc::no_such_file_or_directory);
   for (std::uint64_t i = 1; i <= 5; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
-  EXPECT_EQ(disk.first(1), 1U);
-  EXPECT_EQ(disk.last(1), 5U);
-  EXPECT_EQ(disk.blocks(), 5U);
-  EXPECT_EQ(disk.events(), 15U);
-  EXPECT_EQ(disk.bytes(), 5 * block_bytes);
-  EXPECT_EQ(disk.disk_bytes(), head_bytes + 5 * block_bytes);
+  EXPECT_EQ(first_of(disk, 1), 1U);
+  EXPECT_EQ(last_of(disk, 1), 5U);
+  EXPECT_EQ(disk.totals().blocks, 5U);
+  EXPECT_EQ(disk.totals().events, 15U);
+  EXPECT_EQ(disk.totals().bytes, 5 * block_bytes);
+  EXPECT_EQ(disk.totals().disk_bytes, head_bytes + 5 * block_bytes);
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 5), {}}));
   const auto result = disk.read(1, 3, block);
   EXPECT_TRUE(result.whole);
-  EXPECT_EQ(result.events, 3U);
   EXPECT_EQ(disk.read(1, 6, block).error, std::errc::no_such_file_or_directory);
 
   disk.release(1, 3);
-  EXPECT_EQ(disk.first(1), 4U);
-  EXPECT_EQ(disk.blocks(), 2U);
-  EXPECT_EQ(disk.events(), 6U);
-  EXPECT_EQ(disk.bytes(), 2 * block_bytes);
+  EXPECT_EQ(first_of(disk, 1), 4U);
+  EXPECT_EQ(disk.totals().blocks, 2U);
+  EXPECT_EQ(disk.totals().events, 6U);
+  EXPECT_EQ(disk.totals().bytes, 2 * block_bytes);
   EXPECT_EQ(disk.read(1, 3, block).error, std::errc::no_such_file_or_directory);
   EXPECT_EQ(drain(disk, 1), (drained{numbers(4, 5), {}}));
-  EXPECT_EQ(disk.damaged(), 0U);
+  EXPECT_EQ(disk.totals().damaged, 0U);
 }
 
 TEST(spool, writes_what_the_formats_page_says) {
@@ -109,8 +110,8 @@ TEST(spool, keeps_lanes_apart_that_share_a_segment) {
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 20), {}}));
   EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
   disk.release(1, 20);
-  EXPECT_FALSE(disk.first(1));
-  EXPECT_EQ(disk.first(2), 101U);
+  EXPECT_FALSE(first_of(disk, 1));
+  EXPECT_EQ(first_of(disk, 2), 101U);
   EXPECT_EQ(drain(disk, 2), (drained{numbers(101, 120), {}}));
 }
 
@@ -125,11 +126,11 @@ TEST(spool, puts_empty_blocks_in_the_place_of_numbers_that_a_lane_leaves_out) {
   ASSERT_EQ(check_block(block, header), block_fault::none);
   EXPECT_EQ(header.run, 7U);
   EXPECT_EQ(header.node, 9U);
-  EXPECT_EQ(disk.damaged(), 0U);
-  EXPECT_EQ(disk.missing(), 2U) << "once each";
-  EXPECT_EQ(disk.blocks(), 3U);
+  EXPECT_EQ(disk.totals().damaged, 0U);
+  EXPECT_EQ(disk.totals().missing, 2U) << "once each";
+  EXPECT_EQ(disk.totals().blocks, 3U);
   disk.release(9, 6);
-  EXPECT_EQ(disk.blocks(), 0U);
+  EXPECT_EQ(disk.totals().blocks, 0U);
 }
 
 TEST(spool, removes_a_segment_when_no_block_in_it_is_needed) {
@@ -146,15 +147,15 @@ TEST(spool, removes_a_segment_when_no_block_in_it_is_needed) {
   EXPECT_TRUE(there(1));
   disk.release(1, 4);
   EXPECT_FALSE(there(1));
-  EXPECT_EQ(disk.disk_bytes(), 3 * head_bytes + 9 * block_bytes);
+  EXPECT_EQ(disk.totals().disk_bytes, 3 * head_bytes + 9 * block_bytes);
   disk.release(1, 12);
   EXPECT_FALSE(there(2));
   EXPECT_TRUE(there(3)) << "the other lane's block";
   EXPECT_TRUE(there(4)) << "being written";
   disk.release(2, 1);
   EXPECT_FALSE(there(3));
-  EXPECT_EQ(disk.blocks(), 0U);
-  EXPECT_EQ(disk.disk_bytes(), head_bytes + block_bytes);
+  EXPECT_EQ(disk.totals().blocks, 0U);
+  EXPECT_EQ(disk.totals().disk_bytes, head_bytes + block_bytes);
 }
 
 TEST(spool, leaves_nothing_behind_when_everything_was_released) {
@@ -174,8 +175,8 @@ TEST(spool, does_not_keep_a_block_that_was_released_before_it_was_written) {
   disk.release(1, 5);
   EXPECT_FALSE(disk.append(spool_block(1, 5)));
   EXPECT_FALSE(disk.append(spool_block(1, 6)));
-  EXPECT_EQ(disk.first(1), 6U);
-  EXPECT_EQ(disk.blocks(), 1U);
+  EXPECT_EQ(first_of(disk, 1), 6U);
+  EXPECT_EQ(disk.totals().blocks, 1U);
 }
 
 spool* released_meanwhile = nullptr;
@@ -195,11 +196,11 @@ TEST(spool, remembers_a_release_that_comes_while_the_block_is_being_written) {
     released_meanwhile = &disk;
     EXPECT_FALSE(disk.append(spool_block(1, 1)));
     released_meanwhile = nullptr;
-    EXPECT_FALSE(disk.first(1));
-    EXPECT_EQ(disk.blocks(), 1U);
+    EXPECT_FALSE(first_of(disk, 1));
+    EXPECT_EQ(disk.totals().blocks, 1U);
   }
   const spool again(settings, system);
-  EXPECT_EQ(again.blocks(), 1U) << "it does not come again";
+  EXPECT_EQ(again.totals().blocks, 1U) << "it does not come again";
 }
 
 TEST(spool, belongs_to_one_daemon) {
@@ -234,7 +235,7 @@ TEST(spool, stops_at_its_size_and_goes_on_when_there_is_room_again) {
   while (!(error = disk.append(spool_block(1, stored + 1)))) ++stored;
   EXPECT_EQ(error, std::errc::no_space_on_device);
   EXPECT_EQ(stored, 16U);
-  EXPECT_LE(disk.disk_bytes(), settings.size.bytes);
+  EXPECT_LE(disk.totals().disk_bytes, settings.size.bytes);
   EXPECT_LT(disk.capacity(), block_bytes + head_bytes);
   EXPECT_TRUE(disk.full());
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, stored), {}}));
@@ -263,7 +264,7 @@ TEST(spool, leaves_the_disk_its_floor) {
   EXPECT_FALSE(disk.full()) << "nothing was refused";
   EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::no_space_on_device);
   EXPECT_TRUE(disk.full());
-  EXPECT_EQ(disk.disk_bytes(), head_bytes + block_bytes);
+  EXPECT_EQ(disk.totals().disk_bytes, head_bytes + block_bytes);
   said_to_be_free = 9'000;
   EXPECT_EQ(disk.capacity(), 0U);
   said_to_be_free = 10'000 + block_bytes;
@@ -324,7 +325,7 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
     ASSERT_FALSE(disk.append(spool_block(1, 1)));
     test::disk_works = false;
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error);
-    EXPECT_EQ(disk.last(1), 1U);
+    EXPECT_EQ(last_of(disk, 1), 1U);
     EXPECT_EQ(fs::file_size(test::segment_path(folder.path(), 1)), head_bytes + block_bytes);
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "nor a new file";
     EXPECT_FALSE(disk.full()) << "room is not what is missing";
@@ -336,7 +337,7 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
   }
   spool again(settings, system);
   EXPECT_EQ(drain(again, 1), (drained{numbers(1, 2), {}}));
-  EXPECT_EQ(again.damaged(), 0U);
+  EXPECT_EQ(again.totals().damaged, 0U);
 }
 
 TEST(spool, leaves_no_half_block_when_it_cannot_write) {
@@ -365,7 +366,7 @@ TEST(spool, takes_no_want_of_descriptors_for_damage) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(result.error, std::errc::too_many_files_open);
   EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
-  EXPECT_EQ(disk.damaged(), 0U);
+  EXPECT_EQ(disk.totals().damaged, 0U);
 }
 
 TEST(spool, makes_no_file_where_none_can_be_made) {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport/output/block_identity.hpp"
+#include "transport/output/block_builder.hpp"
 
 #include <chrono>
 #include <random>
-
-#include "transport/output/block_builder.hpp"
 
 namespace l3 {
 
