@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// deliver: the last kernel of a frame on a device. It writes what the kernels before it made into
-// mapped host memory: the summary, the results, and of the output as many bytes as there are, which
-// only the device knows at that moment. So the host needs to be told no size before it can ask for
-// the bytes: one wait, and all of it is there.
+// deliver: the last kernel of a frame on a device. It copies the summary of the frame, the results
+// and the packed events to mapped host memory. Only the device knows the length of the packed
+// events at that moment, so a copy that the host enqueues would need a second wait; with this
+// kernel the host waits once.
 //
-// Lanes that are neighbours write neighbouring 16 bytes, which cross the link as full packets; the
-// pack kernels, with their bytes at odd places, work in device memory. Few blocks saturate a link,
-// and while they wait for it all other multiprocessors compute on other frames.
+// Neighbouring lanes write neighbouring 16 bytes, which cross the PCIe bus as full packets; the
+// pack kernels, which write bytes at odd addresses, work in device memory. Few CUDA blocks saturate
+// the bus, and meanwhile the other multiprocessors compute on other frames.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace l3 {
 
-/// What the host is told of a frame as a whole.
+/// The result of a frame as a whole.
 struct frame_summary {
-  std::uint64_t output_bytes = 0; ///< of all packed events together
+  std::uint64_t output_bytes = 0; ///< length of all packed events together
 };
 
-/// What the host reads of a frame, in device memory or where it is to arrive.
+/// The memory that the host reads after a frame: its source on the device, or its target.
 struct outgoing {
-  std::byte* head = nullptr;   ///< summary and results; a multiple of 16 as an address
+  std::byte* head = nullptr;   ///< summary and results; the address is a multiple of 16
   std::byte* output = nullptr; ///< likewise
 };
 
@@ -32,7 +32,7 @@ struct deliver_output {
 
   struct shared {};
 
-  /// `head_bytes` is a multiple of 8, as is the length of the output.
+  /// `head_bytes` and the length of the output are multiples of 8.
   template <block B>
   L3_FN void operator()(const B& b, shared&, outgoing from, const frame_summary* summary,
                         outgoing to, std::uint64_t head_bytes) const {
@@ -47,7 +47,7 @@ private:
   };
   static constexpr std::uint32_t chunks_per_turn = 4 * width;
 
-  /// This block's part of all bytes.
+  /// Copies this block's part of the bytes.
   template <block B>
   L3_FN static void copy_share(const B& b, const std::byte* from, std::byte* to,
                                std::uint64_t bytes) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of the sequence leave for one another: columns by record, by board, by fragment
-// and by event of a frame. Together they are the frame's device arena, a few per cent of the size
-// of its input.
+// The columns that the packing kernels write for each other: by record, by board, by fragment and
+// by event of a frame. Together they are a few per cent of the size of the frame's input.
 #pragma once
 
 #include <cstddef>
@@ -25,36 +24,36 @@ using record_columns = soa<record_fields>;
 
 template <template <class> class column>
 struct board_fields {
-  column<std::uint8_t> form;   ///< board_form; by measure
-  column<std::uint16_t> bytes; ///< of its data; by measure
-  column<std::uint32_t> at;    ///< of its data, from the start of the packed event; by place
+  column<std::uint8_t> form;   ///< board_form; written by measure
+  column<std::uint16_t> bytes; ///< length of the board's data; written by measure
+  column<std::uint32_t> at;    ///< where the data starts in the packed event; written by place
 };
 using board_columns = soa<board_fields>;
 
 /// Written by place.
 template <template <class> class column>
 struct fragment_fields {
-  column<std::uint64_t> bytes; ///< of its data
-  column<std::uint32_t> at;    ///< of its data, from the start of the packed event
-  column<std::uint16_t> damaged;
-  column<std::uint16_t> opaque;
+  column<std::uint64_t> bytes;   ///< length of the fragment's data
+  column<std::uint32_t> at;      ///< where the data starts in the packed event
+  column<std::uint16_t> damaged; ///< boards that cannot be decoded
+  column<std::uint16_t> opaque;  ///< boards
 };
 using fragment_columns = soa<fragment_fields>;
 
 template <template <class> class column>
 struct event_fields {
-  column<std::uint8_t> accepted; ///< by select
-  column<event_result> results;  ///< by place
+  column<std::uint8_t> accepted; ///< written by the kernel that decides
+  column<event_result> results;  ///< written by place
 };
 using event_columns = soa<event_fields>;
 
-/// What a selection leaves for packing; empty where none runs.
+/// The output of the selection that packing reads; empty if no selection runs.
 struct selected_columns {
   column<const event_summary> summaries;
   column<const packed_line> lines;
-  std::uint32_t settings = 0; ///< a hash of what was in force
+  std::uint32_t settings = 0; ///< hash of the settings that decided
 
-  /// Of the event's summary as it is packed.
+  /// Length of the event's packed summary.
   [[nodiscard]] L3_FN std::uint32_t summary_bytes(std::uint32_t event) const {
     return summaries.size() == 0
                ? 0
@@ -62,8 +61,8 @@ struct selected_columns {
   }
 };
 
-/// Views that may be written, also for kernels that only read: what pack reads, the same kernel may
-/// have written (selection/packing/one_pass_plan.hpp).
+/// All views are writable, also for kernels that only read: pack may read columns that the same
+/// kernel wrote (selection/packing/one_pass_plan.hpp), and read-only views forbid that.
 struct frame_columns {
   record_columns::view records;
   board_columns::view boards;
@@ -71,7 +70,8 @@ struct frame_columns {
   event_columns::view events;
   selected_columns selected;
 
-  /// All but the results, of as many events, which are handed to the host and lie with the output.
+  /// Takes all columns from the region but `results`, which has a row for each event; the caller
+  /// places it with the output, because the host reads it.
   [[nodiscard]] static frame_columns take(region& from, const batch_capacity& capacity,
                                           column<event_result> results) {
     frame_columns c;
@@ -85,7 +85,7 @@ struct frame_columns {
 };
 
 struct output_view {
-  std::byte* bytes = nullptr; ///< a multiple of 8 as an address
+  std::byte* bytes = nullptr; ///< its address is a multiple of 8
   std::uint64_t capacity = 0;
 };
 

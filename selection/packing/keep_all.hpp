@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// select: one block an event, which decides whether it is kept. This is the seam where the physics
-// goes in; keep_all is what runs while there is none.
+// keep_all: the decision of a run without selection. One CUDA block for each event marks the event
+// as accepted. A plan that selects runs its algorithms instead
+// (selection/engine/selecting_plan.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the parts of a packed event stand (docs/formats.md, section 7).
+// The offsets of the parts of a packed event (docs/formats.md, section 7): header, tables, summary,
+// data. Kernels and host use the same functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace l3 {
 
 inline constexpr std::uint64_t packed_alignment = 8;
 
-/// Where the summary starts, and the data if there is none: after header and tables.
+/// Where the summary starts: after header and tables. Without a summary the data starts here.
 [[nodiscard]] L3_FN constexpr std::uint64_t summary_offset(std::uint64_t fragments,
                                                            std::uint64_t boards) {
   return round_up(sizeof(packed_event) + fragments * sizeof(packed_fragment) +

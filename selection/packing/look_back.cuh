@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking back on a device. The first warp does it, 32 tiles at a time: votes find the nearest that
-// knew its end and whether all up to there are known, and in five rounds of exchanges the lanes
-// make one step of these. The other warps wait at the barrier, where they take no issue slots.
+// The device form of find_end (look_back.hpp). The first warp looks back 32 tiles at a time: votes
+// find the nearest tile that has published its end, and whether all tiles up to it have published.
+// Then the lanes join the steps over these tiles to one step, in five rounds of exchanges. The
+// other warps wait at the barrier, where they take no issue slots.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@ __device__ inline position_step step_of_lane_above(const position_step& s, std::
   if (lane < warp) {
     if (lane == 0) publish(b, &positions[t], mine.word());
     position_step all(mine);
-    for (std::uint32_t from = t;;) { // the nearest that has not been seen is from − 1
+    for (std::uint32_t from = t;;) { // from − 1 is the nearest tile not yet read
       const position_word seen = lane < from
                                      ? position_word(observe(b, &positions[from - 1 - lane]))
                                      : position_word::at(0);
       const std::uint32_t absolute = __ballot_sync(everyone, seen.is_absolute());
       const std::uint32_t unknown = __ballot_sync(everyone, !seen.is_known());
-      // Of the lanes up to the nearest that knew its end; all of them, if none did.
+      // The lanes up to the nearest tile with a published end; all lanes, if no tile has one.
       const std::uint32_t counted = absolute ^ (absolute - 1);
       if ((unknown & counted) != 0) {
         give_way(b);
@@ -37,13 +38,13 @@ __device__ inline position_step step_of_lane_above(const position_step& s, std::
       }
       position_step step;
       if ((counted >> lane & 1) != 0) step = position_step(seen);
-        // The lane above has seen what is further ahead of this tile, so its step comes first.
+        // The lane above read tiles further ahead of this one, so its step comes first.
 #pragma unroll
       for (std::uint32_t distance = 1; distance < warp; distance *= 2) {
         const position_step above = step_of_lane_above(step, distance);
         if (lane + distance < warp) step = above.then(step);
       }
-      all = step.then(all); // right in lane 0, which has them all
+      all = step.then(all); // complete in lane 0 only
       if (absolute != 0) break;
       from -= warp;
     }

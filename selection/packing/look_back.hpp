@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a tile's data ends, found by the block that made it while all other blocks do the same.
-// Each tells how long its tile is, and looks back over what those before it have told until it
-// comes to one that knew its own end; then it tells its own.
+// Finds where the data of a tile ends, while all CUDA blocks do the same for their tiles. Each
+// block publishes the length of its tile, then looks back over the words of the tiles before, until
+// one of them states where it ends; then the block publishes its own end.
 //
-// Nothing but these words is handed over: they need not be ordered with any other access. A device
-// has a form of its own, in which a warp looks at 32 tiles at a time and folds them as steps.
+// The blocks exchange nothing but these words, so the words need no order with other accesses. A
+// device has a form of its own (look_back.cuh), in which a warp reads 32 tiles at a time.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 
 namespace l3 {
 
-/// What is known of where a tile's data ends, in one word, so that it is told in one store.
+/// What a block publishes about the end of its tile, in one word, which one store writes.
 class position_word {
 public:
   position_word() = default;
   L3_FN explicit position_word(std::uint64_t word) : word_(word) {}
 
-  /// It ends that many bytes behind the end of the one before it: behind the multiple of 8 that
-  /// follows it, if the tile is the first of its event.
+  /// The tile ends `bytes` behind the end of the tile before it. If the tile is the first of its
+  /// event, that end is first rounded up to a multiple of 8.
   [[nodiscard]] L3_FN static position_word after_previous(std::uint64_t bytes, bool first) {
     return position_word(bytes << shift | (first ? first_bit : 0) | relative_bit);
   }
-  /// It ends there.
+  /// The tile ends at `end`.
   [[nodiscard]] L3_FN static position_word at(std::uint64_t end) {
     return position_word(end << shift | absolute_bit);
   }
@@ -37,13 +37,13 @@ public:
   [[nodiscard]] L3_FN bool is_relative() const { return (word_ & relative_bit) != 0; }
   [[nodiscard]] L3_FN bool is_absolute() const { return (word_ & absolute_bit) != 0; }
   [[nodiscard]] L3_FN bool is_known() const { return is_relative() || is_absolute(); }
-  /// Whether it begins at a multiple of 8.
+  /// Whether the tile is the first of its event and so begins at a multiple of 8.
   [[nodiscard]] L3_FN bool is_first() const { return (word_ & first_bit) != 0; }
-  /// Of the tile, or up to its end.
+  /// Relative: the length of the tile. Absolute: where the tile ends.
   [[nodiscard]] L3_FN std::uint64_t bytes() const { return word_ >> shift; }
   [[nodiscard]] L3_FN std::uint64_t word() const { return word_; }
 
-  /// Where it ends, if the one before it ends at `previous`.
+  /// Where the tile ends if the tile before it ends at `previous`.
   [[nodiscard]] L3_FN std::uint64_t end(std::uint64_t previous) const {
     if (is_absolute()) return bytes();
     return (is_first() ? round_up(previous, packed_alignment) : previous) + bytes();
@@ -58,13 +58,13 @@ private:
   std::uint64_t word_ = 0;
 };
 
-/// From the end of one tile to the end of another, over all between them. Two steps, one after the
-/// other, are again one, in whatever order they are put together.
+/// The step from the end of one tile to the end of another, over all tiles between them. Two
+/// consecutive steps make one step; joining steps is associative.
 class position_step {
 public:
-  /// The step that goes nowhere.
+  /// The step over no tile.
   position_step() = default;
-  /// Over one tile; over one that knows its end: from 0.
+  /// The step over one tile; if the word is absolute, the step from 0 to its end.
   L3_FN explicit position_step(position_word over)
       : before_(over.is_first() ? 0 : over.bytes()), after_(over.is_first() ? over.bytes() : 0),
         rounds_(over.is_first()) {}
@@ -85,21 +85,22 @@ public:
   [[nodiscard]] L3_FN bool rounds() const { return rounds_; }
 
 private:
-  std::uint64_t before_ = 0; // to be added before the step rounds up
-  std::uint64_t after_ = 0;  // and behind that
+  std::uint64_t before_ = 0; // bytes before the step rounds up
+  std::uint64_t after_ = 0;  // bytes behind
   bool rounds_ = false;
 };
 
 struct look_back {
-  static constexpr std::uint32_t window = 128; // tiles that are looked at in one go
+  static constexpr std::uint32_t window = 128; // tiles that a block reads at a time
   struct shared {
-    std::uint64_t before[window]; // this tile: those nearest to it first
+    std::uint64_t before[window]; // the words of the tiles before this one, the nearest first
     std::uint64_t end;
   };
 };
 
-/// Where the data of tile t ends, counted from the first byte of all, and tells it. `mine` is its
-/// length. The next sync() must come before `s` is used again.
+/// Publishes `mine`, the length of tile t, finds where the tile's data ends, counted from the first
+/// byte of the output, and publishes and returns that end. The caller must call sync() before it
+/// uses `s` again.
 template <block B>
 [[nodiscard]] L3_FN std::uint64_t find_end(const B& b, look_back::shared& s, std::uint32_t t,
                                            position_word mine, column<std::uint64_t> positions) {
@@ -124,7 +125,8 @@ template <block B>
   }
 }
 
-/// One lane looks no further back than it has to: the words are other cores' cache lines.
+/// The form for one lane, which reads no more words than it needs, because they lie in the cache
+/// lines of other cores.
 [[nodiscard]] inline std::uint64_t find_end(const solo_block& b, look_back::shared&,
                                             std::uint32_t t, position_word mine,
                                             column<std::uint64_t> positions) {
@@ -148,5 +150,5 @@ template <block B>
 } // namespace l3
 
 #if defined(__CUDACC__)
-#include "selection/packing/look_back.cuh" // here, so that no device source can forget it
+#include "selection/packing/look_back.cuh" // included here so that no device source can leave it out
 #endif

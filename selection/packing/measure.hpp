@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// measure: one block a board. Reads the packet, checks every tag, finds minimum and N of its 16
-// records, and decides in which form the board will be written: with or without its header and
-// footer words, or raw if it cannot be decoded.
+// measure_boards: one CUDA block for each board reads the packet, checks every tag, finds minimum
+// and N of the 16 records, and decides in which form the board is packed: with or without its
+// header and footer words, or raw if it cannot be decoded.
 //
-// Packing is done in two passes: this one reads the packet and leaves 51 bytes a board, and pack
-// reads the packet again. Decoded samples are never written out in between: that would cost more
-// memory traffic than the second reading.
+// Packing takes two passes: this kernel reads the packet and writes 51 bytes for each board, and
+// pack_boards reads the packet again. No kernel writes decoded samples in between, because that
+// would cost more memory traffic than the second reading.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,27 @@
 
 namespace l3 {
 
-/// What is found of a packet that can be read: of its lanes, and of the words around its samples.
+/// The findings about a full packet: about its lanes, and about the words around its samples.
 struct packet_findings {
-  alignas(64) std::uint32_t bits[packet_lanes];
-  alignas(64) std::uint32_t wrong[packet_lanes];   // a tag is
+  alignas(64) std::uint32_t bits[packet_lanes];    // N
+  alignas(64) std::uint32_t wrong[packet_lanes];   // 1: a tag in this lane is wrong
   alignas(64) std::uint16_t minimum[packet_lanes]; // with its tag
-  alignas(8) std::uint8_t marks[packet_lanes];     // of the words of header and footer
+  alignas(8) std::uint8_t marks[packet_lanes];     // for each word of header and footer
 };
 
-/// How a board will be written.
+/// How a board is packed.
 struct board_shape {
   std::uint32_t form;  ///< board_form
-  std::uint32_t bytes; ///< of its data
+  std::uint32_t bytes; ///< length of its data
 };
 
 struct measure_boards {
   static constexpr std::uint32_t width = 128; // on a device
 
-  static constexpr std::uint32_t parts = 8; // of the rows, reduced side by side
+  static constexpr std::uint32_t parts = 8; // the rows are reduced in parts, side by side
   static constexpr std::uint32_t rows_per_part = packet_rows / parts;
 
-  /// What is found on the way.
+  /// Intermediate results of reduce_lanes.
   struct lane_measures {
     alignas(64) std::int16_t low[parts][packet_lanes];
     alignas(64) std::int16_t high[parts][packet_lanes];
@@ -65,7 +65,7 @@ struct measure_boards {
     measure_staged(b, s.packet, s.lanes, s.found, in, i, board, fragment, out);
   }
 
-  /// Whether it is worth a look.
+  /// Whether the packet is a full one that the board did not compress.
   [[nodiscard]] L3_FN static bool can_be_decoded(const board_entry& board,
                                                  const fragment_entry& fragment) {
     return board.opaque == 0 && is_full_packet(board, fragment);
@@ -79,7 +79,7 @@ struct measure_boards {
     return shape;
   }
 
-  /// Of a packet that can be read. `found` can be read by all when this returns, and `lanes` is
+  /// Measures a packet that can be decoded. On return all lanes can read `found`, and `lanes` is
   /// free again.
   template <block B>
   L3_FN static board_shape measure_staged(const B& b, const staged_packet& packet,
@@ -102,9 +102,9 @@ struct measure_boards {
   }
 
 private:
-  /// Words with a sample's tag are 0x8000 … 0xbfff, the smallest of all as signed numbers: compared
-  /// as such, with their tags on, they give the extremes of the samples, and the maximum tells
-  /// whether every tag was right.
+  /// Words with a sample's tag are 0x8000 … 0xbfff, the smallest of all signed numbers. So the
+  /// minimum and maximum of the signed words, with their tags, are those of the samples, and the
+  /// maximum also shows whether every tag is right.
   template <block B>
   L3_FN static void reduce_lanes(const B& b, const staged_packet& packet, lane_measures& lanes,
                                  packet_findings& found, board_kind kind) {
@@ -132,7 +132,7 @@ private:
       lanes.lowest[lane] = low;
       lanes.highest[lane] = high;
     });
-    // A loop of its own, over the same items: together compilers vectorise neither.
+    // A second loop over the same items, because compilers vectorise no loop that does both.
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::int32_t low = lanes.lowest[lane];
       const std::int32_t high = lanes.highest[lane];
@@ -143,9 +143,9 @@ private:
     });
   }
 
-  /// What there is to say of a word of header or footer.
+  /// Marks of a word of header or footer.
   static constexpr std::uint32_t wrong_tag = 1;
-  static constexpr std::uint32_t other_header = 2; // than the event's number and the like predict
+  static constexpr std::uint32_t other_header = 2; // differs from the word that the event predicts
   static constexpr std::uint32_t other_footer = 4;
 
   template <block B>
@@ -154,7 +154,7 @@ private:
     const std::uint16_t* const header = packet.header();
     const std::uint16_t* const footer = packet.footer();
     for_each(b, packet_lanes, [&](std::uint32_t w) {
-      std::uint32_t marks = 0; // there are only twelve
+      std::uint32_t marks = 0; // header and footer have only twelve words
       if (w < l2::header_words) {
         const std::uint16_t expected = l2::expected_header_word(
             static_cast<int>(w), event.spill, event.number, board.slot, event.reference_time);
@@ -169,7 +169,7 @@ private:
     });
   }
 
-  /// Every lane finds the same.
+  /// The shape of the board; every lane computes the same.
   [[nodiscard]] L3_FN static board_shape
   shape_of(const packet_findings& found, const board_entry& board, const fragment_entry& fragment) {
     const std::byte* const words =

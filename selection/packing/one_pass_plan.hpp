@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence for runs that keep everything: each packet is read once, measured, packed and
-// written where it belongs. The bytes are those of two_pass_plan<keep_all>.
+// The plan for runs that keep everything: a kernel reads each packet once, measures it, packs it
+// and writes it to its place in the output. The bytes are those of two_pass_plan<keep_all>.
 //
-// Each fragment must belong to one event, and they must lie in the order of their events: a tile of
-// a fragment that is nobody's would never be told of, and all behind it would wait for ever. The
-// engine looks after that (fragments_follow_events).
+// A *tile* is up to eight boards of a fragment. Each CUDA block takes a tile by a ticket, in rising
+// order, puts the data of its boards together in shared memory, and publishes their length. The
+// place of the tile is the sum over all tiles before it: the block looks back over the published
+// words (look_back.hpp). It waits only for tiles with lower tickets. Running blocks hold these, and
+// the lowest of them waits for no other, so the kernel ends on every executor, in whatever order it
+// runs the blocks. The later kernels compute the sizes of events from the columns, as in two
+// passes, and write header, tables and raw fragments.
 //
-// A block takes a tile, which is up to eight boards of a fragment, by a ticket, in their order. It
-// puts the data of these boards together in shared memory and tells how long that is. Where it goes
-// is the sum over all tiles before it: the block looks back over what their blocks have told, until
-// it comes to one that knew its own place. It waits only for tickets below its own. Those were
-// taken by blocks that are running, the lowest of which waits for nobody: so it ends on any
-// executor, whatever order it takes blocks in. The sizes of events come of the same columns as
-// ever, when all boards are packed; header, tables and raw fragments are written then.
+// Every tile belongs to an event; a tile without one would never publish its end, and later tiles
+// would spin. So each fragment must belong to one event, and fragments must lie in the order of
+// their events; the engine checks that (fragments_follow_events).
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 
 namespace l3 {
 
-/// A row a tile: what the blocks of pack_tiles share.
+/// The columns that the blocks of pack_tiles share, with a row for each tile.
 template <template <class> class column>
 struct tile_fields {
-  column<std::uint32_t> event;          ///< of which event it is
+  column<std::uint32_t> event;          ///< the event to which the tile belongs
   column<std::uint64_t> position;       ///< a position_word
-  column<scalar<std::uint32_t>> ticket; ///< the next tile to be taken
+  column<scalar<std::uint32_t>> ticket; ///< the next tile that a block takes
 };
 using tile_columns = soa<tile_fields>;
 
@@ -48,7 +48,7 @@ struct one_pass_columns {
   }
 };
 
-/// One block an event: finds its fragments, about which nothing is known yet.
+/// One CUDA block for each event writes the event's number to its tiles and clears their positions.
 struct begin_one_pass {
   static constexpr std::uint32_t width = 32;
 
@@ -75,7 +75,7 @@ struct begin_one_pass {
 struct pack_tiles {
   static constexpr std::uint32_t width = 128;
 
-  static constexpr std::uint32_t boards = l2::max_boards / tiles_per_fragment; // of a tile
+  static constexpr std::uint32_t boards = l2::max_boards / tiles_per_fragment; // at most in a tile
   static constexpr std::uint32_t sample_bits = 14;
   static constexpr std::uint32_t max_board_bytes =
       2 * pack_boards::head_words + packet_lanes * koto::record_bytes(sample_bits);
@@ -83,7 +83,7 @@ struct pack_tiles {
   struct shared {
     staged_packet packet;
     packet_findings found;
-    union { // one after the other
+    union { // used one after the other
       measure_boards::lane_measures measures;
       pack_boards::lane_records records;
       look_back::shared ends;
@@ -111,28 +111,28 @@ struct pack_tiles {
     }
     const std::uint64_t start =
         find_end(b, s.ends, t, size_of(in, t, bytes, tiles), tiles.position) - bytes;
-    if (start + bytes <= out.capacity) // else the event will be found to have no room
+    if (start + bytes <= out.capacity) // else place_events marks the event as having no room
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
 
 private:
   struct tile {
     fragment_entry fragment;
-    std::uint32_t first; // board
-    std::uint32_t last;  // behind it
+    std::uint32_t first; // the first board
+    std::uint32_t last;  // one behind the last board
     std::uint64_t raw_bytes;
   };
 
   L3_FN static tile tile_of(const batch_view& in, std::uint32_t t) {
     const fragment_entry f = in.fragments[t / tiles_per_fragment];
     const std::uint32_t part = t % tiles_per_fragment;
-    const std::uint32_t from = part * boards; // behind `to` in a tile of none
+    const std::uint32_t from = part * boards; // above `to` in a tile without boards
     const std::uint32_t to = from + boards < f.boards ? from + boards : f.boards;
     return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
   }
 
-  /// Writes the board's data to `image`, unless it is raw: such boards are copied later, from where
-  /// they are.
+  /// Writes the board's data to `image`, unless the board is raw: write_boards copies raw boards
+  /// from the input.
   template <block B>
   L3_FN static board_shape make_board(const B& b, shared& s, const batch_view& in,
                                       const fragment_entry& fragment, std::uint32_t i,
@@ -149,8 +149,8 @@ private:
     return shape;
   }
 
-  /// With what stands before its data: the header and the tables of its event, and events that have
-  /// no fragment.
+  /// The length of the tile with everything before its data: if it is the first of its event, the
+  /// event's header and tables, and those of preceding events without fragments.
   L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
                                      const tile_columns::view& tiles) {
     const std::uint32_t e = tiles.event[t];
@@ -163,7 +163,7 @@ private:
     return position_word::after_previous(bytes, true);
   }
 
-  /// What lies side by side in the image goes out at once.
+  /// Copies boards that lie side by side in the image together.
   template <block B>
   L3_FN static void write_boards(const B& b, const std::byte* image, const batch_view& in,
                                  const tile& mine, const frame_columns& columns, std::byte* to) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_boards: writes the data of the boards of kept events (docs/formats.md, section 7) at the
-// places that place found, one block a board. pack_events.hpp writes everything else.
+// pack_boards: one CUDA block for each board of a kept event writes the board's data
+// (docs/formats.md, section 7) at the place that the place kernels found. pack_events.hpp writes
+// all other bytes.
 //
-// A board's samples are packed where they stand, as rows of 16 lanes with a different N in each:
-// eight rows make one octet in every lane. Each octet is whole bytes, so lanes share none, and the
-// board is put together in shared memory and leaves it in one stream.
+// The kernel packs the samples as they stand, in rows of 16 lanes with a different N in each lane:
+// eight rows make one octet in every lane. Octets are whole bytes, so no byte belongs to two lanes.
+// The block puts the data together in shared memory and copies it out as one run.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,11 @@ struct pack_boards {
   static constexpr std::uint32_t max_data_bytes =
       2 * head_words + packet_lanes * koto::max_record_bytes;
 
-  /// Where the records of a packet are put together.
+  /// The records of a packet before they are written.
   struct lane_records {
     alignas(64) std::uint64_t low[koto::octets][packet_lanes];
     alignas(64) std::uint64_t high[koto::octets][packet_lanes];
-    std::uint32_t at[packet_lanes]; // of the lane's record in the board's data
+    std::uint32_t at[packet_lanes]; // where the lane's record starts in the board's data
   };
   struct shared {
     staged_packet packet;
@@ -58,9 +59,8 @@ struct pack_boards {
     copy_out(b, s.image, to, bytes);
   }
 
-  /// Writes the data of a board that is not raw to `image`, which can be read when this returns;
-  /// copy_slack bytes behind it may be overwritten, too. Of what was found only the lanes' minima
-  /// and bits are looked at.
+  /// Writes the data of a board that is not raw to `image`, which all lanes can read on return. It
+  /// may overwrite copy_slack bytes behind the data. Of `found` it reads only minimum and bits.
   template <block B>
   L3_FN static void pack_staged(const B& b, const staged_packet& packet,
                                 const packet_findings& found, lane_records& lanes, board_kind kind,
@@ -90,7 +90,7 @@ private:
            ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
   }
 
-  /// Each lane adds up the records before its own, of which the first is at `first`.
+  /// Each lane adds up the lengths of the records before its own; the first record is at `first`.
   template <block B>
   L3_FN static void find_places(const B& b, const packet_findings& found, lane_records& s,
                                 board_kind kind, std::uint32_t first) {
@@ -103,11 +103,11 @@ private:
     });
   }
 
-  /// One lane does it in the order of the records.
+  /// The form for one lane, which adds in the order of the records.
   L3_FN static void find_places(const solo_block&, const packet_findings& found, lane_records& s,
                                 board_kind kind, std::uint32_t first) {
     for (std::uint32_t record = 0; record < packet_lanes; ++record) {
-      const std::uint32_t lane = record_of(record, kind); // that permutation is its own inverse
+      const std::uint32_t lane = record_of(record, kind); // this permutation is its own inverse
       s.at[lane] = first;
       first += koto::record_bytes(found.bits[lane]);
     }
@@ -150,12 +150,12 @@ private:
     });
   }
 
-  /// One lane writes everything in the order of the bytes: so each octet may leave as 16 bytes
-  /// without a look at N, and whatever comes next overwrites what was too much.
+  /// The form for one lane, which writes in the order of the bytes. It stores each octet as 16
+  /// bytes, whatever N is, and the next store overwrites the excess.
   L3_FN static void write_records(const solo_block&, const packet_findings& found,
                                   const lane_records& s, board_kind kind, std::byte* image) {
     for (std::uint32_t record = 0; record < packet_lanes; ++record) {
-      const std::uint32_t lane = record_of(record, kind); // that permutation is its own inverse
+      const std::uint32_t lane = record_of(record, kind); // this permutation is its own inverse
       const std::uint32_t bits = found.bits[lane];
       std::byte* to = image + s.at[lane];
       koto::store_head(to, bits, found.minimum[lane] & l2::payload_mask);
@@ -167,7 +167,7 @@ private:
     }
   }
 
-  /// The header and footer words, if they are stored.
+  /// Writes the header and footer words that the form stores.
   template <block B>
   L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
                                        std::byte* image) {

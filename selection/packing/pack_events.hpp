@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// pack_events: one block an event writes everything of a packed event (docs/formats.md, section 7)
-// that is not the data of a board: its header, its tables, its summary if a selection ran, the
-// fragments that are stored raw, and the zeros at its end. It goes where place has found room, if
-// the event is kept.
+// pack_events: one CUDA block for each kept event writes all of the packed event (docs/formats.md,
+// section 7) but the data of boards: header, tables, the summary if a selection ran, the fragments
+// that are stored raw, and the zeros at the end. The place kernels have found where the event goes.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct pack_events {
 
     for_each(b, 1, [&](std::uint32_t) {
       store(aligned<packed_alignment>(to), header_of(event, result, summary_bytes));
-      if (event.boards % 2 != 0) { // the board table ends 4 bytes before a multiple of 8
+      if (event.boards % 2 != 0) { // the table of boards ends 4 bytes before a multiple of 8
         store(aligned<4>(board_table + event.boards * sizeof(packed_board)), std::uint32_t{0});
       }
     });

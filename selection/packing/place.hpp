@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// place: from sizes to offsets, first within each event, then over the events of the frame, in
-// their order. No atomics: an event's place, like its bytes, does not depend on who computed what
-// when.
+// The place kernels turn sizes into offsets: place_boards within each event, place_events over the
+// events of the frame, in their order. They use no atomics, so the place of an event does not
+// depend on the order in which lanes and CUDA blocks run.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace l3 {
 
-/// One block an event: where each board's data goes within the event, and what the event's result
-/// says, but for its offset.
+/// One CUDA block for each event finds where the data of each board goes within the event, and
+/// writes the event's result, except the offset.
 struct place_boards {
   static constexpr std::uint32_t width = 32;
 
@@ -86,15 +86,16 @@ private:
   }
 };
 
-/// One block a frame: where each event goes, and where the last one ends. Rejected events take no
-/// room. The first event that does not fit, and with it all after it, is marked so and not packed.
+/// One CUDA block for the frame finds where each event goes and where the last one ends. Rejected
+/// events take no room. From the first event that does not fit on, kept events get no_room instead
+/// and are not packed.
 struct place_events {
   static constexpr std::uint32_t width = 256;
   static constexpr std::uint32_t parts = 256;
 
   struct shared {
     std::uint64_t start[parts];
-    std::uint64_t end[parts]; // of the last kept event; 0: the part has none
+    std::uint64_t end[parts]; // where the last kept event ends; 0: the part has none
   };
 
   template <block B>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names for stretches of a frame's work.
+// Names the stages of a frame's work, for a profiler.
 #pragma once
 
 namespace l3 {
 
-/// Names what is enqueued from here on, for a profiler; queues without one do not listen.
+/// Names the work that is enqueued from here on. Queues without a profiler ignore the name.
 template <class Queue>
 void stage(Queue& queue, const char* name) {
   if constexpr (requires { queue.stage(name); }) queue.stage(name);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that reads each packet twice: to measure it and, of kept events, to pack it. The same
-// lines on every executor.
+// The plan that reads each packet twice: once to measure it, and for kept events once more to pack
+// it. Every executor runs the same source.
 //
-// A plan is a type with the columns that its kernels leave for one another, and run(), which
-// enqueues them. one_pass_plan.hpp has another, for runs that keep everything, with the same bytes,
-// and selecting_plan.hpp the one whose algorithms are configured; it packs as this one does.
+// A plan is a type with the columns that its kernels write for each other, and run(), which
+// enqueues the kernels. There are two more: one_pass_plan.hpp, for runs that keep everything, gives
+// the same bytes; engine/selecting_plan.hpp runs the configured algorithms and then packs like this
+// plan.
 #pragma once
 
 #include "selection/packing/keep_all.hpp"
@@ -16,7 +17,7 @@
 
 namespace l3 {
 
-/// Finds room for the accepted events, and packs them there.
+/// Enqueues the kernels that find room for the accepted events and pack them.
 template <class Queue>
 void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
                    frame_summary* summary) {
@@ -28,7 +29,7 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
   queue.run(pack_events{}, in.events.size(), in, all, out);
 }
 
-/// Measures all boards, decides, and packs what is kept. `Decide` is the kernel that decides.
+/// Measures all boards, decides, and packs the kept events. `Decide` is the kernel that decides.
 template <class Decide>
 struct two_pass_plan {
   using columns = frame_columns;
