@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// compute_quantities: one block an event. Says which clusters are photons, lists the most energetic
-// ones, and works out the quantities on which lines may cut: transport/format/summary.hpp names
-// them, docs/selection.md has their formulas. The rest of the summary is the decision's: it is left
-// at zero.
+// compute_quantities: one block for each event finds which clusters are photons, lists the photons
+// of highest energy, and computes the quantities on which lines may cut.
+// transport/format/summary.hpp names the quantities, docs/selection.md has their formulas. The
+// kernel sets the rest of the summary to zero; `decide` fills it.
 //
-// A quantity that the event does not have, such as the distance of one photon, is undefined. What
-// does not fit 32 bits is the largest number that does.
+// A quantity that an event does not have, such as the distance of photons in an event of one
+// photon, is undefined. A value that does not fit 32 bits becomes the largest number that does.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct compute_quantities {
   static constexpr std::uint32_t max_clusters = clusters::max_clusters;
 
   struct shared {
-    std::int64_t nearest[max_clusters];  // squared distance of a photon to the nearest before it
-    std::int32_t energy[max_clusters];   // of a cluster as a photon; 0 if it is none
+    std::int64_t nearest[max_clusters];  // squared distance from a photon to the nearest before it
+    std::int32_t energy[max_clusters];   // of the cluster's photon; 0 if the cluster is no photon
     photon_summary photon[max_clusters]; // by falling energy
   };
 
@@ -81,7 +81,7 @@ struct compute_quantities {
     });
   }
 
-  /// What is wrong with what it wrote; nullptr if nothing is.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const clusters::columns::const_view&,
                                     const calorimeter::columns::const_view& all,
@@ -89,10 +89,10 @@ struct compute_quantities {
     for (std::uint32_t e = 0; e < frame.batch.events.size(); ++e) {
       const event_summary one = summary[e].all;
       if (one.photons > max_summary_photons || one.photons > one.photons_found)
-        return "more photons listed than there are places or photons";
+        return "more photons are listed than there are places or photons";
       if (one.photons_found > all.clusters[e]) return "more photons than clusters";
       if (((one.status & too_many_clusters) != 0) != (all.clusters[e] > max_clusters))
-        return "an overflow of clusters is not told, or told without one";
+        return "the status bit of too many clusters is wrong";
       if (((one.status & more_photons) != 0) != (one.photons_found > one.photons))
         return "the list of photons does not say whether it is complete";
       for (std::uint32_t k = 1; k < one.photons; ++k) {
@@ -104,7 +104,7 @@ struct compute_quantities {
           return "a quantity that every such event has is undefined";
       }
       if (one.fired != 0 || one.kept_by != 0 || one.kept != 0 || one.lines != 0)
-        return "it decided, which is not its business";
+        return "the fields of the decision are not zero";
     }
     return nullptr;
   }
@@ -116,7 +116,7 @@ private:
     return q <= quantity::centre_radius && photons >= 1;
   }
 
-  /// A cluster lacks what its shower left in crystals below the threshold.
+  /// Adds to the cluster's energy what its shower left in crystals below the threshold.
   [[nodiscard]] L3_FN static std::int32_t photon_energy(std::int32_t cluster,
                                                         const selection_constants& c) {
     constexpr std::uint32_t scale_shift = 16;
@@ -141,7 +141,8 @@ private:
     return before.lacking;
   }
 
-  /// Each photon finds its own place: behind all that have more energy, or as much and come before.
+  /// The place of a photon is the number of photons with more energy, or with as much and a lower
+  /// number.
   template <block B>
   L3_FN static void list_photons(const B& b, shared& s,
                                  const clusters::columns::const_view& cluster, std::uint32_t e,
@@ -158,7 +159,7 @@ private:
     });
   }
 
-  /// Scalar product of two places in the calorimeter's face.
+  /// Scalar product of two places in the face of the calorimeter.
   [[nodiscard]] L3_FN static std::int64_t product(const photon_summary& k,
                                                   const photon_summary& j) {
     return std::int64_t{k.x} * j.x + std::int64_t{k.y} * j.y;
@@ -226,14 +227,14 @@ private:
     set(quantity::photon_time_spread, limited(std::int64_t{last} - first));
   }
 
-  /// Of exactly two photons.
+  /// The quantities of an event with exactly two photons.
   template <class Set>
   L3_FN static void describe_pair(const shared& s, std::int32_t front, const Set& set) {
     const photon_summary& one = s.photon[0];
     const photon_summary& other = s.photon[1];
     const std::int64_t r1 = product(one, one);
     const std::int64_t r2 = product(other, other);
-    if (r1 != 0 && r2 != 0) { // on the axis there is no direction
+    if (r1 != 0 && r2 != 0) { // a photon on the axis has no direction
       constexpr double unit = 1000;
       const double lengths =
           std::sqrt(static_cast<double>(r1)) * std::sqrt(static_cast<double>(r2));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// decide: judges every line on an event and says whether it is kept. Lines are data
-// (selection/sequence/tables.hpp): each has level-1 bits, counters and ranges of quantities as
-// conditions, and a prescale. An event is kept if a line fired and its prescale left it; or if it
-// could not be judged, because it had more clusters or hits than there is room for: then it passes
-// unselected.
+// decide: one block for each event judges every trigger line and decides whether the event is kept.
+// Lines are data (selection/sequence/tables.hpp): each has level-1 bits, counters and ranges of
+// quantities as conditions, and a prescale. The kernel keeps an event if a line fires and its
+// prescale lets the event pass. It also keeps, unselected, every event with more clusters or hits
+// than there is room for, which cannot be judged.
 //
-// A prescale of n keeps one in n, chosen by a hash of run, spill, event number and line alone: the
-// same event gets the same answer on any node, in any batch, on any device, in any replay.
+// A prescale of n keeps one event in n, chosen by a hash of run, spill, event number and line
+// alone: the same event gets the same answer on any node, in any batch, on any device, in any
+// replay.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ struct decide {
   static constexpr std::uint32_t width = 32;
 
   struct shared {
-    std::uint32_t undecodable; // boards and fragments
+    std::uint32_t undecodable; // number of boards and fragments that cannot be decoded
     std::uint8_t reason[max_lines];
   };
 
@@ -91,17 +92,17 @@ struct decide {
     const std::uint32_t lines = f.tables.constants.lines;
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
       const event_summary& s = out.all[e];
-      if ((s.kept_by & ~s.fired) != 0) return "a line keeps what it did not fire on";
-      if (lines < max_lines && (s.fired >> lines) != 0) return "a line fired that there is not";
+      if ((s.kept_by & ~s.fired) != 0) return "a line keeps an event on which it did not fire";
+      if (lines < max_lines && (s.fired >> lines) != 0) return "a line fired that does not exist";
       if ((s.kept != 0) != (s.kept_by != 0 || (s.status & not_judged) != 0))
-        return "kept, and not by a line";
-      if (f.packing.events.accepted[e] != s.kept) return "what is kept is not what is packed";
+        return "an event is kept and no line kept it, or the reverse";
+      if (f.packing.events.accepted[e] != s.kept) return "the decision and `accepted` differ";
     }
     return nullptr;
   }
 
 private:
-  /// What is known of the event beside its quantities.
+  /// The properties of the event beside its quantities.
   struct seen {
     std::uint32_t vetoes;
     std::uint32_t unknown;
@@ -117,8 +118,8 @@ private:
                                     (line.ranges != 0 ? calorimeter_unknown : 0U);
     const std::uint32_t unknown = looked_at & what.unknown;
     if (unknown != 0 && line.unknown == unknown_rule::refuse) return line_unknown;
-    // Without its board there is no trigger word, nothing to judge by: a line that does not refuse
-    // that takes the event as triggered.
+    // Without the trigger board there are no level-1 bits to judge. A line whose rule is not
+    // `refuse` takes the event as triggered.
     if ((unknown & trigger_unknown) == 0) {
       if (line.trigger_any != 0 && (line.trigger_any & what.trigger) == 0) return line_trigger;
       if ((line.trigger_none & what.trigger) != 0) return line_trigger;

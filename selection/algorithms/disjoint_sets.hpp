@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Union-find among things with numbers, in shared memory, by all lanes at once: every thing points
-// at one of its set with a lower number, or at itself, and sets are united by hanging one tree onto
-// the root of another with an atomic minimum. When all has been united that is to be, the root of a
-// tree is the lowest of its set, whatever the order in which it happened.
+// Union-find of numbered elements in shared memory, by all lanes at once. Each element points at an
+// element of its set with a lower number, or at itself. `unite` hangs one tree onto the root of
+// another by an atomic minimum. After all calls of `unite`, the root of each tree is the lowest
+// element of its set, in whatever order the calls ran.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace l3 {
 
 template <std::uint32_t capacity>
 struct disjoint_sets {
-  std::uint32_t parent[capacity]; ///< of those that were set apart
+  std::uint32_t parent[capacity]; ///< valid for elements that were set apart
 
-  /// A set of its own. By one lane, and a sync() before others look.
+  /// Makes i a set of its own. One lane calls it, and a sync() follows before other lanes read i.
   L3_FN void set_apart(std::uint32_t i) { parent[i] = i; }
 
-  /// The root of the tree as it is now. On the way every second thing is hung higher up, so that
-  /// the next comes by in half the steps. Parents only ever fall, so there is an end.
+  /// The root of i's tree at this moment. On the way it moves every second element one level up,
+  /// which halves the path for later calls. It ends because parents only become lower.
   template <block B>
   [[nodiscard]] L3_FN std::uint32_t root_of(const B& b, std::uint32_t i) {
     for (;;) {
@@ -43,18 +43,19 @@ struct disjoint_sets {
       const std::uint32_t low = one > other ? other : one;
       const std::uint32_t before = fetch_min_within(b, &parent[high], low);
       if (before == high) return;
-      // Another lane was faster, it was no root any more. One of the two links is gone, and with it
-      // the set it led to, unless the ends of both are united.
+      // Another lane hung `high` below `before` first. Only one of the two links is stored, so the
+      // sets at the ends of both must be united too.
       one = before;
       other = low;
     }
   }
 
-  /// Lets i point at its root, which is returned. When nothing is united any more.
+  /// Points i at its root and returns the root. Only after all calls of `unite`.
   template <block B>
   L3_FN std::uint32_t flatten(const B& b, std::uint32_t i) {
     const std::uint32_t root = root_of(b, i);
-    if (root != i) fetch_min_within(b, &parent[i], root); // others may be coming by
+    if (root != i)
+      fetch_min_within(b, &parent[i], root); // other lanes may read parent[i] meanwhile
     return root;
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one end of a veto's module saw, packed into 64 bits that sort by module, end, time and
-// energy: all there is to a pulse, so that pulses can be sorted as numbers.
+// A pulse at one end of a veto module, packed into a key of 64 bits. The key holds all of the
+// pulse, and keys sort by module, end, time and energy, so a kernel can sort pulses as numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace l3 {
 struct end_pulse {
   static constexpr std::uint32_t energy_bits = 28;
   static constexpr std::uint32_t time_bits = 20;
-  /// Times from −max_time − 1 to max_time, 4 µs either way, and energies up to 268 GeV. What is
-  /// beyond is taken for the last: far outside every window, far above every threshold.
+  /// A key holds times from −max_time − 1 to max_time, ±4 µs, and energies up to 268 GeV. Values
+  /// beyond become the nearest limit, which is far outside every window or above every threshold.
   static constexpr std::int32_t max_time = (1 << (time_bits - 1)) - 1;
   static constexpr std::int32_t max_energy = (1 << energy_bits) - 1;
 

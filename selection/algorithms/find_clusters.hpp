@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_clusters: one block an event. Crystals above threshold and in time are joined to clusters
-// wherever two of them are neighbours (selection/trigger/neighbours.hpp), and each cluster becomes
-// a sum of energies and energy-weighted means.
+// find_clusters: one block for each event joins crystals above threshold and in time to clusters
+// wherever two of them are neighbours (selection/trigger/neighbours.hpp). A cluster is a sum of
+// energies and energy-weighted means.
 //
-// Nothing depends on the order of boards, rows or lanes: a cluster is known by its lowest crystal
-// (disjoint_sets.hpp), those are numbered by counting bits (ranked_bits.hpp), and sums are of whole
-// numbers.
+// The result does not depend on the order of boards, rows or lanes: the lowest crystal of a cluster
+// identifies it (disjoint_sets.hpp), counting bits numbers these crystals (ranked_bits.hpp), and
+// all sums are of whole numbers.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +30,13 @@ struct find_clusters {
 
   static constexpr std::uint32_t width = 128; // on a device
 
-  /// There is shared memory for so many; tables with more are refused at start.
+  /// Shared memory has room for so many crystals; the start refuses tables with more.
   static constexpr std::uint32_t max_crystals = 2816;
   static constexpr std::uint32_t max_clusters = clusters::max_clusters;
 
-  /// What a crystal has: its energy in the upper half, and below it its time, shifted so that
-  /// greater is later. Should an event bring a crystal twice, which no sound channel map allows,
-  /// the greatest counts: the higher energy, and of equal ones the later time. 0: nothing.
+  /// Energy and time of a crystal in one word: the energy in the upper half, the time in the lower,
+  /// shifted so that greater is later; 0 for no energy. If an event brings a crystal twice, which
+  /// no sound channel map allows, the greatest word counts: the higher energy, then the later time.
   class cell {
   public:
     L3_FN static std::uint64_t of(std::int32_t energy, std::int32_t time) {
@@ -57,7 +57,7 @@ struct find_clusters {
 
   struct cluster_sums {
     std::uint64_t energy;
-    std::uint64_t time; // energy-weighted, as x and y are; all modulo 2⁶⁴
+    std::uint64_t time; // energy-weighted, like x and y; all sums are modulo 2⁶⁴
     std::uint64_t x;
     std::uint64_t y;
     std::uint64_t crystals;
@@ -65,12 +65,12 @@ struct find_clusters {
 
   struct shared {
     std::uint64_t cells[max_crystals];
-    std::uint64_t energy; // of all crystals
+    std::uint64_t energy; // sum over all crystals
     cluster_sums sums[max_clusters];
     disjoint_sets<max_crystals> sets;
     ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
-    std::uint32_t crystals;              // that count
-    std::uint16_t crystal[max_crystals]; // which these are, in any order
+    std::uint32_t crystals;              // number of crystals above threshold and in time
+    std::uint16_t crystal[max_crystals]; // these crystals, in any order
   };
 
   template <block B>
@@ -96,7 +96,7 @@ struct find_clusters {
     write(b, s, cluster, all);
   }
 
-  /// What is wrong with what it wrote; nullptr if nothing is.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view&,
                                     const board_signals::columns::const_view&,
@@ -123,7 +123,7 @@ struct find_clusters {
     return nullptr;
   }
 
-  /// Of so many clusters that were found.
+  /// How many of the clusters found have rows.
   [[nodiscard]] L3_FN static std::uint32_t stored(std::uint32_t found) {
     return found < max_clusters ? found : max_clusters;
   }
@@ -146,7 +146,7 @@ private:
     });
   }
 
-  /// Every crystal that counts, into its cell and onto the list.
+  /// Writes every crystal above threshold and in time to its cell and to the list.
   template <block B>
   L3_FN static void collect(const B& b, shared& s, const selection_frame& frame, std::uint32_t n,
                             const pulses::columns::const_view& pulse,
@@ -156,7 +156,7 @@ private:
       const std::uint32_t board = event.first_board + k;
       std::uint32_t lit = signal.lit[board];
       const std::uint32_t number = signal.number[board];
-      // No crystal hangs on a 500 MHz board, whose rows are not channels.
+      // 500 MHz boards have no crystals, and their rows are not channels.
       if (lit == 0 || number == board_signals::unread ||
           frame.batch.boards[board].kind != board_kind::sampling_125_mhz)
         return;
@@ -174,7 +174,8 @@ private:
   template <block B>
   L3_FN static void add_crystal(const B& b, shared& s, const selection_constants& cut,
                                 std::uint16_t crystal, std::int32_t energy, std::int32_t time) {
-    // Means are weighted with energies: what has none has no part in them, whatever the threshold.
+    // Means are weighted by energy, so a crystal without energy has no part, whatever the
+    // threshold.
     if (energy < cut.crystal_threshold || energy <= 0) return;
     if (time < cut.crystal_from || time > cut.crystal_to) return;
     if (fetch_max_within(b, &s.cells[crystal], cell::of(energy, time)) != 0) return;
@@ -194,7 +195,7 @@ private:
     });
   }
 
-  /// Every crystal points at its root, and roots that have company are marked.
+  /// Points every crystal at its root, and marks the roots of two crystals or more.
   template <block B>
   L3_FN static void find_roots(const B& b, shared& s) {
     for_each(b, s.crystals, [&](std::uint32_t i) {
@@ -211,10 +212,10 @@ private:
       const std::int64_t energy = cell::energy(s.cells[crystal]);
       add_within(b, &s.energy, static_cast<std::uint64_t>(energy));
       const std::uint32_t root = s.sets.parent[crystal];
-      if (!s.roots.contains(root)) return; // alone
+      if (!s.roots.contains(root)) return; // a crystal without neighbours
       const std::uint32_t k = s.roots.rank_of(root);
       if (k >= max_clusters) return;
-      const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, should times be beyond reason
+      const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, as times may be unreasonable
         return static_cast<std::uint64_t>(energy) * static_cast<std::uint64_t>(x);
       };
       cluster_sums& to = s.sums[k];
@@ -250,6 +251,6 @@ private:
     });
   }
 };
-static_assert(sizeof(find_clusters::shared) <= 48 * 1024, "what a block of a device has");
+static_assert(sizeof(find_clusters::shared) <= 48 * 1024, "the shared memory of a CUDA block");
 
 } // namespace l3

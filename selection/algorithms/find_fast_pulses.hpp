@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the pulses of a board of 500 MHz: up to four in each waveform, at any time.
+// Finds the pulses of a 500 MHz board: up to four in each waveform, at any time.
 //
-// The highest of each *group* of four samples tells which groups hold a sample that is high enough
-// for its input. Only around such groups is a waveform walked through.
+// The highest sample of each *group* of four shows which groups hold a sample that is high enough
+// for its input. The code walks through a waveform only around such groups.
 #pragma once
 
 #include <bit>
@@ -21,16 +21,15 @@ struct find_fast_pulses {
   static constexpr std::uint32_t channels = fast_trace::channels;
   static constexpr std::uint32_t pulses_per_channel = packet_lanes / channels;
 
-  /// By lane.
   struct shared {
-    alignas(64) std::uint16_t highest[groups][packet_lanes]; // of a group
-    alignas(64) std::uint32_t sums[packet_lanes];            // of the samples of a pedestal
-    alignas(64) std::uint16_t least[packet_lanes];           // the lowest sample high enough
-    alignas(64) std::uint16_t over[packet_lanes];            // bit g: group g holds such a sample
+    alignas(64) std::uint16_t highest[groups][packet_lanes]; // the highest sample of a group
+    alignas(64) std::uint32_t sums[packet_lanes];            // the sum of the pedestal's samples
+    alignas(64) std::uint16_t least[packet_lanes]; // the lowest sample that is high enough
+    alignas(64) std::uint16_t over[packet_lanes];  // bit g: group g holds such a sample
   };
 
-  /// All but lit can be read after the next sync(). `measured` is what measuring found, `inputs`
-  /// are the 16 of the board, of which the first four are used.
+  /// After the next sync() all members of `found` but lit can be read. `measured` are the findings
+  /// of measure_boards, `inputs` the 16 inputs of the board, of which the first four are used.
   template <block B>
   L3_FN static void find(const B& b, const std::uint16_t* words, const packet_findings& measured,
                          const input_entry* inputs, shared& s, found_pulses& found) {
@@ -83,8 +82,8 @@ private:
     });
   }
 
-  /// The mean of the first samples of that quarter in which it is lowest: some other may have a
-  /// pulse there.
+  /// The mean of the first samples of a quarter, of the quarter in which it is lowest, because
+  /// other quarters may have a pulse there.
   [[nodiscard]] L3_FN static std::uint32_t pedestal_of(const shared& s, std::uint32_t c) {
     std::uint32_t sum = s.sums[c];
     for (std::uint32_t lane = c + channels; lane < packet_lanes; lane += channels)
@@ -93,18 +92,18 @@ private:
   }
   static_assert(fast_pedestal_samples == 4 * 4, "a pedestal is 1/4 count");
 
-  /// A pulse begins with a sample that is by its least height above the pedestal, and above the
-  /// lowest since the pulse before; it has ended where the trace is below half of its height. Of
-  /// more than there are rows for, those nearest to the trigger are kept.
+  /// A pulse begins at a sample that exceeds, by the least height, both the pedestal and the lowest
+  /// sample since the last pulse. It ends where the trace falls below half of its height. If a
+  /// channel has more pulses than rows, the rows keep those nearest to the trigger.
   L3_FN static void search(const fast_trace& trace, std::int32_t least, const shared& s,
                            found_pulses& found) {
     const std::uint32_t c = trace.channel;
     const std::int32_t pedestal = found.pedestal[pulses_per_channel * c];
     const std::uint64_t over = groups_over(s, c);
     kept_pulses kept(found, pulses_per_channel * c);
-    std::int32_t foot = 0; // the lowest since the last pulse, not below the pedestal
+    std::int32_t foot = 0; // the lowest height since the last pulse, not below the pedestal
     for (std::uint32_t k = 0; k < fast_trace::samples;) {
-      if (foot == 0) { // then groups that are not over are below, and change nothing
+      if (foot == 0) { // groups without a high sample cannot begin a pulse nor lower the foot
         const std::uint32_t g = k / group;
         if (over >> g == 0) break;
         const std::uint32_t next = group * (g + lowest_bit(over >> g));
@@ -126,18 +125,19 @@ private:
         }
       }
       if (!kept.add(peak, foot)) break;
-      foot = now > 0 ? now : 0; // if the waveform has ended, nobody looks at it
+      foot = now > 0 ? now : 0; // unused if the waveform has ended
     }
   }
 
-  /// The rows of a channel on a board of 256 samples, as they fill.
+  /// The rows of a channel on a board of 256 samples, while the search fills them.
   class kept_pulses {
   public:
     L3_FN kept_pulses(found_pulses& found, std::uint32_t first_row)
         : found_(found), row_(first_row) {}
 
-    /// Pulses come in the order of their time, so the farthest from the trigger is the first or the
-    /// last. False: all that may come are farther than those that are there.
+    /// Adds a pulse. Pulses come in the order of time, so that of the stored ones and the new one
+    /// the first or the last is farthest from the trigger. Returns false if all later pulses are
+    /// farther from the trigger than the stored ones.
     L3_FN bool add(std::uint32_t peak_sample, std::int32_t foot) {
       if (count_ == pulses_per_channel) {
         for (std::uint32_t j = 0; j < pulses_per_channel; ++j)
@@ -166,14 +166,14 @@ private:
     std::uint32_t count_ = 0;
   };
 
-  /// Of a channel of four lanes.
+  /// The groups with a high sample, of a channel of four lanes.
   [[nodiscard]] L3_FN static std::uint64_t groups_over(const shared& s, std::uint32_t c) {
     std::uint64_t all = 0;
     for (std::uint32_t j = 0; j < 4; ++j) all |= std::uint64_t{s.over[4 * j + c]} << groups * j;
     return all;
   }
 
-  /// Of a word that is not 0.
+  /// The number of the lowest bit that is 1; `word` is not 0.
   [[nodiscard]] L3_FN static std::uint32_t lowest_bit(std::uint64_t word) {
 #ifdef __CUDA_ARCH__
     return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word))) - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the pulses of a board of 125 MHz: in each waveform the highest sample in time, if it is
-// high enough for its input and the top of a pulse.
+// Finds the pulses of a 125 MHz board: in each waveform the highest sample in time, if it is high
+// enough for its input and the top of a pulse.
 //
-// Pedestals and highest samples are found for all lanes alike, in loops over words that lie side by
-// side. Only the few waveforms with something in them are then walked through.
+// The code finds pedestals and highest samples of all lanes alike, in loops over words that lie
+// side by side. Then it walks through the few waveforms with a sample that is high enough.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct find_slow_pulses {
   static constexpr std::uint32_t part = slow_pedestal_samples / 2;
 
   struct shared {
-    alignas(64) std::uint16_t highest[half * packet_lanes]; // of two rows, half apart
-    alignas(64) std::uint16_t sums[part * packet_lanes];
-    alignas(64) std::uint16_t least[packet_lanes]; // the lowest sample that is high enough
+    alignas(64) std::uint16_t highest[half * packet_lanes]; // of rows k and k + half
+    alignas(64) std::uint16_t sums[part * packet_lanes];    // of rows k and k + part
+    alignas(64) std::uint16_t least[packet_lanes];          // the lowest sample that is high enough
   };
 
-  /// All but foot and lit can be read after the next sync(). `measured` is what measuring found,
-  /// `inputs` are the 16 of the board.
+  /// After the next sync() all members of `found` but foot and lit can be read. `measured` are the
+  /// findings of measure_boards, `inputs` the 16 inputs of the board.
   template <block B>
   L3_FN static void find(const B& b, const std::uint16_t* words, const packet_findings& measured,
                          const input_entry* inputs, shared& s, found_pulses& found) {
@@ -49,8 +49,8 @@ struct find_slow_pulses {
   }
 
 private:
-  /// In loops over the same items, one behind the other without a sync(): together compilers do not
-  /// vectorise them.
+  /// Several loops over the same items, without a sync() in between, because compilers do not
+  /// vectorise one loop that does all.
   template <block B>
   L3_FN static void compare(const B& b, const packet_findings& measured, const input_entry* inputs,
                             shared& s, found_pulses& found) {
@@ -63,7 +63,7 @@ private:
       found.peak[c] = high & l2::payload_mask;
     });
     for_each(b, packet_lanes, [&](std::uint32_t c) {
-      std::uint32_t sum = 1; // rounds
+      std::uint32_t sum = 1; // for rounding
       for (std::uint32_t row = 0; row < part; ++row) sum += s.sums[packet_lanes * row + c];
       found.pedestal[c] = static_cast<std::uint16_t>(sum / 2);
     });
@@ -77,7 +77,8 @@ private:
     });
   }
 
-  /// On the flank of a pulse out of time there is none in time, or it is hidden.
+  /// Takes the highest sample in time as a pulse, unless it lies on the flank of a pulse out of
+  /// time. Such a waveform has no pulse in time, or hides it.
   L3_FN static void search(const slow_trace& trace, std::int32_t least, found_pulses& found) {
     const std::uint32_t c = trace.channel;
     const std::int32_t peak = found.peak[c];
@@ -99,7 +100,7 @@ private:
   }
   static_assert(reach_before <= in_time_first && in_time_end - 1 + reach_after <= packet_rows);
 
-  /// Whether a sample first … end − 1 is that high.
+  /// Whether one of the samples first … end − 1 is at least `least`.
   L3_FN static bool reaches(const slow_trace& trace, std::uint32_t first, std::uint32_t end,
                             std::int32_t least) {
     std::int32_t high = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ignore_vetoes: in the place of match_ends and judge_vetoes, for sequences that ask what the lines
-// would keep if no counter ever fired: what the vetoes are worth, and what they cost in time. Only
-// the level-1 bits are found.
+// ignore_vetoes replaces match_ends and judge_vetoes in a sequence that measures what the lines
+// keep if no counter fires: how much the vetoes reject, and how much time they take. It finds only
+// the level-1 bits.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct ignore_vetoes {
       s.unknown = trigger_unknown;
     });
     b.sync();
-    for_each(b, event.boards, [&](std::uint32_t k) { // at most one of them is the trigger's
+    for_each(b, event.boards, [&](std::uint32_t k) { // at most one of them is the trigger board
       const std::uint32_t board = event.first_board + k;
       if (boards.number[board] != f.tables.constants.trigger_board) return;
       s.trigger = boards.trigger[board];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// judge_vetoes: which counters fired in an event, which of them cannot be asked because boards of
-// theirs are missing, and the level-1 bits. A counter fires if one of its modules has a hit above
-// threshold in time. One that stands in the beam wants neighbours: so many modules side by side,
-// each with such a hit, all of them near in time.
+// judge_vetoes: one block for each event finds which counters fired, which counters are unknown
+// because a board of theirs is missing or cannot be decoded, and the level-1 bits. A counter fires
+// if one of its modules has a hit above threshold and in time. A counter in the beam needs a
+// coincidence instead: `neighbours` modules side by side, each with such a hit, all hits near in
+// time.
 //
-// For these the hits that count are sorted once more, by module and time. If modules fired
-// together, one of their hits is the first: each hit looks, by bisection, whether the modules
-// beside its own have one soon after it.
+// For the counters that need a coincidence the kernel sorts their hits by module and time. Every
+// coincidence has a first hit, so each item takes one hit as the first, and finds by bisection
+// whether the modules beside it have a hit soon after.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +27,16 @@ struct judge_vetoes {
   using writes = slot_list<veto_bits>;
 
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t max_boards = 1024; ///< of a readout: 64 crates of 16
+  static constexpr std::uint32_t max_boards = 1024; ///< in a readout: 64 crates of 16
 
 private:
   static constexpr std::uint32_t word_bits = 32;
 
 public:
   struct shared {
-    sort_space<hits::max_hits> near; ///< hits of counters that want neighbours
-    std::uint32_t found;             ///< there
-    std::uint32_t present[max_boards / word_bits];
+    sort_space<hits::max_hits> near;               ///< hits of counters that need a coincidence
+    std::uint32_t found;                           ///< number of hits in `near`
+    std::uint32_t present[max_boards / word_bits]; ///< bit n: board n was read
     std::uint32_t fired;
     std::uint32_t unknown;
     std::uint32_t trigger;
@@ -82,14 +83,14 @@ public:
     return n < most ? n : most;
   }
 
-  /// Whether a hit counts for its counter, which is the veto of its module.
+  /// Whether a hit counts for `veto`, the counter of its module.
   [[nodiscard]] L3_FN static bool counts(const veto_entry& veto, std::int32_t energy,
                                          std::int32_t time, std::uint32_t module) {
     const bool is_its = module - veto.first_module < veto.modules;
     return is_its && energy >= veto.threshold && time >= veto.from && time <= veto.to;
   }
 
-  /// What is wrong with what it wrote; nullptr if nothing is.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f,
                                     const board_signals::columns::const_view&,
                                     const hits::columns::const_view& all,
@@ -99,8 +100,8 @@ public:
     std::uint32_t can_be_unknown = t.constants.dead_vetoes;
     for (std::uint32_t n = 0; n < number_of_boards(t); ++n) can_be_unknown |= t.board_vetoes[n];
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
-      std::uint32_t reached = 0; // by a hit that counts
-      std::uint32_t alone = 0;   // of these, the counters for which one hit is enough
+      std::uint32_t reached = 0; // counters with a hit that counts
+      std::uint32_t alone = 0;   // of these, the counters that fire by one hit
       for (std::uint32_t i = 0; i < counts_of_hits.found[e] && i < hits::max_hits; ++i) {
         const hits::columns::value hit = all[e * hits::max_hits + i];
         if (hit.module >= t.modules.size()) continue;
@@ -119,7 +120,7 @@ public:
   }
 
 private:
-  // A hit that is sorted: its module, then its time, so biased that it sorts as a whole number.
+  // The key of a hit for sorting: its module, then its time, biased so that it sorts as unsigned.
   static constexpr std::uint32_t time_bits = 32;
   static constexpr std::uint32_t time_bias = 0x80000000;
   [[nodiscard]] L3_FN static std::uint64_t key_of(std::uint32_t module, std::uint32_t biased_time) {
@@ -151,12 +152,12 @@ private:
     if (veto.neighbours <= 1) {
       set_bits_within(b, &s.fired, 1U << counter);
     } else {
-      const std::uint32_t at = fetch_add_within(b, &s.found, 1); // below max_hits, as all hits are
+      const std::uint32_t at = fetch_add_within(b, &s.found, 1); // there are at most max_hits hits
       s.near.keys[at] = key_of(hit.module, static_cast<std::uint32_t>(hit.time) ^ time_bias);
     }
   }
 
-  /// If sorted hit i is the first of a coincidence, its counter fires.
+  /// Fires the counter of the sorted hit i if that hit is the first of a coincidence.
   template <block B>
   L3_FN static void look_beside(const B& b, shared& s, const selection_tables& t, std::uint32_t i,
                                 std::uint32_t n) {
@@ -177,7 +178,7 @@ private:
     if (enough()) set_bits_within(b, &s.fired, 1U << counter);
   }
 
-  /// Among n sorted hits, from `begin` to `end`.
+  /// Whether the n sorted hits have one in `module` from `begin` to `end`.
   [[nodiscard]] L3_FN static bool has_hit(const shared& s, std::uint32_t n, std::uint32_t module,
                                           std::uint32_t begin, std::uint32_t end) {
     const std::uint64_t least = key_of(module, begin);

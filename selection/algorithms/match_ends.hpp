@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// match_ends: from pulses to hits in the modules of the vetoes. One block an event gathers the
-// pulses of all veto inputs, sorts them by module, end and time, and lets one item a module walk
-// along its two ends together: if the foremost two pulses match they are a hit, else the earlier
-// one is a hit by itself. So every pulse of end 0, in the order of time, gets the first of end 1
-// that is left and matches; a module with thousands of pulses costs as many steps and no more.
+// match_ends turns pulses into hits in the modules of the vetoes. One block for each event gathers
+// the pulses of all veto inputs and sorts them by module, end and time. One item for each module
+// then walks along its two ends together: if the first two pulses match they are a hit, else the
+// earlier one is a hit by itself. So each pulse of end 0, in the order of time, gets the first
+// matching pulse of end 1 that is left, and a module with n pulses takes n steps.
 //
-// An event with more pulses than max_pulses has as many hits as pulses, none of which is known: its
-// rows hold nothing, of no module, and whoever reads the count knows that it was not judged.
+// If an event has more than max_pulses pulses, the count of hits is the number of pulses and the
+// rows hold no module. The count is above max_hits, so `decide` passes the event without judging
+// it.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct match_ends {
   using writes = slot_list<hits, hit_counts>;
 
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t max_pulses = 2048; ///< all veto inputs of KOTO see fewer
+  static constexpr std::uint32_t max_pulses = 2048; ///< the veto inputs of KOTO give fewer in all
   static_assert(max_pulses > hits::max_hits, "a lost event is one with too many hits");
 
 private:
@@ -36,11 +37,11 @@ private:
 
 public:
   struct shared {
-    sort_space<max_pulses> pulses; ///< sorted in keys; then in other the hits of each module from
-                                   ///< where its pulses begin
-    std::uint32_t found;           ///< pulses
-    std::uint32_t used[words];     ///< bit i of word w: there is a hit at 32 w + i
-    std::uint32_t before[words];   ///< hits before those of the word
+    sort_space<max_pulses> pulses; ///< keys: the sorted pulses; other, later: the hits of each
+                                   ///< module, from the place of its first pulse on
+    std::uint32_t found;           ///< number of pulses
+    std::uint32_t used[words];     ///< bit i of word w: pulses.other holds a hit at 32 w + i
+    std::uint32_t before[words];   ///< number of hits before those of the word
   };
 
   template <block B>
@@ -74,7 +75,7 @@ public:
     });
   }
 
-  /// What is wrong with what it wrote; nullptr if nothing is.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f, const pulses::columns::const_view&,
                                     const board_signals::columns::const_view& boards,
                                     const hits::columns::const_view& out,
@@ -90,12 +91,14 @@ public:
       for (std::uint32_t i = 0; i < found && i < hits::max_hits; ++i) {
         const hits::columns::value hit = out[e * hits::max_hits + i];
         if (hit.module == hits::no_module && found > max_pulses) continue;
-        if (hit.module >= f.tables.modules.size()) return "a hit is in a module that is not there";
+        if (hit.module >= f.tables.modules.size())
+          return "a hit is in a module that does not exist";
         if (hit.module < least_module) return "hits are not sorted by module";
         least_module = hit.module;
-        if (hit.energy < 0) return "a hit has less than no energy";
+        if (hit.energy < 0) return "a hit has negative energy";
         if (hit.ends == 0 || hit.ends > module_ends::both_ends) return "no end saw a hit";
-        if (hit.z != 0 && hit.ends != module_ends::both_ends) return "one end tells where a hit is";
+        if (hit.z != 0 && hit.ends != module_ends::both_ends)
+          return "a hit of one end has a place along its module";
         if (!module_ends(f.tables, hit.module).holds(hit.z)) return "a hit is beyond its module";
       }
     }
@@ -103,7 +106,7 @@ public:
   }
 
 private:
-  // A hit before it is worked out: which pulse of each end makes it.
+  // A hit before its energy, time and place are computed: the numbers of its pulses at both ends.
   static constexpr std::uint32_t no_pulse = 0xffffffff;
   static constexpr std::uint64_t no_hit = ~std::uint64_t{0};
   [[nodiscard]] L3_FN static std::uint64_t pulses_of_hit(std::uint32_t up, std::uint32_t down) {
@@ -137,13 +140,14 @@ private:
         const std::int32_t energy = input.energy_of(seen.sum[pulse]);
         if (energy <= 0) continue;
         const std::uint32_t at = fetch_add_within(b, &s.found, 1);
-        if (at >= max_pulses) continue; // counted all the same
+        if (at >= max_pulses) continue; // s.found counts it nevertheless
         s.pulses.keys[at] = end_pulse{energy, input.time_of(seen.time[pulse]), input.index}.key();
       }
     });
   }
 
-  /// The module whose pulses begin at `first`; its hits get no more places than it has pulses.
+  /// Finds the hits of the module whose pulses begin at `first`; there are at most as many as
+  /// pulses.
   L3_FN static void match_module(const selection_tables& t, shared& s, std::uint32_t first,
                                  std::uint32_t n) {
     const auto pulse = [&](std::uint32_t i) { return end_pulse::of(s.pulses.keys[i]); };
@@ -172,7 +176,7 @@ private:
     while (place < last) s.pulses.other[place++] = no_hit;
   }
 
-  /// What is before each word, and how many there are in all.
+  /// Counts the hits before each word, and all hits.
   template <block B>
   L3_FN static void count_hits(const B& b, shared& s, std::uint32_t n, std::uint32_t* found) {
     const std::uint32_t used_words = (n + word_bits - 1) / word_bits;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// measure_pulses: one block a board. Reads the packet once, measures it for packing as
-// measure_boards does, and finds its pulses on the way, while the samples are in shared memory.
+// measure_pulses: one block for each board reads the packet once, measures it for packing like
+// measure_boards, and finds its pulses while the samples are in shared memory.
 //
-// What it leaves of a waveform without a pulse is its pedestal and, of one of 64 samples, the
-// highest sample in time. A board that cannot be decoded, or that the readout does not have, is
-// unread: all its rows are zero.
+// A waveform without a pulse gets a pedestal and, at 125 MHz, the highest sample in time. A board
+// that cannot be decoded, or that the readout does not have, is unread: all its rows are zero.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +28,7 @@ struct measure_pulses {
     staged_packet packet;
     packet_findings measured;
     found_pulses found;
-    union { // one after the other
+    union { // used one after the other
       measure_boards::lane_measures measures;
       find_slow_pulses::shared slow;
       find_fast_pulses::shared fast;
@@ -70,7 +69,7 @@ struct measure_pulses {
     write_signals(b, s, i, number, signals);
   }
 
-  /// Of what every consumer relies on.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view& pulse_rows,
                                     const board_signals::columns::const_view& signals) {
@@ -81,7 +80,7 @@ struct measure_pulses {
         if (signals.lit[i] != 0 || signals.trigger[i] != 0)
           return "a board that was not read gave a signal";
       } else if (inputs_per_board * (number + 1) > frame.tables.inputs.size()) {
-        return "a board has a number that is no board's";
+        return "a board has a number beyond the readout";
       }
       for (std::uint32_t r = 0; r < packet_lanes; ++r) {
         const std::uint32_t row = packet_lanes * i + r;
@@ -129,7 +128,7 @@ private:
                                const input_entry* inputs, found_pulses& found, std::uint32_t i,
                                const pulses::columns::view& pulse_rows) {
     const std::uint32_t first = packet_lanes * i;
-    // Column by column, so that it is vectorised; most rows are then done.
+    // These loops write one column each, so that compilers vectorise them; most rows need no more.
     for_each(b, packet_lanes,
              [&](std::uint32_t r) { pulse_rows.pedestal[first + r] = found.pedestal[r]; });
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows.peak[first + r] = found.peak[r]; });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pulses at the ends of a veto's module make together: whether two belong to each other,
-// where along the module it was, and how much energy. End 0 is the upstream one; z points
-// downstream from the middle, so light from a larger z comes later and weaker to it. The formulas
-// are those of docs/selection.md.
+// Combines the pulses at the two ends of a veto module: whether two pulses belong to one hit, where
+// along the module the hit is, and its energy. End 0 is the upstream end; z points downstream from
+// the middle, so light from a larger z reaches end 0 later and weaker. docs/selection.md has the
+// formulas.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace l3 {
 
 class module_ends {
 public:
-  static constexpr std::uint8_t both_ends = 3; // in a hit
+  static constexpr std::uint8_t both_ends = 3; // in hits::ends
 
   L3_FN module_ends(const selection_tables& tables, std::uint32_t module)
       : attenuation_(tables.attenuation), module_(module), entry_(tables.modules[module]) {
@@ -26,27 +26,27 @@ public:
     half_length_ = veto.half_length < max_half_length ? veto.half_length : max_half_length;
   }
 
-  /// Of pulses this far apart, end 0 less end 1: near enough, and from within the module. That is
-  /// so in an interval around 0.
+  /// Whether two pulses belong to one hit: `difference`, the time of end 0 less that of end 1, is
+  /// within the tolerance and gives a place in the module. This holds for an interval around 0.
   [[nodiscard]] L3_FN bool match(std::int32_t difference) const {
     if (difference > tolerance_ || -difference > tolerance_) return false;
     return holds(z_of(difference));
   }
 
-  /// Whether this is a place in the module.
+  /// Whether z is a place in the module.
   [[nodiscard]] L3_FN bool holds(std::int64_t z) const {
     return z <= half_length_ && -z <= half_length_;
   }
 
   [[nodiscard]] L3_FN hits::columns::value pair(const end_pulse& up, const end_pulse& down) const {
-    const std::int64_t z = z_of(up.time - down.time); // small enough: they match
+    const std::int64_t z = z_of(up.time - down.time); // fits, because the pulses match
     attenuation_entry light;
     if (half_length_ != 0 && attenuation_.size() != 0) {
       const auto step = static_cast<std::uint32_t>((z < 0 ? -z : z) / attenuation_step);
       const std::uint32_t last = attenuation_.size() - 1;
       light = attenuation_[step < last ? step : last];
     }
-    // Of the light from behind the middle less has reached the upstream end.
+    // Light from z > 0 reaches the upstream end weaker, so its energy is scaled up there.
     const std::uint64_t up_factor = z < 0 ? light.shrunk : light.grown;
     const std::uint64_t down_factor = z < 0 ? light.grown : light.shrunk;
     const std::uint64_t energy = (static_cast<std::uint64_t>(up.energy) * up_factor +
@@ -57,8 +57,8 @@ public:
             static_cast<std::int16_t>(z), static_cast<std::uint16_t>(module_), both_ends};
   }
 
-  /// Where the other end is alive and saw nothing, there was nothing for it to see; a dead one is
-  /// taken to have seen as much.
+  /// The hit of one pulse. If the other end is alive, it adds no energy; a dead end is taken to
+  /// have seen as much as this one.
   [[nodiscard]] L3_FN hits::columns::value single(const end_pulse& p) const {
     const bool other_dead = entry_.ends == 2 && (entry_.alive >> (1 - p.end()) & 1) == 0;
     return {other_dead ? 2 * p.energy : p.energy, p.time, 0, static_cast<std::uint16_t>(module_),
@@ -66,7 +66,7 @@ public:
   }
 
 private:
-  static constexpr std::int32_t max_half_length = 0x7fff; // mm, what a hit's z can be
+  static constexpr std::int32_t max_half_length = 0x7fff; // mm, the range of hits::z
 
   [[nodiscard]] L3_FN std::int64_t z_of(std::int32_t difference) const {
     return half_length_ == 0 ? 0 : std::int64_t{difference} * z_of_time_ >> 16;
@@ -75,7 +75,7 @@ private:
   column<const attenuation_entry> attenuation_;
   std::uint32_t module_;
   module_entry entry_;
-  std::int32_t tolerance_ = -1; // of one end: nothing matches
+  std::int32_t tolerance_ = -1; // with one end no pulses match
   std::int32_t half_length_ = 0;
   std::int32_t z_of_time_ = 0;
 };

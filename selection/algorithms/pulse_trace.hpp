@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waveform of a channel as it stands in a staged packet, sample by sample, whichever kind of
-// board it is from; and what is measured of a pulse once it is known where it peaks.
+// Traces give the samples of a channel's waveform in a staged packet, for both kinds of boards.
+// edge_of and sum_of measure a pulse in a trace whose peak is known.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// 64 samples: a lane of the packet.
+/// A waveform of 64 samples: a lane of the packet.
 struct slow_trace {
   static constexpr std::uint32_t samples = packet_rows;
   static constexpr std::int32_t limit = l2::payload_mask;
@@ -24,7 +24,7 @@ struct slow_trace {
   }
 };
 
-/// 256 samples: a quarter in each of four lanes.
+/// A waveform of 256 samples: a quarter in each of four lanes.
 struct fast_trace {
   static constexpr std::uint32_t channels = 4;
   static constexpr std::uint32_t samples = packet_rows * packet_lanes / channels;
@@ -40,7 +40,7 @@ struct fast_trace {
   }
 };
 
-/// What is found in the waveforms of a board, by row of the slot `pulses`.
+/// The findings about the waveforms of a board, by row of the slot `pulses`.
 struct found_pulses {
   alignas(64) std::uint16_t peak_sample[packet_lanes];
   alignas(64) std::uint16_t flags[packet_lanes];    // pulse_flag
@@ -50,7 +50,7 @@ struct found_pulses {
   alignas(64) std::uint16_t lit[packet_lanes];      // the row's bit, if it is lit
 };
 
-/// Of the lowest sample that is `least_height` over the pedestal; more than any if there is none.
+/// The lowest sample that is `least_height` over the pedestal; above every sample if there is none.
 [[nodiscard]] L3_FN inline std::uint16_t least_sample(std::uint32_t pedestal,
                                                       std::uint32_t least_height) {
   constexpr std::uint32_t most = 0xffff;
@@ -58,8 +58,9 @@ struct found_pulses {
   return static_cast<std::uint16_t>(sample < most ? sample : most);
 }
 
-/// Where the rising edge of a pulse crosses half the height over its foot, in 1/256 sample; no_edge
-/// if that is not within the waveform. Pedestal and foot in 1/4 count, the foot over the pedestal.
+/// Where the rising edge of a pulse crosses half of its height over the foot, in 1/256 sample;
+/// no_edge if that is not within the waveform. The pedestal is in 1/4 count, the foot in 1/4 count
+/// over the pedestal.
 inline constexpr std::uint32_t no_edge = ~0U;
 template <class Trace>
 [[nodiscard]] L3_FN std::uint32_t edge_of(const Trace& trace, std::uint32_t peak_sample,
@@ -77,7 +78,7 @@ template <class Trace>
   return no_edge;
 }
 
-/// In 1/4 count over the pedestal, of the part of the window that is within the waveform.
+/// The sum over the pedestal in 1/4 count, of the part of the window within the waveform.
 template <class Trace>
 [[nodiscard]] L3_FN std::int32_t sum_of(const Trace& trace, std::uint32_t peak_sample,
                                         std::int32_t pedestal) {

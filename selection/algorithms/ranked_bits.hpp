@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of numbers, as bits in shared memory, in which each finds its rank: how many lower ones are
-// in the set. So what all lanes found in any order is numbered in rising order, without a sort.
-// Between clear, insert, rank and the questions stands a sync() each.
+// A set of numbers, as bits in shared memory, that gives the rank of each element: how many lower
+// numbers are in the set. So a kernel numbers, in rising order and without a sort, what its lanes
+// insert in any order. A sync() must stand between clear, insert, rank and the queries.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace l3 {
 
-/// Numbers below `capacity`.
+/// A set of numbers below `capacity`.
 template <std::uint32_t capacity>
 class ranked_bits {
   static constexpr std::uint32_t word_bits = 32;
-  static constexpr std::uint32_t words_a_group = 8; // ranks are added up in two steps
+  static constexpr std::uint32_t words_a_group = 8; // rank() adds within groups, then over groups
   static constexpr std::uint32_t groups = capacity / (words_a_group * word_bits);
   static constexpr std::uint32_t words = groups * words_a_group;
   static_assert(words * word_bits == capacity, "whole groups of words");
@@ -61,7 +61,7 @@ public:
 
 private:
   std::uint32_t bits_[words];
-  std::uint32_t before_[words]; // how many are in lower words: of the group, and then of all
+  std::uint32_t before_[words]; // elements in lower words: first of the group, then of all groups
   std::uint32_t in_group_[groups];
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithms that a sequence may name, a line each. A new one needs nothing more than its
-// header and its line here.
+// The list of the algorithms that a sequence may name. A new algorithm needs its header and an
+// entry in this list, and nothing more.
 #pragma once
 
 #include "selection/algorithms/compute_quantities.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the algorithms come to whole numbers. Each of these gives the same bits on every executor:
-// division rounds towards minus infinity, square roots downwards, doubles to the nearest, and what
-// does not fit 32 bits becomes the largest that does.
+// How the algorithms round to whole numbers, with the same bits on every executor. Division rounds
+// towards minus infinity, square roots downwards, doubles to the nearest, and a value that does not
+// fit 32 bits becomes the largest that does.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace l3 {
 
 inline constexpr std::int32_t largest_number = 0x7fffffff;
 
-/// A number that fits. The smallest of 32 bits is not used: it means an undefined quantity.
+/// The nearest number that fits 32 bits. It is never the smallest, which means an undefined
+/// quantity.
 [[nodiscard]] L3_FN inline std::int32_t limited(std::int64_t n) {
   if (n > largest_number) return largest_number;
   if (n < -largest_number) return -largest_number;
@@ -26,8 +27,8 @@ inline constexpr std::int32_t largest_number = 0x7fffffff;
   return quotient * by > sum ? quotient - 1 : quotient;
 }
 
-/// The largest whole number whose square is at most n, for 0 ≤ n < 2⁶². A double's root is never
-/// too small, for that of a square is exact, and too large by one at most.
+/// The largest whole number whose square is at most n, for 0 ≤ n < 2⁶². The root of the double is
+/// never too small, because the root of a square is exact, and too large by at most one.
 [[nodiscard]] L3_FN inline std::int64_t root_down(std::int64_t n) {
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
   return root * root > n ? root - 1 : root;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a neutral pion decayed, if it decayed on the beam axis into two photons that reached the
-// calorimeter: energies and mass give the angle between the photons, and only at one distance from
-// the calorimeter do the two places where they hit appear under that angle. This is how KOTO finds
-// the vertex of π⁰νν̄ (for example J. K. Ahn et al., Phys. Rev. Lett. 122 (2019) 021802).
+// Finds where a neutral pion decayed, if it decayed on the beam axis into two photons that reached
+// the calorimeter. The energies and the mass of the pion give the angle between the photons, and
+// the two places of impact appear under that angle from one distance only. KOTO finds the vertex of
+// π⁰νν̄ in this way (for example J. K. Ahn et al., Phys. Rev. Lett. 122 (2019) 021802).
 //
-// All of it is + − × ÷ √ of doubles, of which IEEE 754 prescribes every bit; no build lets the
-// compiler fuse or reorder them.
+// The code uses only + − × ÷ √ of doubles. IEEE 754 prescribes every bit of these, and no build
+// lets the compiler fuse or reorder them.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace l3 {
 /// Mass of the π⁰, keV (Particle Data Group, 2022).
 inline constexpr double neutral_pion_mass = 134976.8;
 
-/// A photon in the calorimeter's face: keV, and 0.1 mm from the axis.
+/// A photon in the face of the calorimeter: keV, and 0.1 mm from the axis.
 struct photon_at {
   double energy = 0;
   double x = 0;
@@ -27,31 +27,31 @@ struct photon_at {
 
 struct pion_decay {
   bool found = false;
-  double distance = 0;            ///< of the vertex from the calorimeter's face, 0.1 mm
-  double transverse_momentum = 0; ///< of the pion, keV/c
+  double distance = 0;            ///< from the vertex to the face of the calorimeter, 0.1 mm
+  double transverse_momentum = 0; ///< that of the pion, keV/c
 };
 
-/// Photons of positive energy, closer to the axis than 2¹⁶ × 0.1 mm.
+/// The photons must have positive energy and lie closer to the axis than 2¹⁶ × 0.1 mm.
 ///
-/// With c = 1 − m² / 2E₁E₂ the cosine of the angle, rᵢ the places in the face, and D the square of
-/// the distance, the scalar product of the two ways is r₁·r₂ + D = c √(D + r₁²) √(D + r₂²).
-/// Squared:
+/// Let c = 1 − m² / 2E₁E₂ be the cosine of the angle, rᵢ the places in the face, and D the square
+/// of the distance. The scalar product of the two flight paths is r₁·r₂ + D = c √(D + r₁²) √(D +
+/// r₂²). Its square is the equation
 ///
 ///   (1 − c²) D² + (2 r₁·r₂ − c² (r₁² + r₂²)) D + (r₁·r₂)² − c² r₁² r₂² = 0.
 ///
-/// Only roots at which both sides had the same sign are ones of the first equation. If there are
-/// two, the farther is the decay: as the vertex moves away, the angle first grows and then shrinks,
-/// and it is largest at D ≤ |r₁||r₂|. So the nearer is less far from the face than the photons are
-/// from the axis, where no decay volume is.
+/// A root of it solves the first equation only if both sides of that have the same sign. If both
+/// roots do, the farther is the decay: as the vertex moves away, the angle first grows and then
+/// shrinks, and it is largest at D ≤ |r₁||r₂|. So the nearer root is closer to the face than the
+/// photons are to the axis, where there is no decay volume.
 [[nodiscard]] L3_FN inline pion_decay find_pion_decay(const photon_at& one,
                                                       const photon_at& other) {
   const double one_minus_c =
       neutral_pion_mass * neutral_pion_mass / (2 * (one.energy * other.energy));
-  if (!(one_minus_c < 2)) return {}; // no angle makes so light a pair this heavy
+  if (!(one_minus_c < 2)) return {}; // such a pair has less than the pion's mass at every angle
   const double c = 1 - one_minus_c;
   const double c2 = c * c;
   const double r12 = one.x * other.x + one.y * other.y;
-  const double r1 = one.x * one.x + one.y * one.y; // squared, as r2 is
+  const double r1 = one.x * one.x + one.y * one.y; // r₁²; r2 is r₂²
   const double r2 = other.x * other.x + other.y * other.y;
 
   const double quadratic = one_minus_c * (1 + c); // 1 − c² without cancellation; above 0
@@ -60,7 +60,7 @@ struct pion_decay {
   const double discriminant = linear * linear - 4 * quadratic * constant;
   if (!(discriminant >= 0)) return {};
 
-  // Of the two roots one is a sum of equal signs, and the other follows from their product.
+  // One root is computed as a sum of equal signs; the other follows from the product of the roots.
   const double root = std::sqrt(discriminant);
   const double sum = linear > 0 ? -(linear + root) / 2 : (root - linear) / 2;
   const double first = sum / quadratic;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine on a given kind of queue. Where the queue's kernels run on host memory, a frame is its
-// input, its columns and its output, read and written in place. Where they run on a device, each of
-// these has a twin there: start() enqueues the copy there, the kernels and the way back, and
-// wait_for() waits once, for the end of that. No frame waits for another, and no size has to be
-// known between. The device only ever reads a frame's input.
+// The engine on a given kind of queue. On host memory, kernels read and write a frame's input,
+// columns and output in place. On a device, each of these has a twin: start() enqueues the copy to
+// the device, the kernels and the copy back, and wait_for() waits once, for the end of all three.
+// No frame waits for another, and the host needs no size from the device in between. The device
+// never writes to a frame's input.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace l3 {
 
-/// `Queue` runs kernels; `Queue::memory` allocates for it; `Plan` says which kernels: by itself, or
-/// as an object that was made for this engine.
+/// `Queue` runs kernels, `Queue::memory` allocates their memory, and `Plan` enqueues the kernels of
+/// a frame (selection/packing/two_pass_plan.hpp says what a plan is).
 template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
@@ -34,8 +34,8 @@ class basic_engine final : public engine {
       selects ? packed_summary_bytes(max_lines, max_summary_photons) : 0;
 
 public:
-  /// Calls make_queue() for each frame, and for each restart. `parts` is whatever the queues need
-  /// to outlive them.
+  /// Calls make_queue() for each frame, and for each restart. `parts` owns what must outlive the
+  /// queues, such as a thread pool.
   template <class MakeQueue>
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
@@ -43,7 +43,7 @@ public:
         output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
                                                : largest_output(limits.batch, summary_bytes)),
         output_path_(limits.output) {
-    if (has_device && !limits.own_input) std::abort(); // only own memory is known to the device
+    if (has_device && !limits.own_input) std::abort(); // a device reads the engine's memory only
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
       owned_.push_back(std::make_unique<own_frame>(plan_, limits, output_bytes_, make_queue_()));
@@ -58,7 +58,7 @@ public:
 
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
-    if (!fragments_follow_events(own.input)) std::abort(); // kernels might wait for ever
+    if (!fragments_follow_events(own.input)) std::abort(); // else one_pass_plan might spin for ever
     own.results = {};
     own.summaries = {};
     own.output = {};
@@ -78,7 +78,7 @@ public:
     }
     f.results = {own.host.results.data(), f.input.used_events};
     if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
-    // What a device says is only believed as far as there is memory.
+    // Bounds the length that a faulty device may report.
     f.output = {own.host.output,
                 std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
     return frame_outcome::done;
@@ -92,8 +92,8 @@ public:
     return true;
   }
 
-  /// A new queue; the memory stays: no work on a frame reads there what an earlier one left, and
-  /// taking it back from a device waits for all that the device is doing.
+  /// Makes a new queue and keeps the memory: work on a frame never reads what earlier work wrote
+  /// there, and releasing device memory would wait for all work of the device.
   [[nodiscard]] bool restart([[maybe_unused]] frame& f) override {
     if constexpr (has_device) {
       auto& own = static_cast<own_frame&>(f);
@@ -146,7 +146,8 @@ private:
       output_memory = {host.output, output_bytes};
     }
 
-    /// On a CPU, wherever the input lies.
+    /// The batch for the kernels: on a device the twin of the input, on a CPU `frame::input`
+    /// itself.
     [[nodiscard]] batch_view view() const {
       batch_view v;
       v.input = has_device ? parts.input : input.bytes.data();
@@ -164,7 +165,7 @@ private:
       queue->copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
     }
 
-    /// `room` is what the output can have become.
+    /// `room` is the greatest length that the output can have.
     void send_back(output_path path, std::size_t room) {
       stage(*queue, "copy out");
       if (path == output_path::mapped) {
@@ -189,16 +190,17 @@ private:
     buffer host_memory;
     buffer arena_memory;
     frame_parts host;
-    frame_parts parts; ///< as the kernels see them: the same, or their twins on the device
-    outgoing arrival;  ///< the host's memory, as a device sees it
+    frame_parts parts; ///< as the kernels see them: those of the host, or their twins on the device
+    outgoing arrival;  ///< the host's memory by the addresses of the device
     typename Plan::columns columns;
-    std::optional<Queue>
-        queue; ///< last: it has finished before the memory goes. None after a restart that failed
+    /// The last member: its destruction waits for the work in it before the memory is released.
+    /// Empty after a restart that failed.
+    std::optional<Queue> queue;
   };
 
-  /// The first launch of a kernel loads it, which allocates and waits: that is done here, with an
-  /// event of one empty fragment, so that no kernel is without a block. Zeroed memory holds it, but
-  /// for one number.
+  /// Computes one event with one empty fragment, so that every kernel runs a block. The first
+  /// launch of a kernel loads it, which allocates memory and waits; this does so at start. The
+  /// zeroed tables describe such an event already, except for its number of fragments.
   void warm_up(own_frame& f) {
     input_batch& in = f.input;
     const auto one_of = [](auto table) {

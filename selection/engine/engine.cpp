@@ -12,7 +12,8 @@ namespace l3 {
 
 namespace {
 
-/// A device is imagined where faults are: an engine on the CPU that fails as a device would.
+/// The engine on the device. If the settings ask for a fault, an engine on the CPU that fails as a
+/// device would.
 std::unique_ptr<engine> make_device(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program) {
   if (settings.fault.kind == fault_kind::none) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: the frames of this process and the machine that computes on them. It is made once,
-// with all memory that it will ever use, and then only told to start a frame and to wait for one,
-// for as long as its user can afford. Which executor is behind it, its user does not see; the bytes
-// are the same. Only where a device may fail does anybody ask more
-// (daemon/compute/supervised_engine.hpp).
+// The engine owns the frames of this process and the executor that computes on them. make_engine
+// makes it once, with all memory that it will ever use; then its user only starts frames and waits
+// for them, with a time limit. The output bytes are the same on every executor. at_rest() and
+// restart() are for devices that fail; daemon/compute/supervised_engine.hpp uses them.
 #pragma once
 
 #include <chrono>
@@ -24,42 +23,42 @@
 
 namespace l3 {
 
-/// How packed events leave a device. On a CPU they are made where they are wanted.
+/// How packed events leave a device. A CPU writes them to host memory at once.
 enum class output_path : std::uint8_t {
-  mapped, ///< a kernel writes them into host memory, as many bytes as there are
-  copied, ///< they are copied back, as many bytes as the batch could have become: the host does not
-          ///< wait to learn how many there are
+  mapped, ///< a kernel writes the packed events into host memory, and no byte more
+  copied, ///< the queue copies the greatest length that the output can have, because the host does
+          ///< not wait to learn the actual length
 };
 
 /// How kept events become packed events. The bytes are the same (docs/decisions/0008).
 enum class packing_form : std::uint8_t {
-  automatic,  ///< the faster one, as far as that was measured: one pass on CPUs, two on devices
-  two_passes, ///< packets are read to be measured, and those of kept events again to be packed
-  one_pass,   ///< packets are read once; only for runs that keep everything
+  automatic,  ///< the form that measured faster: one pass on CPUs, two on devices
+  two_passes, ///< kernels read packets to measure them, and those of kept events again to pack them
+  one_pass,   ///< a kernel reads each packet once; only for runs that keep everything
 };
 
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
-  std::size_t output_bytes = 0; ///< of a frame; 0: so many that no batch can overflow it
+  std::size_t output_bytes = 0; ///< of a frame; 0: enough for every batch
   output_path output = output_path::mapped;
   packing_form packing = packing_form::automatic;
-  /// Whether frames have memory for their input. Without it, on a CPU only, `frame::input` is set
-  /// to that of another frame before each start.
+  /// Whether frames have memory for their input. If not, on a CPU only, the user sets
+  /// `frame::input` to the input of another frame before each start.
   bool own_input = true;
 };
 
-/// A line of the memory plan: what was reserved.
+/// An entry of the memory plan: a purpose, and the bytes reserved for it.
 struct memory_use {
   std::string what;
   std::size_t bytes = 0;
 };
 
-/// What a wait came to.
+/// The outcome of a wait.
 enum class frame_outcome : std::uint8_t {
   done,   ///< results and output are in host memory
-  failed, ///< the device failed: frame::error says how, and there are neither results nor output
-  not_yet ///< its time was over first; it may be waited for again
+  failed, ///< the device failed: frame::error has the reason, and the frame has no results
+  not_yet ///< the time limit came first; the user may wait again
 };
 
 class engine {
@@ -68,24 +67,24 @@ public:
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
 
-  /// Enqueues all work on a frame whose input is filled: each of its fragments belongs to one
-  /// event, and they lie in the order of their events. On a device it returns at once, on a CPU
-  /// when the work is done. A frame belongs to one thread at a time; different frames may be
-  /// started and waited for by different threads.
+  /// Enqueues all work on a frame whose input is filled. Each fragment of the input belongs to one
+  /// event, and fragments lie in the order of their events. On a device start() returns at once, on
+  /// a CPU when the work is done. One thread at a time uses a frame; different threads may start
+  /// and wait for different frames.
   virtual void start(frame& f) = 0;
 
   /// Returns when a started frame has ended, or after `limit`, which may be 0.
   [[nodiscard]] virtual frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) = 0;
 
-  /// Whether the device has let go of a frame that was given up: until then it may write into the
-  /// frame's output and must not be given more work on it. Any thread.
+  /// Whether the device has ended its work on a frame that the user gave up. Until then the device
+  /// may write to the frame's output, and the user must not start the frame. Any thread may ask.
   [[nodiscard]] virtual bool at_rest(const frame& f) const = 0;
 
-  /// Makes anew what a frame at rest has of the device, so that it can be started again; false if
-  /// that fails, and then f.error says how.
+  /// Makes a new queue for a frame at rest, so that it can be started again. Returns false if that
+  /// fails; f.error then has the reason.
   [[nodiscard]] virtual bool restart(frame& f) = 0;
 
-  /// For those who have nothing else to do: waits as long as it takes. True if it is done.
+  /// Waits without a limit; true if the frame is done.
   [[nodiscard]] bool wait(frame& f) {
     constexpr std::chrono::minutes turn{1};
     frame_outcome outcome = frame_outcome::not_yet;
@@ -106,13 +105,13 @@ protected:
   std::vector<memory_use> memory_plan_;
 };
 
-/// Hears why the CPU computes although a device was wished for.
+/// Receives the reason why the CPU computes although the settings prefer a device.
 using engine_warning = std::function<void(std::string_view)>;
 
-/// The engine that the settings ask for; without a program it keeps every event. If they leave the
-/// choice and the device is not to be had, it is the pool, and `warn` hears why. Throws
-/// std::runtime_error, with a text for the operator, if cuda was asked for and there is no device,
-/// if memory is short, or if the program's sequence is not one.
+/// Makes the engine that the settings ask for. Without a program it keeps every event. With
+/// backend::automatic and no device it is the pool, and `warn` receives the reason. Throws
+/// std::runtime_error, with a text for the operator, if the settings ask for cuda and no device
+/// answers, if memory is short, or if the program's sequence has a fault.
 [[nodiscard]] std::unique_ptr<engine> make_engine(const compute_settings& settings,
                                                   const engine_limits& limits,
                                                   const selection_program* program = nullptr,

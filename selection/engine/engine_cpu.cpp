@@ -10,9 +10,9 @@ namespace l3 {
 
 namespace {
 
-// The testing executors imitate narrow blocks: enough lanes to disagree, few enough to run. The
-// number of threads divides no kernel's: else a lane might meet again what it wrote itself, and a
-// forgotten sync() go unseen.
+// The testing executors run narrow blocks, because wide ones would take too long. The width of the
+// threaded one divides no kernel's loop: else a lane might read what it wrote itself, and a missing
+// sync() would stay hidden.
 constexpr std::uint32_t shuffled_width = 32;
 constexpr std::uint64_t shuffled_seed = 1;
 constexpr std::uint32_t threaded_width = 3;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kind of queue to an engine on it. This is the one place where what is asked for, a
-// selection or a form of packing, becomes a plan, whatever the executor.
+// Makes an engine on a given kind of queue. This function alone chooses the plan: selecting_plan
+// for a selection, else one_pass_plan or two_pass_plan.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace l3 {
 
-/// Without a program it keeps everything. For the arguments see basic_engine.
+/// Without a program the engine keeps every event. basic_engine explains the other arguments.
 template <class MakeQueue>
 [[nodiscard]] std::unique_ptr<engine>
 make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,

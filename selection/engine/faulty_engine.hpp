@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fault executor: an engine on the CPU that stands in for a device and fails as a device may,
-// when its plan says so: with an error, never to come to an end, with one wrong bit, or for good.
-// It counts the frames that are started, so that a test knows which of them are hit.
-// A hang leaves start() at once and the frame busy; what was asked for is computed when it is over.
+// An engine on the CPU that stands in for a device and fails as a device may, on the frames that
+// its fault plan names: with an error, by a hang, with one wrong bit, or for good. It counts the
+// started frames, so a test knows which of them the fault hits. On a hang start() returns at once
+// and the frame stays busy; the engine computes the frame when the hang is over.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,20 @@ class faulty_engine final : public engine {
 public:
   using clock = std::chrono::steady_clock;
 
-  /// The frames are those of `inner`.
+  /// Offers the frames of `inner` as its own.
   faulty_engine(std::unique_ptr<engine> inner, const fault_plan& plan);
 
   void start(frame& f) override;
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override;
   [[nodiscard]] bool at_rest(const frame& f) const override;
-  /// Ends a fault that lasts `from` a frame on, unless the device is dead.
+  /// Ends a fault of the kind `from`, unless the device is dead.
   [[nodiscard]] bool restart(frame& f) override;
 
 private:
   struct fate {
-    std::uint64_t number = 0; ///< of the frame that was started, from 1
-    bool hit = false;         ///< by the fault
-    bool computed = false;
+    std::uint64_t number = 0; ///< count of the start, from 1
+    bool hit = false;         ///< whether the fault hits this frame
+    bool computed = false;    ///< false while a hang lasts
     std::atomic<clock::time_point> busy_until = clock::time_point::min();
   };
   [[nodiscard]] bool hits(std::uint64_t number) const;
@@ -42,7 +42,7 @@ private:
   std::uint64_t started_ = 0;
   std::vector<fate> fates_; ///< by frame
   std::atomic<bool> cured_ = false;
-  bool owed_ = false; ///< a wrong bit, by a frame that had no packed event to put it in
+  bool owed_ = false; ///< a hit frame had no data for the wrong bit; a later frame gets it
 };
 
 } // namespace l3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a frame's memory is divided: its input and the tables that describe it, then what comes back.
-// A device has a twin of all of it, laid out alike, and whatever travels together lies together.
+// How the memory of a frame is divided: the input and the tables that describe it, then the
+// summary, the results and the output. A device has a twin of the same layout, and parts that are
+// copied together lie together.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,9 @@
 
 namespace l3 {
 
-/// Bytes that the packed events of the fullest batch cannot exceed: a board's data is never longer
-/// than its packet, a raw fragment as long as it is; tables, headers, summaries and padding come on
-/// top.
+/// An upper limit, in bytes, of the packed events of a batch: the data of a board is never longer
+/// than its packet, and a raw fragment is as long as before; tables, headers, summaries and padding
+/// come on top.
 [[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
                                                 std::uint32_t summary_bytes = 0) {
   return round_up(c.bytes +
@@ -33,7 +34,7 @@ namespace l3 {
   return {b.used_events, b.used_fragments, b.used_pieces, b.used_boards, b.used_bytes};
 }
 
-/// Whether each fragment belongs to one event, and they lie in the order of their events.
+/// Whether each fragment belongs to one event, and fragments lie in the order of their events.
 [[nodiscard]] inline bool fragments_follow_events(const input_batch& b) {
   std::uint32_t fragments = 0;
   for (const event_entry& e : b.events.first(b.used_events)) {
@@ -51,7 +52,7 @@ struct frame_parts {
   column<board_entry> boards;
   frame_summary* summary = nullptr;
   column<event_result> results;
-  column<event_summary> summaries; ///< none where no selection runs
+  column<event_summary> summaries; ///< empty if no selection runs
   std::byte* output = nullptr;
 
   [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output,
@@ -70,15 +71,17 @@ struct frame_parts {
     return p;
   }
 
-  /// All tables as one range of bytes, which ends with the used part of the longest, the boards. Of
-  /// the other three the unused part is in it, too: with the default limits at most 50 kB, a few
-  /// microseconds of any link, which is what starting three more copies would take.
+  /// All tables as one range of bytes, which ends with the used part of the longest table, the
+  /// boards. The range includes the unused parts of the other three tables, with the default limits
+  /// at most 50 kB. Their copy takes a few microseconds, as much as the start of three more copies
+  /// would.
   [[nodiscard]] std::byte* tables() const { return reinterpret_cast<std::byte*>(events.data()); }
   [[nodiscard]] std::size_t table_bytes(std::uint32_t used_boards) const {
     return distance(tables(), boards.data() + used_boards);
   }
 
-  /// Of the frame the summary, of its events the results and the summaries, and the output behind.
+  /// One range of bytes: the frame's summary, then the results and the summaries of its events. The
+  /// output lies behind.
   [[nodiscard]] std::byte* head() const { return reinterpret_cast<std::byte*>(summary); }
   [[nodiscard]] std::size_t head_bytes(std::uint32_t used_events) const {
     return summaries.size() == 0 ? distance(head(), results.data() + used_events)

@@ -10,15 +10,16 @@
 
 namespace l3 {
 
-/// Any executor but cuda; automatic means pool.
+/// The engine on any executor but cuda; automatic means pool.
 [[nodiscard]] std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
                                                       const engine_limits& limits,
                                                       const selection_program* program);
 
-/// Empty if there is a device that answers; else a text for the operator.
+/// Empty if a device answers; else the reason, for the operator.
 [[nodiscard]] std::string why_no_cuda();
 
-/// To be called only if there is a device.
+/// The engine on the device; aborts in a build without CUDA. Call it only if why_no_cuda() is
+/// empty.
 [[nodiscard]] std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits,
                                                        const selection_program* program);
 

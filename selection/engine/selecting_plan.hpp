@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plan that selects: the algorithms of a configured sequence, then the two passes' placing and
-// packing of what they kept. Which algorithms there are says algorithms/registry.hpp, a line each.
+// The plan that selects: it runs the algorithms of the configured sequence, then places and packs
+// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace l3 {
 
-/// The tables where the kernels of a queue can read them, once for all frames.
+/// A copy of the tables in memory that the kernels of a queue can read; all frames share it.
 template <class Queue>
 class lent_tables {
 public:
@@ -47,7 +47,7 @@ private:
   static column<const T> taken(region& r, column<const T> from) {
     return r.take<T>(from.size());
   }
-  /// The same tables, lying in the region; nothing is copied.
+  /// The columns of the tables, placed in the region but without content.
   static selection_tables lay_out(region& r, const selection_tables& host) {
     return {host.constants,         taken(r, host.first_board), taken(r, host.board_vetoes),
             taken(r, host.inputs),  taken(r, host.crystals),    taken(r, host.neighbours),
@@ -88,7 +88,7 @@ public:
     std::vector<std::unique_ptr<sequence_step<Queue>>> steps;
   };
 
-  /// Throws std::runtime_error if the sequence is not one.
+  /// Throws std::runtime_error if the sequence has a fault.
   selecting_plan(const selection_program& program, const batch_capacity& capacity, Queue queue)
       : plan_(plan_sequence(program.sequence, algorithms::infos(), capacity, summaries::name)),
         tables_(std::move(queue), program.tables), capacity_(capacity),
@@ -101,7 +101,7 @@ public:
     c.packing.selected = {summary, tables_.there().packed_lines,
                           tables_.there().constants.settings};
     auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));
-    if (arena == nullptr) return c; // memory is only being counted
+    if (arena == nullptr) return c; // the region only counts
     c.steps = algorithms::bind<Queue>(
         plan_, {plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data())});
     return c;

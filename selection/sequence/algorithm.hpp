@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an algorithm of the selection is: a kernel (gpu/executors/block.hpp) that says how it is
-// called, for what it is run, and which slots it reads and writes. Its call operator takes the
-// block, its shared memory, the frame, then a view of each slot: those it reads, which it cannot
-// write, and those it writes, in the order of its lists.
+// An algorithm of the selection is a kernel (gpu/executors/block.hpp) that states its name, what it
+// has a block for, and which slots it reads and writes. Its call operator takes the block, the
+// shared memory, the frame, then a view of each slot in the order of its lists: read-only views of
+// the slots that it reads, then views of those that it writes.
 //
 //   struct find_clusters {
 //     static constexpr std::string_view name = "find_clusters";
 //     static constexpr blocks_for run_for = blocks_for::event;
 //     using reads = slot_list<pulses, board_signals>;
-//     using writes = slot_list<clusters, calorimeter>; // `updates` may be left out if there are
-//     none
+//     using writes = slot_list<clusters, calorimeter>; // `updates` is optional
 //
 //     static constexpr std::uint32_t width = 128;
 //     struct shared { … };
@@ -18,7 +17,7 @@
 //                           const pulses::columns::const_view&, …,
 //                           const calorimeter::columns::view&) const;
 //
-//     /// What is wrong with what it wrote; nullptr if nothing is. On the host, in tests.
+//     /// The promise that the output breaks; nullptr if it keeps all. For tests, on the host.
 //     static const char* broken_promise(const selection_frame&,
 //                                       const pulses::columns::const_view&, …);
 //   };
@@ -37,7 +36,7 @@
 
 namespace l3 {
 
-/// A slot: columns with a name, and how many rows they need for a batch.
+/// A slot: columns with a name, and the number of rows that they need for a batch.
 template <class S>
 concept slot = requires(const batch_capacity& c) {
   typename S::columns::view;
@@ -48,14 +47,14 @@ concept slot = requires(const batch_capacity& c) {
 template <slot... S>
 struct slot_list {};
 
-/// What an algorithm has a block for.
+/// An algorithm has a block for each board, or for each event.
 enum class blocks_for : std::uint8_t { board, event };
 
-/// What every algorithm may look at beside its slots.
+/// What every algorithm can read beside its slots.
 struct selection_frame {
   batch_view batch;
   selection_tables tables;
-  frame_columns packing; ///< what packing leaves and wants: its events' `accepted` is the decision
+  frame_columns packing; ///< the columns of packing; the decision goes to events.accepted
 };
 
 template <class A>

@@ -16,7 +16,7 @@ std::string listed(std::span<const algorithm_info> registry) {
   return names;
 }
 
-/// Who writes a slot, for whoever wants to put it into the sequence.
+/// The algorithms that write a slot, for a message that tells what to add to the sequence.
 std::string writers_of(std::string_view slot_name, std::span<const algorithm_info> registry) {
   std::string names;
   for (const algorithm_info& a : registry) {
@@ -40,8 +40,8 @@ auto find_slot(std::vector<sequence_plan::placed_slot>& slots, std::string_view 
   return std::find_if(slots.begin(), slots.end(), [&](const auto& s) { return s.name == name; });
 }
 
-/// Gives every slot the lowest place that no slot holds at the same time, the largest first: small
-/// ones then fill the gaps.
+/// Gives every slot the lowest place that no other slot uses during the same steps. The largest
+/// slots come first, so that small ones fill the gaps.
 void place(sequence_plan& plan) {
   std::vector<sequence_plan::placed_slot*> largest_first;
   for (auto& s : plan.slots)

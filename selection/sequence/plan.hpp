@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the names of a sequence to a plan: which algorithms run, in which order, and where in a
-// frame's arena each slot lies. The wiring is checked here, before anything runs: an algorithm may
-// read a slot only if an earlier one writes it. A slot needs its memory from the step that writes
-// it to the last that reads it; slots whose times do not overlap share theirs. Sizes follow from
-// the configured limits alone.
+// Plans a sequence from the names of its algorithms: which algorithms run, in which order, and
+// where each slot lies in the arena of a frame. plan_sequence checks the wiring before anything
+// runs: an algorithm may read a slot only if an earlier one writes it. A slot occupies its memory
+// from the step that writes it to the last step that reads it; slots whose times do not overlap
+// share memory. All sizes follow from the configured limits.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct slot_info {
 /// An algorithm without its type.
 struct algorithm_info {
   std::string_view name;
-  std::vector<slot_info> reads; ///< what it updates included
+  std::vector<slot_info> reads; ///< with the slots that it updates
   std::vector<slot_info> writes;
 };
 
@@ -54,7 +54,7 @@ struct updates_of<A> {
 
 } // namespace sequence_details
 
-/// The slots that it updates; most algorithms have none.
+/// The slots that an algorithm updates; most algorithms update none.
 template <algorithm A>
 using updates_of = typename sequence_details::updates_of<A>::type;
 
@@ -71,26 +71,27 @@ struct sequence_plan {
     std::string_view name;
     std::size_t offset = 0; ///< in the arena
     std::size_t bytes = 0;
-    std::size_t first_step = 0; ///< which writes it
-    std::size_t last_step = 0;  ///< which reads it last
-    bool handed_out = false;    ///< lies with the frame's results instead
+    std::size_t first_step = 0; ///< the step that writes the slot
+    std::size_t last_step = 0;  ///< the last step that reads it
+    bool handed_out = false;    ///< lies with the frame's results, not in the arena
   };
 
   std::vector<std::size_t> steps; ///< indices into the registry
-  std::vector<placed_slot> slots; ///< in the order in which they are written
-  std::size_t bytes = 0;          ///< of the arena
+  std::vector<placed_slot> slots; ///< in the order in which steps write them
+  std::size_t bytes = 0;          ///< length of the arena
 
   [[nodiscard]] const placed_slot& at(std::string_view slot_name) const;
 };
 
-/// `registry` lists what there is. The slot `handed_out` lies outside the arena, and must have been
-/// written at the end. Throws std::runtime_error with what is wrong and what to do.
+/// `registry` lists all algorithms. The slot `handed_out` lies outside the arena, and some step
+/// must write it. Throws std::runtime_error with the fault and its remedy.
 [[nodiscard]] sequence_plan plan_sequence(std::span<const std::string> names,
                                           std::span<const algorithm_info> registry,
                                           const batch_capacity& capacity,
                                           std::string_view handed_out);
 
-/// The plan for people: a line for each step with what it reads and writes, and the arena.
+/// The plan as a text for people: each step with the slots that it reads and writes, then the
+/// arena.
 [[nodiscard]] std::string describe(const sequence_plan& plan,
                                    std::span<const algorithm_info> registry);
 

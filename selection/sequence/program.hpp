@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an engine is told to select: the algorithms by name, and the tables that they look into.
-// Making one from files is make_tables.hpp's; without one an engine keeps every event.
+// The program of a selection: the names of the algorithms, and the tables that they read.
+// trigger/load_selection.hpp makes a program from files. An engine without a program keeps every
+// event.
 #pragma once
 
 #include <string>
@@ -12,9 +13,9 @@ namespace l3 {
 
 struct selection_program {
   std::vector<std::string> sequence;
-  selection_tables tables; ///< in host memory, needed until the engine is made: it has its own copy
-  /// Look after every algorithm whether what it wrote is what it promises, as far as its kernels
-  /// run on host memory; start() then throws std::logic_error if it is not. For tests: it costs.
+  selection_tables tables; ///< in host memory; the engine copies them when it is made
+  /// For tests, as it takes time: after every algorithm that runs on host memory, start() checks
+  /// what the algorithm promises, and throws std::logic_error if it broke a promise.
   bool check_promises = false;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the algorithms of the selection leave for one another, as slots: columns with a name and a
-// number of rows. An algorithm says which slots it reads and which it writes
-// (sequence/algorithm.hpp); read from top to bottom this page is the way from waveforms to a
+// The slots: columns with a name and a number of rows, through which the algorithms of the
+// selection pass results to each other. Each algorithm states which slots it reads and which it
+// writes (sequence/algorithm.hpp). From top to bottom, this page leads from waveforms to a
 // decision.
 //
 // All numbers are whole: counts are ADC counts, energies keV (in the beam counters 1/1000
-// photoelectron), lengths 0.1 mm, times 1/128 ns since the trigger's time.
+// photoelectron), lengths 0.1 mm, times 1/128 ns since the time of the trigger.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace l3 {
 
 enum pulse_flag : std::uint8_t {
   pulse_found = 1,
-  pulse_saturated = 2, ///< its peak is at the end of the digitizer's range
-  pulse_flat = 4,      ///< all samples of the waveform are the same
-  pulse_second = 8,    ///< the waveform holds another pulse, or more than there are rows for;
-                       ///< where none was found, one out of time that may hide it
-  pulse_no_edge = 16,  ///< its rising edge is not within the waveform: time is 0
+  pulse_saturated = 2, ///< the peak is at the end of the digitizer's range
+  pulse_flat = 4,      ///< all samples of the waveform are equal
+  pulse_second = 8,    ///< the waveform holds another pulse, or more pulses than rows; without
+                       ///< pulse_found: a pulse out of time may hide one in time
+  pulse_no_edge = 16,  ///< the rising edge is not within the waveform: time is 0
 };
 
-/// Pulses, 16 rows a board, numbered 16 × board + row. At 125 MHz row c is what channel c saw in
-/// time with the trigger; at 500 MHz row 4 c + j is the jth pulse of channel c. Rows of what was
-/// read have a pedestal, those at 125 MHz also a peak, which is the highest sample in time; all
-/// else is 0 where no pulse was found that is high enough for its input.
+/// Pulses, 16 rows for each board, numbered 16 × board + row. At 125 MHz row c holds the pulse of
+/// channel c in time with the trigger; at 500 MHz row 4 c + j holds pulse j of channel c. Every row
+/// of a board that was read has a pedestal; at 125 MHz it also has a peak, the highest sample in
+/// time. In a row without a pulse that is high enough for its input, all other columns but `flags`
+/// are 0.
 struct pulses {
   static constexpr std::string_view name = "pulses";
   template <template <class> class column>
@@ -39,28 +40,28 @@ struct pulses {
     column<std::uint8_t> peak_sample; ///< the first of that height
     column<std::uint8_t> flags;       ///< pulse_flag
     column<std::uint16_t> time; ///< 1/256 sample: where the rising edge crosses half the height
-    column<std::int32_t> sum;   ///< 1/4 count: over the pedestal, around the peak (pulse_window)
+    column<std::int32_t> sum;   ///< 1/4 count over the pedestal, around the peak (pulse_window)
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.boards * l2::waveforms_per_board; }
 };
 
-/// What is known of a board, a row each.
+/// The boards, a row for each.
 struct board_signals {
   static constexpr std::string_view name = "board_signals";
   static constexpr std::uint16_t unread = 0xffff;
   template <template <class> class column>
   struct fields {
-    column<std::uint16_t> number; ///< of the board in the readout; unread: it cannot be decoded, or
-                                  ///< the readout has no such board
-    column<std::uint16_t> lit; ///< bit k: row k holds a pulse that is high enough to be looked at
+    column<std::uint16_t> number;  ///< the board's number in the readout; unread: the board cannot
+                                   ///< be decoded, or the readout has no such board
+    column<std::uint16_t> lit;     ///< bit k: row k holds a pulse that is high enough for its input
     column<std::uint16_t> trigger; ///< the low 14 bits of header word 0
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.boards; }
 };
 
-/// Clusters of crystals, max_clusters rows an event, in the order of their lowest crystal.
+/// Clusters of crystals, max_clusters rows for each event, in the order of their lowest crystal.
 struct clusters {
   static constexpr std::string_view name = "clusters";
   static constexpr std::uint32_t max_clusters = 64;
@@ -76,22 +77,21 @@ struct clusters {
   static std::uint32_t rows(const batch_capacity& c) { return c.events * max_clusters; }
 };
 
-/// The calorimeter as a whole, a row an event.
+/// The calorimeter as a whole, a row for each event.
 struct calorimeter {
   static constexpr std::string_view name = "calorimeter";
   template <template <class> class column>
   struct fields {
-    column<std::int32_t> energy;    ///< keV, of all crystals above threshold in time
-    column<std::uint16_t> crystals; ///< how many these are
-    column<std::uint16_t>
-        clusters; ///< of two crystals or more; above max_clusters the rest is lost
+    column<std::int32_t> energy;    ///< keV, the sum of all crystals above threshold and in time
+    column<std::uint16_t> crystals; ///< number of these crystals
+    column<std::uint16_t> clusters; ///< of two crystals or more; max_clusters of them have rows
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
 };
 
-/// Hits in modules of the vetoes, max_hits rows an event, sorted by module, then by the time of the
-/// earlier of the hit's pulses.
+/// Hits in modules of the vetoes, max_hits rows for each event, sorted by module, then by the time
+/// of the earlier pulse of the hit.
 struct hits {
   static constexpr std::string_view name = "hits";
   static constexpr std::uint32_t max_hits = 512;
@@ -100,9 +100,9 @@ struct hits {
   struct fields {
     column<std::int32_t> energy;  ///< keV or 1/1000 photoelectron
     column<std::int32_t> time;    ///< 1/128 ns
-    column<std::int16_t> z;       ///< mm along the module, from its middle; 0 if that is not known
-    column<std::uint16_t> module; ///< counted over all vetoes
-    column<std::uint8_t> ends;    ///< bit e: end e saw it
+    column<std::int16_t> z;       ///< mm along the module, from its middle; 0 if unknown
+    column<std::uint16_t> module; ///< number of the module, counted over all vetoes
+    column<std::uint8_t> ends;    ///< bit e: end e has a pulse
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events * max_hits; }
@@ -112,27 +112,27 @@ struct hit_counts {
   static constexpr std::string_view name = "hit_counts";
   template <template <class> class column>
   struct fields {
-    column<std::uint32_t> found; ///< above max_hits the rest is lost
+    column<std::uint32_t> found; ///< number of hits; only max_hits of them have rows
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
 };
 
-/// A row an event.
+/// The state of the counters, a row for each event.
 struct veto_bits {
   static constexpr std::string_view name = "veto_bits";
   template <template <class> class column>
   struct fields {
     column<std::uint32_t> fired;   ///< bit n: counter n
-    column<std::uint32_t> unknown; ///< counters, and with trigger_unknown and calorimeter_unknown
-                                   ///< these, of which a board is missing or cannot be decoded
+    column<std::uint32_t> unknown; ///< bit n: a board of counter n is missing or cannot be decoded;
+                                   ///< trigger_unknown, calorimeter_unknown: likewise
     column<std::uint16_t> trigger; ///< level-1 bits; 0 without the trigger board
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
 };
 
-/// Photons and the quantities of the event: the part of the summary that is not the decision.
+/// Photons and quantities of the event; `decide` adds the decision.
 struct summaries {
   static constexpr std::string_view name = "summaries";
   template <template <class> class column>

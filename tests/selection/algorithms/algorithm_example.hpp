@@ -68,7 +68,7 @@ struct count_early_crystals {
   // end
 
   // show promise
-  /// What is wrong with what it wrote; nullptr if nothing is.
+  /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& frame,
                                     const pulses::columns::const_view&,
                                     const board_signals::columns::const_view&,

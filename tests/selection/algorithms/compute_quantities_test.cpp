@@ -188,19 +188,18 @@ TEST_F(quantity_promises, are_checked) {
   event_summary& s = out_.host().all[0];
   EXPECT_EQ(broken(), "");
   ASSERT_EQ(s.photons, 3);
-  expect_noticed(s.photons, 4, "more photons listed than there are places or photons");
+  expect_noticed(s.photons, 4, "more photons are listed than there are places or photons");
   expect_noticed(s.photons_found, 4, "more photons than clusters");
   expect_noticed(s.photons, 2, "the list of photons does not say whether it is complete");
   expect_noticed(s.status, more_photons, "the list of photons does not say whether it is complete");
-  expect_noticed(s.status, too_many_clusters,
-                 "an overflow of clusters is not told, or told without one");
+  expect_noticed(s.status, too_many_clusters, "the status bit of too many clusters is wrong");
   expect_noticed(s.photon[2].energy, 10'000'000, "photons out of order");
   for (const quantity q : {quantity::crystals, quantity::photon_energy, quantity::photon_distance,
                            quantity::photon_time_spread, quantity::centre_radius}) {
     expect_noticed(s.quantity[static_cast<std::size_t>(q)], undefined_quantity,
                    "a quantity that every such event has is undefined");
   }
-  expect_noticed(s.kept, 1, "it decided, which is not its business");
+  expect_noticed(s.kept, 1, "the fields of the decision are not zero");
 }
 
 } // namespace

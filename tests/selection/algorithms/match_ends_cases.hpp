@@ -397,13 +397,14 @@ TYPED_TEST_P(matching, tells_a_broken_promise) {
   const hit good{5, 1, 0, 0, 1};
   EXPECT_EQ(promise({good, {5, 0, -10, 1, 3}}, 2), "");
   EXPECT_EQ(promise({good, good, good}, 3), "there are more hits than pulses");
-  EXPECT_EQ(promise({{5, 1, 0, 3, 1}}, 1), "a hit is in a module that is not there");
-  EXPECT_EQ(promise({{5, 1, 0, hits::no_module, 1}}, 1), "a hit is in a module that is not there");
+  EXPECT_EQ(promise({{5, 1, 0, 3, 1}}, 1), "a hit is in a module that does not exist");
+  EXPECT_EQ(promise({{5, 1, 0, hits::no_module, 1}}, 1),
+            "a hit is in a module that does not exist");
   EXPECT_EQ(promise({{5, 1, 0, 1, 1}, good}, 2), "hits are not sorted by module");
-  EXPECT_EQ(promise({{-1, 1, 0, 0, 1}}, 1), "a hit has less than no energy");
+  EXPECT_EQ(promise({{-1, 1, 0, 0, 1}}, 1), "a hit has negative energy");
   EXPECT_EQ(promise({{5, 1, 0, 0, 0}}, 1), "no end saw a hit");
   EXPECT_EQ(promise({{5, 1, 0, 0, 4}}, 1), "no end saw a hit");
-  EXPECT_EQ(promise({{5, 1, 1, 0, 2}}, 1), "one end tells where a hit is");
+  EXPECT_EQ(promise({{5, 1, 1, 0, 2}}, 1), "a hit of one end has a place along its module");
   EXPECT_EQ(promise({{5, 1, -11, 0, 3}}, 1), "a hit is beyond its module");
 }
 
