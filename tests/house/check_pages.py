@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks every page (*.md): a relative link leads to a file of the tree, its #anchor to a heading of that file, and a line of
-prose has at most 100 columns, and a source that it names is there. Tables, code and lines that are one long word may be wider.
+prose has at most 100 columns, and a source, a test program or a test case that it names is there. Tables, code and lines that
+are one long word may be wider.
 `--self-test` shows that each check can fail."""
 import pathlib
 import re
@@ -12,6 +13,8 @@ import urllib.parse
 COLUMNS = 100
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
 SOURCE = re.compile(r"`(\w[\w./]*\.(?:hpp|cpp|cu|cuh|py))`")
+PROGRAM = re.compile(r"build(?:-\w+)?/tests/(\w+)")
+CASE = re.compile(r"`([a-z]\w*)\.([a-z]\w{25,})`")
 HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
 
 
@@ -68,8 +71,14 @@ def links(path: pathlib.Path):
             yield text.count("\n", 0, link.end()) + 1, link.group(1)
 
 
+def tests_of(root: pathlib.Path) -> str:
+    """What makes test programs and cases, a blank between any two words."""
+    files = [path for path in sorted((root / "tests").rglob("*")) if path.suffix in (".txt", ".cpp", ".hpp", ".cu")]
+    return re.sub(r"\s+", " ", "\n".join(path.read_text() for path in files))
+
+
 def check(root: pathlib.Path) -> list[str]:
-    problems = []
+    problems, tests = [], tests_of(root)
     there_are = "\n".join("/" + path.relative_to(root).as_posix() for path in root.rglob("*.*") if is_ours(path, root)) + "\n"
     for path in pages(root):
         name = path.relative_to(root).as_posix()
@@ -84,6 +93,12 @@ def check(root: pathlib.Path) -> list[str]:
             for source in SOURCE.findall(line):
                 if f"/{source}\n" not in there_are and "NAME" not in source:
                     problems.append(f"{name}:{number}: there is no {source}")
+            for program in PROGRAM.findall(line):
+                if f"l3_test({program} " not in tests and program != "NAME":
+                    problems.append(f"{name}:{number}: there is no test program {program}")
+            for suite, case in CASE.findall(line):
+                if f"({suite}, {case})" not in tests:
+                    problems.append(f"{name}:{number}: there is no test {suite}.{case}")
             if len(line) > COLUMNS and not line.startswith("|") and len(line.split()) > 1:
                 problems.append(f"{name}:{number}: {len(line)} columns, at most {COLUMNS}")
     return problems
@@ -97,13 +112,17 @@ def self_test() -> list[str]:
                      "[no heading](docs/page.md#three) [far](https://example.org/none.md)\n"
                      f"[here](#a-tree)\n{wide}\n| {wide} |\n```sh\n{wide}\n[code](none.md)\n```\n`[code](none.md)`\n[two\nlines](lost.md)\n",
         "docs/source.hpp": "",
+        "tests/CMakeLists.txt": "l3_test(some_test\n  SOURCES a.cpp)",
+        "tests/a.cpp": "TEST(some,\n     case_of_some_length_that_is_long) {}",
+        "docs/tests.md": "build/tests/some_test `some.case_of_some_length_that_is_long`\nbuild-tsan/tests/test_some `some.case_of_other_length_that_is_long`\n",
         "build/gone.cpp": "",
         "docs/page.md": "`source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
         "build/page.md": "[gone](none.md)\n",
     }
     expected = ["README.md:2: docs/none.md leads to no file", "README.md:3: docs/page.md#three leads to no heading",
                 "README.md:5: 105 columns",
-                "README.md:13: lost.md leads to no file", "docs/page.md:4: #two-words-here-2 leads to no heading", "docs/page.md:1: there is no gone.cpp"]
+                "README.md:13: lost.md leads to no file", "docs/page.md:4: #two-words-here-2 leads to no heading", "docs/page.md:1: there is no gone.cpp",
+                "docs/tests.md:2: there is no test program test_some", "docs/tests.md:2: there is no test some.case_of_other"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         for name, text in pages_of_it.items():
