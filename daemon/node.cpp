@@ -21,7 +21,7 @@ node::~node() = default;
 bool node::drain() {
   parts& p = *parts_;
   p.state.enter(phase::draining);
-  const auto deadline = std::chrono::steady_clock::now() + p.settings.run.drain_time_limit;
+  const auto deadline = steady_clock::now() + p.settings.run.drain_time_limit;
   if (p.udp) p.udp->stop();
   if (p.tcp) p.tcp->stop_reading();
   // Frames come free as the outbox empties: until then complete events may have to wait.
@@ -31,7 +31,7 @@ bool node::drain() {
   p.spilling->copy_all();
   p.work.finish(deadline - time_to_close);
   if (p.disk) p.wait_for_the_receiver(deadline - time_to_close);
-  p.line.drain_until(p.disk ? std::chrono::steady_clock::now() : deadline);
+  p.line.drain_until(p.disk ? steady_clock::now() : deadline);
   p.forward_thread.request_stop();
   p.backlog_thread.request_stop();
   p.out.wake();

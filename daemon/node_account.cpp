@@ -59,7 +59,7 @@ metrics_snapshot node::snapshot() const {
   s.backend = backend_name(p.compute.engine());
   s.device = p.compute.engine().name();
   s.started = p.started;
-  s.uptime = static_cast<double>(steady_now() - p.started_at) * 1e-9;
+  s.uptime = in_seconds(steady_clock::now() - p.started_at);
   s.state = p.state.report();
   for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
   s.account = p.sums();

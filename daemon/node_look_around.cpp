@@ -12,7 +12,7 @@ namespace l3 {
 void node::parts::tell(trouble t, bool present) {
   if (!state.set(t, present)) return;
   auto& speaking = troubles_told[static_cast<std::size_t>(t)];
-  if (speaking.happened(std::chrono::steady_clock::now())) {
+  if (speaking.happened(steady_clock::now())) {
     spdlog::warn("{} {}", name_of(t),
                  present ? "begins: " + advice_on(t, settings.forward.to) : "is over");
   }
@@ -33,7 +33,7 @@ void node::look_around() {
   p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
   p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
   std::string stuck = p.state.report().now == phase::receiving
-                          ? p.progress.stuck(std::chrono::steady_clock::now())
+                          ? p.progress.stuck(steady_clock::now())
                           : std::string();
   if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
   {

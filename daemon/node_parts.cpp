@@ -81,10 +81,9 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
   state.enter(phase::receiving);
 }
 
-void node::parts::wait_for_the_receiver(std::chrono::steady_clock::time_point deadline) const {
-  auto here_at = std::chrono::steady_clock::now();
-  for (auto now = here_at; now < deadline && out.blocks_waiting() != 0;
-       now = std::chrono::steady_clock::now()) {
+void node::parts::wait_for_the_receiver(time_point deadline) const {
+  auto here_at = steady_clock::now();
+  for (auto now = here_at; now < deadline && out.blocks_waiting() != 0; now = steady_clock::now()) {
     if (line.connected() || !spilling->all_on_disk()) here_at = now;
     if (now - here_at >= absent_receiver_time) return;
     std::this_thread::sleep_for(look_again);

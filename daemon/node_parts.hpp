@@ -43,7 +43,7 @@ struct node::parts {
 
   /// Until it has stored what is in memory; not for long if that has copies on disk and nobody
   /// answers.
-  void wait_for_the_receiver(std::chrono::steady_clock::time_point deadline) const;
+  void wait_for_the_receiver(time_point deadline) const;
 
   /// Sets or ends a trouble, and logs when it comes and goes, but not every flicker.
   void tell(trouble t, bool present);
@@ -54,7 +54,7 @@ struct node::parts {
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
 
   daemon_settings settings;
-  const std::uint64_t started_at = steady_now();
+  const time_point started_at = steady_clock::now();
   const double started = ///< of the clock of the day, s
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   daemon_state state;

@@ -35,8 +35,7 @@ struct options {
 };
 
 constexpr auto longest_step = 100ms;
-constexpr std::uint64_t idle_time =
-    std::uint64_t{1'000'000'000}; // without a block: then the ledger is written, as at a goodbye
+constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
 constexpr mode_t folder_mode = 0755;
 
 void say(std::string_view text) {
@@ -153,16 +152,16 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
   progress line("receive", 0, "events stored");
-  quiet_time quiet(idle_time, steady_now());
+  quiet_time quiet(idle_time, steady_clock::now());
   std::uint64_t goodbyes = 0;
   while (!signals.came()) {
     (void)receiver.step(longest_step);
-    const std::uint64_t now = steady_now();
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
-    if (quiet.over(c.blocks.get(), now) || goodbye) file.write(account(store, c, false));
+    if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye)
+      file.write(account(store, c, false));
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(now) == 0) break;
+    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_now()) == 0) break;
   }
   line.clear();
   const ledger l = account(store, receiver.counters(), true);

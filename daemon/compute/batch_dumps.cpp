@@ -53,7 +53,7 @@ batch_dumps::~batch_dumps() = default;
 
 void batch_dumps::offer(std::string_view kind, std::string_view reason, const frame& f) {
   if (folder_.empty()) return;
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = steady_clock::now();
   const bool too_soon = last_offer_ && now - *last_offer_ < limits_.interval;
   {
     const std::lock_guard lock(mutex_);

@@ -19,13 +19,14 @@
 #include "gpu/memory/frame.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/file/batch_file.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
 struct dump_limits {
   std::uint32_t files = 16;
   std::uint64_t bytes = std::uint64_t{4} << 30; ///< of all files in the folder
-  std::chrono::steady_clock::duration interval = std::chrono::seconds(10);
+  std::chrono::nanoseconds interval = std::chrono::seconds(10);
 };
 
 /// What stands in every file of a daemon.
@@ -66,7 +67,7 @@ private:
   std::filesystem::path folder_;
   dump_origin origin_;
   dump_limits limits_;
-  std::optional<std::chrono::steady_clock::time_point> last_offer_;
+  std::optional<time_point> last_offer_;
   counter written_;
   counter skipped_by_owner_;
   counter skipped_by_writer_;

@@ -87,7 +87,7 @@ compute_side::compute_side(const daemon_settings& s,
 }
 
 void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {
-  if (const auto n = failures_told_.happened(std::chrono::steady_clock::now())) {
+  if (const auto n = failures_told_.happened(steady_clock::now())) {
     const std::string more = *n == 1 ? "" : " (" + std::to_string(*n) + " since the last line)";
     spdlog::error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text, more);
   }

@@ -12,7 +12,8 @@ namespace {
 
 // How long a thread waits before it looks whether it has been told to stop, or a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
-constexpr std::uint64_t room_period = 10'000'000; // ns, between two looks at how much is free
+/// Between two looks at how much is free.
+constexpr auto room_period = std::chrono::milliseconds(10);
 
 } // namespace
 
@@ -25,18 +26,12 @@ pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, sh
 
 pipeline::~pipeline() = default;
 
-void pipeline::finish(std::chrono::steady_clock::time_point deadline) {
-  deadline_ =
-      std::chrono::duration_cast<std::chrono::nanoseconds>(deadline.time_since_epoch()).count();
+void pipeline::finish(time_point deadline) {
+  deadline_ = deadline;
   compute_thread_.request_stop();
   compute_thread_.join();
   drain_thread_.request_stop();
   drain_thread_.join();
-}
-
-bool pipeline::out_of_time() const {
-  const std::int64_t deadline = deadline_;
-  return deadline != 0 && static_cast<std::int64_t>(steady_now()) >= deadline;
 }
 
 void pipeline::compute(const std::stop_token& stop) {
@@ -45,7 +40,7 @@ void pipeline::compute(const std::stop_token& stop) {
     compute_turns_.add();
     frame* f = frames_.wait_submitted(look_around);
     if (f != nullptr) {
-      started_at_[f->index] = steady_now();
+      started_at_[f->index] = steady_clock::now();
       if (f->input.used_events != 0) engine_.start(*f);
       frames_.started(*f);
     } else if (stop.stop_requested()) {
@@ -85,7 +80,7 @@ void pipeline::drain_frame(frame& f) {
   const std::size_t events = f.input.used_events;
   if (events != 0) {
     const bool computed = wait_for_results(f);
-    const std::uint64_t computed_at = steady_now();
+    const time_point computed_at = steady_clock::now();
     compute_time_.add(computed_at - started_at_[f.index]);
     if (computed) {
       for (std::size_t e = 0; e < events; ++e) {
@@ -98,14 +93,14 @@ void pipeline::drain_frame(frame& f) {
       frames_.settled(f, events);
       failed_(f.error);
     }
-    drain_time_.add(steady_now() - computed_at);
+    drain_time_.add(steady_clock::now() - computed_at);
   }
   if (!unsafe_) outbox_.batch_done(f.input.serial);
   frames_.release(f);
 }
 
 void pipeline::look_at_room() {
-  const std::uint64_t now = steady_now();
+  const time_point now = steady_clock::now();
   if (now - looked_at_ < room_period) return;
   looked_at_ = now;
   sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
@@ -123,7 +118,7 @@ bool pipeline::has_no_room() const {
 bool pipeline::is_shed(const frame& f, std::size_t event) {
   look_at_room();
   const event_summary* const summary = f.summaries.empty() ? nullptr : &f.summaries[event];
-  if (sheds_.keeps(f.input.events[event], summary, steady_now())) return false;
+  if (sheds_.keeps(f.input.events[event], summary, steady_clock::now())) return false;
   outcomes_.events_shed.add(shed::priority);
   return true;
 }
@@ -154,7 +149,8 @@ void pipeline::append(const frame& f, std::size_t event) {
     waiting_for_outbox_ = true;
     drain_turns_.add();
     outbox_.seal(); // what is waited for may lie in the open block itself
-    if (!outbox_.wait_for_room(look_around, packed.size()) && out_of_time()) {
+    if (!outbox_.wait_for_room(look_around, packed.size()) &&
+        steady_clock::now() >= deadline_.load()) {
       give_up(shed::drain, 1);
       waiting_for_outbox_ = false;
       return;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -19,6 +18,7 @@
 #include "selection/engine/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
+#include "transport/format/time.hpp"
 #include "transport/output/spilling_outbox.hpp"
 
 namespace l3 {
@@ -38,7 +38,7 @@ public:
 
   /// Call when nothing will be submitted any more: computes and drains what was, then ends both
   /// threads. What the outbox has not taken at the deadline is counted as shed(drain).
-  void finish(std::chrono::steady_clock::time_point deadline);
+  void finish(time_point deadline);
 
   // Any thread.
   [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
@@ -65,7 +65,6 @@ private:
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
-  [[nodiscard]] bool out_of_time() const;
 
   engine& engine_;
   frame_ring& frames_;
@@ -73,13 +72,13 @@ private:
   shedding& sheds_;
   outcome_counters& outcomes_;
   report failed_;
-  std::uint64_t looked_at_ = 0; // at the room; the drain thread's
+  time_point looked_at_{}; // at the room; the drain thread's
   bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again
-  std::vector<std::uint64_t>
+  std::vector<time_point>
       started_at_; // by frame: written by the compute thread before it hands the frame over
 
   std::atomic<bool> waiting_for_outbox_ = false;
-  std::atomic<std::int64_t> deadline_ = 0; // steady clock, ns; 0: none
+  std::atomic<time_point> deadline_ = never;
   counter compute_turns_;
   counter drain_turns_;
   counter failed_frames_;

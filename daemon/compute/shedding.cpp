@@ -2,7 +2,6 @@
 #include "daemon/compute/shedding.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "transport/format/prescale.hpp"
@@ -13,14 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds t) {
-  return static_cast<std::uint64_t>(t.count());
-}
-
 /// What a step changes takes so long to show.
-constexpr std::uint64_t step_time = nanoseconds(50ms);
+constexpr auto step_time = 50ms;
 /// So long after the last event that could not wait, there are none.
-constexpr std::uint64_t recent = nanoseconds(1s);
+constexpr auto recent = 1s;
 /// Into a line's id, so that this prescale chooses independently of the line's own.
 constexpr std::uint32_t salt = 0x73686564; // "shed"
 
@@ -39,12 +34,12 @@ shedding::shedding(std::uint32_t run, std::vector<line> lines)
   most_ = classes_ * static_cast<std::uint32_t>(steps.size()) - 1;
 }
 
-void shedding::look(double fullness, std::uint64_t now) {
+void shedding::look(double fullness, time_point now) {
   if (fullness < ends_at) {
     level_ = 0;
     return;
   }
-  const bool comes_what_cannot_wait = unkept_at_ != 0 && now - unkept_at_ < recent;
+  const bool comes_what_cannot_wait = unkept_at_ && now - *unkept_at_ < recent;
   if (fullness < begins_at || !comes_what_cannot_wait || level_ == most_ ||
       now - changed_at_ < step_time)
     return;
@@ -70,7 +65,7 @@ bool shedding::survives(std::size_t which, const event_entry& event) const {
                                                           lines_[which].id ^ salt, factor));
 }
 
-bool shedding::keeps(const event_entry& event, const event_summary* summary, std::uint64_t now) {
+bool shedding::keeps(const event_entry& event, const event_summary* summary, time_point now) {
   if ((event.flags & event_kept_by_sender) != 0) return true;
   unkept_at_ = now;
   if (level_ == 0) return true;

@@ -20,6 +20,7 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/format/batch.hpp"
 #include "transport/format/summary.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -37,12 +38,10 @@ public:
 
   // --- the drain thread ---
 
-  /// `fullness`: part of the room that is taken, 0 … 1. To be called every few milliseconds (`now`
-  /// as steady_now()).
-  void look(double fullness, std::uint64_t now);
+  /// `fullness`: part of the room that is taken, 0 … 1. To be called every few milliseconds.
+  void look(double fullness, time_point now);
   /// Whether the event goes on; if not, that is counted. `summary`: if a selection runs.
-  [[nodiscard]] bool keeps(const event_entry& event, const event_summary* summary,
-                           std::uint64_t now);
+  [[nodiscard]] bool keeps(const event_entry& event, const event_summary* summary, time_point now);
 
   // --- any thread ---
 
@@ -65,8 +64,9 @@ private:
   std::uint32_t classes_ = 1;
   std::uint32_t most_ = 0; ///< level
   std::atomic<std::uint32_t> level_{0};
-  std::uint64_t changed_at_ = 0;
-  std::uint64_t unkept_at_ = 0; ///< when an event came last that its sender does not keep; 0: never
+  time_point changed_at_{};
+  /// When the last event came that its sender does not keep.
+  std::optional<time_point> unkept_at_;
   std::array<counter, max_lines> shed_;
 };
 

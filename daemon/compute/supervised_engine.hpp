@@ -24,6 +24,7 @@
 #include "daemon/compute/sampled_check.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/accounting/counters.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -45,7 +46,6 @@ struct engine_counters {
 };
 
 struct supervision {
-  using clock = std::chrono::steady_clock;
 
   std::chrono::nanoseconds time_limit = std::chrono::seconds(1); ///< from start to results
   std::uint32_t restarts = 8; ///< in a row without success; then the CPU computes for good
@@ -55,7 +55,7 @@ struct supervision {
       std::chrono::minutes(10); ///< of good work: restarts and pauses count from the start again
   std::uint32_t verify_one_in = 1000; ///< events; 0: none
   std::uint32_t run = 0;
-  std::function<clock::time_point()> now = [] { return clock::now(); };
+  std::function<time_point()> now = steady_clock::now;
 };
 
 class supervised_engine final : public engine {
@@ -89,7 +89,6 @@ public:
   [[nodiscard]] bool hangs() const;
 
 private:
-  using time_point = supervision::clock::time_point;
   struct frame_state {
     bool on_device = false;
     bool is_trial = false;

@@ -4,11 +4,12 @@
 // flood of lines.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
@@ -27,28 +28,25 @@ void set_log_level(const std::string& level);
 /// Decides when to speak of something that may happen often. For one thread.
 class occasional {
 public:
-  using clock = std::chrono::steady_clock;
-
-  explicit occasional(clock::duration interval) : interval_(interval) {}
+  explicit occasional(std::chrono::nanoseconds interval) : interval_(interval) {}
 
   /// It happened (so many times). The number of times to be told now, itself included; nothing
   /// while it is too early to speak again.
-  [[nodiscard]] std::optional<std::uint64_t> happened(clock::time_point now,
-                                                      std::uint64_t times = 1) {
+  [[nodiscard]] std::optional<std::uint64_t> happened(time_point now, std::uint64_t times = 1) {
     untold_ += times;
     return due(now);
   }
 
   /// For a timer, so that the end of a burst is told too: the same without a new occurrence.
-  [[nodiscard]] std::optional<std::uint64_t> due(clock::time_point now) {
+  [[nodiscard]] std::optional<std::uint64_t> due(time_point now) {
     if (untold_ == 0 || (told_at_ && now - *told_at_ < interval_)) return std::nullopt;
     told_at_ = now;
     return std::exchange(untold_, 0);
   }
 
 private:
-  clock::duration interval_;
-  std::optional<clock::time_point> told_at_;
+  std::chrono::nanoseconds interval_;
+  std::optional<time_point> told_at_;
   std::uint64_t untold_ = 0;
 };
 

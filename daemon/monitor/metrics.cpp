@@ -269,10 +269,11 @@ histogram_snapshot snapshot_of(const latency_histogram& h) {
   histogram_snapshot s;
   // Buckets first: entries that come meanwhile may then miss from them, but no bucket exceeds the
   // count.
-  for (std::size_t i = 0; i < s.bounds.size(); ++i) s.up_to[i] = h.count_up_to(s.bounds[i]);
-  s.median = static_cast<double>(h.quantile(0.5)) * seconds_per_ns;
-  s.p99 = static_cast<double>(h.quantile(0.99)) * seconds_per_ns;
-  s.sum = static_cast<double>(h.sum()) * seconds_per_ns;
+  for (std::size_t i = 0; i < s.bounds.size(); ++i)
+    s.up_to[i] = h.count_up_to(std::chrono::nanoseconds(s.bounds[i]));
+  s.median = in_seconds(h.quantile(0.5));
+  s.p99 = in_seconds(h.quantile(0.99));
+  s.sum = in_seconds(h.sum());
   s.count = h.count();
   return s;
 }

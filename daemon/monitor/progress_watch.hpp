@@ -5,34 +5,34 @@
 // thread, clock handed in.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
 class progress_watch {
 public:
-  using clock = std::chrono::steady_clock;
-
-  explicit progress_watch(clock::duration patience) : patience_(patience) {}
+  explicit progress_watch(std::chrono::nanoseconds patience) : patience_(patience) {}
 
   void add(std::string name, std::function<std::uint64_t()> turns) {
     watched_.push_back({std::move(name), std::move(turns), 0, {}});
   }
 
   /// The first thread that has not moved for longer than the patience; empty if all do.
-  [[nodiscard]] std::string stuck(clock::time_point now) {
+  [[nodiscard]] std::string stuck(time_point now) {
     std::string found;
     for (watched& w : watched_) {
       const std::uint64_t turns = w.turns();
-      if (turns != w.seen || w.moved_at == clock::time_point{}) {
+      if (turns != w.seen || !w.moved_at) {
         w.seen = turns;
         w.moved_at = now;
-      } else if (found.empty() && now - w.moved_at > patience_) {
+      } else if (found.empty() && now - *w.moved_at > patience_) {
         found = w.name;
       }
     }
@@ -44,10 +44,10 @@ private:
     std::string name;
     std::function<std::uint64_t()> turns;
     std::uint64_t seen;
-    clock::time_point moved_at;
+    std::optional<time_point> moved_at;
   };
 
-  clock::duration patience_;
+  std::chrono::nanoseconds patience_;
   std::vector<watched> watched_;
 };
 

@@ -20,7 +20,7 @@ public:
 
   void tell(std::uint64_t count) {
     const std::uint64_t more = count - std::exchange(last_, count);
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = steady_clock::now();
     if (const auto n = more != 0 ? speaking_.happened(now, more) : speaking_.due(now))
       spdlog::warn("{} {}", *n, what_);
   }

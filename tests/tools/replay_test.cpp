@@ -60,15 +60,14 @@ replay_spill spill_of(std::initializer_list<std::chrono::nanoseconds> times) {
 TEST(schedule, keeps_the_times_of_the_file) {
   const auto spill = spill_of({1ms, 1ms + 10us, 3s});
   schedule s({}, 0ns);
-  for (std::uint64_t loop = 0; loop < 2; ++loop) {
-    const std::uint64_t begin = loop * 4'000'000'000;
+  for (const std::chrono::nanoseconds begin : {0s, 4s}) {
     s.begin_spill();
-    EXPECT_EQ(s.next_event(spill, 0, 1).due, begin + 1'000'000);
+    EXPECT_EQ(s.next_event(spill, 0, 1).due, begin + 1ms);
     const auto second = s.next_event(spill, 1, 1);
-    EXPECT_EQ(second.due, begin + 1'010'000);
-    EXPECT_EQ(second.length, 10'000'000U) << "spread over ten milliseconds at most";
-    EXPECT_EQ(s.next_event(spill, 2, 1).due, begin + 3'000'000'000);
-    EXPECT_EQ(s.end_spill(spill, 0), begin + 4'000'000'000);
+    EXPECT_EQ(second.due, begin + 1010us);
+    EXPECT_EQ(second.length, 10ms) << "spread over ten milliseconds at most";
+    EXPECT_EQ(s.next_event(spill, 2, 1).due, begin + 3s);
+    EXPECT_EQ(s.end_spill(spill, 0s), begin + 4s);
   }
 }
 
@@ -76,18 +75,18 @@ TEST(schedule, makes_rates) {
   const auto spill = spill_of({0ns, 0ns, 0ns});
   schedule events({replay_rate::kind::events, 1000}, 5ms);
   events.begin_spill();
-  EXPECT_EQ(events.next_event(spill, 0, 1).due, 0U);
-  EXPECT_EQ(events.next_event(spill, 1, 1).due, 1'000'000U);
-  EXPECT_EQ(events.next_event(spill, 2, 1).length, 1'000'000U);
-  EXPECT_EQ(events.end_spill(spill, 0), 8'000'000U);
+  EXPECT_EQ(events.next_event(spill, 0, 1).due, 0s);
+  EXPECT_EQ(events.next_event(spill, 1, 1).due, 1ms);
+  EXPECT_EQ(events.next_event(spill, 2, 1).length, 1ms);
+  EXPECT_EQ(events.end_spill(spill, 0s), 8ms);
   events.begin_spill();
-  EXPECT_EQ(events.next_event(spill, 0, 1).due, 8'000'000U);
+  EXPECT_EQ(events.next_event(spill, 0, 1).due, 8ms);
 
   schedule bits({replay_rate::kind::bits, 8e9}, 0ms);
   bits.begin_spill();
-  EXPECT_EQ(bits.next_event(spill, 0, 500).due, 0U);
-  EXPECT_EQ(bits.next_event(spill, 1, 100).due, 500U);
-  EXPECT_EQ(bits.next_event(spill, 2, 100).due, 600U);
+  EXPECT_EQ(bits.next_event(spill, 0, 500).due, 0s);
+  EXPECT_EQ(bits.next_event(spill, 1, 100).due, 500ns);
+  EXPECT_EQ(bits.next_event(spill, 2, 100).due, 600ns);
 }
 
 TEST(replay_source, reads_spills) {

@@ -8,36 +8,36 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "transport/format/units.hpp"
-
 namespace l3 {
 namespace {
 
-constexpr std::uint64_t longest_sleep = 50'000'000;  // ns: then somebody looks whether to stop
-constexpr std::uint64_t longest_spread = 10'000'000; // ns, of an event with the file's own times
-constexpr std::uint64_t spin_time = 50'000;          // ns, if there are processors to spare
-constexpr double second = 1e9;                       // ns
+using std::chrono::nanoseconds;
+using namespace std::chrono_literals;
+
+constexpr nanoseconds longest_sleep = 50ms;  // then the caller looks whether to stop
+constexpr nanoseconds longest_spread = 10ms; // of an event with the file's own times
+constexpr nanoseconds spin_time = 50us;      // if there are processors to spare
+
+nanoseconds seconds(double n) {
+  return std::chrono::round<nanoseconds>(std::chrono::duration<double>(n));
+}
 
 } // namespace
 
 schedule::slot schedule::next_event(const replay_spill& spill, std::size_t i, std::size_t bytes) {
-  slot s{next_, 0};
+  slot s{next_, 0s};
   switch (rate_.how) {
   case replay_rate::kind::recorded: {
-    const auto at = static_cast<std::uint64_t>(spill.events[i].since_spill.count());
+    const nanoseconds at = spill.events[i].since_spill;
     s.due = spill_begin_ + at;
-    if (i + 1 < spill.events.size()) {
-      const auto next = static_cast<std::uint64_t>(spill.events[i + 1].since_spill.count());
-      s.length = std::min(longest_spread, next > at ? next - at : 0);
-    }
+    if (i + 1 < spill.events.size())
+      s.length = std::clamp(spill.events[i + 1].since_spill - at, nanoseconds(0), longest_spread);
     next_ = s.due;
     break;
   }
-  case replay_rate::kind::events:
-    s.length = static_cast<std::uint64_t>(second / rate_.value);
-    break;
+  case replay_rate::kind::events: s.length = seconds(1 / rate_.value); break;
   case replay_rate::kind::bits:
-    s.length = static_cast<std::uint64_t>(8 * second * static_cast<double>(bytes) / rate_.value);
+    s.length = seconds(8 * static_cast<double>(bytes) / rate_.value);
     break;
   case replay_rate::kind::unlimited: break;
   }
@@ -45,10 +45,9 @@ schedule::slot schedule::next_event(const replay_spill& spill, std::size_t i, st
   return s;
 }
 
-std::uint64_t schedule::end_spill(const replay_spill& spill, std::uint64_t last) {
+nanoseconds schedule::end_spill(const replay_spill& spill, nanoseconds last) {
   next_ = std::max(next_, last) + end_delay_;
-  if (rate_.how == replay_rate::kind::recorded)
-    next_ = std::max(next_, spill_begin_ + static_cast<std::uint64_t>(spill.cycle.count()));
+  if (rate_.how == replay_rate::kind::recorded) next_ = std::max(next_, spill_begin_ + spill.cycle);
   return next_;
 }
 
@@ -60,40 +59,38 @@ pace_keeper::pace_keeper() {
 }
 
 void pace_keeper::start() {
-  start_ = steady_now();
-  earliest_ = 0;
+  start_ = steady_clock::now();
+  earliest_ = 0s;
 }
 
-std::uint64_t pace_keeper::elapsed() const { return steady_now() - start_; }
+nanoseconds pace_keeper::elapsed() const { return steady_clock::now() - start_; }
 
-std::chrono::nanoseconds pace_keeper::until(std::uint64_t due) const {
-  const auto now = elapsed();
-  return std::chrono::nanoseconds(due > now ? due - now : 0);
+nanoseconds pace_keeper::until(nanoseconds due) const {
+  return std::max<nanoseconds>(due - elapsed(), 0s);
 }
 
-void pace_keeper::note(std::uint64_t due) {
-  const auto now = elapsed();
-  const auto delay = now > due ? now - due : 0;
+void pace_keeper::note(nanoseconds due) {
+  const auto delay = std::max<nanoseconds>(elapsed() - due, 0s);
   delays_.add(delay);
   longest_ = std::max(longest_, delay);
 }
 
-bool pace_keeper::sleep_until(std::uint64_t time) const {
-  const auto now = steady_now();
+bool pace_keeper::sleep_until(time_point time) const {
+  const auto now = steady_clock::now();
   if (now >= time) return true;
   const bool whole = time - now <= longest_sleep;
   const auto wake = (whole ? time : now + longest_sleep) - std::min(spin_, time - now);
-  const timespec at{static_cast<time_t>(wake / 1'000'000'000),
-                    static_cast<long>(wake % 1'000'000'000)};
+  const nanoseconds since_boot = wake.time_since_epoch();
+  const timespec at{since_boot / 1s, (since_boot % 1s).count()};
   while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
   }
   if (!whole) return false;
-  while (steady_now() < time) {
+  while (steady_clock::now() < time) {
   }
   return true;
 }
 
-bool pace_keeper::wait(std::uint64_t due, std::uint64_t spacing) {
+bool pace_keeper::wait(nanoseconds due, nanoseconds spacing) {
   if (!sleep_until(start_ + std::max(due, earliest_))) return false;
   note(due);
   earliest_ = elapsed() + spacing / 2;

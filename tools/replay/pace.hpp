@@ -9,35 +9,36 @@
 #include "tools/replay/destination.hpp"
 #include "tools/replay/source.hpp"
 #include "transport/accounting/histogram.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
-/// Times are in ns since the replay began.
+/// Times count from the beginning of the replay.
 class schedule {
 public:
   /// `end_delay`: from a spill's last event to its end, at least.
   schedule(replay_rate rate, std::chrono::nanoseconds end_delay)
-      : rate_(rate), end_delay_(static_cast<std::uint64_t>(end_delay.count())) {}
+      : rate_(rate), end_delay_(end_delay) {}
 
   void begin_spill() { spill_begin_ = next_; }
 
   struct slot {
-    std::uint64_t due = 0;
-    std::uint64_t length = 0; ///< over which the event's datagrams are spread
+    std::chrono::nanoseconds due{};
+    std::chrono::nanoseconds length{}; ///< over which the event's datagrams are spread
   };
   /// Of the i-th event of the spill; call in order. `bytes`: what it takes on the line.
   slot next_event(const replay_spill& spill, std::size_t i, std::size_t bytes);
 
   /// When the spill ends; the next one begins then. `last`: when its last event was really sent.
-  std::uint64_t end_spill(const replay_spill& spill, std::uint64_t last);
+  std::chrono::nanoseconds end_spill(const replay_spill& spill, std::chrono::nanoseconds last);
 
   [[nodiscard]] bool unlimited() const { return rate_.how == replay_rate::kind::unlimited; }
 
 private:
   replay_rate rate_;
-  std::uint64_t end_delay_;
-  std::uint64_t spill_begin_ = 0;
-  std::uint64_t next_ = 0; // of the next event, or of the next spill
+  std::chrono::nanoseconds end_delay_;
+  std::chrono::nanoseconds spill_begin_{};
+  std::chrono::nanoseconds next_{}; // of the next event, or of the next spill
 };
 
 /// Not thread-safe.
@@ -52,27 +53,27 @@ public:
   /// Sleeps until `due`, but at most 50 ms. True when the time has come; then the delay is noted. A
   /// pace that was missed is made up for at no more than twice the speed: `spacing` is the usual
   /// time between two calls.
-  bool wait(std::uint64_t due, std::uint64_t spacing);
+  bool wait(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing);
   /// For what need not be on time.
-  bool wait_roughly(std::uint64_t due) { return sleep_until(start_ + due); }
+  bool wait_roughly(std::chrono::nanoseconds due) { return sleep_until(start_ + due); }
 
   /// How long until `due`, at least 0.
-  [[nodiscard]] std::chrono::nanoseconds until(std::uint64_t due) const;
+  [[nodiscard]] std::chrono::nanoseconds until(std::chrono::nanoseconds due) const;
   /// Notes the delay of something that was due.
-  void note(std::uint64_t due);
+  void note(std::chrono::nanoseconds due);
 
-  [[nodiscard]] std::uint64_t elapsed() const;
+  [[nodiscard]] std::chrono::nanoseconds elapsed() const;
   [[nodiscard]] const latency_histogram& delays() const { return delays_; }
-  [[nodiscard]] std::uint64_t longest_delay() const { return longest_; }
+  [[nodiscard]] std::chrono::nanoseconds longest_delay() const { return longest_; }
 
 private:
-  bool sleep_until(std::uint64_t time) const;
+  bool sleep_until(time_point time) const;
 
-  std::uint64_t start_ = 0;
-  std::uint64_t earliest_ = 0; // of the next release, so that making up stays gentle
-  std::uint64_t spin_ = 0;     // how long to spin at the end of a sleep
+  time_point start_{};
+  std::chrono::nanoseconds earliest_{}; // of the next release, so that making up stays gentle
+  std::chrono::nanoseconds spin_{};     // how long to spin at the end of a sleep
   latency_histogram delays_;
-  std::uint64_t longest_ = 0;
+  std::chrono::nanoseconds longest_{};
 };
 
 } // namespace l3

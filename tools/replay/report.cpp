@@ -25,12 +25,11 @@ void line(std::string& out, const char* format, Values... values) {
 } // namespace
 
 void replay_report::set_delays(const pace_keeper& pace) {
-  constexpr double second = 1e9;
   const auto n = pace.delays().count();
   if (n == 0) return;
-  mean_delay = static_cast<double>(pace.delays().sum()) / static_cast<double>(n) / second;
-  p99_delay = static_cast<double>(pace.delays().quantile(0.99)) / second;
-  longest_delay = static_cast<double>(pace.longest_delay()) / second;
+  mean_delay = in_seconds(pace.delays().sum()) / static_cast<double>(n);
+  p99_delay = in_seconds(pace.delays().quantile(0.99));
+  longest_delay = in_seconds(pace.longest_delay());
 }
 
 std::string to_table(const replay_report& r) {

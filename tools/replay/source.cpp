@@ -33,8 +33,7 @@ replay_source::replay_source(const std::filesystem::path& file,
       if (!in_spill || h.spill != spills_.back().number) refuse(at, "an event outside its spill");
       if (const auto reason = parse_event(record->body, crates(), view))
         refuse(at, std::string(name_of(*reason)));
-      spills_.back().events.push_back(
-          {record->body, h.body_crc, view.number, std::chrono::nanoseconds(view.since_spill)});
+      spills_.back().events.push_back({record->body, h.body_crc, view.number, view.since_spill});
       ++events_;
       break;
     }

@@ -13,11 +13,13 @@
 namespace l3 {
 namespace {
 
-constexpr std::chrono::milliseconds connect_time_limit{3000};
-constexpr std::chrono::milliseconds first_pause{50}; // between attempts to connect again; doubles …
-constexpr std::chrono::milliseconds longest_pause{1000}; // … up to this
-constexpr std::chrono::nanoseconds place_pause = std::chrono::milliseconds(100);
-constexpr std::chrono::nanoseconds longest_wait = std::chrono::milliseconds(50);
+using namespace std::chrono_literals;
+
+constexpr auto connect_time_limit = 3s;
+constexpr std::chrono::milliseconds first_pause = 50ms; // between attempts to connect; doubles …
+constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
+constexpr auto place_pause = 100ms;
+constexpr std::chrono::nanoseconds longest_wait = 50ms;
 
 /// "30 s", "0.3 s".
 std::string seconds_text(std::chrono::duration<double> time) {
@@ -91,10 +93,10 @@ tcp_replay::made_record tcp_replay::make(const step& s, std::uint64_t sequence) 
     return sealed(changed, crc32c(changed));
   }
   case record_type::begin_of_spill:
-    return sealed_small(begin_of_spill_body{static_cast<std::uint64_t>(spill.beam_on.count()), 0});
+    return sealed_small(begin_of_spill_body{whole_nanoseconds(spill.beam_on), 0});
   default:
     return sealed_small(end_of_spill_body{static_cast<std::uint32_t>(spill.events.size()), 0,
-                                          static_cast<std::uint64_t>(spill.cycle.count())});
+                                          whole_nanoseconds(spill.cycle)});
   }
 }
 
@@ -108,7 +110,7 @@ void tcp_replay::plan_next() {
   case record_type::event:
     next_slot_ = schedule_.next_event(spill, next_->event, bytes_of(*next_));
     break;
-  default: next_slot_ = {schedule_.end_spill(spill, 0), 0}; break;
+  default: next_slot_ = {schedule_.end_spill(spill, 0s), 0s}; break;
   }
 }
 
@@ -120,7 +122,6 @@ void tcp_replay::send_hello() {
 }
 
 void tcp_replay::note_sent(const step& s) {
-  constexpr double second = 1e9;
   const auto& spill = source_.spills()[s.spill];
   switch (s.type) {
   case record_type::begin_of_spill:
@@ -135,8 +136,7 @@ void tcp_replay::note_sent(const step& s) {
     ++report_.events;
     ++report_.spills.back().admitted;
     if (!schedule_.unlimited()) pace_.note(next_slot_.due);
-    report_.sending_seconds =
-        earlier_seconds_ + static_cast<double>(pace_.elapsed() - spill_begun_) / second;
+    report_.sending_seconds = earlier_seconds_ + in_seconds(pace_.elapsed() - spill_begun_);
     break;
   }
   default: break;
@@ -158,7 +158,7 @@ bool tcp_replay::send_something() {
   const auto bytes = bytes_of(*next_);
   // A record larger than the window goes when nothing else is under way.
   if (!window_.empty() && window_bytes_ + bytes > settings_.window) return false;
-  if (!schedule_.unlimited() && pace_.until(next_slot_.due).count() > 0) return false;
+  if (!schedule_.unlimited() && pace_.until(next_slot_.due) > 0s) return false;
   ++sequence_;
   if (next_->type == record_type::begin_of_spill) begin_sequence_ = sequence_;
   const auto record = make(*next_, sequence_);
@@ -207,16 +207,14 @@ void tcp_replay::reconnect(const replay_watch& watch) {
   ++report_.reconnections;
   const auto broken = pace_.elapsed();
   for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
-    const auto time_limit = static_cast<std::uint64_t>(settings_.time_limit.count());
-    if (watch.stop() || pace_.elapsed() - broken > time_limit) return;
+    if (watch.stop() || pace_.elapsed() - broken > settings_.time_limit) return;
     try {
       connection_ = std::make_unique<record_connection>(settings_.to, address_, connect_time_limit);
       break;
     } catch (const std::system_error& e) {
       report_.trouble = e.what();
     }
-    const auto again_at =
-        pace_.elapsed() + static_cast<std::uint64_t>(std::chrono::nanoseconds(pause).count());
+    const auto again_at = pace_.elapsed() + pause;
     while (!pace_.wait_roughly(again_at))
       if (watch.stop()) return;
   }
@@ -228,8 +226,8 @@ void tcp_replay::reconnect(const replay_watch& watch) {
 bool tcp_replay::wait_for_place(const replay_watch& watch) {
   const auto now = pace_.elapsed();
   if (!turned_away_) turned_away_ = now;
-  if (now - *turned_away_ > static_cast<std::uint64_t>(settings_.time_limit.count())) return false;
-  while (!pace_.wait_roughly(now + static_cast<std::uint64_t>(place_pause.count())))
+  if (now - *turned_away_ > settings_.time_limit) return false;
+  while (!pace_.wait_roughly(now + place_pause))
     if (watch.stop()) break;
   return true;
 }
@@ -243,7 +241,6 @@ replay_report tcp_replay::run(const replay_watch& watch) {
   pace_.start();
   send_hello();
   plan_next();
-  const auto time_limit = static_cast<std::uint64_t>(settings_.time_limit.count());
   while (next_ || !window_.empty() || !connection_->done()) {
     if (watch.stop()) {
       report_.interrupted = true;
@@ -267,7 +264,7 @@ replay_report tcp_replay::run(const replay_watch& watch) {
     if (send_something()) continue;
     // Nothing under way is no lack of progress: then the pace is being kept.
     if (window_.empty() && connection_->done()) last_progress_ = pace_.elapsed();
-    if (pace_.elapsed() - last_progress_ > time_limit) {
+    if (pace_.elapsed() - last_progress_ > settings_.time_limit) {
       report_.trouble = std::to_string(window_.size()) +
                         " records are not acknowledged, and nothing has moved for " +
                         seconds_text(settings_.time_limit);
@@ -275,10 +272,9 @@ replay_report tcp_replay::run(const replay_watch& watch) {
     }
     connection_->wait(idle_time());
   }
-  constexpr double second = 1e9;
   report_.finished = !next_ && window_.empty() && !report_.interrupted;
   report_.bytes = bytes_before_ + (connection_ ? connection_->bytes_sent() : 0);
-  report_.seconds = static_cast<double>(pace_.elapsed()) / second;
+  report_.seconds = in_seconds(pace_.elapsed());
   report_.set_delays(pace_);
   return report_;
 }

@@ -87,9 +87,9 @@ private:
   std::deque<under_way> again_; // to be sent on this connection before anything new
 
   std::vector<std::byte> small_body_; // of a record that is no event
-  std::uint64_t last_progress_ = 0;
-  std::optional<std::uint64_t> turned_away_; // since when
-  std::uint64_t spill_begun_ = 0;
+  std::chrono::nanoseconds last_progress_{};
+  std::optional<std::chrono::nanoseconds> turned_away_; // since when
+  std::chrono::nanoseconds spill_begun_{};
   double earlier_seconds_ = 0; // of sending, in the spills before
   replay_report report_;
 };

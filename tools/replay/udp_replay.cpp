@@ -30,8 +30,7 @@ replay_report udp_replay::run(const replay_watch& watch) {
     report_.trouble = "nobody listened on port " + std::to_string(burst_.refused_port());
   report_.finished = whole && report_.refused == 0;
   report_.bytes = burst_.bytes_sent();
-  constexpr double second = 1e9;
-  report_.seconds = static_cast<double>(pace_.elapsed()) / second;
+  report_.seconds = in_seconds(pace_.elapsed());
   report_.set_delays(pace_);
   return report_;
 }
@@ -40,7 +39,6 @@ bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
                             const replay_watch& watch) {
   const auto number = source_.spill_number(spill, loop);
   schedule_.begin_spill();
-  constexpr double second = 1e9;
   const auto begun = pace_.elapsed();
   const double earlier = report_.sending_seconds;
   report_.spills.push_back({number, 0, 0, spill.events.size()});
@@ -54,7 +52,7 @@ bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
     if (!send_event(event, number, slot, watch)) return false;
     ++report_.spills.back().admitted;
     ++report_.events;
-    report_.sending_seconds = earlier + static_cast<double>(pace_.elapsed() - begun) / second;
+    report_.sending_seconds = earlier + in_seconds(pace_.elapsed() - begun);
     check_refusals();
     watch.tell(report_.events);
   }
@@ -123,7 +121,8 @@ bool udp_replay::put(const l2::datagram_header& header, std::span<const std::byt
   return true;
 }
 
-bool udp_replay::flush(std::uint64_t due, std::uint64_t spacing, const replay_watch& watch) {
+bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
+                       const replay_watch& watch) {
   if (watch.stop()) return false;
   if (!schedule_.unlimited())
     while (!pace_.wait(due, spacing))

@@ -47,7 +47,8 @@ private:
   /// One datagram into the burst, or not, or twice.
   /// False if it was left out.
   bool put(const l2::datagram_header& header, std::span<const std::byte> payload);
-  bool flush(std::uint64_t due, std::uint64_t spacing, const replay_watch& watch);
+  bool flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
+             const replay_watch& watch);
   [[nodiscard]] std::size_t line_bytes(const event_view& event) const;
   void check_refusals();
 

@@ -6,15 +6,17 @@
 
 #include <cstdint>
 
+#include "transport/format/time.hpp"
+
 namespace l3 {
 
 class quiet_time {
 public:
-  quiet_time(std::uint64_t length, std::uint64_t now) : length_(length), since_(now) {}
+  quiet_time(std::chrono::nanoseconds length, time_point now) : length_(length), since_(now) {}
 
   /// `blocks`: how many have come so far. True once when none has come for the whole length; the
   /// first time also if there was none at all.
-  [[nodiscard]] bool over(std::uint64_t blocks, std::uint64_t now) {
+  [[nodiscard]] bool over(std::uint64_t blocks, time_point now) {
     if (blocks != blocks_) {
       blocks_ = blocks;
       since_ = now;
@@ -25,8 +27,8 @@ public:
   }
 
 private:
-  std::uint64_t length_; ///< ns
-  std::uint64_t since_;
+  std::chrono::nanoseconds length_;
+  time_point since_;
   std::uint64_t blocks_ = 0;
   bool told_ = false;
 };

@@ -12,27 +12,29 @@
 #include <cstdint>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 
 class latency_histogram {
 public:
   /// Times below 1.024 µs or above 137 s count in the first and the last bucket.
-  void add(std::uint64_t nanoseconds, std::uint64_t times = 1) {
-    buckets_[bucket_of(nanoseconds)].add(times);
-    sum_.add(nanoseconds * times);
+  void add(std::chrono::nanoseconds time, std::uint64_t times = 1) {
+    const std::uint64_t whole = whole_nanoseconds(std::max(time, std::chrono::nanoseconds(0)));
+    buckets_[bucket_of(whole)].add(times);
+    sum_.add(whole * times);
     count_.add(times);
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  [[nodiscard]] std::uint64_t sum() const { return sum_; } ///< ns
+  [[nodiscard]] std::chrono::nanoseconds sum() const { return time_of(sum_); }
 
-  /// The time, in ns, that a fraction q of all entries does not exceed (the middle of its bucket);
+  /// The time that a fraction q of all entries does not exceed (the middle of its bucket);
   /// 0 if there are none.
-  [[nodiscard]] std::uint64_t quantile(double q) const {
+  [[nodiscard]] std::chrono::nanoseconds quantile(double q) const {
     std::uint64_t all = 0;
     for (const auto& b : buckets_) all += b;
-    if (all == 0) return 0;
+    if (all == 0) return {};
     const auto wanted =
         std::clamp(static_cast<std::uint64_t>(std::llround(q * static_cast<double>(all))),
                    std::uint64_t{1}, all);
@@ -45,11 +47,10 @@ public:
   }
 
   /// Entries in buckets that end at or below this time: what a cumulative exposition needs.
-  [[nodiscard]] std::uint64_t count_up_to(std::uint64_t nanoseconds) const {
+  [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds time) const {
     std::uint64_t seen = 0;
-    for (std::size_t i = 0; i < buckets_.size() && start_of(i + 1) <= nanoseconds; ++i) {
+    for (std::size_t i = 0; i < buckets_.size() && time_of(start_of(i + 1)) <= time; ++i)
       seen += buckets_[i];
-    }
     return seen;
   }
 
@@ -70,8 +71,11 @@ private:
     const std::size_t octave = bucket / per_octave + first_octave;
     return (per_octave + bucket % per_octave) << (octave - fraction_bits);
   }
-  static std::uint64_t middle_of(std::size_t bucket) {
-    return (start_of(bucket) + start_of(bucket + 1)) / 2;
+  static std::chrono::nanoseconds middle_of(std::size_t bucket) {
+    return time_of((start_of(bucket) + start_of(bucket + 1)) / 2);
+  }
+  static std::chrono::nanoseconds time_of(std::uint64_t whole) {
+    return std::chrono::nanoseconds(whole);
   }
 
   std::array<counter, octaves * per_octave> buckets_;

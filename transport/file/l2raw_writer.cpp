@@ -12,6 +12,7 @@
 #include "transport/file/l2raw.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 
 namespace l3 {
 namespace {
@@ -22,10 +23,6 @@ constexpr std::array<std::byte, 4> padding{};
 [[noreturn]] void fail(const char* what, const std::filesystem::path& file, int error) {
   throw std::runtime_error(std::string(what) + " " + file.string() + ": " +
                            std::generic_category().message(error));
-}
-
-std::uint64_t nanoseconds(std::chrono::nanoseconds t) {
-  return static_cast<std::uint64_t>(t.count());
 }
 
 template <class Body>
@@ -60,14 +57,14 @@ void l2raw_writer::begin_of_spill(std::uint32_t spill, std::chrono::nanoseconds 
   spill_ = spill;
   spill_events_ = 0;
   record(record_type::begin_of_spill, spill_,
-         bytes_of(begin_of_spill_body{nanoseconds(beam_on), 0}));
+         bytes_of(begin_of_spill_body{whole_nanoseconds(beam_on), 0}));
 }
 
 void l2raw_writer::event(std::uint32_t number, std::chrono::nanoseconds since_spill,
                          std::span<const crate_fragment> fragments) {
   table_.resize(event_table_bytes(fragments.size()));
-  store(table_.data(),
-        event_body{number, static_cast<std::uint32_t>(fragments.size()), nanoseconds(since_spill)});
+  store(table_.data(), event_body{number, static_cast<std::uint32_t>(fragments.size()),
+                                  whole_nanoseconds(since_spill)});
   std::size_t body_bytes = table_.size();
   for (std::size_t f = 0; f < fragments.size(); ++f) {
     const auto bytes = static_cast<std::uint32_t>(fragments[f].bytes.size());
@@ -91,7 +88,7 @@ void l2raw_writer::event(std::uint32_t number, std::chrono::nanoseconds since_sp
 
 void l2raw_writer::end_of_spill(std::chrono::nanoseconds cycle) {
   record(record_type::end_of_spill, spill_,
-         bytes_of(end_of_spill_body{spill_events_, 0, nanoseconds(cycle)}));
+         bytes_of(end_of_spill_body{spill_events_, 0, whole_nanoseconds(cycle)}));
 }
 
 void l2raw_writer::close() {

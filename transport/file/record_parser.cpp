@@ -76,7 +76,7 @@ std::optional<refused> parse_event(std::span<const std::byte> body, const readou
   if (body.size() < at) return refused::stream_length;
 
   out.number = head.number;
-  out.since_spill = head.since_spill;
+  out.since_spill = std::chrono::nanoseconds(head.since_spill);
   out.fragments.clear();
   std::bitset<max_crates> seen;
   for (std::size_t f = 0; f < head.fragments; ++f) {

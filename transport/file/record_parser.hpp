@@ -5,6 +5,7 @@
 // looks at.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,7 +27,7 @@ struct crate_fragment {
 /// The body of an event record, taken apart. Reuse one for many events: it then allocates nothing.
 struct event_view {
   std::uint32_t number = 0;
-  std::uint64_t since_spill = 0; ///< ns
+  std::chrono::nanoseconds since_spill{};
   std::vector<crate_fragment> fragments;
 };
 

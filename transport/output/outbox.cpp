@@ -182,7 +182,7 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
     const slot& s = slot_of(i);
     for (std::uint64_t t = s.first_time; t < s.first_time + s.events; ++t) {
       const std::uint64_t completed = times_[t % times_.size()];
-      latency_.add(now > completed ? now - completed : 0);
+      latency_.add(std::chrono::nanoseconds(now - completed));
     }
     time_tail = s.first_time + s.events;
     events += s.events;

@@ -30,7 +30,7 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_harms_nobody) {
       });
   limits.frames = 1;
   limits.own_input = false;
-  auto now = supervision::clock::time_point(1000s);
+  time_point now(1000s);
   supervision s;
   s.verify_one_in = 1;
   s.now = [&] { return now; };

@@ -14,7 +14,6 @@ namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
-using clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t event_bytes = 64 << 10;
 
@@ -74,7 +73,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   r.submit(8);
   r.submit(0);
   r.submit(3);
-  r.work->finish(clock::now() + 10s);
+  r.work->finish(steady_clock::now() + 10s);
   EXPECT_EQ(r.out.events_waiting(), 5U);
   EXPECT_EQ(r.outcomes.events_rejected.get(), 6U);
   EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
@@ -89,7 +88,7 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   r.engine.fails = [](const frame& f) { return f.input.serial == 2; };
   r.begin();
   for (int b = 0; b < 3; ++b) r.submit(4);
-  r.work->finish(clock::now() + 10s);
+  r.work->finish(steady_clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed[shed::engine], 4U);
   EXPECT_EQ(r.out.events_waiting(), 8U);
   EXPECT_EQ(r.work->failed_frames(), 1U);
@@ -106,7 +105,7 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   wait_until([&] { return r.work->waiting_for_outbox(); });
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_GE(r.ring.events_under_way(), 8U) << "frames wait with it";
-  r.work->finish(clock::now());
+  r.work->finish(steady_clock::now());
   EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
   EXPECT_EQ(r.accounted(), 24U);
   r.store_what_is_sealed();
@@ -124,7 +123,7 @@ TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
     r.store_what_is_sealed();
     return r.accounted() == 64;
   });
-  r.work->finish(clock::now() + 10s);
+  r.work->finish(steady_clock::now() + 10s);
   EXPECT_FALSE(r.work->waiting_for_outbox());
   EXPECT_EQ(r.accounted(), 64U);
 }
@@ -142,7 +141,7 @@ TEST(pipeline, gives_nothing_up_for_want_of_room_as_long_as_there_are_frames) {
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   for (int b = 0; b < 4; ++b) r.submit(8);
   wait_until([&] { return r.outcomes.events_shed[shed::priority] > 0; });
-  r.work->finish(clock::now());
+  r.work->finish(steady_clock::now());
   EXPECT_EQ(r.accounted(), 56U);
 }
 
@@ -155,7 +154,7 @@ TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
     r.store_what_is_sealed();
     return r.out.events_stored() == 24;
   });
-  r.work->finish(clock::now() + 10s);
+  r.work->finish(steady_clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(r.out.safety().up_to(), 3U);
 }
@@ -201,7 +200,7 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
     ring.submit(*b);
     numbers.push_back(n);
   }
-  work.finish(clock::now() + 1min);
+  work.finish(steady_clock::now() + 1min);
   EXPECT_EQ(numbers_in(out), numbers);
   EXPECT_EQ(outcomes.events_shed.sum(), 0U);
   EXPECT_EQ(work.failed_frames(), 0U);
@@ -220,7 +219,7 @@ RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {
   r.begin();
   r.stores = true;
   for (const std::uint32_t events : batches) r.submit(events);
-  r.work->finish(clock::now());
+  r.work->finish(steady_clock::now());
   RC_ASSERT(r.accounted() == r.admitted);
 }
 

@@ -8,7 +8,8 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint64_t ms = 1'000'000;
+using namespace std::chrono_literals;
+
 constexpr std::uint32_t run = 5;
 constexpr double full = 0.97, hardly = 0.85, roomy = 0.5;
 
@@ -26,12 +27,12 @@ event_summary kept_by(std::uint32_t bits) {
 
 struct rig {
   shedding s{run, lines};
-  std::uint64_t now = 1000 * ms;
+  time_point now{1s};
 
   /// Events that cannot wait go on coming.
   void steps(double fullness, int n) {
     for (int i = 0; i < n; ++i) {
-      now += 60 * ms;
+      now += 60ms;
       const auto sample = kept_by(2);
       (void)s.keeps(event(1), &sample, now);
       s.look(fullness, now);
@@ -72,7 +73,7 @@ TEST(shedding, begins_above_95_percent_and_ends_below_80) {
 TEST(shedding, gives_a_step_the_time_to_show) {
   rig r;
   r.steps(full, 1);
-  for (int i = 0; i < 4; ++i) r.s.look(full, r.now += 10 * ms);
+  for (int i = 0; i < 4; ++i) r.s.look(full, r.now += 10ms);
   EXPECT_EQ(r.s.prescale(0), 2U);
 }
 
@@ -82,7 +83,7 @@ TEST(shedding, leaves_alone_what_its_sender_keeps) {
     auto waits = event(1);
     waits.flags = event_kept_by_sender;
     const auto summary = kept_by(1);
-    EXPECT_TRUE(r.s.keeps(waits, &summary, r.now += 60 * ms));
+    EXPECT_TRUE(r.s.keeps(waits, &summary, r.now += 60ms));
     r.s.look(full, r.now);
   }
   EXPECT_FALSE(r.s.active()) << "he waits";
@@ -129,9 +130,9 @@ TEST(shedding, an_event_goes_on_if_any_of_its_lines_wants_it) {
 
 TEST(shedding, without_lines_and_for_events_not_judged_has_one_priority_the_highest) {
   shedding all(run, {});
-  std::uint64_t now = 1000 * ms;
+  time_point now{1s};
   for (int i = 0; i < 10; ++i) {
-    now += 60 * ms;
+    now += 60ms;
     (void)all.keeps(event(1), nullptr, now);
     all.look(full, now);
   }

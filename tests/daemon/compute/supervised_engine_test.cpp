@@ -87,7 +87,7 @@ struct rig {
 
   [[nodiscard]] const engine_counters& counters() const { return engine->counters(); }
 
-  supervision::clock::time_point now{1000s};
+  time_point now{1000s};
   std::vector<std::string> reports;
   std::vector<std::string> notes;
   int outputs_reported = 0;

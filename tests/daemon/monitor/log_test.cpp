@@ -11,7 +11,6 @@ namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
-using time_point = occasional::clock::time_point;
 
 TEST(occasional, says_the_first_at_once_and_then_a_count_per_interval) {
   occasional news(10s);

@@ -12,6 +12,8 @@
 namespace l3 {
 namespace {
 
+using namespace std::chrono_literals;
+
 std::vector<std::string> samples_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -109,9 +111,9 @@ TEST(metrics, series_stay_few_with_the_most_links) {
 
 TEST(metrics, a_histogram_is_cumulative_and_in_seconds) {
   latency_histogram h;
-  h.add(50'000);         // 50 µs
-  h.add(30'000'000, 2);  // 30 ms
-  h.add(20'000'000'000); // beyond the last bound
+  h.add(50us);
+  h.add(30ms, 2);
+  h.add(20s); // beyond the last bound
   const histogram_snapshot s = snapshot_of(h);
   EXPECT_EQ(s.up_to.front(), 1U);
   EXPECT_EQ(s.up_to.back(), 3U);

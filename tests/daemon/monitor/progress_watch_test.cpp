@@ -14,7 +14,7 @@ TEST(progress_watch, names_the_thread_that_does_not_move) {
   progress_watch watch(5s);
   watch.add("fast", [&] { return fast; });
   watch.add("slow", [&] { return slow; });
-  progress_watch::clock::time_point now{1h};
+  time_point now{1h};
   EXPECT_EQ(watch.stuck(now), "");
   for (int i = 0; i < 5; ++i) {
     ++fast;

@@ -86,7 +86,7 @@ inline metrics_snapshot sample_snapshot() {
   s.memory_planned = 735'000'000;
 
   latency_histogram times;
-  for (std::uint64_t ms = 1; ms <= 100; ++ms) times.add(ms * 1'000'000);
+  for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));
   s.compute_time = s.drain_time = s.event_latency = snapshot_of(times);
   return s;
 }

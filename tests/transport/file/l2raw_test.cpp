@@ -69,7 +69,7 @@ TEST_F(l2raw, comes_back_as_written) {
     ASSERT_TRUE(record);
     ASSERT_EQ(parse_event(record->body, r.crates(), event), std::nullopt);
     EXPECT_EQ(event.number, 1U);
-    EXPECT_EQ(event.since_spill, 5U);
+    EXPECT_EQ(event.since_spill.count(), 5);
     ASSERT_EQ(event.fragments.size(), 2U);
     EXPECT_EQ(event.fragments[1].bytes.size(), 10U);
     EXPECT_EQ(event.fragments[1].bytes[9], std::byte{1});

@@ -103,7 +103,7 @@ TEST(event_record, is_taken_apart) {
   event_view event;
   ASSERT_EQ(parse_event(body, two_crates(), event), std::nullopt);
   EXPECT_EQ(event.number, 40U);
-  EXPECT_EQ(event.since_spill, 1234U);
+  EXPECT_EQ(event.since_spill.count(), 1234);
   ASSERT_EQ(event.fragments.size(), 2U);
   EXPECT_EQ(event.fragments[0].crate, 1);
   EXPECT_EQ(event.fragments[0].bytes.data(), body.data() + 32);
