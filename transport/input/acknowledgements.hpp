@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which records of a connection may be acknowledged: each is safe when the batch it is in (or the
-// last one before it) is.
+// Which records of a connection may be acknowledged: a record is safe when its batch is, or, for
+// one that lies in none, the batch before it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
     (waiting_.empty() ? safe_ : waiting_.back().sequence) = sequence;
   }
 
-  /// All batches up to this one are safe. Returns the last sequence number that is.
+  /// Call when all batches up to this one are safe. Returns the last sequence number that is safe.
   std::uint64_t safe_up_to(std::uint64_t batch_serial) {
     while (!waiting_.empty() && waiting_.front().batch_serial <= batch_serial) {
       safe_ = waiting_.front().sequence;

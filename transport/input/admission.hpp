@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of event building: an event whose fragments have arrived, or will not any more, is
-// judged, counted, and written into the tables of a batch. Every fragment is counted here under
-// exactly one name, so that the sum `seen = admitted + incomplete + malformed + late + duplicate`
-// is a check and not a definition: `seen` is counted elsewhere. Guarded by the event builder's
-// lock.
+// The end of event building: judges an event whose fragments have arrived or are given up, counts
+// it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
+// `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
+// duplicate` is a check and not a definition. Guarded by the event builder's lock.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct arrived_fragment {
   std::uint8_t crate = 0;           ///< place in the readout list
   bool whole = false;               ///< all its bytes are here
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
-  fragment_pieces where;            ///< of a whole one; memory = nullptr: its bytes were not kept
+  fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
 
   // Filled in by admission::judge().
   enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
@@ -56,7 +55,7 @@ private:
 
   const building_settings& settings_;
   building_counters& counters_;
-  std::vector<board_entry> boards_; // of the event that was judged last
+  std::vector<board_entry> boards_; // boards of the event that was judged last
   std::uint32_t used_boards_ = 0;
   bool timed_ = false;
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events being put together from chunks: which chunks of which fragment are here, and where they
-// lie. A fixed number of such records exists from the start; they are kept in the order in which
-// their events began, because that is the order in which they run out of time. Guarded by the event
-// builder's lock.
+// Events being assembled from chunks: which chunks of which fragment are here, and where they lie.
+// A fixed number of such records exists from the start, in the order in which their events began:
+// in that order they run out of time. Guarded by the event builder's lock.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +19,13 @@ namespace l3 {
 struct fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i is here
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
-  std::uint8_t chunks = 0;      ///< how many there are in all; 0: not known yet
+  std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
   bool repeated = false; ///< a chunk came twice
   bool gathered = false; ///< the last chunk lies among other short ones
   bool trailer = false;  ///< its trailer has come
-  /// A chunk of it came before anything that names its spill: it may be another spill's, and then
-  /// the true one is still to come, before the trailer or shortly behind it.
+  /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
+  /// true chunk comes before the trailer or shortly after it.
   bool early = false;
   std::optional<malformed> problem;
 
@@ -34,14 +33,14 @@ struct fragment_assembly {
     return chunks != 0 &&
            have == (chunks == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << chunks) - 1);
   }
-  /// Nothing more is waited for.
+  /// The builder waits for no more of its chunks.
   [[nodiscard]] bool ended() const {
     return (whole() && (!early || trailer)) || problem == malformed::chunk_count;
   }
 };
 
-/// Where the chunks of an event lie: in the batch being filled; in the parking area; nowhere,
-/// because no frame was free when it began, and it is only followed to be counted.
+/// Where the chunks of an event lie: in the batch being filled; in the parking area; or nowhere,
+/// because no frame was free when it began, and the builder only counts it.
 enum class event_place : std::uint8_t { batch, parking, nowhere };
 
 struct event_assembly {
@@ -49,10 +48,10 @@ struct event_assembly {
   std::uint32_t number = 0;
   time_point began_at{};
   std::uint32_t parking_slot = 0;
-  std::uint32_t ended = 0; ///< fragments that have
-  time_point due = never;  ///< when all have: from then on it may be admitted
+  std::uint32_t ended = 0; ///< fragments that have ended
+  time_point due = never;  ///< set when all have ended: from then on it may be admitted
   event_place place = event_place::nowhere;
-  bool verified = false; ///< a datagram of it named its spill
+  bool verified = false; ///< a datagram of the event named its spill
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
@@ -73,7 +72,7 @@ public:
            events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
   }
   [[nodiscard]] bool full() const { return free_.empty(); }
-  /// A clean record, the youngest; the pool must not be full.
+  /// Takes a clean record, which is then the youngest; the pool must not be full.
   std::uint32_t take();
   void give_back(std::uint32_t handle);
 

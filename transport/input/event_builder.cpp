@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder's way in for datagrams: which spill, which event, which chunk.
+// The event builder takes datagrams: it finds the spill, the event and the chunk of each.
 #include "transport/input/event_builder.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ const building_settings& checked(const building_settings& s, const batch_capacit
   return s;
 }
 
-/// Tells the datagrams that name a spill apart.
+/// A number by which datagrams that name a spill differ.
 std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
   constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
   const std::uint64_t which = (std::uint64_t{h.fragment_id} << 16 | (h.chunk & 0xffffU)) + 1;
@@ -58,7 +58,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
       spills_(settings_, [this](spill_table& t) { retire(t); }), unstated_(settings.chunk_bytes),
       events_(capacity.events + settings.parked_events + std::max(min_open_events, capacity.events),
               settings.crates.size(), max_chunks_),
-      line_(pool, settings.chunk_bytes),
+      batches_(pool, settings.chunk_bytes),
       parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_),
       table_bytes_(spills_.bytes() + unstated_.bytes() + events_.bytes()),
       admission_(settings_, counters) {
@@ -113,8 +113,8 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
   const auto event = spill.state(number);
   if (event == state::whole || event == state::given_up)
     return count_after_end(spill, c.place, true);
-  // Making room may move open events, or end them, even this one, and with them its spill: it is
-  // looked up again.
+  // Making room may move or end open events, even this one, and with them its spill: so look it up
+  // again.
   make_room_to_take(c, event == state::untouched);
   if (!spill.in_use) return counters_.late_chunks.add();
   if (const auto now = spill.state(number); now == state::whole || now == state::given_up)
@@ -125,11 +125,11 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
   add_chunk(handle, c);
 }
 
-/// A place for its event, if that begins, and a slot, if it has to be copied.
+/// Makes a place for the chunk's event if that begins, and a slot if the chunk must be copied.
 void event_builder::make_room_to_take(const arrived_chunk& c, bool begins) {
   const auto lacks_slot = [&] {
-    const bool stays = c.strip != nullptr && c.strip->at_ == line_.current();
-    return line_.current() != nullptr && !stays && !line_.current()->landing.has_slot();
+    const bool stays = c.strip != nullptr && c.strip->at_ == batches_.current();
+    return batches_.current() != nullptr && !stays && !batches_.current()->landing.has_slot();
   };
   do {
     if (begins) make_room_to_open();
@@ -190,7 +190,7 @@ void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
   if (e.place == event_place::parking)
     return parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
 
-  batch_in_use& batch = *line_.current();
+  batch_in_use& batch = *batches_.current();
   const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
   piece_offset& piece = e.pieces[c.place.crate * max_chunks_ + c.header.chunk];
   std::optional<piece_offset> copy;
@@ -198,13 +198,13 @@ void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
     copy = batch.landing.gather(bytes);
     e.fragments[c.place.crate].gathered = copy.has_value();
   }
-  if (!copy && c.strip != nullptr && c.strip->at_ == &batch) { // the usual way: it stays
+  if (!copy && c.strip != nullptr && c.strip->at_ == &batch) { // the usual case: it stays
     piece = c.strip->slots_[c.slot].offset;
     c.strip->kept_[c.slot] = true;
     return;
   }
   if (!copy) copy = batch.landing.slot();
-  piece = copy.value(); // make_room_to_take() was here
+  piece = copy.value(); // make_room_to_take() has made the slot
   std::memcpy(batch.batch->bytes.data() + piece, c.bytes.data(), bytes);
 }
 
@@ -232,7 +232,7 @@ void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& 
   if (event == state::whole || event == state::given_up)
     return count_after_end(spill, place, false);
   if (event == state::untouched) make_room_to_open();
-  if (!spill.in_use) return; // it has ended meanwhile
+  if (!spill.in_use) return; // the spill has ended meanwhile
   const auto handle = event == state::open ? spill.handle(place.event_number)
                                            : open_event(spill, place.event_number);
   event_assembly& e = events_[handle];

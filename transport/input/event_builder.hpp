@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder: one object that all receivers feed. It says which bytes of a batch are which
-// chunk of which fragment, completes events, and writes them into the tables of the batch they lie
-// in; the bytes themselves it moves as rarely as possible. What happens to every datagram, fragment
-// and event is counted.
+// The event builder: one object that all receivers feed. It records which bytes of a batch are
+// which chunk of which fragment, completes events, and enters them in the batch's tables; it copies
+// bytes as rarely as possible. It counts the fate of every datagram, fragment and event.
 //
 // Locking: one mutex, taken once per batch of datagrams (or per record of a stream), and for the
-// short calls around it. The parts it is made of (spill_tracker, unstated_chunks, assembly_pool,
-// batch_line, parking, admission) are guarded by it. The hook is called without the lock, from
-// whichever thread noticed the end of the spill. Receivers write into the memory of a batch without
-// the lock, between enter() and leave(): a batch is submitted when it is closed and the last
-// receiver has left it.
+// short calls around it. The mutex guards its parts (spill_tracker, unstated_chunks, assembly_pool,
+// held_batches, parking, admission). The thread that notices the end of a spill calls the hook,
+// without the lock. Receivers write into the memory of a batch without the lock, between enter()
+// and leave(): a batch is submitted when it is closed and the last receiver has left it.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
-// its fragment. A chunk that does not name its spill belongs where the latest sibling in its
-// fragment belonged, if it is missing there; otherwise it waits, copied, for the next sibling. If
-// it is new, the slot becomes a piece (a short chunk is copied beside other short ones, and the
-// slot is free again). If it waited, the event is parked, or the slot belongs to a batch that was
-// closed meanwhile, it is copied. If it was seen before, it is compared. When the last chunk of the
-// last fragment is there, the fragments are looked into and the event is admitted. Otherwise, at
-// the time limit, the event is given up, or forwarded with a flag. After the end of its event a
-// chunk only counts: as a duplicate if the event was complete, as late if it was not.
+// its fragment. A chunk that does not name its spill goes to the spill of the latest sibling in its
+// fragment, if that fragment lacks it; otherwise a copy of it waits for the next sibling. The slot
+// of a new chunk becomes a piece (a short chunk is copied beside other short ones, and its slot is
+// free again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to a
+// batch that closed meanwhile. A chunk that came before is compared. When the last chunk of the
+// last fragment is there, the builder indexes the fragments and admits the event. At the time limit
+// it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the end of
+// its event is counted as a duplicate if the event was complete, as late if it was not.
 #pragma once
 
 #include <atomic>
@@ -35,7 +33,7 @@
 #include "transport/format/batch_capacity.hpp"
 #include "transport/input/admission.hpp"
 #include "transport/input/assembly.hpp"
-#include "transport/input/batch_line.hpp"
+#include "transport/input/held_batches.hpp"
 #include "transport/input/parking.hpp"
 #include "transport/input/reading_rounds.hpp"
 #include "transport/input/spill_tracker.hpp"
@@ -53,7 +51,7 @@ struct datagram {
 
 class event_builder {
 public:
-  /// Throws std::invalid_argument if the settings cannot be: too many crates, chunks too small.
+  /// Throws std::invalid_argument on impossible settings: too many crates, chunks too small.
   event_builder(const building_settings& settings, const batch_capacity& capacity,
                 std::chrono::nanoseconds batch_age, batch_pool& pool, building_counters& counters,
                 outcome_counters& outcomes,
@@ -65,11 +63,11 @@ public:
 
   /// Gives the strip slots to write into.
   void enter(landing_strip& strip, time_point now);
-  /// Takes what has landed, each slot at most once, and gives the strip fresh slots. Refusals are
-  /// counted in `input`.
+  /// Takes the datagrams that have landed, each slot at most once, gives the strip fresh slots, and
+  /// counts refusals in `input`.
   void take(landing_strip& strip, std::span<const datagram> datagrams, input_counters& input,
             time_point now);
-  /// The thread has had a look at all its ports since the last time it said so, or entered.
+  /// The thread has read each of its ports once since enter() or the last end_round().
   void end_round(landing_strip& strip, time_point now);
   /// The thread writes no more until it enters again.
   void leave(landing_strip& strip);
@@ -79,9 +77,9 @@ public:
   /// `hello`: the sequence number of the connection's hello.
   void attach(stream_landing& stream, std::uint64_t hello = 0);
   void detach(stream_landing& stream);
-  /// Room for the body of an event record; false if no frame is free: ask again later.
+  /// Makes room for the body of an event record; false if no frame is free: ask again later.
   [[nodiscard]] bool reserve(stream_landing& stream, std::size_t bytes, time_point now);
-  /// Where the body is to be written: it stays there until leave().
+  /// Where to write the body; it stays there until leave().
   [[nodiscard]] std::byte* enter(stream_landing& stream);
   /// `filled` bytes of the body have been written.
   void leave(stream_landing& stream, std::size_t filled);
@@ -101,21 +99,20 @@ public:
 
   // Both.
 
-  /// To be called at least every few milliseconds: time limits, the age of the batch, ends of
-  /// spill.
+  /// Looks at time limits, the age of the batch, ends of spill. Call it every few milliseconds.
   void tick(time_point now);
-  /// When all receivers have stopped: ends every event but those that are complete and for which no
-  /// frame is free; false if there are any: ask again later.
+  /// Call when all receivers have stopped. Ends every event except complete ones for which no frame
+  /// is free; false if there are any: ask again later.
   [[nodiscard]] bool try_drain(time_point now);
-  /// The same, at once: these are shed(drain). The last batch is submitted.
+  /// Ends those too, as shed(drain), and submits the last batch.
   void drain(time_point now);
 
   [[nodiscard]] std::uint32_t open_events() const;
   /// Fragments seen whose event has not ended yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
-  [[nodiscard]] std::uint64_t batched_events() const { return line_.events(); }
-  /// Of the parking area, and of everything else that was allocated at the start. Any thread.
+  [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
+  /// Memory of the parking area, and of the tables, all allocated at the start. Any thread.
   [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
   [[nodiscard]] std::size_t table_bytes() const { return table_bytes_; }
 
@@ -177,7 +174,7 @@ private:
 
   // Batches (event_builder_batches.cpp).
   void advance(time_point now);
-  /// False: there is no other batch, and the current one stays open, unless it may be closed
+  /// False if no other batch is free: the current one stays open, unless it may close
   /// `without_next`.
   bool close_batch(bool without_next);
   void close_if_full();
@@ -215,20 +212,21 @@ private:
   spill_tracker spills_;
   unstated_chunks unstated_;
   assembly_pool events_;
-  batch_line line_;
+  held_batches batches_;
   parking parking_;
-  const std::size_t table_bytes_; // the tables take turns, and may not be asked without the lock
+  const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
-  batch_in_use* home_ = nullptr; // where open events lie: the current batch, but while that changes
-  std::uint32_t in_batch_ = 0;   // how many do
+  /// Where open events lie: the current batch, except while that changes.
+  batch_in_use* home_ = nullptr;
+  std::uint32_t in_batch_ = 0;                    // open events in it
   std::uint32_t settling_ = event_assembly::none; // the event for which a batch is being closed
   std::uint32_t waiting_ = 0;                     // events whose fragments have all ended
-  shed without_room_ = shed::no_frame; // why a parked event for which there is no room is given up
+  shed without_room_ = shed::no_frame;            // why a parked event without room is given up
   reading_rounds rounds_;
   std::uint32_t open_ = 0;
   std::atomic<std::uint64_t> open_fragments_ = 0;
-  std::vector<arrived_fragment> arrived_;    // of the event that is being settled
-  std::vector<piece_offset> arrived_pieces_; // of its fragments that are moved as a whole
+  std::vector<arrived_fragment> arrived_;    // fragments of the event that ends now
+  std::vector<piece_offset> arrived_pieces_; // offsets of its fragments that move as a whole
   event_view stream_event_;
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder's batches: when they close, what happens to the events still open in them, and
-// the strips of slots that the receive threads write into.
+// The event builder's batches: when they close, where their open events go, and the strips of slots
+// that the receive threads write into.
 #include <algorithm>
 #include <cassert>
 
@@ -53,8 +53,8 @@ bool event_builder::try_drain(time_point now) {
   while (open_ > 0) {
     if (const auto handle = oldest_with_room(); handle != event_assembly::none) {
       settle(handle);
-    } else if (line_.current() != nullptr) {
-      close_batch(true); // what is in it must not wait for what is left
+    } else if (batches_.current() != nullptr) {
+      close_batch(true); // its events must not wait for those that are left
     } else {
       break;
     }
@@ -68,12 +68,12 @@ void event_builder::end_waiting_chunks() {
   while (const auto chunk = unstated_.take_oldest()) wait_no_more(*chunk);
 }
 
-/// The oldest event that can end as it is without being shed, unless it was to be shed anyway.
+/// The oldest event that can end now without being shed for want of room.
 std::uint32_t event_builder::oldest_with_room() {
   const auto waits = [this](const event_assembly& e) {
     return e.place == event_place::parking &&
            (e.all_ended() || settings_.incomplete == incomplete_events::forward) &&
-           (line_.current() == nullptr || !room_for_parked(e));
+           (batches_.current() == nullptr || !room_for_parked(e));
   };
   auto handle = events_.oldest();
   while (handle != event_assembly::none && waits(events_[handle])) handle = events_.younger(handle);
@@ -90,7 +90,7 @@ void event_builder::drain(time_point now) {
   for (auto* stream : streams_) {
     if (stream->at_ != nullptr) set_aside(*stream);
   }
-  line_.move_to(nullptr);
+  batches_.move_to(nullptr);
   home_ = nullptr;
   collect_summaries();
   call_hook(lock);
@@ -101,46 +101,46 @@ std::uint32_t event_builder::open_events() const {
   return open_;
 }
 
-/// The clock, and a batch if there is none.
+/// Sets the clock, takes a batch if there is none, and admits events that waited for one.
 void event_builder::advance(time_point now) {
-  now_ = std::max(now_, now); // threads may be overtaken between reading the clock and getting here
-  if (line_.current() == nullptr) {
-    if (auto* next = line_.try_take(); next != nullptr) line_.move_to(next);
-    home_ = line_.current();
+  now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  if (batches_.current() == nullptr) {
+    if (auto* next = batches_.try_take(); next != nullptr) batches_.move_to(next);
+    home_ = batches_.current();
   }
   if (waiting_ > 0) admit_waiting();
 }
 
 bool event_builder::close_batch(bool without_next) {
-  assert(home_ == line_.current()); // it is not being closed already
-  auto* next = line_.try_take();
+  assert(home_ == batches_.current()); // it is not being closed already
+  auto* next = batches_.try_take();
   if (next == nullptr && !without_next) return false;
-  auto* old = line_.current();
-  if (old != nullptr) line_.enter(*old);
-  line_.move_to(next); // what ends now to make room in the parking area goes there
+  auto* old = batches_.current();
+  if (old != nullptr) batches_.enter(*old);
+  batches_.move_to(next); // events that end now to make room in the parking area go there
   if (old != nullptr) {
     park_open_events();
     for (auto* stream : streams_) {
       if (stream->at_ == old && !stream->inside_) set_aside(*stream);
     }
-    line_.leave(*old);
+    batches_.leave(*old);
   }
-  home_ = line_.current();
+  home_ = batches_.current();
   return true;
 }
 
 void event_builder::close_if_full() {
-  const auto* batch = line_.current();
+  const auto* batch = batches_.current();
   if (batch != nullptr && batch->batch->used_events == batch->batch->events.size())
     close_batch(true);
 }
 
-/// A batch goes on its way before it is full only if it is worked on at once. While compute is busy
-/// it would but wait there, nearly empty, and use up a frame that later events need.
+/// A batch that is not full is submitted only if the compute side takes it at once. Otherwise it
+/// would wait there, nearly empty, in a frame that later events need.
 void event_builder::close_if_old() {
-  const auto* batch = line_.current();
+  const auto* batch = batches_.current();
   if (batch == nullptr || batch->batch->used_events == 0) return;
-  if (now_ - batch->first_admitted >= batch_age_ && line_.idle()) close_batch(false);
+  if (now_ - batch->first_admitted >= batch_age_ && batches_.idle()) close_batch(false);
 }
 
 void event_builder::park_open_events() {
@@ -173,10 +173,9 @@ std::uint32_t event_builder::oldest_in(event_place place) {
   return handle;
 }
 
-/// After this the strip has slots: of the current batch, or its own memory if there is none or it
-/// is full.
+/// Gives the strip slots of the current batch, or of its own memory if no batch has room.
 void event_builder::refill(landing_strip& strip) {
-  if (strip.at_ == nullptr || strip.at_ != line_.current()) attach(strip);
+  if (strip.at_ == nullptr || strip.at_ != batches_.current()) attach(strip);
   const auto fill = [&strip] {
     if (strip.at_ == nullptr) return;
     auto& landing = strip.at_->landing;
@@ -210,12 +209,12 @@ void event_builder::refill(landing_strip& strip) {
   strip.kept_.assign(strip.slots_.size(), false);
 }
 
-/// To the current batch, if there is one.
+/// Attaches the strip to the current batch, if there is one.
 void event_builder::attach(landing_strip& strip) {
-  if (strip.at_ == line_.current() && strip.at_ != nullptr) return;
+  if (strip.at_ == batches_.current() && strip.at_ != nullptr) return;
   release(strip);
-  strip.at_ = line_.current();
-  if (strip.at_ != nullptr) line_.enter(*strip.at_);
+  strip.at_ = batches_.current();
+  if (strip.at_ != nullptr) batches_.enter(*strip.at_);
 }
 
 void event_builder::release(landing_strip& strip) {
@@ -223,7 +222,7 @@ void event_builder::release(landing_strip& strip) {
     for (std::size_t s = 0; s < strip.slots_.size(); ++s) {
       if (!strip.kept_[s]) strip.at_->landing.give_back(strip.slots_[s].offset);
     }
-    line_.leave(*strip.at_);
+    batches_.leave(*strip.at_);
   }
   strip.at_ = nullptr;
   strip.slots_.clear();
@@ -237,7 +236,7 @@ void event_builder::collect_summaries() {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
 }
 
-/// The end of a locked section: what there is to report is reported without the lock.
+/// Ends a locked section and reports the spills that are due, without the lock.
 void event_builder::call_hook(std::unique_lock<std::mutex>& lock) {
   if (due_.empty()) return;
   const auto due = std::move(due_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder's way out: how an event begins to be assembled, and how it ends.
+// How the event builder begins to assemble an event, and how it ends one.
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -9,8 +9,8 @@
 namespace l3 {
 namespace {
 
-/// How long the true chunk can be behind all that makes its event complete, its trailer among it:
-/// a few rounds of a thread over its ports, or the time for which one thread is ahead of another.
+/// How long the true chunk can arrive after the datagrams that complete its event: a few rounds of
+/// a thread over its ports, or the time by which one thread is ahead of another.
 constexpr auto doubt_limit = std::chrono::milliseconds(3);
 
 } // namespace
@@ -18,16 +18,16 @@ constexpr auto doubt_limit = std::chrono::milliseconds(3);
 void event_builder::make_room_to_open() {
   if (events_.full()) settle(events_.oldest());
   const auto full = [this] {
-    const auto* batch = line_.current();
+    const auto* batch = batches_.current();
     return batch != nullptr && batch->reserved == batch->batch->events.size();
   };
-  // What ends to make room in the parking area may fill the next batch too.
+  // Events that end to make room in the parking area may fill the next batch too.
   while (full() && close_batch(false)) {
   }
 }
 
 std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number) {
-  auto* batch = line_.current();
+  auto* batch = batches_.current();
   if (batch != nullptr && batch->reserved == batch->batch->events.size()) batch = nullptr;
   const std::uint32_t handle = events_.take();
   event_assembly& e = events_[handle];
@@ -44,8 +44,8 @@ std::uint32_t event_builder::open_event(spill_table& spill, std::uint32_t number
   return handle;
 }
 
-/// A chunk that came before everything that names its spill may be one that was late in another
-/// spill: its event is doubtful for a moment, in which the true one comes and is compared.
+/// A chunk that came before any datagram that names its spill may be a late one of another spill:
+/// its event waits a moment for the true chunk, which is then compared.
 void event_builder::all_fragments_ended(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   const bool doubtful = e.place != event_place::nowhere &&
@@ -56,9 +56,9 @@ void event_builder::all_fragments_ended(std::uint32_t handle) {
   if (!doubtful) settle(handle);
 }
 
-/// Events whose fragments have all ended, but which could not be admitted at once. Those that are
-/// parked move into the current batch; if they do not fit and there is no other batch, they go on
-/// waiting.
+/// Admits events whose fragments have all ended, and which waited for their doubt to end or for
+/// room. Parked ones move into the current batch; if they do not fit and no other batch is free,
+/// they go on waiting.
 void event_builder::admit_waiting() {
   auto handle = events_.oldest();
   while (waiting_ > 0 && handle != event_assembly::none) {
@@ -67,29 +67,29 @@ void event_builder::admit_waiting() {
       handle = events_.younger(handle);
       continue;
     }
-    if (e.place != event_place::parking || (line_.current() != nullptr && room_for_parked(e))) {
+    if (e.place != event_place::parking || (batches_.current() != nullptr && room_for_parked(e))) {
       settle(handle);
-    } else if (line_.current() == nullptr || !close_batch(false)) {
+    } else if (batches_.current() == nullptr || !close_batch(false)) {
       return;
     }
-    handle = events_.oldest(); // others may have ended with it, or been parked
+    handle = events_.oldest(); // settle() may have ended or parked others
   }
 }
 
-/// What is in doubt is in doubt no more when the threads have read what had arrived with the last
-/// of the event.
+/// The doubt ends early when the threads have read every datagram that had arrived with the last
+/// one of the event.
 bool event_builder::is_due(const event_assembly& e) const {
   return e.due <= now_ || (e.all_ended() && e.due - doubt_limit <= rounds_.read_up_to());
 }
 
-/// Ends an event as it is. Others may end before it, to make room for it; they get none made for
-/// themselves, so this goes no deeper.
+/// Ends an event as it is. Others may end before it to make room for it, but no room is made for
+/// them: this goes no deeper.
 void event_builder::settle(std::uint32_t handle) {
   make_room_to_store(handle);
   end_event(handle);
 }
 
-/// Ends this event and no other; no batch is closed, no table of a spill used again.
+/// Ends this event and no other, closes no batch, retires no spill table.
 void event_builder::end_event(std::uint32_t handle) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
@@ -116,7 +116,7 @@ void event_builder::finish(const event_assembly& e, bool whole, bool admitted) {
   e.spill->finish(e.number, o);
 }
 
-/// An event that was admitted when its spill came before.
+/// Ends an event that was admitted when its spill came before.
 void event_builder::settle_repeat(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
   for (const auto& f : e.fragments) {
@@ -126,8 +126,8 @@ void event_builder::settle_repeat(std::uint32_t handle) {
   release(handle, false);
 }
 
-/// An event of which nobody knows the spill for certain: a stray chunk. The real event of this
-/// number may still come.
+/// Ends an event whose spill is uncertain: a stray chunk. The real event of this number may still
+/// come.
 void event_builder::settle_unconfirmed(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
   for (const auto& f : e.fragments) {
@@ -161,20 +161,21 @@ void event_builder::collect(const event_assembly& e) {
   }
 }
 
-/// A parked event moves into the current batch. If that has no room, it closes, and others are
-/// parked, or end to make room for those.
+/// Closes the current batch if a parked event does not fit. Its open events are then parked, and
+/// others may end to make room for those.
 void event_builder::make_room_to_store(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
-  if (e.place != event_place::parking || line_.current() == nullptr || room_for_parked(e)) return;
+  if (e.place != event_place::parking || batches_.current() == nullptr || room_for_parked(e))
+    return;
   settling_ = handle;
   close_batch(false);
   settling_ = event_assembly::none;
 }
 
-/// Writes the event that was judged last into its batch; a parked one into the current batch, if
-/// there is room.
+/// Writes the event that was judged last into its batch; a parked one into the current batch. False
+/// if there is no room.
 bool event_builder::store(event_assembly& e, event_key key, const admission::verdict& v) {
-  auto* batch = e.place == event_place::batch ? home_ : line_.current();
+  auto* batch = e.place == event_place::batch ? home_ : batches_.current();
   if (e.place == event_place::nowhere || batch == nullptr) return false;
   if (e.place == event_place::parking) {
     if (!room_for_parked(e)) return false;
@@ -189,12 +190,12 @@ bool event_builder::store(event_assembly& e, event_key key, const admission::ver
   }
   if (batch->batch->used_events == 0) batch->first_admitted = now_;
   admission_.write(key, v, arrived_, now_, *batch->batch);
-  line_.count_event();
+  batches_.count_event();
   return true;
 }
 
 bool event_builder::room_for_parked(const event_assembly& e) {
-  const batch_in_use& batch = *line_.current();
+  const batch_in_use& batch = *batches_.current();
   if (batch.reserved == batch.batch->events.size()) return false;
   std::size_t bytes = 0;
   for (const auto& f : e.fragments) {
@@ -203,7 +204,7 @@ bool event_builder::room_for_parked(const event_assembly& e) {
   return batch.batch->bytes.size() - batch.batch->used_bytes >= bytes;
 }
 
-/// Gives back all that an event held, but for what is now the batch's.
+/// Gives back the slots and places that an event held; a stored event's pieces stay in the batch.
 void event_builder::release(std::uint32_t handle, bool stored) {
   event_assembly& e = events_[handle];
   if (e.all_ended()) --waiting_;
@@ -233,9 +234,9 @@ void event_builder::expire() {
     settle(events_.oldest());
 }
 
-/// The table is wanted for another spill.
+/// Ends the spill's open events: its table is needed for another spill.
 void event_builder::retire(spill_table& spill) {
-  while (spill.open_events() > 0) { // others may end with each of them
+  while (spill.open_events() > 0) { // settle() may end others too
     auto handle = events_.oldest();
     while (events_[handle].spill != &spill) handle = events_.younger(handle);
     settle(handle);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder's way in for event records: they come whole, so an event is looked into and
-// admitted at once.
+// The event builder takes event records. They come whole, so it admits each event at once.
 #include <algorithm>
 #include <cstring>
 
@@ -34,19 +33,20 @@ bool event_builder::reserve(stream_landing& stream, std::size_t bytes, time_poin
   return ready;
 }
 
-/// Room for the body in the current batch, of which an earlier record may have left some.
+/// Makes room for the body in the current batch, or uses the room that an earlier record left.
 bool event_builder::make_room(stream_landing& stream, std::size_t bytes) {
   if (stream.at_ != nullptr && stream.room_ >= bytes) return true;
-  auto* batch = line_.current();
+  auto* batch = batches_.current();
   if (batch == nullptr) return false;
-  const bool counted = stream.at_ != nullptr; // it has an event's place in the batch already
+  const bool counted =
+      stream.at_ != nullptr; // the stream has an event's place in the batch already
   const auto fits = [&](const batch_in_use& b, bool has_place) {
     return (has_place || b.reserved < b.batch->events.size()) &&
            b.batch->bytes.size() - b.batch->used_bytes >= landing_area::region_bytes(bytes);
   };
   if (!fits(*batch, counted)) {
     if (!close_batch(false)) return false;
-    batch = line_.current();
+    batch = batches_.current();
     if (!fits(*batch, false)) return false;
   }
   if (stream.at_ == nullptr) ++batch->reserved;
@@ -56,7 +56,7 @@ bool event_builder::make_room(stream_landing& stream, std::size_t bytes) {
   return true;
 }
 
-/// Its batch closes: what has been read of the body moves out.
+/// Moves the part of the body that was read out of a batch that closes.
 void event_builder::set_aside(stream_landing& stream) {
   std::memcpy(stream.own_.data(), stream.at_->batch->bytes.data() + stream.offset_, stream.filled_);
   stream.at_ = nullptr;
@@ -66,7 +66,7 @@ void event_builder::set_aside(stream_landing& stream) {
 std::byte* event_builder::enter(stream_landing& stream) {
   const std::lock_guard lock(mutex_);
   if (stream.at_ == nullptr) return stream.own_.data();
-  line_.enter(*stream.at_);
+  batches_.enter(*stream.at_);
   stream.inside_ = true;
   return stream.at_->batch->bytes.data() + stream.offset_;
 }
@@ -78,7 +78,7 @@ void event_builder::leave(stream_landing& stream, std::size_t filled) {
   stream.inside_ = false;
   auto& batch = *stream.at_;
   if (batch.closed) set_aside(stream);
-  line_.leave(batch);
+  batches_.leave(batch);
 }
 
 event_builder::stream_result event_builder::take_event(stream_landing& stream,
@@ -101,7 +101,7 @@ event_builder::stream_result event_builder::take_event(stream_landing& stream,
   }
   if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open)
     give_way_to_record(*spill, key.number);
-  if (stream.at_ == nullptr) { // the body was set aside: back into a batch
+  if (stream.at_ == nullptr) { // the body was set aside: it moves back into a batch
     if (!make_room(stream, stream.body_)) return {stream_outcome::wait, 0, {}};
     std::memcpy(stream.at_->batch->bytes.data() + stream.offset_, stream.own_.data(), stream.body_);
     for (auto& f : stream_event_.fragments)
@@ -115,7 +115,7 @@ event_builder::stream_result event_builder::take_event(stream_landing& stream,
   return result;
 }
 
-/// Of what was given up before, a record that has all fragments is none.
+/// A record that has all fragments of an event that was given up before is not a repeat.
 bool event_builder::is_repeat(const spill_table* spill, event_key key) const {
   using state = spill_table::event_state;
   if (spills_.was_admitted(key)) return true;
@@ -124,7 +124,7 @@ bool event_builder::is_repeat(const spill_table* spill, event_key key) const {
   return ended && stream_event_.fragments.size() < settings_.crates.size();
 }
 
-/// Datagrams have begun an event whose record is here: the record has all of it, they are the
+/// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
 /// repeats.
 void event_builder::give_way_to_record(spill_table& spill, std::uint32_t number) {
   const auto handle = spill.handle(number);
@@ -160,8 +160,8 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
   if (verdict.admit) {
     if (batch.batch->used_events == 0) batch.first_admitted = now_;
     admission_.write(key, verdict, arrived_, now_, *batch.batch);
-    line_.count_event();
-    stream.at_ = nullptr; // its room is the event's now
+    batches_.count_event();
+    stream.at_ = nullptr; // the event has its room now
     stream.room_ = 0;
   }
   if (auto* spill = spills_.find(key.spill); spill != nullptr)
@@ -210,9 +210,9 @@ event_builder::stream_result event_builder::end_of_spill(stream_landing& stream,
   return result;
 }
 
-/// Whatever is counted now and not in a batch is as safe as all that was admitted before it.
+/// A record that is counted and lies in no batch is as safe as the events admitted before it.
 event_builder::stream_result event_builder::counted() const {
-  return {stream_outcome::counted, line_.last_serial(), {}};
+  return {stream_outcome::counted, batches_.last_serial(), {}};
 }
 
 } // namespace l3

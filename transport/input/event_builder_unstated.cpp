@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder's chunks that do not name their spill: their siblings do, before or after them.
+// The event builder takes chunks that do not name their spill: siblings before or after them do.
 #include "transport/input/event_builder.hpp"
 
 namespace l3 {
 
-/// It goes at once where a sibling went, but only if it is missing there, or if what is there came
-/// early: then it tells whether that was right. Otherwise it may be a duplicate, or the first of
-/// the next spill's fragment with this id. The next sibling tells.
+/// The chunk goes at once where a sibling went, if that fragment lacks it, or has an early chunk
+/// that it can confirm. Otherwise it may be a duplicate, or belong to the next spill's fragment
+/// with this id: the next sibling tells.
 void event_builder::take_unstated(const arrived_chunk& c) {
   const auto spill = unstated_.spill_of(c.header.fragment_id, now_);
   if (spill && is_wanted(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
@@ -14,7 +14,7 @@ void event_builder::take_unstated(const arrived_chunk& c) {
   unstated_.hold(c.header, c.bytes, now_);
 }
 
-/// Its event is being assembled and does not have it, or is in doubt about it.
+/// Whether its event is being assembled and lacks the chunk, or is in doubt about it.
 bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
   const auto* table = spills_.find(spill);
   const std::uint32_t number = c.place.event_number;
@@ -23,7 +23,7 @@ bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
   return (f.have >> c.header.chunk & 1) == 0 || f.early;
 }
 
-/// A datagram has named the spill of its fragment: chunks that wait for that arrive now.
+/// A datagram has named the spill of its fragment: takes the chunks that waited for that.
 void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
                                input_counters& input) {
   unstated_.note(fragment_id, spill, now_);
@@ -42,8 +42,8 @@ event_builder::arrived_chunk event_builder::arrived(const unstated_chunks::waiti
           {unstated_.memory_of(w), w.bytes}};
 }
 
-/// No sibling came after it. Either one came shortly before it, and it is a duplicate of what came
-/// with that; or the siblings were lost. Without any spill to belong to it is late.
+/// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate; otherwise
+/// its siblings were lost. A chunk is late if there is no spill at all.
 void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
   const auto c = arrived(w);
   const auto named = unstated_.spill_of(w.header.fragment_id, w.since);

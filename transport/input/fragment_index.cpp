@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint32_t word_bytes = 2;
 constexpr std::uint32_t header_bytes = l2::header_words * word_bytes;
 
-/// Reads 16-bit words of a fragment at rising offsets: the piece is found by stepping, not by
+/// Reads 16-bit words of a fragment at rising offsets, and steps from piece to piece instead of
 /// dividing. Offsets are even, and pieces begin at multiples of 4, so no word lies across two
 /// pieces.
 class word_reader {
@@ -35,14 +35,14 @@ public:
     return h;
   }
 
-  /// Asks for the memory ahead of reading it.
+  /// Prefetches the memory at `offset`.
   void prefetch(std::uint32_t offset) {
     if (offset < fragment_.bytes) __builtin_prefetch(byte_at(offset));
   }
 
 private:
   void move_to(std::uint32_t offset) {
-    if (offset < start_) { // one board header was read twice, across a piece border
+    if (offset < start_) { // a board header across a piece border was read twice
       start_ -= fragment_.piece_bytes;
       --piece_;
     }
@@ -80,8 +80,7 @@ bool is_wide_tag(std::uint16_t word, std::uint16_t tag) {
 }
 bool is_footer(std::uint16_t word) { return (word & l2::footer_tag_mask) == l2::footer_tag; }
 
-/// Steps over words that satisfy `wanted`, at most `limit`, and not into the crate trailer. Returns
-/// how many.
+/// How many words satisfy `wanted` from `offset` on: at most `limit`, none of the crate trailer.
 template <class Wanted>
 std::uint32_t count_words(word_reader& reader, std::uint32_t offset, std::uint32_t end,
                           std::uint32_t limit, Wanted wanted) {
@@ -91,8 +90,7 @@ std::uint32_t count_words(word_reader& reader, std::uint32_t offset, std::uint32
   return n;
 }
 
-/// Length of the opaque board at `offset`, whose header is known to be good; 0 if it does not end
-/// before `end`.
+/// Length of the opaque board at `offset`, whose header is good; 0 if it does not end before `end`.
 std::uint32_t opaque_bytes(word_reader& reader, std::uint32_t offset, std::uint32_t end) {
   const auto is_compression = [](std::uint16_t w) { return is_wide_tag(w, l2::header_tag); };
   const auto is_sample = [](std::uint16_t w) { return is_wide_tag(w, l2::sample_tag); };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the boards in a fragment whose bytes have all arrived, or says why it is malformed
-// (docs/formats.md, sections 1 and 2). Of a plain board only the six header words are read: its
-// length is fixed, and its sample tags are checked where the samples are decoded. An opaque board
-// has no fixed length and is scanned word by word to its end.
+// (docs/formats.md, sections 1 and 2). It reads only the six header words of a plain board, whose
+// length is fixed; the decoder checks the sample tags. An opaque board has no fixed length and is
+// scanned word by word to its end.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +26,7 @@ struct fragment_pieces {
   std::uint32_t bytes = 0;
 };
 
-/// What was found in a fragment; `problem` says that it is malformed, and the rest is then
-/// meaningless.
+/// What was found in a fragment. If `problem` says that it is malformed, the rest is meaningless.
 struct fragment_index {
   std::optional<malformed> problem;
   std::uint16_t boards = 0;
@@ -36,12 +35,12 @@ struct fragment_index {
 };
 
 /// Writes offset, length, slot, kind and opacity of each board to `out`, which holds crate.boards
-/// entries. The event and fragment index of an entry are the caller's to fill in.
+/// entries. The caller fills in the event and fragment index of each entry.
 [[nodiscard]] fragment_index index_fragment(const fragment_pieces& fragment,
                                             const crate_readout& crate, event_key key,
                                             std::span<board_entry> out);
 
-/// The six words of a board header, and whether they can be one.
+/// The six words of a board header.
 struct board_header {
   std::uint16_t words[l2::header_words] = {};
 
@@ -53,8 +52,8 @@ struct board_header {
   [[nodiscard]] std::uint32_t l1a() const { return words[5] & l2::payload_mask; }
 };
 
-/// The spill number that a chunk's first whole board header names. Nothing if there is none where a
-/// fragment of full boards has it, or if it does not look like a board header of this event.
+/// The spill number in a chunk's first whole board header, which is looked for where a fragment of
+/// full boards has it. Nothing if no board header of this event is there.
 [[nodiscard]] std::optional<std::uint32_t> spill_in_chunk(std::span<const std::byte> chunk,
                                                           std::uint32_t offset_in_fragment,
                                                           std::uint32_t event_number);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where datagrams land. The memory of a batch is dealt out in slots of one chunk each; a receive
 // thread holds a strip of them and hands their addresses to recvmmsg. A slot whose datagram is kept
-// becomes a piece of a fragment where it lies; a slot whose datagram was a trailer, garbage or a
-// duplicate is used for the next one; a short last chunk is copied together with others into one
-// slot, so that it does not cost a whole one. Guarded by the event builder's lock, but for the
-// bytes of the slots in a strip.
+// becomes a piece of a fragment in place; a slot whose datagram was a trailer, garbage or a
+// duplicate takes the next one. Short last chunks share slots, into which they are copied. Guarded
+// by the event builder's lock, except the bytes of the slots in a strip.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +24,18 @@ public:
 
   void open(input_batch& batch);
 
-  /// Room for one chunk, or nothing: the batch is full.
+  /// Room for one chunk; nothing if the batch is full.
   [[nodiscard]] std::optional<piece_offset> slot();
   [[nodiscard]] bool has_slot() const;
   void give_back(piece_offset slot);
 
-  /// Room for a short chunk, beside others.
+  /// Room for a short chunk beside others.
   [[nodiscard]] bool is_short(std::uint32_t bytes) const { return bytes <= slot_bytes_ / 4; }
   [[nodiscard]] std::optional<piece_offset> gather(std::uint32_t bytes);
 
-  /// Contiguous room of any size, for what does not come in chunks.
+  /// Contiguous room of any size: for parked fragments and event records.
   [[nodiscard]] std::optional<piece_offset> region(std::size_t bytes);
-  /// What a region of that size takes up.
+  /// Bytes that a region of that size takes up.
   [[nodiscard]] static std::size_t region_bytes(std::size_t bytes);
 
   [[nodiscard]] std::size_t slots() const { return batch_->bytes.size() / slot_bytes_; }
@@ -65,16 +64,16 @@ struct batch_in_use {
 
 struct landing_slot {
   std::byte* memory = nullptr;
-  piece_offset offset = 0; ///< in the batch; meaningless when the strip has none
+  piece_offset offset = 0; ///< in the batch; meaningless in a strip's own memory
 };
 
-/// The slots that one receive thread may write into. It belongs to a batch, or, when every frame is
-/// busy, has memory of its own, from which only chunks of events already in progress are copied.
+/// The slots that one receive thread may write into: of a batch, or, when every frame is busy, in
+/// memory of its own, from which the builder copies only chunks of events in progress.
 class landing_strip {
 public:
   landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes);
 
-  /// One datagram's payload goes to each, from the first on.
+  /// Each takes one datagram's payload, from the first on.
   [[nodiscard]] std::span<const landing_slot> slots() const { return slots_; }
 
 private:

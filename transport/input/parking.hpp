@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parking area: memory of its own for a bounded number of events that were still incomplete
-// when their batch had to close. A parked fragment is contiguous: chunk i lies at i × chunk_bytes.
-// Guarded by the event builder's lock.
+// The parking area: memory for a bounded number of events that are incomplete when their batch
+// closes. A parked fragment is contiguous: chunk i lies at i × chunk_bytes. Guarded by the event
+// builder's lock.
 #pragma once
 
 #include <cstddef>

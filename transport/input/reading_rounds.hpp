@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far the receive threads have read. Each looks at its ports in turn, round after round, and
-// what lay in a socket when a round began has been read when it ends (or, behind a long queue, lies
-// as deep as what was sent with it to the other ports). So what had arrived when the last finished
-// rounds of all threads began is read. A thread that has nothing to read makes no rounds, and then
-// only time tells. Guarded by the event builder's lock.
+// How far the receive threads have read. Each thread reads its ports in turn, round after round. A
+// datagram that lay in a socket when a round began has been read when it ends (behind a long queue,
+// it lies as deep as those sent with it to the other ports). So every datagram that had arrived
+// when the last finished rounds of all threads began has been read. A thread that has nothing to
+// read makes no rounds, and then only the time limit ends the wait. Guarded by the event builder's
+// lock.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ public:
     read_up_to_ = std::ranges::min(rounds_, {}, &round::finished).finished;
   }
 
-  /// What had arrived by then has been read.
+  /// Datagrams that had arrived by then have been read.
   [[nodiscard]] time_point read_up_to() const { return read_up_to_; }
 
 private:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be set about receiving level-2 data and building events. The config room fills these
-// structs.
+// Settings of receiving level-2 data and building events. The config room fills these structs.
 #pragma once
 
 #include <chrono>
@@ -32,17 +31,16 @@ struct udp_settings {
   std::uint16_t ports = 8;
   std::uint16_t threads = 1; ///< ports are dealt to threads in turn
   byte_size socket_buffer = mebibytes(16);
-  source_list allow; ///< datagrams of others are refused
+  source_list allow; ///< datagrams of other sources are refused
 };
 
 struct tcp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no TCP input
   std::uint16_t port = 42100;
   std::uint16_t max_connections = 16;
-  /// A connection on which no whole record has come for so long makes way for another when there
-  /// is no place left.
+  /// A connection without a whole record for so long makes way for another when no place is left.
   std::chrono::nanoseconds silence_limit = std::chrono::seconds(10);
-  source_list allow; ///< connections of others are closed at once
+  source_list allow; ///< connections of other sources are closed at once
 };
 
 } // namespace l3

@@ -16,7 +16,8 @@ constexpr std::uint32_t first_handle = 5;
 
 constexpr std::uint32_t max_parts = 64;
 
-/// Ends of streams that are told from repeats: far more than connections have a part in a spill.
+/// Ends of streams that are remembered, to tell repeats: far more than connections take part in a
+/// spill.
 constexpr std::size_t max_stream_ends = 64;
 
 constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
@@ -80,7 +81,7 @@ void spill_table::finish(std::uint32_t event_number, const outcome& o) {
   if (before == event_state::untouched) ++begun_;
   highest_ = std::max(highest_, event_number);
   std::uint32_t& event = events_[event_number];
-  count(event, ~std::uint64_t{0}); // one less, if it was counted
+  count(event, ~std::uint64_t{0}); // takes it out of the sums, if it was in
   event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
   count(event, 1);
   seen_[event_number] = o.seen;
@@ -118,8 +119,7 @@ bool spill_table::crate_end::complete() const {
 
 void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
                                std::uint32_t count) {
-  // Level 2 before the parts were defined leaves stale numbers in these fields: that is an end of
-  // spill in one part.
+  // Older level-2 firmware leaves stale numbers in these fields: such an end of spill has one part.
   if (parts == 0 || parts > max_parts || part >= parts) {
     part = 0;
     parts = 1;
@@ -135,8 +135,9 @@ void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uin
   most_sent_ = std::max(most_sent_, end.count);
 }
 
-/// The same record twice is one sender's, unless both came fresh over connections that are both
-/// open. The one sent again may overtake the one in the buffers of the broken connection.
+/// Two equal records are one sender's, unless both came fresh over two open connections. A record
+/// that is sent again may overtake the first one, which waits in the buffers of the broken
+/// connection.
 void spill_table::end_of_stream(const stream_end& end) {
   unreported_ = true;
   stream_ended_ = true;
@@ -163,8 +164,8 @@ void spill_table::stream_gone(std::uint64_t stream) {
 std::optional<std::uint64_t> spill_table::expected() const {
   if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
   const std::uint64_t came = admitted_ + incomplete_;
-  // What came by both ways may be the same events twice, or some by each. If even that is too
-  // little, not all senders have said it.
+  // Events that came by both ways may be the same ones twice, or different ones. If even the sum is
+  // too small, some sender has not sent its end of spill yet.
   for (const std::uint64_t said : {std::max(most_sent_, stream_sum_), most_sent_ + stream_sum_})
     if (said >= came) return said;
   return std::nullopt;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of one spill: the state of each of its events, what its ends of spill said, and its
-// sums. The memory for the largest spill is taken once; a table is used again for a later spill.
-// Guarded by the event builder's lock.
+// The state of one spill: its events, its ends of spill, its sums. The memory for the largest spill
+// is taken once; a table is used again for a later spill. Guarded by the event builder's lock.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +12,7 @@
 
 namespace l3 {
 
-/// The sums of a spill, as they are when it has ended. If more of it comes after that, it is
-/// reported again, with the new sums.
+/// The sums of a spill that has ended. If more of it arrives, it is reported again with new sums.
 struct spill_summary {
   std::uint32_t spill = 0;
   std::uint64_t admitted = 0;
@@ -24,33 +22,33 @@ struct spill_summary {
   friend bool operator==(const spill_summary&, const spill_summary&) = default;
 };
 
-/// What an end-of-spill record of a stream says. Numbers count within a sender, so two senders may
-/// use the same; and one that connects again, or starts again, sends its records again.
+/// An end-of-spill record of a stream. Sequence numbers count within a sender, so two senders may
+/// use the same, and a sender that connects or starts again sends its records again.
 struct stream_end {
   std::uint64_t stream = 0; ///< which connection; 0: it is gone
   std::uint64_t record = 0; ///< sequence number
   std::uint64_t events = 0;
-  bool again = false; ///< numbered before the connection's hello: it was sent over another before
+  bool again =
+      false; ///< numbered before the connection's hello: an earlier connection carried it too
 };
 
 class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// For another spill. No event may be open.
+  /// Begins another spill. No event may be open.
   void reset(std::uint32_t number, time_point now);
 
   // The spill.
-  std::optional<std::uint32_t> number; ///< nothing: it was never used
+  std::optional<std::uint32_t> number; ///< nothing if the table was never used
   bool in_use = false;
-  bool closed = false;         ///< it has ended: an older spill may follow, if a sender begins anew
-  std::uint64_t statement = 0; ///< the datagram that last named this spill
-  std::uint32_t statements = 0; ///< how many did, one after the other different
+  bool closed = false; ///< the spill has ended: an older one may follow, if a sender begins anew
+  std::uint64_t statement = 0;  ///< the datagram that last named this spill
+  std::uint32_t statements = 0; ///< how many named it, each different from the one before
   time_point last_activity{};
   std::uint32_t streams = 0; ///< connections that have begun this spill and not ended it
 
-  // Its events. An event is untouched, open (being assembled, under a handle of the builder), or
-  // finished.
+  // An event is untouched, open (being assembled, under a handle of the builder), or finished.
   enum class event_state : std::uint8_t { untouched, open, whole, given_up };
   [[nodiscard]] event_state state(std::uint32_t event_number) const;
   [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const; ///< of an open event
@@ -59,37 +57,36 @@ public:
     bool whole = false;
     bool admitted = false;
     std::uint64_t seen = 0;     ///< fragments, a bit per crate
-    std::uint64_t repeated = 0; ///< the same: those that came twice
+    std::uint64_t repeated = 0; ///< fragments that came twice, a bit per crate
   };
-  /// Enters the event into the sums; if it was finished before, it no longer counts as it did then.
+  /// Enters the event in the sums; an event that was finished before is first taken out of them.
   void finish(std::uint32_t event_number, const outcome& o);
   void forget(std::uint32_t event_number); ///< an open event is untouched again
 
-  /// Of a finished event: true once for each crate whose fragment had not been seen, and counts it
-  /// as seen.
+  /// For a finished event: true once for each crate whose fragment was not seen; marks it as seen.
   [[nodiscard]] bool first_touch(std::uint32_t event_number, std::uint32_t crate);
-  /// Of a finished event: true once for each crate.
+  /// For a finished event: true once for each crate.
   [[nodiscard]] bool first_repeat(std::uint32_t event_number, std::uint32_t crate);
 
   [[nodiscard]] std::uint32_t open_events() const { return open_; }
   [[nodiscard]] std::uint32_t highest_event() const { return highest_; }
 
-  // Ends of spill. A part that came before is ignored.
+  // A part of an end of spill that came before is ignored.
   void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
                     std::uint32_t count);
   void end_of_stream(const stream_end& end);
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::optional<std::uint64_t> expected() const;
-  /// Every crate has said how many events it sent, and so many have begun to arrive.
+  /// Every crate has told how many events it sent, and that many have begun to arrive.
   [[nodiscard]] bool all_arrived() const;
 
-  /// Of the tables by event.
+  /// Memory of the tables by event.
   [[nodiscard]] std::size_t bytes() const {
     return events_.size() * sizeof(std::uint32_t) +
            (seen_.size() + repeated_.size()) * sizeof(std::uint64_t);
   }
 
-  /// The sums, if the spill has ended and they were not yet reported.
+  /// The sums, if the spill has ended and they are not yet reported.
   [[nodiscard]] std::optional<spill_summary> take_summary();
 
 private:

@@ -8,9 +8,9 @@
 namespace l3 {
 namespace {
 
-/// So many different datagrams must agree before a spill that they name is taken for the current
-/// one. A spill that was over comes again when a sender begins anew; a few late datagrams of it
-/// must not look like that.
+/// How many different datagrams must agree before the spill that they name becomes current. A spill
+/// that was over comes again when a sender begins anew; a few late datagrams must not look like
+/// that.
 constexpr std::uint32_t statements_of_newer = 2;
 constexpr std::uint32_t statements_of_older = 64;
 
@@ -29,14 +29,15 @@ spill_tracker::spill_tracker(const building_settings& settings, retire on_retire
       admitted_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
   for (auto* t : {&previous_, &current_, &next_})
     *t = std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size());
-  current_->closed = true; // whatever comes first begins a spill
+  current_->closed = true; // any first datagram begins a spill
 }
 
 spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now) {
   if (current_->number == spill) {
     if (!current_->all_arrived()) current_->closed = false;
     current_->last_activity = now;
-    if (next_->statements > 0) --next_->statements; // flipped bits, far apart, agree on nothing
+    if (next_->statements > 0)
+      --next_->statements; // a few flipped bits, far apart, confirm nothing
     return current_.get();
   }
   if (previous_->in_use && previous_->number == spill) return previous_.get();
@@ -112,7 +113,7 @@ void spill_tracker::begin_next(std::uint32_t spill, time_point now) {
   next_->reset(spill, now);
 }
 
-/// One of its last events may confirm it: then what was the previous spill is in its place.
+/// One of its last events may confirm the next spill: then the previous spill takes its place.
 void spill_tracker::abandon_next() {
   do {
     spill_table& table = *next_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the bodies of event records land: straight in the memory of the current batch. If that
-// batch closes while a record is half read, the half moves to memory of the connection's own, so
-// that a stalled peer never holds a frame. Guarded by the event builder's lock, but for the bytes
-// of the body.
+// batch closes while a record is half read, the half moves to the connection's own memory, so that
+// a stalled peer never holds a frame. Guarded by the event builder's lock, except the bytes of the
+// body.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ namespace l3 {
 
 class stream_landing {
 public:
-  /// `max_body`: the longest body it is asked to hold.
+  /// `max_body`: the longest body that it must hold.
   explicit stream_landing(std::size_t max_body) : own_(max_body) {}
 
 private:
   friend class event_builder;
 
   batch_in_use* at_ =
-      nullptr; // the batch in which it has room, or nullptr: it has not, or the record is in own_
+      nullptr; // the batch in which it has room; nullptr: none, or the record is in own_
   piece_offset offset_ = 0;
   std::size_t room_ = 0;
   std::size_t body_ = 0; // length of the record's body
@@ -31,7 +31,7 @@ private:
   bool inside_ = false; // between enter() and leave()
   std::vector<std::byte> own_;
   std::optional<std::uint32_t> spill_; // begun and not ended
-  std::uint64_t id_ = 0;               // no two connections have the same
+  std::uint64_t id_ = 0;               // unique to the connection
   std::uint64_t hello_ = 0;            // sequence number of its hello
 };
 

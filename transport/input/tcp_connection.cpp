@@ -29,9 +29,8 @@ constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
 
 constexpr int keepalive_seconds = 5;
 constexpr int keepalive_probes = 3;
-/// Keepalive asks only while nothing is under way. Acknowledgements that a peer does not confirm
-/// are sent again for a quarter of an hour by default; it is gone after as long as its silence
-/// takes.
+/// Keepalive probes only an idle connection. The kernel sends unconfirmed data again for a quarter
+/// of an hour by default; this limit ends that after the time that keepalive takes.
 constexpr int unconfirmed_milliseconds = 1000 * keepalive_seconds * (1 + keepalive_probes);
 
 std::string text_of(const readout& r) {
@@ -48,7 +47,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // A peer whose machine vanished must not keep its place for ever; one that is only silent may.
+  // A peer whose machine vanished must not keep its place for ever; a silent peer may.
   using asio::detail::socket_option::integer;
   socket_.set_option(asio::socket_base::keep_alive(true), ignored);
   socket_.set_option(integer<IPPROTO_TCP, TCP_KEEPIDLE>(keepalive_seconds), ignored);
@@ -70,7 +69,7 @@ void tcp_connection::start(std::function<void()> ended) {
   asio::co_spawn(socket_.get_executor(), write_records(),
                  [self](const std::exception_ptr&) { self->close(); });
 
-  // Who does not introduce himself is not kept.
+  // A connection without a hello is closed.
   auto limit = std::make_shared<asio::steady_timer>(socket_.get_executor(), hello_time_limit);
   limit->async_wait([weak = weak_from_this(), limit](const error_code&) {
     if (const auto connection = weak.lock(); connection && connection->hello_ == 0)
@@ -103,7 +102,7 @@ asio::awaitable<void> tcp_connection::read_records() {
   problem wrong;
   while (!wrong && !ended_by_peer_) {
     wrong = co_await read_record();
-    co_await asio::post(socket_.get_executor(), use_awaitable); // the other connections' turn
+    co_await asio::post(socket_.get_executor(), use_awaitable); // lets the other connections run
   }
   if (!wrong) co_return;
   input_.refused.add(wrong->reason);
@@ -127,7 +126,7 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   } else if (header.type > record_type::hello) {
     wrong = stream_error{refused::stream_content, "records of this type are for the sender"};
   } else {
-    std::vector<std::byte> body(header.body_bytes); // at most a kilobyte: check_header() has looked
+    std::vector<std::byte> body(header.body_bytes); // at most a kilobyte, says check_header()
     wrong = co_await read_bytes(body.data(), body.size(), false);
     if (!wrong && check_body(header, body))
       wrong = stream_error{refused::stream_checksum, "a record is damaged"};
@@ -135,8 +134,8 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
   }
   if (!wrong) {
     (is_hello ? hello_ : sequence_) = header.sequence;
-    // The hello has a new number, the records sent again have their old ones: it is not
-    // acknowledged before they are.
+    // The hello has a new number, records that are sent again keep theirs: the hello is
+    // acknowledged after them.
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     input_.datagrams.add();
     heard_at_ = steady_clock::now();
@@ -227,7 +226,7 @@ tcp_connection::read_bytes(std::byte* to, std::size_t bytes, bool may_end) {
   co_return std::nullopt;
 }
 
-/// How many bytes were there; 0: the peer has ended the stream or is gone; below 0: nothing yet.
+/// How many bytes came; 0: the peer has ended the stream or is gone; below 0: none yet.
 std::ptrdiff_t tcp_connection::receive(std::byte* to, std::size_t bytes) {
   const auto n = ::recv(socket_.native_handle(), to, bytes, MSG_DONTWAIT);
   if (n > 0) input_.bytes.add(static_cast<std::uint64_t>(n));
@@ -239,7 +238,7 @@ asio::awaitable<void> tcp_connection::readable() {
   co_await socket_.async_wait(asio::ip::tcp::socket::wait_read, use_awaitable);
 }
 
-/// Meanwhile nothing is read: it is not the peer that is silent.
+/// The peer does not count as silent while the daemon reads nothing.
 asio::awaitable<void> tcp_connection::wait_for_frame() {
   co_await pause(frame_wait);
   heard_at_ = steady_clock::now();
@@ -250,7 +249,7 @@ asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {
   co_await timer.async_wait(use_awaitable);
 }
 
-/// Until the connection is closed, or nothing is left to acknowledge and nothing more will come.
+/// Runs until the connection closes, or the stream has ended and all of it is acknowledged.
 asio::awaitable<void> tcp_connection::write_records() {
   std::uint64_t sent = 0;
   while (socket_.is_open()) {
@@ -273,8 +272,8 @@ asio::awaitable<void> tcp_connection::send_acknowledgement(std::uint64_t sequenc
   co_await asio::async_write(socket_, parts, use_awaitable);
 }
 
-/// The text, then a moment for the peer to read it: closing with unread data would reset the
-/// connection and lose it.
+/// Sends the text and gives the peer a moment to read it: closing with unread data would reset the
+/// connection and lose the text.
 asio::awaitable<void> tcp_connection::send_refusal() {
   const auto body = std::as_bytes(std::span(*refusal_));
   const auto header = sealed_header(record_type::refusal, 0, 0,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection of a record stream: two coroutines on the receiver's thread, one that reads
-// records, one that writes acknowledgements and, at the end, a refusal. No read is pending into the
-// memory of a batch: the coroutine waits until there is something to read, and only then asks where
-// it goes.
+// records, one that writes acknowledgements and, at the end, a refusal. No read is ever pending
+// into the memory of a batch: the coroutine waits until the socket has data, and only then asks
+// where it goes.
 #pragma once
 
 #include <array>
@@ -27,23 +27,22 @@ public:
   tcp_connection(boost::asio::ip::tcp::socket socket, std::uint32_t run, event_builder& builder,
                  input_counters& input, const safe_batches& safe);
 
-  /// Starts both coroutines; they keep the connection alive. `ended` is called when nothing more
-  /// will be read.
+  /// Starts both coroutines, which keep the connection alive. Calls `ended` when reading has ended.
   void start(std::function<void()> ended);
-  /// The peer is told why it is not wanted (anymore), and the connection closed.
+  /// Tells the peer why and closes the connection.
   void refuse(std::string why);
   void stop_reading();
-  /// Sends what is due, then closes.
+  /// Sends the acknowledgements that are due, then closes.
   void finish();
   void close();
 
   [[nodiscard]] bool closed() const { return !socket_.is_open(); }
-  /// Since when the peer has sent no whole record, if it waits for nothing
-  /// either: bytes that never make a record keep no place.
+  /// Since when the peer has sent no whole record; nothing if it waits for an acknowledgement.
+  /// Bytes that never make a record keep no place.
   [[nodiscard]] std::optional<time_point> silent_since() const;
 
 private:
-  /// Why a stream cannot go on.
+  /// Why a stream must end.
   struct stream_error {
     refused reason;
     std::string text;
@@ -74,8 +73,8 @@ private:
   const safe_batches& safe_;
   std::unique_ptr<stream_landing> landing_; // once the hello is good
   acknowledgements waiting_;
-  std::uint64_t sequence_ = 0; // of the last record read, the hello aside
-  std::uint64_t hello_ = 0;    // of the hello; 0: it was not read yet
+  std::uint64_t sequence_ = 0; // of the last record read, except the hello
+  std::uint64_t hello_ = 0;    // sequence number of the hello; 0: not read yet
   time_point heard_at_;        // the last whole record
   bool reading_ = true;
   bool ended_by_peer_ = false;

@@ -26,7 +26,7 @@ using boost::system::error_code;
 constexpr auto tick_period = std::chrono::milliseconds(2);
 constexpr auto finish_time_limit = std::chrono::seconds(1);
 
-/// Connections beyond the limit that are being told so; more are closed without a word.
+/// Connections beyond the limit that are being refused with a text; further ones are just closed.
 constexpr std::size_t max_refusals = 64;
 
 } // namespace
@@ -96,7 +96,7 @@ private:
     acceptor_.async_accept([this](const error_code& failed, tcp::socket socket) {
       if (stopping_ || !acceptor_.is_open()) return;
       if (!failed) take(std::move(socket));
-      accept_again_ = failed.failed(); // no descriptor is free: not before the next tick
+      accept_again_ = failed.failed(); // no descriptor is free: the next tick accepts again
       if (!accept_again_) accept();
     });
   }
@@ -121,8 +121,8 @@ private:
     return !gone && from.is_v4() && allow_.takes(from.to_v4().to_uint());
   }
 
-  /// Closes the connection that has been silent longest, if that is too long. Its peer, if there
-  /// still is one, may connect again.
+  /// Closes the connection that has been silent longest, if that is too long. Its peer may connect
+  /// again.
   bool make_place() {
     tcp_connection* most_silent = nullptr;
     time_point since = steady_clock::now();
@@ -153,7 +153,7 @@ private:
     });
   }
 
-  // Both look again a little later until what they wait for has happened. They run in context_.
+  // Each calls itself again in context_ until the connections have come so far.
 
   void wait_unread(std::promise<void>& stopped) {
     if (readers_ == 0) return stopped.set_value();
@@ -174,13 +174,13 @@ private:
   std::chrono::nanoseconds silence_limit_;
   source_list allow_;
   asio::io_context context_{1};
-  // It runs until the destructor stops it, also when nothing is left to read.
+  // The context runs until the destructor stops it, even with nothing to read.
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   tcp::acceptor acceptor_;
   asio::steady_timer tick_;
   std::vector<std::shared_ptr<tcp_connection>> connections_;
   input_counters input_;
-  counter turns_; ///< of the timer, for who watches the thread
+  counter turns_; ///< of the timer, for progress_watch
   std::uint16_t port_ = 0;
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;

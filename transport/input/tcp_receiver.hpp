@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receives the record stream over TCP (docs/formats.md, section 4): a listener and its connections
-// on one thread. Bodies of event records are read straight into the batch; every record is
-// acknowledged once it is safe. Without a free frame nothing is read, which slows the sender down.
-// A connection that breaks the rules is told why and closed; the others go on.
+// on one thread. It reads bodies of event records straight into the batch, and acknowledges every
+// record once it is safe. Without a free frame it reads nothing, which slows the sender down. It
+// tells a peer that breaks the format why and closes that connection; the others go on.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
   /// called from the receiver's thread.
   using safe_batches = std::function<std::uint64_t()>;
 
-  /// Listens and starts the thread; streams of other runs are refused. Throws std::runtime_error
+  /// Listens and starts the thread, which refuses streams of other runs. Throws std::runtime_error
   /// that names address and port if it cannot.
   tcp_receiver(const tcp_settings& settings, std::uint32_t run, event_builder& builder,
                safe_batches safe);
@@ -32,8 +32,7 @@ public:
   tcp_receiver(const tcp_receiver&) = delete;
   tcp_receiver& operator=(const tcp_receiver&) = delete;
 
-  /// Accepts and reads no more, and the builder is not called any more; acknowledgements are still
-  /// sent.
+  /// Accepts and reads no more, and no longer calls the builder; still sends acknowledgements.
   void stop_reading();
 
   [[nodiscard]] std::uint16_t port() const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receives level-2 datagrams (docs/formats.md, section 3). Each thread serves its share of the
 // ports with recvmmsg: headers go aside, payloads straight into the landing slots that the event
-// builder deals out. The sender cannot be slowed down, so a thread never waits for anything but
-// datagrams: without a free frame it goes on reading, and the builder counts.
+// builder deals out. The sender cannot be slowed down, so a thread waits for datagrams only:
+// without a free frame it goes on reading, and the builder counts.
 #pragma once
 
 #include <cstddef>
@@ -24,19 +24,19 @@ public:
   /// Binds every port and starts the threads. Throws std::runtime_error that names address and port
   /// if one cannot be bound. With port 0 the system chooses each port.
   udp_receiver(const udp_settings& settings, event_builder& builder);
-  /// As stop().
+  /// Calls stop().
   ~udp_receiver();
   udp_receiver(const udp_receiver&) = delete;
   udp_receiver& operator=(const udp_receiver&) = delete;
 
-  /// Takes what the sockets hold at this moment, then ends the threads: the builder is not called
-  /// any more.
+  /// Takes the datagrams that the sockets hold, then ends the threads, which no longer call the
+  /// builder.
   void stop();
 
   [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
   /// The smallest receive buffer that the system granted to a socket.
   [[nodiscard]] byte_size socket_buffer() const { return socket_buffer_; }
-  /// What to set on this host so that the sockets get what was asked for; empty if they did.
+  /// Which kernel setting would grant the configured buffers; empty if the sockets got them.
   [[nodiscard]] const std::string& advice() const { return advice_; }
 
   /// One for each thread.

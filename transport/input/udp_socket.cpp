@@ -18,8 +18,8 @@
 namespace l3 {
 namespace {
 
-/// The largest buffer up to `wanted` that the system gives: beyond net.core.rmem_max if the process
-/// may.
+/// Sets the largest buffer up to `wanted` that the system grants, beyond net.core.rmem_max if the
+/// process may.
 std::uint64_t grow_buffer(int descriptor, std::uint64_t wanted) {
   const int size =
       static_cast<int>(std::min<std::uint64_t>(wanted, std::numeric_limits<int>::max() / 2));

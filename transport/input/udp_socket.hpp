@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One bound UDP port: a receive buffer as large as the system grants, and the number of datagrams
-// it had no room for.
+// One bound UDP port with a receive buffer as large as the system grants, and the number of
+// datagrams that it had no room for.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ private:
   byte_size buffer_;
 };
 
-/// Datagrams that the socket has dropped since it was opened, for want of room. The same number as
-/// SO_RXQ_OVFL sends with each datagram, but it can be asked for when no datagram follows.
+/// Datagrams that the socket has dropped for want of room since it was opened: the number that
+/// SO_RXQ_OVFL sends with each datagram, without waiting for one.
 [[nodiscard]] std::uint32_t dropped_datagrams(int descriptor);
 
 } // namespace l3

@@ -18,8 +18,8 @@ constexpr unsigned ticks_per_drop_count = 50;
 
 /// Rounds over all ports before timers get their turn.
 constexpr int rounds_per_sweep = 16;
-/// The same when the thread ends: what is in the sockets is taken, but a sender that goes on cannot
-/// hold the end up.
+/// Rounds when the thread ends: it empties the sockets, but a sender that goes on cannot hold it
+/// up.
 constexpr int rounds_at_end = 256;
 
 } // namespace
@@ -102,13 +102,13 @@ void udp_thread::sweep() {
   wait(); // a port that still has data is ready at once
 }
 
-/// Takes what the port has, at most a burst; returns how many datagrams.
+/// Takes at most a burst of datagrams from the port; returns how many.
 std::size_t udp_thread::receive(port& p) {
   const auto slots = strip_.slots();
   const std::size_t most = std::min(burst, slots.size());
   for (std::size_t m = 0; m < most; ++m) {
     parts_[m][1] = {slots[m].memory, builder_.settings().chunk_bytes};
-    // The kernel leaves the length of what it wrote; without a name it is not looked at.
+    // The kernel overwrites the length; it ignores it without a name.
     messages_[m].msg_hdr.msg_namelen = sizeof sources_[m];
   }
   const int n = ::recvmmsg(p.socket.native_handle(), messages_.data(), static_cast<unsigned>(most),

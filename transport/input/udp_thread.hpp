@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One receive thread: its ports, its landing strip, its counters. Asio says when a port has data;
-// then all ports of the thread are read in turn, a bounded number of datagrams each, until all are
-// empty: a flooded port does not starve the others, and what was sent together is read close
-// together.
+// One receive thread: its ports, its landing strip, its counters. When Asio reports that a port has
+// data, the thread reads all its ports in turn, a bounded number of datagrams each, until all are
+// empty: a flooded port does not starve the others, and datagrams that were sent together are read
+// close together.
 #pragma once
 
 #include <netinet/in.h>
@@ -58,13 +58,13 @@ private:
   input_counters input_;
   bool sweep_is_due_ = false;
   unsigned ticks_ = 0;
-  counter turns_; ///< of the timer, for who watches the thread
+  counter turns_; ///< of the timer, for progress_watch
 
   std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
   std::array<std::array<iovec, 2>, burst> parts_{};
   std::array<mmsghdr, burst> messages_{};
   source_list allow_;
-  std::array<sockaddr_in, burst> sources_{}; ///< not asked for if everybody may send
+  std::array<sockaddr_in, burst> sources_{}; ///< unused if every source may send
   std::vector<datagram> landed_;
 
   std::thread thread_;

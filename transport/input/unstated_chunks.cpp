@@ -8,13 +8,12 @@
 namespace l3 {
 namespace {
 
-/// Fragments whose siblings are remembered: more than 200 events of the default readout. A power
-/// of two.
+/// Fragments whose siblings' spill is remembered: over 200 events of the default readout. A power
+/// of 2.
 constexpr std::uint32_t remembered = 4096;
 
-/// One thread reads at most 64 datagrams from each of 8 ports before every port had its turn, and
-/// with chunks of 1400 bytes a third of them are unstated: that needs 170. The rest is for threads
-/// that are held up.
+/// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400
+/// bytes a third of them are unstated: that needs 170. The rest is for threads that are held up.
 constexpr std::uint32_t places = 1024;
 
 constexpr std::uint32_t index_of(std::uint32_t fragment_id) {
@@ -53,7 +52,7 @@ void unstated_chunks::hold(const l2::datagram_header& header, std::span<const st
 }
 
 std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id) {
-  if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // as for most siblings
+  if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // the usual case
   const auto at = std::ranges::find_if(waiting_, [fragment_id](const waiting_chunk& c) {
     return c.header.fragment_id == fragment_id;
   });

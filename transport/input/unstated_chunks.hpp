@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks that do not name their spill: most last chunks hold no board header, and the same event
-// number comes again in every spill. The other datagrams of the fragment do name it (its siblings:
-// chunks with a board header, the trailer), and they are sent within microseconds of each other.
-// So what the latest sibling named is remembered for each fragment, and a chunk that comes before
-// its siblings is kept here, copied, until one of them comes or it has waited for long enough. All
-// memory is taken once. Guarded by the event builder's lock.
+// number comes again in every spill. Their siblings, the fragment's other chunks and its trailer,
+// do name it, and are sent within microseconds of each other. So this class remembers for each
+// fragment the spill that the latest sibling named, and keeps a copy of a chunk that comes before
+// its siblings until one of them comes or its patience ends. All memory is taken once. Guarded by
+// the event builder's lock.
 #pragma once
 
 #include <chrono>
@@ -21,20 +21,19 @@ namespace l3 {
 
 class unstated_chunks {
 public:
-  /// How far apart siblings can arrive: the ports of a receiver are read in turn, and its threads
-  /// may be held up, by milliseconds. Far less than a spill lasts, after which the same fragment
-  /// id comes again.
+  /// How far apart siblings can arrive: a receiver reads its ports in turn, and its threads may be
+  /// held up by milliseconds. Far less than a spill, after which the same fragment id comes again.
   static constexpr std::chrono::nanoseconds patience = std::chrono::milliseconds(100);
 
   explicit unstated_chunks(std::uint32_t chunk_bytes);
 
-  /// A datagram of this fragment has named its spill.
+  /// Call when a datagram of this fragment has named its spill.
   void note(std::uint32_t fragment_id, std::uint32_t spill, time_point now);
-  /// What the latest sibling named, if that was not long before `now`.
+  /// The spill that the latest sibling named, if that was not long before `now`.
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
                                                       time_point now) const;
 
-  /// Of the chunks that may wait, and of what is remembered of siblings.
+  /// Memory of the chunks that may wait and of the siblings' spills.
   [[nodiscard]] std::size_t bytes() const {
     return memory_.size() + siblings_.size() * (sizeof(sibling) + sizeof(std::uint16_t));
   }
@@ -48,12 +47,12 @@ public:
   [[nodiscard]] bool full() const { return free_.empty(); }
   /// Keeps a copy; it must not be full.
   void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, time_point now);
-  /// A chunk of this fragment, if one waits, waits no more.
+  /// Takes out a waiting chunk of this fragment, if there is one.
   [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id);
-  /// The same for the one that has waited longest, and for that only if it has for too long.
+  /// Takes out the chunk that has waited longest; the second, only if it has waited too long.
   [[nodiscard]] std::optional<waiting_chunk> take_oldest();
   [[nodiscard]] std::optional<waiting_chunk> take_expired(time_point now);
-  /// Of a chunk that waits no more, until the next is held.
+  /// The bytes of a chunk that was taken out, until the next is held.
   [[nodiscard]] const std::byte* memory_of(const waiting_chunk& c) const {
     return memory_.data() + c.slot * chunk_bytes_;
   }
@@ -68,8 +67,8 @@ private:
   waiting_chunk remove(std::vector<waiting_chunk>::iterator at);
 
   std::size_t chunk_bytes_;
-  std::vector<sibling> siblings_;       // of the latest fragments, by the low bits of their ids
-  std::vector<std::uint16_t> expected_; // how many chunks wait for them, by the same bits
+  std::vector<sibling> siblings_;       // latest fragments, by the low bits of their ids
+  std::vector<std::uint16_t> expected_; // waiting chunks, by the same bits
   std::vector<waiting_chunk> waiting_;  // the oldest first
   std::vector<std::uint32_t> free_;     // slots of memory_
   std::vector<std::byte> memory_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches that receivers hold: at most one that is being filled, and those that are closed but
-// into which a receiver may still be writing. A closed batch goes back to the pool when the last
-// receiver has left it, and batches go in the order in which they were taken. Guarded by the event
-// builder's lock.
+// The batches that receivers hold: at most one being filled, and closed ones into which a receiver
+// may still be writing. A closed batch goes back to the pool when the last receiver has left it;
+// batches go back in the order in which they were taken. Guarded by the event builder's lock.
 #pragma once
 
 #include <atomic>
@@ -14,9 +13,9 @@
 
 namespace l3 {
 
-class batch_line {
+class held_batches {
 public:
-  batch_line(batch_pool& pool, std::uint32_t chunk_bytes)
+  held_batches(batch_pool& pool, std::uint32_t chunk_bytes)
       : pool_(pool), chunk_bytes_(chunk_bytes) {}
 
   /// The batch being filled, or nullptr.
@@ -30,16 +29,16 @@ public:
   void enter(batch_in_use& b) { ++b.users; }
   void leave(batch_in_use& b);
 
-  /// Everything admitted so far is in this batch or in an earlier one.
+  /// Every event admitted so far is in this batch or in an earlier one.
   [[nodiscard]] std::uint64_t last_serial() const;
-  /// An event was written into one of these batches.
+  /// To be called when an event was written into one of these batches.
   void count_event() { ++events_; }
   /// Events in batches that are not submitted yet. Any thread.
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
-  /// All closed batches are done with: one that closes now would not have to wait.
+  /// All closed batches are done with: a batch that closes now would not wait.
   [[nodiscard]] bool idle() const {
-    return line_.size() == (current_ != nullptr ? 1U : 0U) && pool_.idle();
+    return batches_.size() == (current_ != nullptr ? 1U : 0U) && pool_.idle();
   }
 
 private:
@@ -47,7 +46,7 @@ private:
 
   batch_pool& pool_;
   std::uint32_t chunk_bytes_;
-  std::deque<batch_in_use> line_; // in order of serial numbers; the current one is the last
+  std::deque<batch_in_use> batches_; // in order of serial numbers; the current one is the last
   batch_in_use* current_ = nullptr;
   std::uint64_t closed_serial_ = 0;
   std::atomic<std::uint64_t> events_ = 0;
