@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram of latencies in a fixed amount of memory: 32 equal buckets for each doubling from 1
-// µs to 137 s, so that a quantile is right to about 3 %. One thread adds, any thread reads; a
-// reader sees each bucket as it is at that moment.
+// µs to 137 s, so that a quantile is right to about 3 %. One thread adds, any thread reads each
+// bucket as it is at that moment.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ public:
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::chrono::nanoseconds sum() const { return time_of(sum_); }
 
-  /// The time that a fraction q of all entries does not exceed (the middle of its bucket);
-  /// 0 if there are none.
+  /// The time that a fraction q of all entries does not exceed (the middle of its bucket); 0
+  /// without entries.
   [[nodiscard]] std::chrono::nanoseconds quantile(double q) const {
     std::uint64_t all = 0;
     for (const auto& b : buckets_) all += b;
@@ -43,10 +43,10 @@ public:
       seen += buckets_[i];
       if (seen >= wanted) return middle_of(i);
     }
-    return middle_of(buckets_.size() - 1); // entries came in between the two passes
+    return middle_of(buckets_.size() - 1); // entries came between the two passes
   }
 
-  /// Entries in buckets that end at or below this time: what a cumulative exposition needs.
+  /// Entries in buckets that end at or below this time, for a cumulative histogram.
   [[nodiscard]] std::uint64_t count_up_to(std::chrono::nanoseconds time) const {
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size() && time_of(start_of(i + 1)) <= time; ++i)

@@ -44,7 +44,7 @@ struct section_header {
 };
 static_assert(sizeof(section_header) == 24);
 
-/// Its sections in their order: the first is of kind 1.
+/// The batch's sections in the order of the file; kinds count from 1.
 template <class Batch>
 auto sections_of(Batch& b) {
   return std::tie(b.about, b.configuration, b.lines, b.detector, b.calibration, b.events,
@@ -56,7 +56,7 @@ constexpr std::uint32_t sections = 12;
   throw std::runtime_error(name.string() + ": " + what);
 }
 
-/// A file being written; taken away unless it was finished.
+/// A file being written; removed unless it is finished.
 class new_file {
 public:
   explicit new_file(const std::filesystem::path& name)
@@ -101,7 +101,7 @@ Header sealed(Header h) {
   return h;
 }
 
-/// Reads what it is asked for, and nothing behind the end.
+/// Reads the file in order, never beyond its end.
 class source {
 public:
   explicit source(const std::filesystem::path& name) : name_(name), in_(name, std::ios::binary) {

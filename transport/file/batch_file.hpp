@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// .l3batch files: a batch of events as the kernels got it, with everything that is needed to
-// compute it once more elsewhere, and what came out (docs/formats.md, section 12). A daemon writes
-// one when its device failed on the batch; `koto-l3 replay` runs it again. What is wrong with a
-// file is an exception with a text that names it: whoever reads one is a person at a prompt.
+// .l3batch files: a batch of events as the kernels got it, all that is needed to compute it again
+// elsewhere, and the results (docs/formats.md, section 12). A daemon writes one when its device
+// failed on the batch; `koto-l3 replay` runs it again. A faulty file is an exception whose text
+// names the file and the fault, because a person at a prompt reads it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace l3 {
 
-/// What became of an event, as it lies in the file.
+/// The result of an event, as it lies in the file.
 struct stored_result {
   std::uint64_t offset = 0; ///< of the packed event in the output
   std::uint32_t bytes = 0;
@@ -32,7 +32,7 @@ static_assert(sizeof(stored_result) == 32);
 struct batch_file {
   std::string about;         ///< JSON: who, when, why
   std::string configuration; ///< as --print-config shows it
-  std::string lines;         ///< content of the selection's files; empty if built in, or none
+  std::string lines;         ///< content of the selection's files; empty without them
   std::string detector;
   std::string calibration;
   std::vector<event_entry> events;
@@ -44,18 +44,18 @@ struct batch_file {
   std::vector<std::byte> output;
 };
 
-/// How long its file will be.
+/// The length of the batch's file.
 [[nodiscard]] std::uint64_t file_bytes(const batch_file& batch);
 
-/// Under NAME.new until it is whole and on disk; what cannot be written is taken away again. Throws
+/// Writes NAME.new and renames it when it is whole and on disk; removes it after an error. Throws
 /// std::runtime_error.
 void write_batch_file(const std::filesystem::path& name, const batch_file& batch);
 
-/// Whether a file begins like one. Throws std::runtime_error if it cannot be read.
+/// Whether a file has the magic number. Throws std::runtime_error if it cannot be read.
 [[nodiscard]] bool is_batch_file(const std::filesystem::path& name);
 
-/// Every checksum is right, and its tables are such that kernels may run on it (check_batch.hpp);
-/// its results may say anything. Throws std::runtime_error.
+/// Reads a file, checks every checksum, and that kernels may run on its tables (check_batch.hpp);
+/// its results may hold any values. Throws std::runtime_error.
 [[nodiscard]] batch_file read_batch_file(const std::filesystem::path& name);
 
 } // namespace l3

@@ -26,7 +26,7 @@ bool good_pieces(const batch_file& b, const fragment_entry& f) {
   return true;
 }
 
-/// As in an event that was admitted: each slot once, and packets that share no byte.
+/// Boards as admission leaves them: each slot once, and packets that share no byte.
 bool good_boards(const batch_file& b, const fragment_entry& f, std::uint32_t index,
                  std::uint32_t event) {
   std::uint32_t slot_before = l2::first_slot - 1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // .l2raw files: level-2 data as a sequence of records (docs/formats.md, section 4). The writer
 // makes a file that starts with a hello and whose records count without gaps; the reader maps a
-// file and hands out its records one by one, each checked. What the surroundings refuse (no such
-// file, disk full) is an exception with a text that names the file; what is wrong inside a file is
-// a value that says where and what.
+// file and hands out its records one by one, each checked. A failure of the system (no such file,
+// disk full) is an exception whose text names the file; damage inside a file is a value that says
+// where and what.
 #pragma once
 
 #include <chrono>
@@ -33,11 +33,10 @@ public:
   /// An event of the spill that was begun last.
   void event(std::uint32_t number, std::chrono::nanoseconds since_spill,
              std::span<const crate_fragment> fragments);
-  /// Ends the spill that was begun last; the number of its events is counted here.
+  /// Ends the spill that was begun last, with the number of its events.
   void end_of_spill(std::chrono::nanoseconds cycle);
 
-  /// Writes out what is buffered and closes the file. A destructor does the same, but cannot tell
-  /// of a failure.
+  /// Flushes and closes the file. The destructor does the same, but cannot report a failure.
   void close();
 
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_; }
@@ -85,10 +84,10 @@ public:
   [[nodiscard]] std::uint32_t run() const { return hello_.run; }
   [[nodiscard]] const readout& crates() const { return hello_.crates; }
 
-  /// The next record after the hello, its checksums and sequence number checked. Nothing: the end
-  /// was reached, or damage().
+  /// The next record after the hello, its checksums and sequence number checked. Nothing at the
+  /// end, or at damage().
   [[nodiscard]] std::optional<record_view> next();
-  /// Before the first record after the hello again.
+  /// Goes back to the first record after the hello.
   void rewind();
 
   [[nodiscard]] const std::optional<file_damage>& damage() const { return damage_; }

@@ -60,7 +60,7 @@ l2raw_reader::l2raw_reader(const std::filesystem::path& file) : bytes_(map(file)
 
 l2raw_reader::~l2raw_reader() {
   if (bytes_.empty()) return;
-  // The mapping was made by this object; munmap wants it back without const.
+  // This object made the mapping; munmap takes it without const.
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and making records of the record stream (docs/formats.md, section 4), wherever they come
-// from: a file or a connection. What is wrong with a record is a value (`refused`); a function that
-// returns std::optional<refused> returns nothing when all is well. Nothing here owns the bytes it
-// looks at.
+// Reads and makes records of the record stream (docs/formats.md, section 4), for files and
+// connections. A fault of a record is a value (`refused`); a function that returns
+// std::optional<refused> returns nothing for a good record. No type here owns the bytes that it
+// reads.
 #pragma once
 
 #include <chrono>
@@ -37,19 +37,18 @@ struct hello {
   readout crates;
 };
 
-/// Everything about a header that can be told without its body: magic, version, checksum, type, a
-/// length that fits the type.
+/// Checks a header without its body: magic, version, checksum, type, a length that fits the type.
 [[nodiscard]] std::optional<refused> check_header(const record_header& header);
 
-/// Length and checksum of the body.
+/// Checks length and checksum of the body.
 [[nodiscard]] std::optional<refused> check_body(const record_header& header,
                                                 std::span<const std::byte> body);
 
 [[nodiscard]] std::optional<refused> parse_hello(std::span<const std::byte> body, hello& out);
 
 /// Checks the fragment table: places within `crates` and each at most once, no fragment longer than
-/// the longest possible, lengths that add up to the body. An event may lack fragments; what is in
-/// them is not looked at.
+/// the longest possible, lengths that add up to the body. An event may lack fragments; their
+/// content is not checked.
 [[nodiscard]] std::optional<refused> parse_event(std::span<const std::byte> body,
                                                  const readout& crates, event_view& out);
 

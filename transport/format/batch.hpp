@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that say what lies where in a frame's input buffer: events, their fragments, the
-// pieces in which a fragment arrived, and the boards found in it. The receivers write them, the
-// kernels read them; usable in device code.
+// The tables of a frame's input buffer: events, their fragments, the pieces in which a fragment
+// arrived, and the boards found in it. The receivers write them, the kernels read them; usable in
+// device code.
 //
-// A fragment that came as datagrams lies in pieces of equal length (the last may be shorter),
-// wherever the kernel put each datagram's payload; one that came over TCP is a single piece.
+// A fragment that came as datagrams lies in pieces of equal length (the last may be shorter), where
+// the kernel put each datagram's payload; one that came over TCP is a single piece.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace l3 {
 
-/// In the flags of an event_entry, beside those of packed events: its sender keeps it until it is
-/// told that it is safe, and can wait.
+/// In the flags of an event_entry, beside those of packed events: the sender keeps the event until
+/// the daemon acknowledges it, so the event can wait.
 inline constexpr std::uint32_t event_kept_by_sender = 1U << 31;
 
 struct event_entry {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves level 3: output blocks, packed events, the messages of the output line, the head of a
-// store file (docs/formats.md, sections 6 to 9). Structs as they lie in the stream; usable in
-// device code.
+// Output blocks, packed events, the messages of the output link, the head of a store file
+// (docs/formats.md, sections 6 to 9). Structs as they lie in the stream; usable in device code.
 #pragma once
 
 #include <array>
@@ -25,7 +24,8 @@ struct block_header {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
   std::uint64_t sealed_at = 0; ///< ns since 1970-01-01 UTC
-  std::uint32_t repeated = 0;  ///< events that a receiver left out: another session has stored them
+  std::uint32_t repeated =
+      0; ///< events that a receiver left out, because another session stored them
   std::uint32_t reserved1 = 0;
   std::uint32_t payload_crc = 0;
   std::uint32_t header_crc = 0; ///< of the 60 bytes before it

@@ -8,7 +8,7 @@
 namespace l3 {
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous) {
-  // isa-l leaves initial value and final xor to its caller, counts in int, and forgot a const.
+  // isa-l leaves initial value and final xor to its caller, counts in int, and lacks a const.
   constexpr std::size_t longest = 1U << 30;
   std::uint32_t state = ~previous;
   while (!bytes.empty()) {

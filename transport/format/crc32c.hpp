@@ -12,7 +12,7 @@ namespace l3 {
 /// With its usual initial value and final xor: 0xE3069283 for the ASCII characters 123456789.
 [[nodiscard]] std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t previous = 0);
 
-/// The checksum of a header that ends in its own CRC-32C: of all bytes before the last four.
+/// The checksum of a header that ends in its own CRC-32C: it covers all bytes before the last four.
 template <class Header>
 [[nodiscard]] std::uint32_t header_crc(const Header& h) {
   return crc32c(std::as_bytes(std::span(&h, 1)).first(sizeof(Header) - sizeof(std::uint32_t)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names an event within a run: the spill it belongs to and its number in that spill.
+// The name of an event within a run: its spill and its number in that spill.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// L3_FN marks a function that may run on the host and on a device. It is the only macro of the
-// project.
+// L3_FN, the project's only macro, marks a function that may run on the host and on a device.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__HIPCC__)

@@ -13,8 +13,8 @@
 namespace l3 {
 
 struct input_batch {
-  std::uint64_t serial =
-      0; ///< rises by 1 with every batch taken; batches are computed and sent in this order
+  /// Rises by 1 with every batch taken; batches are computed and sent in this order.
+  std::uint64_t serial = 0;
 
   std::span<std::byte> bytes; ///< 4096-aligned
   std::span<event_entry> events;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a prescale leaves (docs/formats.md, section 7): a hash of run, spill, event number
-// and line decides, so every node, device and replay comes to the same answer.
+// Which events a prescale keeps (docs/formats.md, section 7): a hash of run, spill, event number
+// and line decides, so every node, device and replay keeps the same ones.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace l3 {
   return x ^ (x >> 31);
 }
 
-/// Whether the line's prescale leaves this event (docs/formats.md, section 7).
+/// Whether the line's prescale keeps this event.
 [[nodiscard]] L3_FN constexpr bool survives_prescale(std::uint32_t run, std::uint32_t spill,
                                                      std::uint32_t number, std::uint32_t line_id,
                                                      std::uint32_t prescale) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which crates are read out, in the order of the electronics' list, and what kind of boards they
-// hold.
+// The crates that are read out, in the order of the electronics' list, and the kind of their
+// boards.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class board_kind : std::uint8_t {
 };
 
 struct crate_readout {
-  std::uint8_t number = 0; ///< as the electronics name the crate
+  std::uint8_t number = 0; ///< the electronics' name of the crate
   std::uint8_t boards = l2::max_boards;
   board_kind kind = board_kind::sampling_125_mhz;
 

@@ -83,7 +83,7 @@ struct acknowledgement_body {
 };
 static_assert(sizeof(acknowledgement_body) == 16);
 
-/// The one refusal after which a sender does well to try again.
+/// The only refusal after which a sender tries again.
 inline constexpr std::string_view no_place_left =
     "there are as many connections as the daemon takes";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which machines may send to an input: IPv4 networks, by udp.allow and tcp.allow. The electronics
-// cannot prove who they are, so this keeps out what strays in by mistake, and whoever cannot forge
-// an address. An empty list takes everybody, and costs nothing.
+// cannot prove who they are, so the list keeps out stray senders and those that cannot forge an
+// address. An empty list admits every source, and costs nothing.
 #pragma once
 
 #include <algorithm>

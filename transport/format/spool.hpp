@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a spool keeps beside its segments (docs/formats.md, section 11): for each session how far
-// its blocks are no longer needed, one entry a session, as it lies in the file.
+// An entry of the file that a spool keeps beside its segments (docs/formats.md, section 11): up to
+// which block a session is no longer needed.
 #pragma once
 
 #include <array>

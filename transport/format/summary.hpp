@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the selection found in an event and decided about it: one event_summary for every event that
-// was looked at, kept or not. The packed form of it travels with each kept event (docs/formats.md,
-// section 7). Plain structs, usable in device code.
+// it saw, kept or not. Each kept event carries the packed form (docs/formats.md, section 7). Plain
+// structs, usable in device code.
 //
-// Everything is a whole number: energies in keV (in the beam counters 1/1000 photoelectron),
+// All values are whole numbers: energies in keV (in the beam counters 1/1000 photoelectron),
 // lengths in 0.1 mm, times in 1/128 ns since the trigger's time.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace l3 {
 /// Quantities of an event, on which lines may cut. Their order is that of the packed summary: new
 /// ones go to the end. docs/selection.md has formulas and sources.
 enum class quantity : std::uint8_t {
-  calorimeter_energy,  ///< keV; of all crystals above threshold in time
-  crystals,            ///< how many these are
+  calorimeter_energy,  ///< keV; sum of all crystals above threshold in time
+  crystals,            ///< their number
   clusters,            ///< of two crystals or more
   photons,             ///< clusters in time that are high enough
   photon_energy,       ///< keV, their sum
@@ -36,8 +36,8 @@ enum class quantity : std::uint8_t {
 };
 inline constexpr std::uint32_t quantities = static_cast<std::uint32_t>(quantity::count_);
 
-/// The value of a quantity that the event does not have, such as the vertex of three photons: it
-/// lies in no range.
+/// The value of a quantity that the event lacks, such as the vertex of three photons; within no
+/// range.
 inline constexpr std::int32_t undefined_quantity = -0x7fffffff - 1;
 
 inline constexpr std::uint32_t max_lines = 32;
@@ -64,17 +64,17 @@ static_assert(sizeof(photon_summary) == 16);
 enum selection_status : std::uint8_t {
   too_many_clusters = 1,
   too_many_hits = 2,
-  more_photons = 4, ///< than the summary has places; the event was judged all the same
+  more_photons = 4, ///< than the summary has places; the event was judged
 };
 inline constexpr std::uint32_t not_judged = too_many_clusters | too_many_hits;
 
-/// What kept an event from a line: the first of its conditions that failed. 0: it fired. From
-/// out_of_range on: the quantity that was out of range.
+/// The first condition of a line that an event failed. 0: the line fired. From out_of_range on: the
+/// quantity that was out of range.
 enum line_reason : std::uint8_t {
   line_fired = 0,
   line_trigger = 1,      ///< not the level-1 bits it wants
-  line_veto = 2,         ///< a counter fired that must not have
-  line_veto_missing = 3, ///< a counter did not fire that must have
+  line_veto = 2,         ///< a counter fired that must not fire
+  line_veto_missing = 3, ///< a counter did not fire that must fire
   line_unknown = 4,      ///< a counter, or the calorimeter, could not be read out
   line_prescale = 5,     ///< it fired, and was prescaled away
   line_decodable = 6,    ///< it wants events that cannot be decoded
@@ -84,10 +84,9 @@ enum line_reason : std::uint8_t {
 
 struct event_summary {
   std::uint32_t fired = 0;   ///< bit n: line n fired
-  std::uint32_t kept_by = 0; ///< those of them that its prescale left
+  std::uint32_t kept_by = 0; ///< bit n: line n fired and its prescale kept the event
   std::uint32_t vetoes = 0;  ///< bit n: counter n fired
-  std::uint32_t unknown = 0; ///< counters of which a board is missing or cannot be decoded, or
-                             ///< all inputs are dead
+  std::uint32_t unknown = 0; ///< counters with a missing or damaged board, or with all inputs dead
   std::uint16_t trigger = 0; ///< level-1 bits, header word 0 of the trigger board
   std::uint16_t photons_found = 0;
   std::uint8_t status = 0;  ///< selection_status
@@ -103,9 +102,8 @@ struct event_summary {
 };
 static_assert(sizeof(event_summary) % 8 == 0);
 
-/// The head of an event's summary in the output stream. Behind it stand, for each line, a
-/// packed_line, then the photons (photon_summary), then the quantities (i32), then zeros up to a
-/// multiple of 8.
+/// The head of an event's summary in the output stream. A packed_line for each line follows, then
+/// the photons (photon_summary), the quantities (i32), and zeros up to a multiple of 8.
 struct packed_summary {
   std::uint8_t version = 1;
   std::uint8_t lines = 0;
