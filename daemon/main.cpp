@@ -63,19 +63,19 @@ private:
   metrics_snapshot snapshot_;
 };
 
-/// From the first moment to the last: a SIGTERM or SIGINT that comes during the start ends what has
-/// just started, and a second one does not end the drain, which is bounded, without a ledger. A
-/// SIGHUP ends nothing at any time.
+/// Signals are caught from the first moment to the last: a SIGTERM or SIGINT during the start
+/// drains the node once it has started, a second one does not cut the drain short, and a SIGHUP
+/// never ends the process.
 struct caught_signals {
   boost::asio::io_context io;
   boost::asio::signal_set stop{io, SIGTERM, SIGINT};
   boost::asio::signal_set reload{io, SIGHUP};
 };
 
-/// What stands beside the node.
+/// What the process keeps beside the node.
 struct bookkeeping {
   reloader configuration;
-  std::optional<run_record_file> record; // none: without a ledger
+  std::optional<run_record_file> record; // none without a ledger
 
   [[nodiscard]] metrics_snapshot snapshot_of(const node& n) const {
     metrics_snapshot s = n.snapshot();
@@ -86,7 +86,7 @@ struct bookkeeping {
   }
 };
 
-/// Finds out how the run before ended, and begins the record of this one.
+/// Reads how the run before ended, and begins the record of this one.
 void begin_record(bookkeeping& books, const std::string& ledger_file, const ledger& account) {
   if (ledger_file.empty()) return;
   books.record.emplace(ledger_file + ".live", record_of(account),
@@ -94,7 +94,7 @@ void begin_record(bookkeeping& books, const std::string& ledger_file, const ledg
   if (books.record->crashed()) spdlog::warn("{}", describe_crash(*books.record->crashed()));
 }
 
-/// Folds the counters, and reads the configuration again when told to, until a signal says stop.
+/// Folds the counters, and reads the configuration again at a SIGHUP, until a signal ends it.
 void watch(node& n, latest_snapshot& latest, const service_manager& manager, bookkeeping& books,
            caught_signals& signals) {
   constexpr auto interval = std::chrono::milliseconds(500);
@@ -118,7 +118,7 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager, boo
         metrics_snapshot now = books.snapshot_of(n);
         if (books.record) books.record->note(record_of(now.account));
         latest.set(std::move(now));
-        if (n.stuck().empty()) manager.alive(); // else the service manager's watchdog restarts us
+        if (n.stuck().empty()) manager.alive(); // else the service manager restarts the daemon
         timer.expires_after(interval);
         timer.async_wait(tick);
       };
@@ -128,8 +128,8 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager, boo
 
 std::string last_error() { return std::generic_category().message(errno); }
 
-/// Frames, outbox and tables, all of them touched by now, stay in memory if the limits of this user
-/// allow it. What was not touched (most of each thread's stack) is not brought in for it.
+/// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
+/// user allow it; untouched pages (most of each thread's stack) are not brought in.
 void lock_memory() {
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
     spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`", last_error());
@@ -145,10 +145,10 @@ void log_memory(const std::vector<memory_use>& plan) {
     line(use.bytes, use.what);
     total += use.bytes;
   }
-  line(total, "in all, and not to grow");
+  line(total, "in all; it does not grow");
 }
 
-/// Throws now if the ledger could not be written at the end.
+/// Throws if the ledger cannot be written, at the start and not at the end.
 void check_ledger_place(const std::string& file) {
   const std::string trial = file + ".trial";
   if (!std::ofstream(trial))
@@ -182,8 +182,8 @@ int run(const daemon_settings& settings, std::string configuration, std::string 
                                set_log_level(s.log.level);
                              }),
                     {}};
-  // The start has succeeded. Whoever finds a ledger after a crash must not take it for that of an
-  // earlier run.
+  // The start has succeeded. After a crash the ledger that is found must be this run's, not an
+  // earlier one's.
   if (!settings.run.ledger.empty()) write_ledger(settings.run.ledger, n.account());
   begin_record(books, settings.run.ledger, n.account());
   spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node,
@@ -208,13 +208,13 @@ int run(const daemon_settings& settings, std::string configuration, std::string 
   if (!account.balanced())
     spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
   else if (!clean)
-    spdlog::warn("not everything could be forwarded: see shed(drain) in the ledger");
+    spdlog::warn("some events could not be forwarded: see shed(drain) in the ledger");
   const int code = !account.balanced() || n.failed() ? EXIT_FAILURE : EXIT_SUCCESS;
   if (n.device_hangs()) {
-    spdlog::warn("the device still hangs: its memory is not given back in order");
+    spdlog::warn("the device still hangs: its memory is not released");
     spdlog::shutdown();
     books.record.reset();
-    std::_Exit(code); // what stands behind a device that hangs would wait for ever
+    std::_Exit(code); // destructors would wait for the device for ever
   }
   return code;
 }
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
                : run(config.settings, print_config(config.settings, config.origins), file);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
-                 "koto-l3d: not enough memory for what frames, outbox and building are set to\n");
+                 "koto-l3d: not enough memory for the configured frames, outbox and building\n");
     return exit_missing_resource;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "koto-l3d: %s\n", e.what());

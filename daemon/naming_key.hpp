@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors of the start say which key of the configuration to look at. The parts that throw them do
-// not know: they get settings, not the file.
+// Errors of the start name the configuration key to look at. The parts that throw them do not know
+// it: they get settings, not the file.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace l3 {
 
-/// Calls `start`; a std::runtime_error leaves with " (KEY)" behind its text.
+/// Calls `start`; appends " (KEY)" to the text of a std::runtime_error.
 template <class Start>
 void naming_key(const char* key, const Start& start) {
   try {

@@ -6,9 +6,9 @@
 namespace l3 {
 namespace {
 
-/// How long a drain waits before it looks again whether a frame is free.
+/// Between two looks of a drain whether a frame is free.
 constexpr auto frame_wait = std::chrono::milliseconds(1);
-/// Of the time for draining, for bringing to disk what the receiver did not take.
+/// The part of the drain time in which the rest goes to disk.
 constexpr auto time_to_close = std::chrono::milliseconds(500);
 
 } // namespace
@@ -24,7 +24,7 @@ bool node::drain() {
   const auto deadline = steady_clock::now() + p.settings.run.drain_time_limit;
   if (p.udp) p.udp->stop();
   if (p.tcp) p.tcp->stop_reading();
-  // Frames come free as the outbox empties: until then complete events may have to wait.
+  // Complete events wait until the outbox empties and frames come free.
   while (!p.builder.try_drain(steady_clock::now()) && steady_clock::now() < deadline)
     std::this_thread::sleep_for(frame_wait);
   p.builder.drain(steady_clock::now());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A level-3 node at work: receivers, event builder, frames, engine, outbox, forwarder, and their
-// threads. A constructed node receives; drain() stops the receivers and lets everything that was
-// admitted run out. What it did can be asked at any time from any thread, and is only read from
-// counters: asking never waits for the data path.
+// threads. A constructed node receives; drain() stops the receivers and forwards the admitted
+// events. Any thread can read its counters at any time, without waiting for the data path.
 #pragma once
 
 #include <chrono>
@@ -21,32 +20,31 @@ namespace l3 {
 class node {
 public:
   /// Reserves and touches all memory, binds the sockets, starts the threads. Throws
-  /// std::runtime_error, with a text for the operator, if something that it needs is not to be had.
-  /// `configuration` is the text of the settings, for those who look into a failure later.
+  /// std::runtime_error, with a text for the operator, if a resource is missing. `configuration` is
+  /// the text of the settings, which is stored with failed batches.
   explicit node(const daemon_settings& settings, std::string configuration = {});
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
-  /// Stops receiving; forwards what was admitted until the receiver has stored it or the drain time
-  /// limit is over, and counts the rest as shed(drain). Returns true if nothing was left.
+  /// Stops receiving; forwards the admitted events until the receiver has stored them or the drain
+  /// time limit is over, and counts the rest as shed(drain). Returns true if none was left.
   bool drain();
 
-  /// Twice a second, by one thread: looks at what the threads count, sets the troubles, logs what
-  /// there is to say.
+  /// Reads the threads' counters, sets the troubles, logs. One thread calls it twice a second.
   void look_around();
 
-  /// With the spills; by the thread that looks around.
+  /// The ledger with its spills; for the thread that calls look_around().
   [[nodiscard]] ledger account() const;
 
   // Any thread.
   void set_output_rate(bit_rate rate);
-  /// Not even the CPU could compute: nothing more can be, and the process had better start anew.
+  /// Not even the CPU could compute a frame: the process should be restarted.
   [[nodiscard]] bool failed() const;
-  /// After drain(): a device holds work that was given up. Taking its memory back would wait for
-  /// it.
+  /// After drain(): the device still holds work that was given up, and releasing its memory would
+  /// wait for it.
   [[nodiscard]] bool device_hangs() const;
-  /// A thread of the data path that makes no progress, by its name; empty if all do.
+  /// The name of a thread of the data path that makes no progress; empty if all do.
   [[nodiscard]] std::string stuck() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
   [[nodiscard]] state_report state() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a node counted: the ledger's sums and the snapshot. Read from counters only.
+// A node's account: the ledger's sums and the snapshot, read from counters only.
 #include "daemon/node_parts.hpp"
 
 namespace l3 {
@@ -32,7 +32,7 @@ ledger node::parts::sums() const {
     for (const lane_counters& l : p.backlog->found())
       a.spool->lanes.push_back({l.session, l.delivered, l.damaged});
   }
-  // Outcomes before origins: what happens meanwhile is then seen as in flight, not as lost.
+  // Outcomes before origins: an event that moves meanwhile then counts as in flight, not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
   if (p.backlog) {

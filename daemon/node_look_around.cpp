@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a node in its log, and which troubles it has.
+// A node's log lines and its troubles.
 #include <algorithm>
 #include <span>
 
@@ -22,7 +22,7 @@ void node::look_around() {
   parts& p = *parts_;
   const std::vector<spill_summary> ended = p.spills.fetch();
   const auto frame_counts = p.frames.count_states();
-  // Once all is given up the line has said goodbye, which is no trouble.
+  // A forwarder that has said goodbye at the end is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
   p.tell(trouble::receiver_refuses, p.line.refused());
   p.tell(trouble::spilling, p.spilling->spilling());
@@ -56,13 +56,13 @@ void node::look_around() {
 }
 
 void node::parts::tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const {
-  constexpr std::size_t most_lines = 4; // a sender may claim any number of spills
+  constexpr std::size_t most_lines = 4; // a sender may name any number of spills
   const std::size_t told = std::min(ended.size(), most_lines);
   for (const spill_summary& e : std::span(ended).last(told)) {
     spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
                  e.incomplete, e.expected ? std::to_string(*e.expected) : "?");
   }
-  if (ended.size() > told) spdlog::info("and {} spills before them", ended.size() - told);
+  if (ended.size() > told) spdlog::info("and {} earlier spills", ended.size() - told);
   spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
                "fragments {} = {} admitted + {} incomplete + {} "
                "malformed + {} late + {} duplicate, {} being built",

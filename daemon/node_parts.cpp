@@ -13,9 +13,9 @@
 namespace l3 {
 namespace {
 
-/// What is on disk may stay there: at the end the line is for what is in memory.
+/// Blocks on disk may stay there: at the end the link is for those in memory.
 constexpr auto backlog_drain_time = std::chrono::seconds(1);
-/// With everything on disk, a receiver that does not answer is not waited for any longer.
+/// How long a drain waits for a silent receiver when every block is on disk.
 constexpr auto absent_receiver_time = std::chrono::seconds(1);
 constexpr auto look_again = std::chrono::milliseconds(1);
 
@@ -24,7 +24,7 @@ std::optional<loaded_selection> selection_of(const daemon_settings& s) {
   return load_selection(s.selection, s.building.crates, s.run.number);
 }
 
-/// The largest packed event: every board raw, every table there.
+/// The largest packed event: every board raw, all tables full.
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
          crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
@@ -55,7 +55,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
       line(s.forward, out, pace, line_pace::share::fresh,
-           [](std::string_view text) { spdlog::warn("output line: {}", text); }),
+           [](std::string_view text) { spdlog::warn("output link: {}", text); }),
       sheds(s.run.number, shed_lines()),
       work(compute.engine(), frames, *spilling, sheds, outcomes,
            [this](std::string_view text) { engine_failed(text); }),
@@ -99,7 +99,7 @@ std::vector<shedding::line> node::parts::shed_lines() const {
   return lines;
 }
 
-/// A forwarder of its own for what lies on disk, from now or from before.
+/// Starts the second forwarder, for blocks on disk of this and earlier starts.
 void node::parts::start_backlog() {
   const auto& found = disk->found();
   if (found.events != 0) {
@@ -115,13 +115,12 @@ void node::parts::start_backlog() {
   }
   backlog_line.emplace(
       settings.forward, *backlog, pace, line_pace::share::backlog,
-      [](std::string_view text) { spdlog::warn("output line of the spool: {}", text); });
+      [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
   backlog_thread = std::jthread(
       [this](std::stop_token stop) { backlog_line->run(std::move(stop), backlog_drain_time); });
 }
 
-/// Not those that wait for a disk: one that hangs does not work again because the daemon is started
-/// anew.
+/// The threads that wait for a disk are not watched: a restart does not mend a disk that hangs.
 void node::parts::watch_threads() {
   progress.add("compute", [this] { return work.compute_turns(); });
   progress.add("drain", [this] { return work.drain_turns(); });
@@ -131,17 +130,17 @@ void node::parts::watch_threads() {
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });
 }
 
-/// What runs on each event, and where its results lie.
+/// Logs which algorithms run on each event, and where their results lie.
 void node::parts::log_sequence() const {
   if (settings.selection.calibration.empty()) {
-    spdlog::warn("selection: without selection.calibration gains and times are those of the "
-                 "detector's description, as the simulator has them");
+    spdlog::warn("selection: without selection.calibration gains and times are nominal, from the "
+                 "detector's description");
   }
   std::istringstream lines(describe_sequence(selection->settings, frame_capacity(settings)));
   for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
 }
 
-/// Not even the CPU could compute.
+/// Not even the CPU could compute a frame.
 void node::parts::engine_failed(std::string_view text) {
   state.set(trouble::engine_error, true);
   spdlog::error("engine: {}", text);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a node and their threads, in the order in which data leave them: built from the
-// output to the input, so that each part finds what it hands to, and ended the other way round.
-// node.cpp is their life, node_look_around.cpp what is said of them in the log, node_account.cpp
-// what they counted. Only those include this file.
+// The parts of a node and their threads, built from the output to the input, so that each part
+// finds the next one, and ended the other way round. node.cpp runs them, node_look_around.cpp logs,
+// node_account.cpp counts. Only these include this file.
 #pragma once
 
 #include <array>
@@ -41,24 +40,24 @@ namespace l3 {
 struct node::parts {
   parts(const daemon_settings& s, std::string configuration);
 
-  /// Until it has stored what is in memory; not for long if that has copies on disk and nobody
-  /// answers.
+  /// Waits until the receiver has stored the blocks in memory; only shortly if they have copies on
+  /// disk and no receiver answers.
   void wait_for_the_receiver(time_point deadline) const;
 
-  /// Sets or ends a trouble, and logs when it comes and goes, but not every flicker.
+  /// Sets or ends a trouble, and logs it at most once a second.
   void tell(trouble t, bool present);
   void tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const;
 
-  /// The account without its spills: what is looked at twice a second.
+  /// The account without its spills.
   [[nodiscard]] ledger sums() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
 
   daemon_settings settings;
   const time_point started_at = steady_clock::now();
-  const double started = ///< of the clock of the day, s
+  const double started = ///< s since 1970-01-01 UTC
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   daemon_state state;
-  std::atomic<bool> given_up = false; // what the outbox still holds was counted as shed(drain)
+  std::atomic<bool> given_up = false; // the outbox's rest was counted as shed(drain)
   building_counters building;
   outcome_counters outcomes;
 
@@ -80,13 +79,13 @@ struct node::parts {
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
   mutable std::mutex stuck_mutex;
-  std::string stuck; // as of the last look around
+  std::string stuck; // at the last look_around()
 
   std::optional<loaded_selection> selection;
   compute_side compute;
   frame_ring frames;
   outbox out;
-  std::unique_ptr<spool> disk; // none: without a folder
+  std::unique_ptr<spool> disk; // none without spool.folder
   std::unique_ptr<spool_backlog> backlog;
   std::unique_ptr<spilling_outbox> spilling;
   line_pace pace;

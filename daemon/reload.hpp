@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration of a running daemon, read once more on SIGHUP. A file with mistakes changes
-// nothing: all of them are said with their places, as at a start. Of a good one those settings take
-// effect that can while data flow (the keys that config/keys.cpp calls live); the others are named,
-// because they need a restart. For one thread, which may wait for the disk.
+// Reads the configuration of a running daemon again on SIGHUP. A file with mistakes changes
+// nothing: the log names each with its place, as at a start. From a good file the live settings
+// (config/keys.cpp) take effect while data flow; the log names the changed ones that need a
+// restart. For one thread, which may wait for the disk.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace l3 {
 
-/// All that keeps a daemon from starting with it, as lines for people: what is wrong with the file
-/// itself, or else with the files that it names (selection, keys).
+/// The mistakes with which a daemon does not start, as lines of text: those of the file itself, or
+/// else those of the files that it names (selection, keys).
 [[nodiscard]] std::vector<std::string> mistakes_in(const loaded_config& config);
 
 struct configuration_change {
@@ -27,17 +27,17 @@ struct configuration_change {
 [[nodiscard]] configuration_change difference(const daemon_settings& running,
                                               const daemon_settings& wanted);
 
-/// Takes over the live settings, and no others.
+/// Copies the live settings, and no others.
 void adopt_live(const daemon_settings& wanted, daemon_settings& running);
 
 class reloader {
 public:
-  /// `file` is what `running` was read from; empty if there was none. `apply` makes the live
-  /// settings take effect.
+  /// `file`: where `running` was read from; may be empty. `apply` makes the live settings take
+  /// effect.
   reloader(std::string file, daemon_settings running,
            std::function<void(const daemon_settings&)> apply);
 
-  /// Reads, checks and applies; logs what came of it.
+  /// Reads, checks, applies, and logs the outcome.
   void reload();
 
   [[nodiscard]] std::uint64_t applied() const { return applied_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be set about a daemon, gathered from the rooms.
+// All settings of a daemon, gathered from the rooms.
 #pragma once
 
 #include <chrono>

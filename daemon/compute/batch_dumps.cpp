@@ -59,7 +59,7 @@ void batch_dumps::offer(std::string_view kind, std::string_view reason, const fr
     const std::lock_guard lock(mutex_);
     if (too_soon || waiting_) return skipped_by_owner_.add();
   }
-  // Nobody else hands anything over: there is still room.
+  // Only this thread hands batches over: the place is still empty.
   try {
     batch_file batch = copy_of(kind, reason, f);
     const std::lock_guard lock(mutex_);
@@ -108,7 +108,7 @@ void batch_dumps::write_until_stopped(const std::stop_token& stop) {
       std::unique_lock lock(mutex_);
       if (!changed_.wait(lock, stop, [&] { return waiting_.has_value(); })) return;
     }
-    const bool kept = write(*waiting_); // nobody touches it as long as it is there
+    const bool kept = write(*waiting_); // no other thread touches it while it is there
     const std::lock_guard lock(mutex_);
     waiting_.reset();
     (kept ? written_ : skipped_by_writer_).add();
@@ -119,17 +119,16 @@ bool batch_dumps::write(const batch_file& batch) const {
   try {
     std::filesystem::create_directories(folder_);
     if (!has_room_for(file_bytes(batch))) {
-      spdlog::warn("compute: a batch that hurt is not kept: {} holds enough of them; look at those "
-                   "and take them away",
+      spdlog::warn("compute: a failed batch is not kept: {} holds enough of them; move them away",
                    folder_.string());
       return false;
     }
     write_batch_file(folder_ / name_, batch);
-    spdlog::warn("compute: the batch that hurt is kept in {}: `koto-l3 replay FILE --on serial`",
+    spdlog::warn("compute: the failed batch is kept in {}: `koto-l3 replay FILE --on serial`",
                  (folder_ / name_).string());
     return true;
   } catch (const std::exception& e) {
-    spdlog::warn("compute: a batch that hurt is not kept: {}", e.what());
+    spdlog::warn("compute: a failed batch is not kept: {}", e.what());
     return false;
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps batches on which the device failed, as .l3batch files that `koto-l3 replay` computes again
-// elsewhere. The drain thread hands over a copy and goes on; a thread of its own writes it.
-// Whatever does not fit (one is being written, too soon after another, the folder holds enough, the
-// disk is full) is skipped and counted: the first batches that hurt are kept, and data never wait
-// for this.
+// elsewhere. The drain thread hands over a copy and goes on; a thread of its own writes it. A batch
+// is skipped and counted if another is being written or was offered shortly before, if the folder
+// holds enough, or if the disk is full: the first failures are kept, and data never wait for the
+// disk.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct dump_limits {
   std::chrono::nanoseconds interval = std::chrono::seconds(10);
 };
 
-/// What stands in every file of a daemon.
+/// The origin that every file of a daemon names.
 struct dump_origin {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
@@ -37,20 +37,20 @@ struct dump_origin {
   std::string build;
   std::string executor;
   std::string configuration; ///< as --print-config shows it
-  std::string lines;         ///< content of the selection's files, where they are no built-in ones
+  std::string lines;         ///< content of the selection's files; empty for built-in ones
   std::string detector;
   std::string calibration;
 };
 
 class batch_dumps {
 public:
-  /// The folder is made with the first file; "": none is wanted.
+  /// The folder is made with the first file; "" keeps no batches.
   batch_dumps(std::string folder, dump_origin origin, dump_limits limits = {});
-  ~batch_dumps(); ///< what was handed over is written
+  ~batch_dumps(); ///< writes the batch that was handed over
   batch_dumps(const batch_dumps&) = delete;
   batch_dumps& operator=(const batch_dumps&) = delete;
 
-  /// The input of a frame and, if there are any, its results and output. One thread.
+  /// Hands over the input of a frame and its results and output, if there are any. One thread.
   void offer(std::string_view kind, std::string_view reason, const frame& f);
 
   // Any thread.

@@ -15,7 +15,8 @@ namespace {
 
 engine_limits limits_of(const daemon_settings& s) { return {frame_capacity(s), s.frames.count, 0}; }
 
-/// One frame's worth of the CPU, for what the device does not compute. Its input is the device's.
+/// Limits of the CPU engine that computes what the device does not: one frame, on the device's
+/// input.
 engine_limits bypass_limits_of(const daemon_settings& s) {
   engine_limits limits = limits_of(s);
   limits.frames = 1;

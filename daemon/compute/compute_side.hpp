@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything of a node that computes: the engine that its settings ask for, watched and backed by
-// the CPU, and the file that is kept of a batch on which the device failed. It puts them together
-// and into words for the log; what they do stands with each of them.
+// The computing parts of a node: the engine of its settings, supervised and backed by the CPU, and
+// the dumps of batches on which the device failed. This class connects and logs them.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +17,12 @@
 
 namespace l3 {
 
-/// What a batch of a daemon's frames can hold.
+/// The capacity of a daemon's frames.
 [[nodiscard]] batch_capacity frame_capacity(const daemon_settings& s);
 
 class compute_side {
 public:
-  /// `configuration` is the text of the settings, for the files. Throws as make_engine() does.
+  /// `configuration` is the text of the settings, for the dumps. Throws as make_engine() does.
   compute_side(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                std::string configuration);
 
@@ -35,7 +34,7 @@ private:
   void failed(engine_failure kind, std::string_view text, const frame& what);
 
   occasional failures_told_{std::chrono::seconds(1)}; // the drain thread's
-  std::optional<batch_dumps> dumps_;                  // as soon as the engine has its name
+  std::optional<batch_dumps> dumps_;                  // made once the engine has its name
   supervised_engine engine_;
 };
 

@@ -15,7 +15,7 @@ frame_ring::frame_ring(std::span<frame* const> frames) : settled_(frames.size())
 frame_ring::slot& frame_ring::slot_of(const input_batch& batch) {
   const auto at =
       std::ranges::find_if(slots_, [&](const slot& s) { return &s.what->input == &batch; });
-  if (at == slots_.end()) std::abort(); // a batch that is not ours: a programming error
+  if (at == slots_.end()) std::abort(); // not a batch of this ring: a programming error
   return *at;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames in circulation: free → filling → running → draining → free. Receivers see it as a
-// batch_pool, the compute thread takes what was submitted, the drain thread what was started, in
-// the order of the batches' serial numbers. How many frames there are bounds memory, latency and
+// batch_pool, the compute thread takes submitted frames, the drain thread started ones, in the
+// order of the batches' serial numbers. The number of frames bounds memory, latency and
 // back-pressure at once. One lock, taken a few times per frame, never per event.
 #pragma once
 
@@ -25,7 +25,7 @@ inline constexpr std::size_t frame_states = 4;
 
 class frame_ring final : public batch_pool {
 public:
-  /// The frames stay the engine's; all are free at first.
+  /// The engine owns the frames; all are free at first.
   explicit frame_ring(std::span<frame* const> frames);
 
   // Receivers.
@@ -36,14 +36,14 @@ public:
   // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed
   // and empty.
   [[nodiscard]] frame* wait_submitted(std::chrono::nanoseconds time_limit);
-  /// Its kernels are under way: over to the drain thread.
+  /// Hands a frame whose kernels are under way to the drain thread.
   void started(frame& f);
 
   // Drain thread: the next started frame, or nullptr if none came in time.
   [[nodiscard]] frame* wait_started(std::chrono::nanoseconds time_limit);
-  /// So many of its events more are in the outbox, rejected or shed.
+  /// Counts events of the frame that are now in the outbox, rejected or shed.
   void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
-  /// All of them are: free again.
+  /// Frees the frame, all of whose events are settled.
   void release(frame& f);
 
   // Any thread.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of events line by line. One thread counts, any thread reads; nothing is ever reset.
+// The outcomes of events by line. One thread counts, any thread reads; no count is ever reset.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace l3 {
 
 class line_counts {
 public:
-  /// line_reason below this.
+  /// Every line_reason is below this.
   static constexpr std::uint32_t reasons = line_out_of_range + quantities;
 
   void add(const event_summary& s) {
@@ -26,9 +26,9 @@ public:
   }
 
   [[nodiscard]] std::uint64_t fired(std::uint32_t line) const { return lines_[line].fired; }
-  /// After its prescale.
+  /// Fired, and left by the prescale.
   [[nodiscard]] std::uint64_t kept(std::uint32_t line) const { return lines_[line].kept; }
-  /// Of the events that were rejected, those that this line did not keep for this reason.
+  /// Rejected events that this line did not keep for this reason.
   [[nodiscard]] std::uint64_t refused(std::uint32_t line, std::uint32_t reason) const {
     return lines_[line].refused[reason];
   }

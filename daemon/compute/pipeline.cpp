@@ -10,9 +10,9 @@
 namespace l3 {
 namespace {
 
-// How long a thread waits before it looks whether it has been told to stop, or a block is due.
+// How long a thread waits before it checks for a stop, or whether a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
-/// Between two looks at how much is free.
+/// Between two looks at how much room is free.
 constexpr auto room_period = std::chrono::milliseconds(10);
 
 } // namespace
@@ -44,7 +44,7 @@ void pipeline::compute(const std::stop_token& stop) {
       if (f->input.used_events != 0) engine_.start(*f);
       frames_.started(*f);
     } else if (stop.stop_requested()) {
-      return; // nothing is submitted after that, and nothing was left
+      return; // nothing is submitted after that, and nothing is left
     }
   }
 }
@@ -65,7 +65,7 @@ void pipeline::drain(const std::stop_token& stop) {
   }
 }
 
-/// Blocks come due meanwhile: a device that hangs holds up its own frame, not what was done before.
+/// Seals blocks that come due meanwhile: a device that hangs holds up its own frame only.
 bool pipeline::wait_for_results(frame& f) {
   frame_outcome outcome = engine_.wait_for(f, look_around);
   while (outcome == frame_outcome::not_yet) {
@@ -106,15 +106,15 @@ void pipeline::look_at_room() {
   sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
 }
 
-/// An event that waits for room means full, even if smaller ones would fit, or if the disk is only
-/// slow; but not as long as there are frames: they are there for a disk that hesitates.
+/// An event that waits for room means full, even if smaller ones would fit or the disk is only
+/// slow; but not while frames are free, which are meant to absorb a slow disk.
 bool pipeline::has_no_room() const {
   if (!waiting_for_outbox_) return false;
   const std::uint32_t free = frames_.count_states()[static_cast<std::size_t>(frame_state::free)];
   return free <= std::max<std::size_t>(1, engine_.frames().size() / 4);
 }
 
-/// An event that nobody could send again, of lines that are given up now.
+/// Sheds an event if its sender keeps no copy and its lines are being shed.
 bool pipeline::is_shed(const frame& f, std::size_t event) {
   look_at_room();
   const event_summary* const summary = f.summaries.empty() ? nullptr : &f.summaries[event];
@@ -123,7 +123,7 @@ bool pipeline::is_shed(const frame& f, std::size_t event) {
   return true;
 }
 
-/// From here on no batch counts as safe any more: a sender that is not told so keeps these events,
+/// From here on no batch counts as safe: a sender without the acknowledgement keeps these events,
 /// and sends them again to the next start.
 void pipeline::give_up(shed reason, std::uint64_t events) {
   outcomes_.events_shed.add(reason, events);
@@ -134,7 +134,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   const event_result& result = f.results[event];
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
-  if (result.no_room) { // it would find none the next time either: its sender need not keep it
+  if (result.no_room) { // it would find none next time either: its sender need not keep it
     outcomes_.events_shed.add(shed::engine);
     return;
   }
@@ -148,7 +148,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   while (!outbox_.append(packed, f.input.events[event].completed_at)) {
     waiting_for_outbox_ = true;
     drain_turns_.add();
-    outbox_.seal(); // what is waited for may lie in the open block itself
+    outbox_.seal(); // the room may be taken by the open block itself
     if (!outbox_.wait_for_room(look_around, packed.size()) &&
         steady_clock::now() >= deadline_.load()) {
       give_up(shed::drain, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two threads between the receivers and the outbox. The compute thread starts each submitted
 // frame on the engine; the drain thread waits for its results, copies the packed events into the
-// outbox, and frees the frame at once: a slow receiver fills the outbox and the disk behind it,
-// never pinned memory, until both are full; then the drain thread waits, and frames with it.
+// outbox, and frees the frame at once. A slow receiver fills the outbox and the disk behind it, not
+// pinned memory; when both are full, the drain thread waits, and frames with it.
 #pragma once
 
 #include <atomic>
@@ -25,19 +25,19 @@ namespace l3 {
 
 class pipeline {
 public:
-  /// Says what went wrong with the engine; called from the pipeline's threads, once per failed
+  /// Takes the text of an engine's failure; called from the pipeline's threads, once per failed
   /// frame.
   using report = std::function<void(std::string_view)>;
 
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
            outcome_counters& outcomes, report failed);
-  /// Both threads are ended; frames still under way are not drained: see finish().
+  /// Ends both threads without draining the frames under way: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
 
-  /// Call when nothing will be submitted any more: computes and drains what was, then ends both
-  /// threads. What the outbox has not taken at the deadline is counted as shed(drain).
+  /// Call when no more frames will be submitted: computes and drains the last ones, then ends both
+  /// threads. Events that the outbox has not taken at the deadline are counted as shed(drain).
   void finish(time_point deadline);
 
   // Any thread.
@@ -46,14 +46,12 @@ public:
   [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
   [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
-  /// All 0 where no selection runs.
+  /// All 0 without a selection.
   [[nodiscard]] const line_counts& lines() const { return lines_; }
-  [[nodiscard]] const latency_histogram& compute_time() const {
-    return compute_time_;
-  } ///< start to results, per frame
-  [[nodiscard]] const latency_histogram& drain_time() const {
-    return drain_time_;
-  } ///< results to free, per frame
+  /// From start to results, for each frame.
+  [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }
+  /// From results to free, for each frame.
+  [[nodiscard]] const latency_histogram& drain_time() const { return drain_time_; }
 
 private:
   void compute(const std::stop_token& stop);
@@ -72,8 +70,9 @@ private:
   shedding& sheds_;
   outcome_counters& outcomes_;
   report failed_;
-  time_point looked_at_{}; // at the room; the drain thread's
-  bool unsafe_ = false; // the drain thread's: something was given up that its sender may send again
+  time_point looked_at_{}; // at the room, by the drain thread
+  bool unsafe_ =
+      false; // set by the drain thread when it sheds an event that its sender may send again
   std::vector<time_point>
       started_at_; // by frame: written by the compute thread before it hands the frame over
 

@@ -10,10 +10,10 @@
 namespace l3 {
 namespace {
 
-/// Another choice than that of any prescale.
+/// Makes the choice independent of every prescale.
 constexpr std::uint64_t salt = 0x73616d706c656421;
 
-/// Whether a fragment of the input has these bytes, wherever its pieces lie.
+/// Whether a fragment of the input has these bytes.
 bool equals(const input_batch& in, const fragment_entry& f, const std::vector<std::byte>& bytes) {
   if (bytes.size() != f.bytes) return false;
   for (std::uint32_t at = 0; at < f.bytes;) {
@@ -45,7 +45,7 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   if (r.offset > f.output.size() || r.bytes > f.output.size() - r.offset)
     return about(e, "lies outside the output");
   const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));
-  if (!view) return about(e, "is no packed event");
+  if (!view) return about(e, "is not a packed event");
   const packed_event& head = view->header();
   if (head.bytes != r.bytes || head.spill != e.spill || head.number != e.number ||
       head.fragments != e.fragments) {

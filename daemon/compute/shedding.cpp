@@ -12,11 +12,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a step changes takes so long to show.
+/// How long a step takes to show.
 constexpr auto step_time = 50ms;
-/// So long after the last event that could not wait, there are none.
+/// How long an event that could not wait counts as recent.
 constexpr auto recent = 1s;
-/// Into a line's id, so that this prescale chooses independently of the line's own.
+/// Mixed into a line's id, so that this prescale chooses independently of the line's own.
 constexpr std::uint32_t salt = 0x73686564; // "shed"
 
 } // namespace
@@ -30,7 +30,7 @@ shedding::shedding(std::uint32_t run, std::vector<line> lines)
         static_cast<std::uint32_t>(std::distance(priorities.begin(), priorities.find(l.priority))));
   }
   classes_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(priorities.size()));
-  // The highest is never given up altogether: what is left of it shows what goes on.
+  // The highest priority is never shed altogether: its rest shows whether shedding can end.
   most_ = classes_ * static_cast<std::uint32_t>(steps.size()) - 1;
 }
 
@@ -70,7 +70,7 @@ bool shedding::keeps(const event_entry& event, const event_summary* summary, tim
   unkept_at_ = now;
   if (level_ == 0) return true;
   const std::uint32_t kept_by = summary != nullptr ? summary->kept_by : 0;
-  if (kept_by == 0) { // no line says how much it is worth: it is worth as much as the best
+  if (kept_by == 0) { // no line kept it: it counts as the highest priority
     const std::uint32_t factor = prescale_of_class(classes_ - 1);
     return factor == 1 || survives_prescale(run_, event.spill, event.number, salt, factor);
   }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is given up when everything behind the kernels is nearly full: memory and disk hold more
-// than 95 % of what they can, or an event waits for room all the same, because the disk is slow,
-// and frames run out; and events come that cannot wait, because their sender keeps none. Then whole
-// events go, those of the lines with the lowest priority first, by prescales of 2, 8, 32, and at
-// last altogether, which rise as long as that is not enough; they end when a fifth is free again
-// and nothing waits. Each is a hash of the event's key as a line's own prescale is
-// (docs/formats.md, section 7), so an analysis can tell what was given up, and every event is
-// counted. Events that their sender keeps are never given up: he waits.
+// Sheds events by priority. It begins when events come whose sender keeps no copy, while memory and
+// disk are more than 95 % full, or while an event waits for a slow disk and frames run out. It
+// drops whole events, those of the lines with the lowest priority first, by prescales of 2, 8, 32,
+// then all of them; the prescales rise as long as that is not enough, and end when a fifth is free
+// again and no event waits. As a line's own prescale, each is a hash of the event's key
+// (docs/formats.md, section 7), so an analysis can tell which events were shed, and every one is
+// counted. Events that their sender keeps are never shed: the sender waits.
 //
-// The drain thread drives it; any thread may ask.
+// The drain thread drives it; any thread may read it.
 #pragma once
 
 #include <array>
@@ -30,26 +29,26 @@ public:
     std::uint32_t id = 0;
     std::uint8_t priority = 0;
   };
-  static constexpr double begins_at = 0.95; ///< of all there is room for
+  static constexpr double begins_at = 0.95; ///< of memory and disk together
   static constexpr double ends_at = 0.80;
 
-  /// Without lines all events are of one priority.
+  /// Without lines all events have one priority.
   shedding(std::uint32_t run, std::vector<line> lines);
 
-  // --- the drain thread ---
+  // For the drain thread.
 
-  /// `fullness`: part of the room that is taken, 0 … 1. To be called every few milliseconds.
+  /// `fullness`: part of the room that is taken, 0 … 1. Call it every few milliseconds.
   void look(double fullness, time_point now);
-  /// Whether the event goes on; if not, that is counted. `summary`: if a selection runs.
+  /// Whether the event is kept; counts it otherwise. `summary`: nullptr without a selection.
   [[nodiscard]] bool keeps(const event_entry& event, const event_summary* summary, time_point now);
 
-  // --- any thread ---
+  // Any thread.
 
-  /// Something is given up now.
+  /// Events are being shed.
   [[nodiscard]] bool active() const { return level_ != 0; }
-  /// Beside the line's own; 1: all of its events go on, 0: none.
+  /// The prescale beside the line's own; 1 keeps all of its events, 0 none.
   [[nodiscard]] std::uint32_t prescale(std::size_t which) const;
-  /// Events given up that this line would have kept.
+  /// Events shed that this line would have kept.
   [[nodiscard]] std::uint64_t events_shed(std::size_t which) const { return shed_[which]; }
 
 private:
@@ -60,9 +59,9 @@ private:
 
   std::uint32_t run_;
   std::vector<line> lines_;
-  std::vector<std::uint32_t> class_of_; ///< of each line: 0 is given up first
+  std::vector<std::uint32_t> class_of_; ///< of each line: 0 is shed first
   std::uint32_t classes_ = 1;
-  std::uint32_t most_ = 0; ///< level
+  std::uint32_t most_ = 0; ///< highest level
   std::atomic<std::uint32_t> level_{0};
   time_point changed_at_{};
   /// When the last event came that its sender does not keep.

@@ -55,13 +55,13 @@ bool supervised_engine::may_use_device(frame& f) {
   s.is_trial = false;
   if (bypassed_) return may_try(f, settings_.now());
   if (!s.given_up) return true;
-  // Given up while the device was distrusted, and that is over.
+  // The frame was given up while the device was distrusted; now the device is trusted again.
   if (!device_->at_rest(f) || !device_->restart(f)) return false;
   s.given_up = false;
   return true;
 }
 
-/// A device that still holds a frame is not tried: it would only take another.
+/// A device that still holds a frame is not tried: it would only hold another.
 bool supervised_engine::may_try(frame& f, time_point now) {
   if (trial_ != nullptr || tries_ >= settings_.restarts || now < next_try_ || hangs()) return false;
   ++tries_;
@@ -140,7 +140,7 @@ void supervised_engine::failed(engine_failure kind, const std::string& text, fra
   if (trial_ == &f) {
     trial_ = nullptr;
   } else if (bypassed_) {
-    return; // it was under way when the first one failed
+    return; // the frame was under way when the first one failed
   } else if (now - works_since_ >= settings_.forgiven_after) {
     tries_ = 0;
     pause_ = settings_.first_pause;
@@ -164,14 +164,14 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   counters_.frames_bypassed.add();
   if (const std::string wrong = wrong_with(f, false); !wrong.empty()) {
     counters_.failures.add(engine_failure::wrong);
-    failed_(engine_failure::wrong, "on the CPU, where nobody else can compute it: " + wrong, f);
+    failed_(engine_failure::wrong, "on the CPU, and no other engine can compute it: " + wrong, f);
     wrong_on_cpu_ = true;
   }
   return frame_outcome::done;
 }
 
-/// The first thing that is wrong with an event that was chosen; empty if nothing is. Every event
-/// must have a place: whoever forwards it would read elsewhere.
+/// The first fault of the chosen events; empty if there is none. Every event must lie in the
+/// output: the drain thread would read elsewhere.
 std::string supervised_engine::wrong_with(const frame& f, bool all_events) {
   std::string first;
   for (std::size_t e = 0; e < f.results.size(); ++e) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine that does not fail: it gives frames to a device, watches it, and computes on the CPU
-// what the device did not, or did wrong. Since every executor gives the same bytes, whoever waits
-// for a frame sees no difference but in time (docs/decisions/0012).
+// An engine that does not fail: it gives frames to a device, watches it, and computes a frame on
+// the CPU if the device did not, or did it wrongly. Every executor gives the same bytes, so a frame
+// differs only in the time it takes (docs/decisions/0012).
 //
 // A device is distrusted after an error, after a frame that took longer than its time limit, and
 // after an event that did not unpack to what came in. From then on all frames are bypassed:
-// computed on the CPU, from their input, which is host memory. After a pause, longer each time, one
-// frame is tried on the device again, and every event of it checked. After so many tries in vain it
-// stays on the CPU. A frame that hangs goes back into circulation at once: the device only ever
-// reads its input, and nothing is started on it before the device has let go of it.
+// computed on the CPU, from their input, which is host memory. After a pause, longer each time, the
+// engine tries one frame on the device again and checks every event of it. After `restarts` failed
+// tries the CPU computes for good. A frame that hangs goes back into circulation at once: the
+// device only reads its input, and gets no new work on it before it has released it.
 #pragma once
 
 #include <atomic>
@@ -29,18 +29,18 @@
 namespace l3 {
 
 enum class engine_failure : std::uint8_t {
-  error, ///< the device said so
+  error, ///< the device reported it
   hang,  ///< a frame had no result at its time limit
   wrong, ///< an event did not unpack to what came in
   count_
 };
 [[nodiscard]] std::string_view name_of(engine_failure f);
 
-/// Written by the thread that waits, `restarts` by the one that starts.
+/// The thread that waits writes them, the one that starts writes `restarts`.
 struct engine_counters {
   reason_counters<engine_failure> failures;
   counter frames_bypassed;
-  counter restarts; ///< tried
+  counter restarts; ///< attempts
   counter events_verified;
   counter events_wrong;
 };
@@ -60,19 +60,19 @@ struct supervision {
 
 class supervised_engine final : public engine {
 public:
-  /// Hears of a failure before the frame is computed again: if the results were wrong they are
-  /// still there. Called by the thread that waits.
+  /// Takes a failure before the frame is computed again: wrong results are still there. Called by
+  /// the thread that waits.
   using failure_report =
       std::function<void(engine_failure kind, std::string_view text, const frame& what)>;
-  /// What the operator shall know beside failures.
+  /// Takes news for the operator beside failures.
   using note = std::function<void(std::string_view)>;
 
-  /// The frames are the device's. `cpu` has one frame, without memory for input. An event for which
-  /// the device says that there is no room is wrong: there is room for every batch.
+  /// The device owns the frames. `cpu` has one frame, without memory for input. An event without
+  /// room is a wrong result: a frame's output has room for every event.
   supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
                     supervision settings, failure_report failed, note tell);
 
-  /// One thread starts, one waits, frame after frame: results are there until the next wait.
+  /// One thread starts, one waits, frame after frame: results stay until the next wait.
   void start(frame& f) override;
   /// Never `failed`, unless the CPU cannot compute either.
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override;
@@ -82,10 +82,10 @@ public:
   // Any thread.
   [[nodiscard]] const engine_counters& counters() const { return counters_; }
   [[nodiscard]] bool bypassed() const { return bypassed_; }
-  /// Wrong results came, and the device has not been restarted and checked since; or the CPU gives
-  /// wrong results, too.
+  /// The device gave wrong results and was not restarted and checked since; or the CPU gave wrong
+  /// ones.
   [[nodiscard]] bool wrong_results() const { return wrong_ || wrong_on_cpu_; }
-  /// Whether a frame that was given up is still in the device's hands.
+  /// Whether the device still holds a frame that was given up.
   [[nodiscard]] bool hangs() const;
 
 private:
@@ -93,7 +93,7 @@ private:
     bool on_device = false;
     bool is_trial = false;
     time_point started_at;
-    std::atomic<bool> given_up = false; ///< not started on the device before it was restarted
+    std::atomic<bool> given_up = false; ///< the device must be restarted before it gets this frame
   };
 
   [[nodiscard]] bool may_use_device(frame& f);
@@ -111,14 +111,14 @@ private:
   note tell_;
   sampled_check check_;
   engine_counters counters_;
-  std::vector<frame_state> states_; ///< by frame: its holder's, but for `given_up`
+  std::vector<frame_state> states_; ///< by frame; each is its holder's, except `given_up`
 
-  std::mutex mutex_; ///< guards what follows; the atomics are written under it
+  std::mutex mutex_; ///< guards the members below; the atomics are written under it
   std::atomic<bool> bypassed_ = false;
   std::atomic<bool> wrong_ = false;
   std::atomic<bool> wrong_on_cpu_ = false;
-  const frame* trial_ = nullptr; ///< the frame on which the device is being tried
-  std::uint32_t tries_ = 0;      ///< since it was last forgiven
+  const frame* trial_ = nullptr; ///< the frame that tries the device
+  std::uint32_t tries_ = 0;      ///< since the last ones were forgiven
   std::chrono::nanoseconds pause_;
   time_point next_try_;
   time_point works_since_;

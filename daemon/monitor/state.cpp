@@ -38,13 +38,13 @@ std::string advice_on(trouble t, std::string_view receiver) {
   switch (t) {
   case trouble::receiver_absent:
     return "no receiver answers at " + std::string(receiver) +
-           " (forward.to), or none that lets this daemon in (`output line: …` says why not); "
+           " (forward.to), or none that lets this daemon in (`output link: …` says why not); "
            "events "
            "wait in memory, then on disk: start `koto-l3 receive` there, or look at its log and at "
            "the network";
   case trouble::receiver_refuses:
     return "the receiver at " + std::string(receiver) +
-           " is there and stores nothing, its disk is full perhaps (`output line: the receiver "
+           " is there and stores nothing, its disk is full perhaps (`output link: the receiver "
            "refuses: …` says why); events wait in memory, then on disk";
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
