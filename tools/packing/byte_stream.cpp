@@ -34,7 +34,7 @@ void refuse_input(const std::string& name, const struct stat& output, const byte
     throw std::invalid_argument(name + " is the input");
 }
 
-/// Where a file of this name would be made.
+/// The path at which a file of this name would be made.
 std::string end_of_links(std::filesystem::path path) {
   constexpr int most_links = 40; // as many as the system follows
   for (int links = 0; std::filesystem::is_symlink(path); ++links) {
@@ -102,7 +102,7 @@ byte_output::byte_output(std::string name, const byte_input& in)
 void byte_output::open_new(const byte_input& in) {
   final_ = end_of_links(name_);
   const auto path = final_ + ".new";
-  // Not emptied before it is known to be another file than the input.
+  // It is emptied only once it is known not to be the input.
   file_ = file_descriptor(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
   if (!file_) fail_with("cannot write ", path, errno);

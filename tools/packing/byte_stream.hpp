@@ -18,14 +18,14 @@ class byte_input {
 public:
   explicit byte_input(std::string name);
 
-  /// What was read and not yet taken, at least `wanted` bytes if the input has them. Valid until
-  /// the next call.
+  /// The bytes that are read and not yet taken, at least `wanted` if the input has them. Valid
+  /// until the next call.
   [[nodiscard]] std::span<const std::byte> peek(std::size_t wanted);
   void take(std::size_t bytes) { begin_ += bytes; }
 
-  /// Of the next byte to be taken.
+  /// The offset of the next byte to be taken.
   [[nodiscard]] std::uint64_t offset() const { return read_ - (end_ - begin_); }
-  /// Of a regular file.
+  /// The size of a regular file.
   [[nodiscard]] std::optional<std::uint64_t> size() const;
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int descriptor() const { return file_.get(); }
@@ -39,19 +39,18 @@ private:
   std::uint64_t read_ = 0;
 };
 
-/// A file has its name only when it is whole: until close() it is NAME.new, whatever ends the
-/// program. Where NAME is a link, what it leads to is replaced; pipes and devices are written as
-/// they are.
+/// A file gets its name only when it is whole: until close() it is NAME.new, even if the program is
+/// killed. If NAME is a link, its target is replaced; pipes and devices are written directly.
 class byte_output {
 public:
-  /// Throws std::invalid_argument if this is the file that `in` reads.
+  /// Throws std::invalid_argument if `in` reads the same file.
   byte_output(std::string name, const byte_input& in);
-  /// Takes away what was not closed.
+  /// Removes a file that was not closed.
   ~byte_output();
   byte_output(const byte_output&) = delete;
   byte_output& operator=(const byte_output&) = delete;
 
-  /// Room for `bytes`; then added() says how many were used.
+  /// Room for `bytes`; call added() with how many were used.
   [[nodiscard]] std::byte* room(std::size_t bytes);
   void added(std::size_t bytes) { used_ += bytes; }
   void close();
@@ -65,7 +64,7 @@ private:
 
   std::string name_; ///< for messages
   std::string final_;
-  std::string new_; ///< until it gets its final name; nothing if it is written as it is
+  std::string new_; ///< until it gets its final name; empty if written directly
   file_descriptor file_;
   std::vector<std::byte> buffer_;
   std::size_t used_ = 0;

@@ -13,7 +13,7 @@ namespace l3 {
 namespace {
 
 constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
-constexpr std::size_t chunk_records = 1024; // as many as fit into the caches nearest to a core
+constexpr std::size_t chunk_records = 1024; // fits into the first caches of a core
 
 [[noreturn]] void refuse(const byte_input& in, std::uint64_t offset, const std::string& what) {
   throw std::runtime_error(in.name() + ": offset " + std::to_string(offset) + ": " + what);
@@ -45,7 +45,7 @@ constexpr std::size_t chunk_records = 1024; // as many as fit into the caches ne
 void pack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
                  const packing_progress& tell) {
   const std::uint64_t waveform_bytes = samples * sizeof(std::uint16_t);
-  // Told before hours of work, where it can be.
+  // A wrong size is reported before the work, where the size is known.
   if (const auto size = in.size(); size && *size % waveform_bytes != 0)
     refuse_rest(in, *size - *size % waveform_bytes, *size % waveform_bytes, samples);
 
@@ -79,7 +79,7 @@ void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
       at += koto::record_bytes(load<std::uint8_t>(bytes.data() + at));
     }
     in.take(r.bytes);
-    // The rest of a record that is cut off may come with the next piece, unless this was all of it.
+    // The rest of a cut-off record comes with the next piece, unless the input has ended.
     const bool may_go_on = r.status == koto::unpack_status::cut_off && r.records > 0;
     if (r.status != koto::unpack_status::done && !may_go_on)
       refuse_record(in, r.status, bytes.subspan(r.bytes));

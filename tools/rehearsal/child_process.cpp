@@ -37,9 +37,9 @@ namespace {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-/// In the child: the program in place of this one. Whatever ends the parent, the child ends too.
-/// Only what may be called between fork and exec; `failure` is told what went wrong, and closed by
-/// exec.
+/// In the child: runs the program in place of this one, and ends with the parent. Calls only
+/// functions that are allowed between fork and exec; writes an error to `failure`, which exec
+/// closes.
 [[noreturn]] void become(const std::vector<char*>& argv, const char* output,
                          child_process::errors where, pid_t parent, int failure) {
   constexpr mode_t file_mode = 0644;
@@ -56,7 +56,7 @@ namespace {
       (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&
       (output == nullptr || where == child_process::errors::to_ours ||
        ::dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO);
-  if (::getppid() != parent) ::_exit(not_started); // it ended before it was to be heard of
+  if (::getppid() != parent) ::_exit(not_started); // the parent has ended already
   if (ready) ::execv(argv[0], argv.data());
   const int error = errno;
   (void)!::write(failure, &error, sizeof error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program, run as a child: started with its output in a file, waited for with a
-// time limit, and never left behind, also if this program is killed. Start them from the thread
-// that lives longest: they end with it.
+// A program that runs as a child: started with its output in a file, waited for with a time limit,
+// and ended with this program, even if that is killed. It ends with the thread that started it: use
+// the one that lives longest.
 #pragma once
 
 #include <chrono>
@@ -17,23 +17,23 @@
 
 namespace l3 {
 
-/// The folder that this program lies in: its siblings lie there too.
+/// The folder of this program and its siblings.
 [[nodiscard]] std::filesystem::path program_folder();
 
-/// The program of this name that PATH finds.
+/// The program of this name in PATH.
 [[nodiscard]] std::optional<std::filesystem::path> find_program(const std::string& name);
 
 class child_process {
 public:
   enum class errors : std::uint8_t { to_output, to_ours };
 
-  /// Starts `arguments[0]` with the rest as its arguments; stdout goes to the end of the file
-  /// `output`, and so does stderr unless it is to stay ours. Without a file both stay ours. Throws
+  /// Starts `arguments[0]` with the rest as its arguments; appends stdout to the file `output`, and
+  /// stderr unless this program's is to be used. Without a file both are this program's. Throws
   /// std::system_error if it cannot be started.
   explicit child_process(std::vector<std::string> arguments,
                          const std::filesystem::path& output = {},
                          errors where = errors::to_output);
-  /// Kills it if it still runs.
+  /// Kills the child if it still runs.
   ~child_process();
   child_process(child_process&& other) noexcept;
   child_process& operator=(child_process&&) = delete;

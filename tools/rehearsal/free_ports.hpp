@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports on loopback that nobody uses at the moment.
+// Ports on loopback that are free at the moment.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ struct http_answer {
   std::string body;
 };
 
-/// GET http://127.0.0.1:port/target; nothing if nobody answers within a second.
+/// GET http://127.0.0.1:port/target; nothing without an answer within a second.
 [[nodiscard]] std::optional<http_answer> http_get(std::uint16_t port, const std::string& target);
 
 } // namespace l3

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program that failed said last: whoever reads of the failure should not have to look for
-// its log first.
+// The last lines of a failed program's log, for the error text.
 #pragma once
 
 #include <filesystem>

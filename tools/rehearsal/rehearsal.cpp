@@ -63,7 +63,7 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// A line of /proc/PID/status, in bytes.
+/// A figure of /proc/PID/status, in bytes.
 std::uint64_t memory_of(pid_t pid, const std::string& what) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(in, line);) {
@@ -181,8 +181,8 @@ private:
         said.at(plan_.way == way_in::udp ? "sending_seconds" : "seconds").to_number<double>();
   }
 
-  /// Until the daemon has nothing under way: what was sent is in the store, or counted. Its figures
-  /// are a fold that is made twice a second, so two that were made after the replay must agree.
+  /// Waits until the daemon has nothing under way: every event is stored or counted. The daemon
+  /// folds its figures twice a second, so two folds after the replay must agree.
   void wait_until_stored() {
     std::int64_t last_seen = -1;
     double last_fold = -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rehearsal sends and where its kernels run: the options that demo and bench share, and the
-// simulation that they begin with.
+// The data of a rehearsal and where its kernels run: the options that demo and bench share, and the
+// simulation with which they begin.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct workload {
   std::string backend = "auto";
 };
 
-/// The options' defaults are what `to` holds. It must live until the command line is parsed.
+/// `to` holds the options' defaults. It must live until the command line is parsed.
 void add_workload_options(CLI::App& command, workload& to);
 
-/// Runs `koto-l3 simulate`; what that says goes to `log`, or where this program speaks if that is
-/// empty. Throws command_error if it fails, or as soon as `interrupted` says so.
+/// Runs `koto-l3 simulate`, with its output in `log`, or on this program's output if `log` is
+/// empty. Throws command_error if it fails, or when `interrupted` returns true.
 void simulate(const workload& what, const std::filesystem::path& file,
               const std::filesystem::path& log = {}, const std::function<bool()>& interrupted = {});
 

@@ -22,20 +22,20 @@ public:
 
   /// The payload must live until the burst is sent. The destination's ports take turns.
   void add(const l2::datagram_header& header, std::span<const std::byte> payload);
-  /// The next datagram is not sent, but its port's turn passes.
+  /// Leaves the next datagram out; its port's turn passes.
   void leave_out() { turn(); }
-  /// The datagram added last goes out twice, to the same port.
+  /// Sends the datagram added last twice, to the same port.
   void repeat_last();
 
   [[nodiscard]] bool full() const { return used_ == capacity; }
   [[nodiscard]] bool empty() const { return used_ == 0; }
-  /// Sends all. Throws std::runtime_error on what will not pass.
+  /// Sends all. Throws std::runtime_error on an error of the network.
   void send();
 
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
 
-  /// Asks the system whether datagrams met a closed port. refused() counts them; where the other
-  /// side is another machine, word of it takes a while.
+  /// Asks the system whether datagrams met a closed port; refused() counts them. From another
+  /// machine the answer takes a while.
   void take_errors();
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   [[nodiscard]] std::uint16_t refused_port() const { return refused_port_; } ///< the first one
@@ -50,7 +50,7 @@ private:
 
   file_descriptor socket_;
   destination to_;
-  std::vector<socket_address> addresses_; // one a port
+  std::vector<socket_address> addresses_; // one for each port
   std::array<datagram, capacity> datagrams_{};
   std::size_t used_ = 0;
   std::size_t next_port_ = 0;

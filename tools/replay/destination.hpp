@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a replay goes, how fast, and how such things are written on a command line.
+// Where a replay goes and how fast, and how a command line says it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is replayed several times: each loop takes the next spill numbers, because within a
-// run spill and event number name an event. What is then sent differs from the file in the spill
-// number of every board header, and in nothing else. `replay` sends such events, `verify` expects
-// them.
+// run spill and event number name an event. Its events differ from the file in the spill number of
+// every board header only. `replay` sends such events, `verify` expects them.
 #pragma once
 
 #include <cstdint>

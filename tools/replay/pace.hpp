@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When what is due, and waiting for it. A schedule gives every event of a replay its time; a pace
-// keeper sleeps until then, to microseconds, and notes how late it woke.
+// A schedule gives every event of a replay its time; a pace keeper sleeps until then, to
+// microseconds, and notes how late it woke.
 #pragma once
 
 #include <chrono>
@@ -26,10 +26,10 @@ public:
     std::chrono::nanoseconds due{};
     std::chrono::nanoseconds length{}; ///< over which the event's datagrams are spread
   };
-  /// Of the i-th event of the spill; call in order. `bytes`: what it takes on the line.
+  /// The slot of the i-th event of the spill; call in order. `bytes`: its size on the network.
   slot next_event(const replay_spill& spill, std::size_t i, std::size_t bytes);
 
-  /// When the spill ends; the next one begins then. `last`: when its last event was really sent.
+  /// When the spill ends and the next one begins. `last`: when its last event was sent.
   std::chrono::nanoseconds end_spill(const replay_spill& spill, std::chrono::nanoseconds last);
 
   [[nodiscard]] bool unlimited() const { return rate_.how == replay_rate::kind::unlimited; }
@@ -51,10 +51,10 @@ public:
   void start();
 
   /// Sleeps until `due`, but at most 50 ms. True when the time has come; then the delay is noted. A
-  /// pace that was missed is made up for at no more than twice the speed: `spacing` is the usual
-  /// time between two calls.
+  /// delay is made up for at twice the speed at most: `spacing` is the usual time between two
+  /// calls.
   bool wait(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing);
-  /// For what need not be on time.
+  /// The same without noting the delay.
   bool wait_roughly(std::chrono::nanoseconds due) { return sleep_until(start_ + due); }
 
   /// How long until `due`, at least 0.
@@ -70,7 +70,7 @@ private:
   bool sleep_until(time_point time) const;
 
   time_point start_{};
-  std::chrono::nanoseconds earliest_{}; // of the next release, so that making up stays gentle
+  std::chrono::nanoseconds earliest_{}; // of the next event, so that delays are made up slowly
   std::chrono::nanoseconds spin_{};     // how long to spin at the end of a sleep
   latency_histogram delays_;
   std::chrono::nanoseconds longest_{};

@@ -61,7 +61,7 @@ void record_connection::wait(std::chrono::nanoseconds time) const {
 
 bool record_connection::write() {
   while (!done()) {
-    // The interface has no const: nothing is written through these.
+    // The interface lacks const: it does not write through these.
     std::array<iovec, 2> parts{{{const_cast<std::byte*>(header_left_.data()), header_left_.size()},
                                 {const_cast<std::byte*>(body_left_.data()), body_left_.size()}}};
     msghdr m{};
@@ -100,7 +100,7 @@ bool record_connection::take_records() {
   while (received_bytes_ - at >= sizeof(record_header)) {
     const auto header = load<record_header>(received_.data() + at);
     if (check_header(header) || header.body_bytes > longest_answer) {
-      refusal_ = "it answers something that is no record of ours";
+      refusal_ = "it answers with something else than records";
       return false;
     }
     const auto whole = sizeof(record_header) + header.body_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sender's end of a record stream: writes records as far as the connection takes them, reads
-// what the daemon answers. It never blocks but in wait().
+// The sender's end of a record stream: writes records as far as the connection takes them, and
+// reads the daemon's answers. Only wait() blocks.
 #pragma once
 
 #include <array>
@@ -26,17 +26,16 @@ public:
   void begin(const record_header& header, std::span<const std::byte> body);
   [[nodiscard]] bool done() const { return header_left_.empty() && body_left_.empty(); }
 
-  /// Writes what the connection takes of the record, and reads what came. False: the connection is
-  /// broken.
+  /// Writes and reads as much as the connection allows. False: it is broken.
   [[nodiscard]] bool move_on();
-  /// Until something can be read, or also written if a record is not done, or the time is over.
+  /// Waits until the socket can be read, or written if a record is not done, or the time is over.
   void wait(std::chrono::nanoseconds time) const;
 
-  /// Up to which sequence number all is safe, as said last on this connection; 0: nothing was said.
+  /// The sequence number up to which all records are safe; 0: none was acknowledged yet.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
-  /// Not empty: the daemon refused, or does not talk our language.
+  /// Not empty if the daemon refused, or answered with something else than records.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  /// The refusal may be over soon: the daemon has no place left.
+  /// Whether it refused because no place is left, which may be over soon.
   [[nodiscard]] bool turned_away() const { return turned_away_; }
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
 

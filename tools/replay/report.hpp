@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay did: the figures of its table, its JSON report and its ledger.
+// The result of a replay: the figures of its table, its JSON report and its ledger.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct replay_report {
   std::string to;
   bool finished = false;    ///< everything was sent and, over TCP, acknowledged
   bool interrupted = false; ///< by a signal
-  std::string trouble;      ///< why it is not finished, if there is more to say
+  std::string trouble;      ///< why it is not finished; may be empty
 
   std::uint64_t events = 0;
   std::uint64_t fragments = 0;
@@ -30,9 +30,8 @@ struct replay_report {
   std::uint64_t dropped = 0;    ///< datagrams left out on purpose
   std::uint64_t duplicated = 0; ///< sent twice on purpose
   std::uint64_t events_dropped_from = 0;
-  std::uint64_t refused = 0; ///< datagrams to ports where nobody listened …
-  std::uint64_t refused_ends =
-      0; ///< … among the ends of the last spill: some receivers leave at the first
+  std::uint64_t refused = 0;      ///< datagrams to closed ports
+  std::uint64_t refused_ends = 0; ///< refused ends of the last spill: a receiver may leave early
 
   // TCP.
   std::uint64_t acknowledged = 0; ///< events
@@ -52,7 +51,7 @@ struct replay_report {
 
 [[nodiscard]] std::string to_table(const replay_report& r);
 [[nodiscard]] std::string to_json(const replay_report& r);
-/// Over UDP nobody acknowledges: all that was sent then counts as in flight.
+/// UDP has no acknowledgements: every event then counts as in flight.
 [[nodiscard]] ledger ledger_of(const replay_report& r, bool acknowledging);
 
 } // namespace l3

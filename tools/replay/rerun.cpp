@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::size_t page = 4096;
 
-/// What became of a batch.
+/// The outcome of a batch.
 struct outcome {
   struct event {
     bool kept = false;
-    bool is_elsewhere = false; ///< it is said to lie outside the output
+    bool is_elsewhere = false; ///< its entry points outside the output
     std::vector<std::byte> packed;
     friend bool operator==(const event&, const event&) = default;
   };
@@ -35,7 +35,7 @@ struct outcome {
   std::vector<event> events;
 };
 
-/// The selection's files as they were, for as long as they are being read.
+/// The selection's files as they were, in a temporary folder for the loader.
 class selection_folder {
 public:
   explicit selection_folder(const batch_file& b) {
@@ -54,7 +54,7 @@ public:
   selection_folder(const selection_folder&) = delete;
   selection_folder& operator=(const selection_folder&) = delete;
 
-  /// Files that were not built in are those of the batch.
+  /// Replaces the settings' files by those of the batch, except built-in ones.
   [[nodiscard]] selection_files of(selection_files s, const batch_file& b) const {
     if (!b.lines.empty()) s.lines = path_ / "lines.toml";
     if (!b.detector.empty()) s.detector = path_ / "detector.toml";
@@ -138,7 +138,7 @@ outcome stored(const batch_file& b) {
 
 std::string difference(const outcome::event& found, const outcome::event& right) {
   if (found.kept != right.kept) return right.kept ? "is rejected" : "is kept";
-  if (found.is_elsewhere) return "is said to lie outside the output";
+  if (found.is_elsewhere) return "has an entry that points outside the output";
   const auto [f, r] = std::ranges::mismatch(found.packed, right.packed);
   const auto at = std::to_string(f - found.packed.begin());
   if (found.packed.size() != right.packed.size()) {
@@ -152,7 +152,7 @@ std::string difference(const outcome::event& found, const outcome::event& right)
          " bytes, first in byte " + at;
 }
 
-/// Tells of each event that differs from the reference; true if none does.
+/// Prints each event that differs from the reference; true if none does.
 bool compare(const outcome& found, const outcome& right, const batch_file& b) {
   std::size_t wrong = 0;
   for (std::size_t e = 0; e < b.events.size(); ++e) {

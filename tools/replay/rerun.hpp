@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A batch on which a daemon's device failed, computed again: with the configuration that its
-// .l3batch file holds, on any executor, beside the serial one, which is the reference. Whatever of
-// the three (the executor, the reference, what the file says came out) differs is told event by
-// event.
+// Computes a batch on which a daemon's device failed again: with the configuration in its .l3batch
+// file, on any executor, and on the serial one as reference. Prints event by event how the executor
+// and the stored output differ from the reference.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@
 
 namespace l3 {
 
-/// To standard output; true if all that there is agrees. Throws command_error.
+/// Prints to standard output; true if all outputs agree. Throws command_error.
 [[nodiscard]] bool rerun(const std::string& file, const compute_settings& where);
 
 } // namespace l3

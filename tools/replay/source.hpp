@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A .l2raw file to be replayed, in memory: its spills and their events, all checked before the
-// first byte is sent. Events are never changed in place; the copy of one with another spill number
-// is made when a loop needs it (loop.hpp).
+// A .l2raw file in memory for a replay: its spills and their events, all checked before the first
+// byte is sent. Events are never changed in place: a loop that needs another spill number copies
+// them (loop.hpp).
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ struct replay_spill {
 
 class replay_source {
 public:
-  /// Reads the whole file, so that no disk is waited for later. `tell` hears how many bytes were
-  /// read. Throws std::runtime_error that names the file and the place.
+  /// Reads the whole file, so that the replay does not wait for a disk. `tell` gets the number of
+  /// bytes read. Throws std::runtime_error that names the file and the place.
   replay_source(const std::filesystem::path& file,
                 const std::function<void(std::uint64_t)>& tell = {});
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a file as a record stream and keeps at it until every record is acknowledged
-// (docs/formats.md, section 4): what a broken connection leaves unacknowledged is sent again.
-// Records are made from the file whenever they are sent, so nothing is copied to be kept; a window
-// bounds how much may be under way.
+// Sends a file as a record stream until every record is acknowledged (docs/formats.md, section 4):
+// a new connection sends unacknowledged records again. Records are made from the file each time
+// they are sent, so none is copied; a window bounds how much may be under way.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +27,14 @@ struct tcp_replay_settings {
 
 class tcp_replay {
 public:
-  /// Connects. Throws std::runtime_error if nobody is there.
+  /// Connects. Throws std::runtime_error without a daemon there.
   tcp_replay(const replay_source& source, const tcp_replay_settings& settings);
 
-  /// Once. What the network or the daemon does is in the report.
+  /// Call once. The report has what the network or the daemon did.
   replay_report run(const replay_watch& watch);
 
 private:
-  /// A record of the replay: which, not its bytes.
+  /// Names a record of the replay.
   struct step {
     std::uint32_t loop = 0;
     std::size_t spill = 0;
@@ -63,7 +62,8 @@ private:
   void send_hello();
   void take_acknowledgements();
   void reconnect(const replay_watch& watch);
-  /// The daemon has no place: waits a little before the next attempt; false if it was too long.
+  /// Waits a little before the next attempt when the daemon has no place; false after the time
+  /// limit.
   [[nodiscard]] bool wait_for_place(const replay_watch& watch);
   void take_up_again();
   void note_sent(const step& s);
@@ -80,7 +80,7 @@ private:
 
   std::optional<step> next_;
   schedule::slot next_slot_;
-  std::uint64_t sequence_ = 0;       // given last
+  std::uint64_t sequence_ = 0;       // of the newest record
   std::uint64_t begin_sequence_ = 0; // of the spill of next_
   std::deque<under_way> window_;     // in rising sequence
   std::uint64_t window_bytes_ = 0;

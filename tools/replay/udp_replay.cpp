@@ -132,7 +132,7 @@ bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds sp
 }
 
 void udp_replay::check_refusals() {
-  // Word of a closed port on this machine comes at once: then nothing of the run would arrive.
+  // A closed port on this machine is known at once: then no datagram of the run would arrive.
   if (report_.events != 1) return;
   burst_.take_errors();
   if (burst_.refused() != 0)

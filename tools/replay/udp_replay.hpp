@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a file as the electronics do: fragments cut into datagrams, a trailer after each, ports in
 // turn, an end of spill for each crate (docs/formats.md, section 3). Payloads go from the file's
-// memory straight to the socket, in small bursts spread over the time that an event has.
+// memory straight to the socket, in small bursts spread over the event's slot.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct udp_replay_settings {
   std::chrono::nanoseconds end_delay = std::chrono::milliseconds(200);
 };
 
-/// What a crate sends at the end of a spill: how many events, in parts that 15 bits can hold.
-/// Nothing for no events.
+/// A crate's ends of spill: the number of events, in parts that 15 bits can hold. None for no
+/// events.
 [[nodiscard]] std::vector<l2::datagram_header>
 ends_of_spill(std::uint32_t events, std::uint32_t spill, std::uint32_t crate);
 
@@ -36,7 +36,7 @@ class udp_replay {
 public:
   udp_replay(const replay_source& source, const udp_replay_settings& settings);
 
-  /// Once. Throws std::runtime_error if nobody listens at the start, or the network fails.
+  /// Call once. Throws std::runtime_error if the port is closed at the start, or the network fails.
   replay_report run(const replay_watch& watch);
 
 private:
@@ -44,8 +44,7 @@ private:
   bool send_event(const replay_event& event, std::uint32_t spill, const schedule::slot& slot,
                   const replay_watch& watch);
   void send_ends_of_spill(std::uint32_t number);
-  /// One datagram into the burst, or not, or twice.
-  /// False if it was left out.
+  /// Adds a datagram to the burst, once or twice; false if it leaves it out.
   bool put(const l2::datagram_header& header, std::span<const std::byte> payload);
   bool flush(std::chrono::nanoseconds due, std::chrono::nanoseconds spacing,
              const replay_watch& watch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a running replay asks of its caller now and then.
+// Calls of a running replay to its caller.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace l3 {
 struct replay_watch {
   /// Asked before every burst or record: true ends the replay.
   std::function<bool()> stop = [] { return false; };
-  /// Told after every event how many were sent.
+  /// Gets the number of events sent after every event.
   std::function<void(std::uint64_t events)> tell = [](std::uint64_t) {};
 };
 

@@ -12,7 +12,7 @@ constexpr double kev_per_mev = 1000;
 constexpr double tenths_per_mm = 10;
 constexpr double ticks_per_ns = 128;
 constexpr double match_distance = 60;  // mm
-constexpr double alone_distance = 200; // mm: what is nearer to another photon is no fair measure
+constexpr double alone_distance = 200; // mm: photons nearer to another are not measured
 
 /// Wilson's interval of one standard deviation, its lower (−1) or upper (+1) end.
 double wilson(std::uint64_t some, std::uint64_t all, double side) {

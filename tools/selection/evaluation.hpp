@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How good a selection is on simulated events, whose truth is known: what of each true type the
-// lines keep, how much of the signal that the offline analysis would take, and how well photons are
-// measured. Counts only; nothing here knows how events were made or decided.
+// How good a selection is on simulated events, whose truth is known: the part of each true type
+// that the lines keep, the part of the offline analysis's signal, and how well photons are
+// measured. Counts only.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace l3 {
 
-/// So many of so many, with a confidence interval of 68.3 % after Wilson (1927), which is right for
-/// 0 and for all, too.
+/// A proportion with a confidence interval of 68.3 % after Wilson (1927), which holds at 0 and 1
+/// too.
 struct proportion {
   std::uint64_t some = 0;
   std::uint64_t all = 0;
@@ -29,7 +29,7 @@ struct proportion {
   [[nodiscard]] double upper() const;
 };
 
-/// Deviations of something measured from the truth.
+/// Deviations of a measured quantity from the truth.
 struct deviation {
   std::uint64_t n = 0;
   double sum = 0;
@@ -70,10 +70,10 @@ struct evaluation {
   row sum;
   std::array<std::array<std::uint64_t, 64>, max_lines> reasons{}; ///< [line][line_reason]
 
-  // Of the signal that passes the offline cuts on truth, by the line that is after it.
+  // The signal that passes the offline cuts on truth, as the signal line keeps it.
   proportion signal;                              ///< as issue and paper list them
-  proportion signal_fiducial;                     ///< and hits where the line looks
-  std::array<std::uint64_t, 64> signal_reasons{}; ///< why the others were not taken: line_reason
+  proportion signal_fiducial;                     ///< with photons where the line looks
+  std::array<std::uint64_t, 64> signal_reasons{}; ///< why the others were rejected: line_reason
   deviation vertex;                               ///< mm, of those that fired
   deviation momentum;                             ///< MeV/c, transverse
 
@@ -82,7 +82,7 @@ struct evaluation {
       {200, 400, {}, {}, {}, {}, {}, {}},  {400, 600, {}, {}, {}, {}, {}, {}},
       {600, 1000, {}, {}, {}, {}, {}, {}}, {1000, 2000, {}, {}, {}, {}, {}, {}}};
 
-  /// `signal_line`: which line is to keep the signal; max_lines: none.
+  /// `signal_line`: the line that keeps the signal; max_lines: none.
   void add(const true_event& truth, const event_summary& found, const detector& d,
            std::uint32_t signal_line);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An evaluation as figures: SVG files that need nothing else.
+// An evaluation as figures: self-contained SVG files.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct figure_file {
   std::string svg;
 };
 
-/// kept.svg: what is kept of each true type; resolution.svg: energy, position and time against the
+/// kept.svg: the kept part of each true type; resolution.svg: energy, position and time against the
 /// photon's energy.
 [[nodiscard]] std::vector<figure_file> figures_of(const evaluation& e);
 

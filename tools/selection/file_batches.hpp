@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of a .l2raw file as the batches that an engine computes, without a network between: what
-// the event builder would admit, and in place of what it would refuse a fragment that is carried
-// byte for byte.
+// Events of a .l2raw file as an engine's batches, without a network: a fragment that the event
+// builder would refuse is carried byte for byte.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace l3 {
 
 class file_batches {
 public:
-  /// Throws std::runtime_error that names the file and what is wrong with it.
+  /// Throws std::runtime_error that names the file and its fault.
   explicit file_batches(const std::filesystem::path& file);
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
@@ -26,11 +25,11 @@ public:
   [[nodiscard]] std::uint64_t size() const { return reader_.size(); } ///< of the file, bytes
   [[nodiscard]] std::uint64_t position() const { return reader_.position(); }
 
-  /// What a batch of so many events must hold.
+  /// The capacity of a batch of this many events.
   [[nodiscard]] batch_capacity capacity(std::uint32_t events) const;
 
-  /// Fills the batch from its start with the next events, as many as it has room for; false if
-  /// there were none. Throws like the constructor.
+  /// Fills the batch with the next events, as many as it has room for; false if there are none.
+  /// Throws like the constructor.
   bool fill(input_batch& batch);
   void rewind() { reader_.rewind(); }
 

@@ -20,7 +20,7 @@ constexpr double distance = 300;
 
 bool within(double value, double from, double to) { return value >= from && value <= to; }
 
-/// Of the photons together, from their directions, MeV/c.
+/// Transverse momentum of all photons, from their directions, MeV/c.
 double transverse_momentum(const true_event& e, const true_photon& a, const true_photon& b,
                            double front) {
   double px = 0;
@@ -58,7 +58,7 @@ std::vector<const true_hit*> hits_of(const true_event& e, std::uint16_t counter,
 /// Whether `modules` modules side by side have hits within so many ns.
 bool side_by_side(const std::vector<const true_hit*>& hits, int modules, double ns) {
   return std::any_of(hits.begin(), hits.end(), [&](const true_hit* first) {
-    // The first in time; every other module must have one not much later.
+    // The first hit in time; every other module must have one shortly after.
     for (int below = 0; below < modules; ++below) {
       bool all = true;
       for (int k = 0; k < modules && all; ++k) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a simulated signal event would pass the offline selection, judged on its truth: what the
-// online line must not lose. Cuts of the K_L → π⁰νν̄ analysis: two photons of 100 to 2000 MeV in the
-// calorimeter, more than 650 MeV together, vertex 3200 to 5000 mm, transverse momentum 130 to
-// 250 MeV/c, and no counter above its offline threshold within its offline window, accidental hits
-// included.
+// Whether a simulated signal event passes the offline selection by its truth: the online line must
+// not lose it. Cuts of the K_L → π⁰νν̄ analysis: two photons of 100 to 2000 MeV in the calorimeter,
+// more than 650 MeV together, vertex 3200 to 5000 mm, transverse momentum 130 to 250 MeV/c, and no
+// counter above its offline threshold within its offline window, accidental hits included.
 #pragma once
 
 #include "selection/detector/detector.hpp"
@@ -11,19 +10,19 @@
 
 namespace l3 {
 
-/// What of the offline selection an event passes.
+/// The parts of the offline selection that an event passes.
 struct offline_judgement {
   bool photons = false; ///< energies, vertex and transverse momentum
   bool vetoes = false;
-  /// The photons also hit where the online line looks: outside 150 mm from the axis in x or y,
-  /// within 850 mm, 300 mm apart. The offline analysis cuts there, too.
+  /// The photons also hit where the online line and the offline analysis look: outside 150 mm from
+  /// the axis in x or y, within 850 mm, 300 mm apart.
   bool fiducial = false;
 
   [[nodiscard]] bool passes() const { return photons && vetoes; }
 };
 
-/// Thresholds, windows and which counters need neighbouring modules to fire are those of the
-/// detector's description, whatever selection is judged.
+/// Thresholds, windows and the counters that need neighbouring modules come from the detector's
+/// description, not from the selection.
 [[nodiscard]] offline_judgement judge_offline(const true_event& e, const detector& d);
 
 } // namespace l3

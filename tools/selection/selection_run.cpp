@@ -47,7 +47,7 @@ loaded_selection load_selection(const selection_options& o, const file_batches& 
 
 std::vector<std::byte> summary_of(const decided_event& e) {
   const auto view = packed_event_view::parse(e.packed);
-  if (!view) throw command_error("the engine made a packed event that is none");
+  if (!view) throw command_error("the engine made a damaged packed event");
   return {view->summary().begin(), view->summary().end()};
 }
 

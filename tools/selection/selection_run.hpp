@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A selection run over a file of level-2 data: the options that say which selection and where its
-// kernels run, and the loop over the file. What `select` and `evaluate` have in common.
+// kernels run, and the loop over the file. `select` and `evaluate` share them.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +27,15 @@ struct selection_options {
 };
 
 /// The file, --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the
-/// command. --selection is the command's own: some take several.
+/// command. Each command adds its own --selection: some take several.
 void add_selection_options(CLI::App& command, selection_options& o);
 
-/// Of the options' files, for events of this run, by which prescales go. What is wrong with them is
-/// a bad configuration: throws command_error.
+/// Loads the options' files for events of this run, which enters the prescales. Throws
+/// command_error for a bad configuration.
 [[nodiscard]] loaded_selection load_selection(const selection_options& o, const file_batches& in,
                                               std::uint32_t run);
 
-/// An event as it was decided, while its batch is there.
+/// A decided event; valid while its batch is.
 struct decided_event {
   const event_entry& event;
   const event_result& result;
@@ -50,7 +50,7 @@ struct decided_event {
 void for_each_decided(file_batches& in, engine& compute,
                       const std::function<void(decided_event)>& f, const char* label);
 
-/// An engine for that. Throws command_error if there is none.
+/// Makes the engine. Throws command_error if there is none.
 [[nodiscard]] std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
                                                             const file_batches& in,
                                                             const loaded_selection& selection);

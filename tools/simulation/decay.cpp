@@ -64,7 +64,7 @@ struct way {
   [[nodiscard]] double z_at(double length) const { return z + length * dz; }
 };
 
-/// Where it meets the plane between the square hole and the outer radius.
+/// Where the track meets the plane between the square hole and the outer radius.
 std::optional<double> meets_wall(const way& w, double plane, double hole, double radius) {
   const double length = w.dz != 0 ? (plane - w.z) / w.dz : -1;
   if (length <= 0) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<double> meets_wall(const way& w, double plane, double hole, double
   return within ? std::optional(length) : std::nullopt;
 }
 
-/// Where it leaves the cylinder around the axis.
+/// Where the track leaves the cylinder around the axis.
 std::optional<double> meets_barrel(const way& w, const veto_shape& s) {
   const double a = w.dx * w.dx + w.dy * w.dy;
   const double b = w.x * w.dx + w.y * w.dy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kaon's decay in flight, and where its photons go. Photons fly straight, and what a photon meets
-// first takes all of it.
+// A kaon's decay in flight, and where its photons go. Photons fly straight, and the first counter
+// that a photon meets absorbs it.
 #pragma once
 
 #include "tools/simulation/kinematics.hpp"
@@ -12,8 +12,8 @@ class decay_maker {
 public:
   explicit decay_maker(const detector& d);
 
-  /// Decays until the photons make the type: vertex, momentum, photons and the hits of vetoes are
-  /// filled in. For the types from pi0nunu to minimum_bias that have a decay.
+  /// Decays kaons until the photons make the type, and fills in vertex, momentum, photons and hits
+  /// of vetoes. For the types from pi0nunu to minimum_bias that have a decay.
   void make(event_type type, random_source& random, true_event& out) const;
 
   /// The module of a veto in this direction from the axis.

@@ -7,7 +7,7 @@
 namespace l3 {
 namespace {
 
-// Accidental pulses from before the first sample on still reach into the waveform.
+// Accidental pulses before the first sample still reach into the waveform.
 constexpr double pulse_tail = 150;
 constexpr double waveform_length = 512;
 constexpr double accidental_energy = 3; // MeV, mean, in a crystal
@@ -18,7 +18,7 @@ constexpr double accidental_truth_window = 15;
 
 constexpr double trigger_jitter = 4; // ns, half a clock: the beam is not in phase with it
 
-// Halo neutrons: two showers of one, anywhere in the calorimeter.
+// Halo neutrons: two showers of one neutron, anywhere in the calorimeter.
 constexpr double neutron_least = 100;
 constexpr double neutron_mean = 250;
 constexpr double neutron_distance = 200;
@@ -103,7 +103,7 @@ void event_maker::add_flash(double energy, random_source& random, true_event& ou
 }
 
 void event_maker::add_cosmic(random_source& random, true_event& out) const {
-  // Straight down, nearly: a line across the face through a random point.
+  // A track across the face through a random point, nearly vertical.
   const double x0 = random.uniform(-neutron_field, neutron_field);
   const double slope = random.uniform(-0.5, 0.5);
   const double stretch = std::sqrt(1 + slope * slope);
@@ -154,7 +154,7 @@ void event_maker::add_accidentals(random_source& random, true_event& out) const 
       if (energy > accidental_truth_energy && std::abs(time) < accidental_truth_window)
         out.accidentals.push_back({e.index, energy, time});
     } else {
-      // Each end by itself: most of this activity is noise of the tube or a particle at that end.
+      // Each end alone: most of this activity is noise of the tube or a particle at that end.
       const auto& v = detector_.vetoes()[e.index];
       const double energy = accidental_veto_thresholds * v.threshold * random.exponential();
       out.signals.push_back({input, energy * v.counts_per_unit, time});

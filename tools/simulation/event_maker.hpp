@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes a whole event of a given type: what was there, what it leaves in the counters, what else
-// happens by accident at the same time, and the signals that come of it.
+// Makes a whole event of a given type: its particles, their hits in the counters, accidental
+// activity at the same time, and the resulting signals.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace l3 {
 
-/// One a thread: it keeps working memory.
+/// Each thread has its own: it keeps working memory.
 class event_maker {
 public:
   explicit event_maker(const detector& d);
@@ -25,8 +25,8 @@ private:
   void leave_energy(random_source& random, true_event& out);
   void add_accidentals(random_source& random, true_event& out) const;
 
-  /// An input, and how many accidental pulses it and all inputs before it expect in the time that
-  /// is looked at.
+  /// An input, and how many accidental pulses it and all inputs before it expect in the simulated
+  /// time.
   struct activity {
     double cumulative = 0;
     std::uint32_t input = 0;

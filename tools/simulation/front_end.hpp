@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The electronics of a simulated detector: pedestals, noise, pulses, digitizing, board packets,
-// fragments. What it makes is the level-2 data of one event as docs/formats.md, section 2, says;
-// all boards of an event carry the same time stamp.
+// fragments. It makes the level-2 data of one event (docs/formats.md, section 2); all boards of an
+// event carry the same time stamp.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace l3 {
 
-/// Constant once made: many threads share one.
+/// Constant after construction: many threads share one.
 class front_end {
 public:
   front_end(const detector& d, std::uint64_t seed);
@@ -38,7 +38,7 @@ public:
              std::span<std::byte> to) const;
 
   [[nodiscard]] std::size_t event_bytes() const { return detector_.crates().event_bytes(); }
-  /// How many pieces `carry` takes.
+  /// Pieces that `carry` takes.
   [[nodiscard]] std::uint64_t pieces_per_event() const {
     return std::uint64_t{detector_.crates().boards()} * l2::waveforms_per_board;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A long table of Gaussian noise, made once. A board takes its noise from a random place in it,
-// scaled channel by channel: some hundred thousand normal numbers an event would cost more than
-// everything else together.
+// scaled channel by channel: hundreds of thousands of normal numbers for each event would take most
+// of the time.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,7 @@ namespace l3 {
 class noise_table {
 public:
   /// A sample's neighbours lie 16 entries away, as in the board packet of a 125 MHz board; the
-  /// filter before the digitizer correlates them. Without correlation every entry stands alone, and
-  /// the order does not matter.
+  /// filter before the digitizer correlates them. Without correlation all entries are independent.
   enum class correlation : std::uint8_t { none, neighbours };
 
   noise_table(std::uint64_t seed, correlation c);
@@ -29,7 +28,7 @@ public:
   /// rms of the numbers: eight times as much still fits.
   static constexpr int unit = 4096;
 
-  /// What to multiply a number with (and shift by 16) for noise of this rms in counts.
+  /// The factor (to be shifted by 16) for noise of this rms in counts.
   [[nodiscard]] static std::int16_t scale_for(double counts) {
     return static_cast<std::int16_t>(counts * (65536.0 / unit) + 0.5);
   }

@@ -19,7 +19,7 @@ public:
   void add(std::uint16_t* first, int samples, int stride, double height, double time,
            std::uint16_t limit) const;
 
-  /// Of a pulse of height 1, over all samples: what a sum over pedestal is to be divided by.
+  /// The sum of a pulse of height 1 over all samples, by which a sum over pedestal is divided.
   [[nodiscard]] double sum() const;
 
 private:

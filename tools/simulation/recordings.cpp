@@ -20,8 +20,7 @@ recordings::recordings(const std::filesystem::path& file, std::uint32_t samples)
                              std::to_string(samples) + " samples");
   samples_.resize(bytes / sizeof(std::uint16_t));
   std::ifstream in(file, std::ios::binary);
-  // Level 2 data is made of 16-bit words; this is the one place where a file of them is read as
-  // such.
+  // Reads 16-bit words as the file has them: hosts are little-endian.
   if (!in.read(reinterpret_cast<char*>(samples_.data()), static_cast<std::streamsize>(bytes)))
     throw std::runtime_error("cannot read " + file.string());
   for (std::size_t i = 0; i < samples_.size(); ++i)

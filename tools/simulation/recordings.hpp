@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded waveforms that take the place of simulated ones: header-less little-endian u16, read
-// once. They are used as a ring of pieces of 64 samples; an input at 500 MHz takes four pieces in a
-// row.
+// Recorded waveforms in place of simulated ones: little-endian u16 without a header, read once, and
+// used as a ring of pieces of 64 samples. An input at 500 MHz takes four pieces in a row.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ namespace l3 {
 class recordings {
 public:
   /// `samples` per waveform: 64 or 256. Throws std::runtime_error if the file cannot be read, does
-  /// not hold whole waveforms, or holds a value beyond 14 bits: with its place.
+  /// not hold whole waveforms, or holds a value beyond 14 bits, whose place the text names.
   recordings(const std::filesystem::path& file, std::uint32_t samples);
 
   [[nodiscard]] std::uint64_t pieces() const { return pieces_; }

@@ -15,7 +15,7 @@ public:
   explicit shower_maker(const detector& d) : detector_(d) {}
 
   /// Shares the energy among 6 to 25 crystals around (x, y): exponential in the distance, 30 mm.
-  /// Their sum is the photon's energy, up to the calorimeter's resolution; returns it, MeV.
+  /// Returns their sum, MeV: the photon's energy within the calorimeter's resolution.
   double into_calorimeter(double energy, double x, double y, double time, random_source& random,
                           std::vector<signal>& out);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of the simulator: spills of events into a file of level-2 data, and their truth into
-// another. Every event is made from the seed and its own key alone, so threads may share the work
-// and the files are the same for any number of them.
+// A run of the simulator: writes spills of events into a file of level-2 data, and their truth into
+// another. An event depends on the seed and its key alone, so the files are the same for any number
+// of threads.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ private:
   const detector& detector_;
   simulation_settings settings_;
   front_end front_end_;
-  std::vector<event_maker> makers_; // one a thread
+  std::vector<event_maker> makers_; // one for each thread
   std::vector<made_event> slots_;
 };
 

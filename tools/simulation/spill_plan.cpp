@@ -12,7 +12,7 @@ struct portion {
   double fraction;
 };
 
-// Of all events.
+// Parts of all events.
 constexpr std::array<portion, 13> mix{{
     {event_type::six_cluster, 0.35},
     {event_type::two_gamma, 0.08},
@@ -55,8 +55,7 @@ std::vector<double> points(std::size_t n, random_source& random) {
   return at;
 }
 
-/// The same with the beam's structure: from the share of all beam that has passed to the share of
-/// time.
+/// Maps the part of all beam that has passed to the part of time.
 void give_structure(std::vector<double>& at, random_source& random) {
   std::array<double, structure_bins> beam{}; // at the end of each bin
   double sum = 0;
@@ -93,7 +92,7 @@ std::vector<planned_event> plan_spill(std::uint32_t events, random_source random
   for (std::size_t i = 0; i < on_times.size(); ++i)
     plan[i].since_spill = part_of(on_times[i], {}, spill_beam_on);
 
-  // A gap before the next spill, in which the sources say that they are done.
+  // A gap before the next spill, for the ends of spill.
   constexpr std::chrono::nanoseconds quiet = std::chrono::milliseconds(240);
   const auto off_times = points(plan.size() - on_times.size(), random);
   for (std::size_t i = 0; i < off_times.size(); ++i)

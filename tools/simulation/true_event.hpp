@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What really happened in a simulated event: the truth that is written beside the data, and the
-// signals that it leaves on the inputs of the readout.
+// The truth of a simulated event, which is written beside the data, and its signals on the inputs
+// of the readout.
 #pragma once
 
 #include <cstdint>
@@ -38,11 +38,11 @@ enum class event_type : std::uint8_t {
 struct true_photon {
   double energy = 0;
   double deposit = 0; ///< what it left in the calorimeter's crystals, dead ones included
-  double x = 0;       ///< where it hits, or crosses the plane of the calorimeter's face
+  double x = 0;       ///< where it hits the calorimeter's face or crosses its plane
   double y = 0;
   double time = 0; ///< ns, 0: in time with the trigger
   enum class target : std::uint8_t { calorimeter, veto, nothing } hit = target::nothing;
-  std::uint16_t veto = 0; ///< which, if it hits one
+  std::uint16_t veto = 0; ///< the veto that it hits, if any
 };
 
 /// Energy left in a module of a veto.
@@ -69,7 +69,7 @@ struct signal {
   double time = 0;         ///< ns, 0: in time with the trigger
 };
 
-/// Reuse one for many events: it then hardly allocates.
+/// Reuse one for many events, which saves allocations.
 struct true_event {
   event_type type = event_type::recorded;
   std::uint16_t trigger_bits = 0;

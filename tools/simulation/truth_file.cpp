@@ -10,8 +10,8 @@
 namespace l3 {
 namespace {
 
-/// One object or list being written. Figures carry three digits after the point: enough for truth,
-/// the same everywhere.
+/// Writes one object or list. Figures have three digits after the point: enough for truth, and the
+/// same on any machine.
 class json_line {
 public:
   explicit json_line(std::string& out) : out_(out) {}

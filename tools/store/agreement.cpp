@@ -76,7 +76,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
       all.push_back({l.program + ": events forwarded, and stored",
                      e.forwarded + delivered_later(ledgers, l), stored_of(stored, l)});
     } else if (l.program == receive_program) {
-      // Its account is of the whole store: an old ledger that does not name a session is wrong.
+      // A receiver's ledger is of the whole store: an old one that lacks a session is wrong.
       all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_of(stored)});
     }
   }
@@ -86,8 +86,8 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
     const std::uint64_t events_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
-    // What came twice, because the sender was not sure, was sent once. An event that came again to
-    // another start did so with all its fragments.
+    // An event that came twice, because it was not acknowledged, was sent once. It came again to
+    // another start with all its fragments.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
       return l.fragments.seen - l.fragments.duplicate;
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the ledgers of replay client, daemon and receiver balance, agree with each other, and
+// Whether the ledgers of replay client, daemon and receiver balance and agree with each other and
 // with the store.
 #pragma once
 
@@ -13,12 +13,12 @@
 
 namespace l3 {
 
-/// As ledgers call the programs.
+/// The programs' names in ledgers.
 inline constexpr const char* replay_program = "replay";
 inline constexpr const char* daemon_program = "koto-l3d";
 inline constexpr const char* receive_program = "receive";
 
-/// One thing that must hold: two figures that must be the same.
+/// Two figures that must be equal.
 struct agreement {
   std::string what;
   std::uint64_t one = 0;
@@ -27,16 +27,16 @@ struct agreement {
   [[nodiscard]] bool holds() const { return one == other; }
 };
 
-/// Sessions of the store that are in no daemon's ledger, if there is one at all: these starts of a
-/// daemon were killed. What they admitted nobody knows.
+/// Sessions of the store that no daemon's ledger names, if there is a ledger: these starts of a
+/// daemon were killed, and what they admitted is unknown.
 [[nodiscard]] std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
                                                   std::span<const event_index::session> stored);
 
 /// Events that this daemon left on disk, and that later ones delivered.
 [[nodiscard]] std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l);
 
-/// What came in is compared with what was sent only if each start of a daemon left its ledger.
-/// `came_again`: events that were sent once and admitted by two starts.
+/// Compares input with sent data only if each start of a daemon left its ledger. `came_again`:
+/// events that were sent once and admitted by two starts.
 [[nodiscard]] std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                                    std::span<const event_index::session> stored,
                                                    std::uint64_t came_again = 0);

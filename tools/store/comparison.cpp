@@ -18,8 +18,8 @@ std::string name_of(event_key key) {
   return "spill " + std::to_string(key.spill) + " event " + std::to_string(key.number);
 }
 
-/// Empty if the stored event has the fragments that were sent, else what is wrong with the first
-/// that has not.
+/// The first difference between the sent and the stored fragments of an event; empty if there is
+/// none.
 std::string difference(const event_view& sent, const packed_event_view& stored,
                        std::vector<std::byte>& rebuilt) {
   if (stored.fragments() != sent.fragments.size()) {
@@ -62,7 +62,7 @@ public:
     const expected_event* const wanted = place < expected_.size() ? &expected_[place] : nullptr;
     const auto entries = index_.find(key);
     if (wanted != nullptr && !wanted->kept) {
-      if (entries.empty()) ++result_.rejected; // else it is extra: nothing says that it was seen
+      if (entries.empty()) ++result_.rejected; // else it counts as extra
       return;
     }
     if (entries.empty()) {
@@ -75,7 +75,7 @@ public:
       std::string what = stored ? difference(sent, *stored, rebuilt_) : "cannot be read again";
       if (what.empty() && wanted != nullptr &&
           !std::ranges::equal(stored->summary(), wanted->summary))
-        what = "the selection said something else of it";
+        what = "its summary differs from the selection's";
       if (!what.empty()) {
         ++result_.different;
         return example(key, what);
@@ -131,7 +131,7 @@ comparison compare(const std::filesystem::path& sent_file,
   comparing c(store_folder, stored, expected);
   spill_changer changer(sent.crates());
   event_view event;
-  std::uint32_t spills = 0; // of the file; counted in the first loop, which does not need it
+  std::uint32_t spills = 0; // of the file; counted in the first loop
   for (std::uint32_t loop = 0; loop < loops && c.result().sent_damage.empty(); ++loop) {
     if (std::uint64_t{spills} * loops > spill_numbers)
       throw std::runtime_error(std::to_string(spills) + " spills sent " + std::to_string(loops) +

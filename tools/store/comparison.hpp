@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares what was sent, an .l2raw file, with what was stored, fragment by fragment and byte for
-// byte; where a selection ran, also with what it must have kept and must have said of each event.
-// Events are looked up in an index of the store and read one at a time, so that memory does not
-// grow with their size.
+// Compares a sent .l2raw file with a store, fragment by fragment and byte for byte; where a
+// selection ran, also with its decision and summary of each event. Reads events one at a time
+// through an index of the store, so that memory does not grow with their size.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 
 namespace l3 {
 
-/// What a selection decides on an event.
+/// A selection's decision on an event.
 struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
@@ -27,30 +26,28 @@ struct comparison {
   std::uint64_t sent = 0;
   std::uint64_t stored = 0;
   std::uint64_t equal = 0;
-  std::uint64_t rejected = 0;   ///< by the selection, and not stored
-  std::uint64_t missing = 0;    ///< sent, not stored
-  std::uint64_t extra = 0;      ///< stored, and not sent, or rejected by the selection
-  std::uint64_t different = 0;  ///< stored, but not with the bytes that were sent
-  std::uint64_t duplicated = 0; ///< stored once more by the same daemon
-  std::uint64_t repeated =
-      0; ///< stored once more by another start of a daemon, to which it was sent again
-  std::uint64_t damaged = 0; ///< places in the store that cannot be read
-  std::string
-      sent_damage; ///< what ended the reading of the .l2raw file before its end, as fault_of()
+  std::uint64_t rejected = 0;        ///< by the selection, and not stored
+  std::uint64_t missing = 0;         ///< sent, not stored
+  std::uint64_t extra = 0;           ///< stored, and not sent, or rejected by the selection
+  std::uint64_t different = 0;       ///< stored, but not with the bytes that were sent
+  std::uint64_t duplicated = 0;      ///< stored once more by the same daemon
+  std::uint64_t repeated = 0;        ///< sent again to another start of a daemon, and stored again
+  std::uint64_t damaged = 0;         ///< unreadable places in the store
+  std::string sent_damage;           ///< damage before the end of the .l2raw file, as fault_of()
   std::vector<std::string> examples; ///< the first few differences
 
-  /// Every event that was sent and not rejected is stored, once a daemon, with its bytes, and
-  /// nothing else is.
+  /// Whether each daemon stored every event that was sent and not rejected once, with its bytes,
+  /// and no other.
   [[nodiscard]] bool holds() const {
     return equal + rejected == sent && missing == 0 && extra == 0 && different == 0 &&
            duplicated == 0 && damaged == 0 && sent_damage.empty();
   }
 };
 
-/// `loops`: how often the file was sent, with spill numbers that went on. `expected`: of each event
-/// of the file, in its order, for one loop; none: all are kept. `progress` is told how many events
-/// have been compared. Throws std::runtime_error if a file cannot be opened, if what
-/// was sent is not an .l2raw file, or if the spill numbers wrapped: two events would have one name.
+/// `loops`: how often the file was sent, with spill numbers that went on. `expected`: the decisions
+/// on the events of one loop, in the file's order; empty: all are kept. `progress` gets the number
+/// of events compared. Throws std::runtime_error if a file cannot be opened or is not an .l2raw
+/// file, or if the spill numbers wrapped, so that two events have one name.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
                                  const event_index& stored, std::uint32_t loops,

@@ -13,15 +13,15 @@ namespace l3 {
 
 namespace {
 
-/// Finds events that a daemon's start got and stored again: the same key and the same bytes in
-/// another session of the same run. An equal key in the same session is another event: spill
-/// numbers wrap after 512 spills.
+/// Finds events that two starts of a daemon stored: the same key and the same bytes in another
+/// session of the same run. An equal key in the same session is another event: spill numbers wrap
+/// after 512 spills.
 class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
       : stored_(stored), reader_(folder) {}
 
-  /// Does the like of this entry, whose event is at hand, stand before it?
+  /// Whether an equal event stands before this entry, whose event is loaded.
   [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
     const auto same = stored_.find(e.key);
     return std::any_of(same.data(), &e, [&](const event_index::entry& before) {
@@ -41,7 +41,7 @@ private:
   event_reader reader_;
 };
 
-/// A file that appears under its name when it is finished.
+/// A file that gets its name when it is finished.
 class new_file {
 public:
   explicit new_file(const std::filesystem::path& path)
@@ -72,8 +72,8 @@ private:
   std::ofstream file_;
 };
 
-/// A slip of the pen must not cost a file: neither what is no store is extracted, nor a store's own
-/// file overwritten.
+/// A mistyped name must cost no file: throws if the folder holds no store, or if the output is a
+/// store's own file.
 void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
   const store_kind kind = kind_of(folder);
   const auto numbers = store_file_numbers(folder, kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the original fragments of all stored events, one after the other and nothing else, in
-// rising (spill, event number, crate place) order (docs/formats.md, section 9).
+// Writes the original fragments of all stored events, and nothing else, in rising (spill, event
+// number, crate place) order (docs/formats.md, section 9).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,13 @@ struct extraction {
   std::uint64_t events = 0;
   std::uint64_t fragments = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t repeats =
-      0; ///< events left out because the same event of the same run was written already
-  std::uint64_t damaged = 0; ///< places in the store that could not be read
+  std::uint64_t repeats = 0; ///< events left out: the same event of the run was written already
+  std::uint64_t damaged = 0; ///< unreadable places in the store
 };
 
-/// The file appears, or is replaced, when all is written. Throws std::runtime_error if it cannot be
+/// Makes or replaces the file when all is written. Throws std::runtime_error if it cannot be
 /// written (std::system_error: not even opened) or the folder holds no store, std::invalid_argument
-/// if it is a file of the store.
+/// if `out` is a file of the store.
 [[nodiscard]] extraction extract(const std::filesystem::path& store_folder,
                                  const event_index& stored, const std::filesystem::path& out,
                                  const std::function<void(std::uint64_t)>& progress);

@@ -9,7 +9,7 @@ namespace l3 {
 
 namespace {
 
-/// Of all daemons together.
+/// Sums over all daemons.
 struct daemon_sums {
   std::uint64_t admitted = 0;
   std::uint64_t shed = 0;
@@ -45,7 +45,8 @@ std::optional<event_fates> fates_of(std::span<const ledger> ledgers,
   fates.rejected = selected ? 0 : sums.rejected;
   fates.left = sums.left;
 
-  // What was lost once and is not missing came again, or these sums are not of this store.
+  // Events that were lost once and are not missing came again, or the ledgers belong to another
+  // store.
   const std::uint64_t lost = fates.shed + fates.rejected + fates.left;
   const std::uint64_t shed_and_again = lost - std::min(lost, compared.missing);
   std::uint64_t stored_and_again = compared.repeated;

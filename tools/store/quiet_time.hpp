@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the receiver writes its ledger while it runs: once after each stretch in which blocks came,
-// when none has come for a while. Only blocks count: a daemon that has nothing to send still makes
-// itself heard every second.
+// When the running receiver writes its ledger: once after each burst of blocks, when none has come
+// for a while. Heartbeats, which an idle daemon sends every second, do not count.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@ class quiet_time {
 public:
   quiet_time(std::chrono::nanoseconds length, time_point now) : length_(length), since_(now) {}
 
-  /// `blocks`: how many have come so far. True once when none has come for the whole length; the
-  /// first time also if there was none at all.
+  /// `blocks`: how many have come so far. True once when none has come for the whole length, the
+  /// first time also before any block.
   [[nodiscard]] bool over(std::uint64_t blocks, time_point now) {
     if (blocks != blocks_) {
       blocks_ = blocks;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `verify` and `extract` take for a folder to read: a store that `receive` wrote, or a spool
-// that a daemon left behind. A slip of the pen in its name is told as such, before anything is
-// compared or written.
+// The folder that `verify` and `extract` read: a store that `receive` wrote, or a spool that a
+// daemon left. A mistyped name is an error before anything is compared or written.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +15,7 @@ inline void check_folder(const std::filesystem::path& folder) {
     throw command_error("no store: there is no folder " + folder.string(), exit_missing_resource);
 }
 
-/// Whether any block file is in a folder that is there.
+/// Whether the folder exists and holds a block file.
 inline void check_store(const std::filesystem::path& folder) {
   if (store_file_numbers(folder, kind_of(folder)).empty())
     throw command_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string(),

@@ -253,7 +253,7 @@ TEST(comparison, finds_an_event_of_which_the_selection_said_something_else) {
   EXPECT_EQ(c.different, 1U);
   EXPECT_EQ(c.equal, 5U);
   ASSERT_EQ(c.examples.size(), 1U);
-  EXPECT_EQ(c.examples[0], "spill 1 event 3: the selection said something else of it");
+  EXPECT_EQ(c.examples[0], "spill 1 event 3: its summary differs from the selection's");
 
   expected = said_of(t, {});
   const auto said = std::find_if(expected.begin(), expected.end(),
