@@ -18,7 +18,7 @@ std::size_t padded(std::size_t n) {
   return (n + note_alignment - 1) / note_alignment * note_alignment;
 }
 
-/// The build id among the notes of a segment; empty if it is not there.
+/// The build id among the notes of a segment; empty if there is none.
 std::string id_among(std::span<const std::byte> notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -45,7 +45,7 @@ std::string id_among(std::span<const std::byte> notes) {
 
 std::string build_id() {
   std::string id;
-  // The program itself comes first; no other is looked at.
+  // The program itself comes first; libraries are skipped.
   dl_iterate_phdr(
       [](dl_phdr_info* program, std::size_t, void* to) {
         for (const ElfW(Phdr) & segment : std::span(program->dlpi_phdr, program->dlpi_phnum)) {

@@ -27,12 +27,11 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Accepting can fail for a while, when the process has no descriptor left: then it tries again this
-// much later.
+// How long the server waits after a failed accept, as when the process has no descriptor left.
 constexpr std::chrono::milliseconds accept_pause{100};
 
-// How much of a request's unwanted body is read so that the client sees the answer instead of a
-// reset.
+// How much of a refused request's body the server reads, so that the client sees the answer instead
+// of a reset.
 constexpr std::size_t most_unwanted_bytes = 64 << 10;
 
 http_response refusal(unsigned status, std::string text) {
@@ -58,7 +57,7 @@ unsigned status_of(error_code error) {
   return 400;
 }
 
-// One connection. It lives as long as an operation of its own is under way.
+// One connection. It lives as long as one of its operations is under way.
 class session : public std::enable_shared_from_this<session> {
 public:
   session(tcp::socket socket, const http_pages& pages, const http_limits& limits,
@@ -69,7 +68,7 @@ public:
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
-  /// Waits for a request, or for the client to go: it can be cut without an answer being lost.
+  /// Whether the connection waits for a request: cutting it then loses no answer.
   [[nodiscard]] bool idle() const { return idle_; }
   void cut() { stream_.close(); }
 
@@ -87,7 +86,7 @@ private:
   void on_read(error_code error) {
     if (error == http::error::end_of_stream || error == beast::error::timeout) return;
     if (error) {
-      // Errors of the connection itself leave nobody to answer to.
+      // After an error of the connection there is no client to answer.
       if (error.category() != http::make_error_code(http::error::bad_method).category()) return;
       write(refusal(status_of(error), error.message()), http::request<http::empty_body>(), true);
       return;
@@ -128,8 +127,7 @@ private:
                       });
   }
 
-  // Closing with unread data resets the connection and may take the answer with it: read a little
-  // on.
+  // Closing with unread data resets the connection and may lose the answer: so read a little on.
   void finish() {
     idle_ = true;
     error_code ignored;
@@ -158,7 +156,7 @@ private:
 
 } // namespace
 
-// Accepts, and counts the connections. All of it runs on its one thread.
+// Accepts and bounds the connections. It runs on one thread.
 class http_server::listener {
 public:
   listener(const std::string& address, std::uint16_t port, http_pages pages, http_limits limits)
@@ -184,7 +182,7 @@ public:
   ~listener() {
     context_.stop();
     thread_.join();
-    stopping_ = true; // sessions now end with the context, and ask for the next
+    stopping_ = true; // sessions now end with the context
   }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
@@ -217,8 +215,8 @@ private:
     s->read();
   }
 
-  // Whoever holds connections open without asking for anything must not keep others away: beyond
-  // the limit the oldest idle one is cut. It is gone as soon as its reading has been told.
+  // Idle connections must not keep others away: beyond the limit the oldest idle one is cut. It
+  // goes when its read operation ends.
   void make_room() {
     std::erase_if(sessions_, [](const auto& s) { return s.expired(); });
     if (connections_ < limits_.connections) return;
@@ -230,7 +228,7 @@ private:
     }
   }
 
-  // One more than the limit is taken, in place of the idle one that is cut for it.
+  // The server takes one more than the limit, in place of the idle one that it cuts.
   void accept_if_room() {
     if (!accepting_ && !stopping_ && connections_ <= limits_.connections) accept();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small HTTP server for monitoring: a fixed set of pages, read-only (GET and HEAD), on a listener
-// and a thread of its own. It is bounded against whoever connects: number of connections, size of a
-// request, time for a request and for its answer; a slow client delays nobody else. What trouble
-// the data path has does not touch it.
+// and a thread of its own. It bounds the number of connections, the size of a request, and the time
+// for a request and for its answer; a slow client delays no other. Trouble of the data path does
+// not reach it.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct http_response {
   std::string body;
 };
 
-/// Pages by path, each made anew for a request, on the server's thread.
+/// Pages by path; the server's thread makes a page anew for each request.
 using http_pages = std::map<std::string, std::function<http_response()>, std::less<>>;
 
 struct http_limits {
@@ -36,7 +36,7 @@ public:
   /// and port if it cannot listen.
   http_server(const std::string& address, std::uint16_t port, http_pages pages,
               http_limits limits = {});
-  /// Cuts connections and ends the thread.
+  /// Cuts the connections and ends the thread.
   ~http_server();
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;

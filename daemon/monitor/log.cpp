@@ -15,7 +15,7 @@
 namespace l3 {
 namespace {
 
-// The prefix by which the journal knows the priority of a line (sd-daemon(3)).
+// The prefix that gives the journal the priority of a line (sd-daemon(3)).
 class priority_prefix final : public spdlog::custom_flag_formatter {
 public:
   void format(const spdlog::details::log_msg& line, const std::tm& /*time*/,

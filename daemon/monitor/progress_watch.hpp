@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notices threads that are stuck. Each watched thread counts its turns, and takes one every second
-// or more often, whether there is work or not; a count that has not moved for some seconds names a
-// thread that hangs: in a device that does not answer, or on a lock. Written and read by one
-// thread, clock handed in.
+// Finds threads that are stuck. Each watched thread counts its turns, at least one a second even
+// without work; a count that has not moved for some seconds names a thread that hangs, on a device
+// or on a lock. For one thread, which hands in the time.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ public:
     watched_.push_back({std::move(name), std::move(turns), 0, {}});
   }
 
-  /// The first thread that has not moved for longer than the patience; empty if all do.
+  /// The first thread whose count has not moved for longer than the patience; empty if all move.
   [[nodiscard]] std::string stuck(time_point now) {
     std::string found;
     for (watched& w : watched_) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warns in the log that a count has risen: the first time at once, then now and then, with how much
-// came together meanwhile. For what may happen a thousand times a second and must not be said as
-// often. One thread.
+// Logs a warning when a count has risen: the first time at once, then now and then, with the rise
+// since. For events that may happen a thousand times a second. One thread.
 #pragma once
 
 #include <chrono>

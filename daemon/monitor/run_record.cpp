@@ -19,8 +19,8 @@
 namespace l3 {
 namespace {
 
-// Fields are written as they lie in memory, and all of them in one sector: no power cut leaves a
-// part of them, which is why there is no checksum.
+// The record is written as it lies in memory, within one sector: a power cut leaves all of it or
+// none, so it has no checksum.
 static_assert(std::endian::native == std::endian::little);
 constexpr std::size_t sector = 512;
 static_assert(sizeof(run_record) == 11 * sizeof(std::uint64_t) && sizeof(run_record) <= sector);
@@ -88,7 +88,7 @@ run_record_file::run_record_file(const std::string& file, const run_record& now,
   if (descriptor_ < 0) return;
   next_ = now;
   next_->started = started_;
-  // Now, so that the file has its block on the disk, also if that fills up later.
+  // Written now, so that the file has its block even if the disk fills up later.
   if (!write(*next_)) {
     report_(file + ": " + last_error() + ": what a crash costs will not be known");
     return;
@@ -111,7 +111,7 @@ void run_record_file::open(const std::string& file) {
     report_(file + ": " + last_error() + ": what a crash costs will not be known");
     return;
   }
-  // Another daemon that is alive has not crashed.
+  // The daemon that owns the file is alive and has not crashed.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     report_(file + " is another daemon's (run.ledger): what a crash costs will not be known");
     ::close(std::exchange(descriptor_, -1));
@@ -136,10 +136,10 @@ void run_record_file::write_when_told(const std::stop_token& stop) {
   while (true) {
     std::unique_lock lock(mutex_);
     told_.wait(lock, stop, [this] { return next_.has_value(); });
-    if (!next_) return; // told to stop, and nothing is left
+    if (!next_) return; // a stop, and nothing is left to write
     const run_record now = *std::exchange(next_, std::nullopt);
     lock.unlock();
-    // The next one makes good for one that fails.
+    // The next write makes up for one that fails.
     (void)write(now);
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a crash cost. Beside the ledger lies a small file, FILE.live, in which a daemon notes twice
-// a second what became of its events, and at the end that it ended properly. A start that finds one
-// without that note says what the run before had done, and how many events can at most have been
-// in memory. A thread of its own writes the file: a disk that hangs stops nobody else.
+// Tells what a crash cost. In a small file beside the ledger, FILE.live, a daemon notes twice a
+// second the outcomes of its events, and at the end that it ended properly. A start that finds a
+// file without that note logs the outcomes of the run before, and how many events can at most have
+// been in memory. A thread of its own writes the file, so that a disk that hangs stops no other.
 // docs/formats.md, section 13, has its bytes.
 #pragma once
 
@@ -26,7 +26,7 @@ struct run_record {
   std::uint64_t session = 0;
   std::uint64_t run = 0;
   std::uint64_t started = 0; ///< ns since 1970-01-01 UTC
-  std::uint64_t noted = 0;   ///< the same, when these counts were taken
+  std::uint64_t noted = 0;   ///< when these counts were taken; the same
   std::uint64_t admitted = 0;
   std::uint64_t forwarded = 0;
   std::uint64_t rejected = 0;
@@ -40,28 +40,28 @@ struct run_record {
 };
 
 [[nodiscard]] run_record record_of(const ledger& account);
-/// Events that were neither stored nor rejected nor shed nor on disk: lost with the memory if they
-/// came over UDP, at the most.
+/// Events that were neither stored, rejected, shed nor on disk: at most these are lost, if they
+/// came over UDP.
 [[nodiscard]] std::uint64_t in_memory(const run_record& r);
-/// For the log of the next start.
+/// The log line of the next start.
 [[nodiscard]] std::string describe_crash(const run_record& r);
 
 class run_record_file {
 public:
   using report_function = std::function<void(std::string_view)>;
 
-  /// Reads what the run before left, and begins anew. Whatever is wrong with the file is reported,
-  /// and then none is kept: no daemon stays down for that.
+  /// Reads the record of the run before, and begins a new one. A fault of the file is reported, and
+  /// no record is kept: the daemon starts all the same.
   run_record_file(const std::string& file, const run_record& now, report_function report);
-  /// What was noted last is written.
+  /// Writes the last note.
   ~run_record_file();
   run_record_file(const run_record_file&) = delete;
   run_record_file& operator=(const run_record_file&) = delete;
 
-  /// Of the run before, if it did not end properly.
+  /// The record of the run before, if it did not end properly.
   [[nodiscard]] const std::optional<run_record>& crashed() const { return crashed_; }
 
-  /// Hands it to the thread that writes, and does not wait. The time of the start stays.
+  /// Hands the counts to the writing thread without waiting. The time of the start stays.
   void note(run_record now);
 
 private:
@@ -72,7 +72,7 @@ private:
   report_function report_;
   std::optional<run_record> crashed_;
   std::uint64_t started_ = 0;
-  int descriptor_ = -1; // none: nothing is kept
+  int descriptor_ = -1; // -1: no record is kept
 
   std::mutex mutex_;
   std::condition_variable_any told_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Talks to the service manager that started us, if one did: short datagrams to the socket named in
-// NOTIFY_SOCKET (sd_notify(3)), so that `systemctl` knows when the daemon is ready, what it does,
+// Sends short datagrams to the service manager, if one started the daemon, at the socket named in
+// NOTIFY_SOCKET (sd_notify(3)), so that `systemctl` shows when the daemon is ready, what it does,
 // and that it is alive.
 #pragma once
 
@@ -17,7 +17,7 @@ public:
   /// From NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID; call it before other threads start.
   static service_manager from_environment();
 
-  /// socket: a path, or an abstract name after '@'; empty: nobody listens, and every call does
+  /// socket: a path, or an abstract name after '@'; empty: no service manager, and every call does
   /// nothing.
   explicit service_manager(std::string socket,
                            std::optional<std::chrono::microseconds> watchdog = {})

@@ -8,8 +8,8 @@ namespace l3 {
 
 namespace {
 
-constexpr std::size_t most_spills = 65536; // three days of them; a run is shorter
-constexpr std::size_t recent = 2;          // that may be reported again
+constexpr std::size_t most_spills = 65536; // three days; a run is shorter
+constexpr std::size_t recent = 2;          // spills that may be reported again
 
 } // namespace
 
@@ -24,12 +24,12 @@ std::vector<spill_summary> spill_list::fetch() {
     const std::lock_guard guard(lock_);
     ended.swap(new_);
   }
-  ended.erase(std::unique(ended.begin(), ended.end()), ended.end()); // two ends said the same
+  ended.erase(std::unique(ended.begin(), ended.end()), ended.end()); // two equal reports
   for (const spill_summary& s : ended) add(s);
   return ended;
 }
 
-/// A spill of which more came after its end is reported again.
+/// A spill of which more events came after its end replaces its earlier report.
 void spill_list::add(const spill_summary& ended) {
   const auto from = all_.end() - static_cast<std::ptrdiff_t>(std::min(recent, all_.size()));
   const auto again = std::find_if(from, all_.end(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spills of a run, as the ledger lists them. A receive thread that notices a spill's end notes
-// it here and goes on; one thread fetches what is new, says so in the log, and keeps the list.
+// The spills of a run for the ledger. A receive thread that sees a spill's end notes it here; one
+// thread fetches the new ones, logs them, and keeps the list.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ public:
   /// Any thread.
   void note(const spill_summary& ended);
 
-  // One thread, the same for both.
+  // For one thread.
 
-  /// Those noted since the last call, in order; now they are in the list.
+  /// Moves the spills noted since the last call to the list, and returns them in order.
   [[nodiscard]] std::vector<spill_summary> fetch();
   [[nodiscard]] const std::vector<spill_account>& all() const { return all_; }
 

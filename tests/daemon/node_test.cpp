@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole node, fed over loopback, in what its parts do not show by themselves: how it ends while
-// nothing moves (the receiver is absent, the outbox and all frames are full), and what it says.
+// A whole node, fed over loopback: how it ends without a receiver, with a full outbox and full
+// frames, and what it reports. Its parts have tests of their own.
 #include "daemon/node.hpp"
 
 #include <arpa/inet.h>
@@ -57,7 +57,7 @@ private:
   int socket_;
 };
 
-/// Small enough that a few hundred events fill everything.
+/// So small that a few hundred events fill outbox and frames.
 daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   daemon_settings s;
   s.building.crates = {{{4, 1, board_kind::sampling_125_mhz}}};
@@ -71,7 +71,7 @@ daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   s.frames = {2, 2, 5ms};
   s.compute.where = backend::serial;
   s.outbox = {kibibytes(256), {64 << 10}, 1ms};
-  s.spool.folder.clear(); // a full outbox is what these tests are about
+  s.spool.folder.clear(); // these tests need a full outbox
   s.forward = test::line_to(receiver);
   s.run.drain_time_limit = 1min;
   return s;
@@ -163,7 +163,7 @@ TEST_F(a_small_node, that_is_full_sheds_what_is_left_at_the_time_limit) {
 }
 
 TEST_F(a_small_node, says_once_that_what_it_knows_came_again) {
-  settings_.run.drain_time_limit = 1ms; // nobody is there to take it
+  settings_.run.drain_time_limit = 1ms; // no receiver is there
   node_.reset();
   node_.emplace(settings_);
   std::ostringstream said;

@@ -57,7 +57,7 @@ TEST(reload, adopts_every_live_setting_and_no_other) {
   adopt_live(wanted, running);
   for (const key& k : keys())
     EXPECT_EQ(k.show(running), k.show(k.live ? wanted : daemon_settings{})) << k.path;
-  for (const key& k : keys()) // else the line above proves nothing
+  for (const key& k : keys()) // otherwise the line above proves nothing
     EXPECT_TRUE(!k.live || k.show(wanted) != k.show(daemon_settings{})) << k.path;
 }
 

@@ -13,8 +13,8 @@
 
 namespace l3 {
 
-/// Counts up. add() is for one writer at a time (a thread, or whoever holds the lock that guards
-/// it): no bus lock. Who reads a count sees everything its writer did before.
+/// Counts up. add() is for one writer at a time (one thread, or the holder of the lock that guards
+/// the counter): no bus lock. A reader of a count sees everything its writer did before.
 class counter {
 public:
   void add(std::uint64_t n = 1) {

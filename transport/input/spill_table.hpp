@@ -69,7 +69,6 @@ public:
   [[nodiscard]] bool first_repeat(std::uint32_t event_number, std::uint32_t crate);
 
   [[nodiscard]] std::uint32_t open_events() const { return open_; }
-  [[nodiscard]] std::uint32_t highest_event() const { return highest_; }
 
   // A part of an end of spill that came before is ignored.
   void end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,

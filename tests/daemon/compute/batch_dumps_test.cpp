@@ -60,7 +60,7 @@ TEST_F(a_computed_frame, is_kept_with_all_that_is_needed_to_compute_it_again) {
   {
     batch_dumps d(dumps_, origin());
     d.offer("wrong", "because", f_);
-  } // it is written before the end
+  } // the destructor writes it
   ASSERT_EQ(files().size(), 1U);
   EXPECT_TRUE(files()[0].filename().string().starts_with("run7-node3-"));
   EXPECT_TRUE(files()[0].filename().string().ends_with("-wrong.l3batch"));
@@ -111,7 +111,7 @@ TEST_F(a_computed_frame, is_skipped_where_nothing_can_be_written) {
   EXPECT_EQ(d.written(), 0U);
 }
 
-TEST_F(a_computed_frame, is_not_kept_if_nobody_wants_it) {
+TEST_F(a_computed_frame, is_not_kept_without_a_folder) {
   batch_dumps d("", origin());
   d.offer("error", "why", f_);
   EXPECT_EQ(d.skipped() + d.written(), 0U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An engine for tests: its frames are plain memory, and what each event becomes is a function
-// handed in. It can be told to fail.
+// An engine for tests: its frames are plain memory, and a function of the test makes each result.
+// It can be told to fail.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that comes back long after its frame was given up, on an imagined device whose streams
-// are threads: it writes into the frame's output while others use the frame, and harms nobody.
+// A device that comes back long after its frame was given up, played by a device whose streams are
+// threads: it writes into the frame's output while others use the frame, and does no harm.
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using queue = stream_queue<serial_queue>;
 
-TEST(late_device, writes_into_a_frame_that_others_use_and_harms_nobody) {
+TEST(late_device, writes_into_a_frame_that_others_use_and_does_no_harm) {
   const auto first = make_events(6, 3, 4, 23);
   const std::vector<made_event> second(first.rbegin(), first.rend());
   engine_limits limits{capacity_for(first, 1400), 2};
@@ -59,7 +59,7 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_harms_nobody) {
   EXPECT_NE(f.output_memory[0], std::byte{0xa5}) << "the device did write";
   expect_output(f, second, all);
 
-  // It has let go: it is tried again, on a new queue.
+  // The device has released the frame: it is tried again, on a new queue.
   fill(f, first, 1400, r);
   e.start(f);
   EXPECT_EQ(e.counters().restarts.get(), 1U);

@@ -17,13 +17,14 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t event_bytes = 64 << 10;
 
-/// What is waited for comes from threads that need the processor.
+/// The tests wait for threads that need the processor.
 template <class Condition>
 void wait_until(const Condition& holds) {
   while (!holds()) std::this_thread::sleep_for(100us);
 }
 
-/// A pipeline between batches submitted by hand and an outbox that nobody empties, unless told.
+/// A pipeline between batches submitted by hand and an outbox that only store_what_is_sealed()
+/// empties.
 struct rig {
   explicit rig(std::uint32_t frames = 3)
       : engine(frames, 8, event_bytes), ring(engine.frames()),
@@ -116,7 +117,7 @@ TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
   rig r(8);
   r.flags = 0;
   r.begin();
-  for (int b = 0; b < 8; ++b) r.submit(8); // 64 events of 64 KiB; nobody stores for a while
+  for (int b = 0; b < 8; ++b) r.submit(8); // 64 events of 64 KiB; no block is stored for a while
   wait_until([&] { return r.outcomes.events_shed[shed::priority] > 10; });
   EXPECT_TRUE(r.sheds.active());
   wait_until([&] {
@@ -171,7 +172,7 @@ std::vector<std::uint32_t> numbers_in(outbox& out) {
   return numbers;
 }
 
-/// Some frames fail and others never end; what comes out is as if none did.
+/// Some frames fail and others never end; the output is as if none did.
 TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   auto device = std::make_unique<test::fake_engine>(3, 1, event_bytes);
   device->fails = [](const frame& f) { return f.input.serial % 2 == 0; };
@@ -180,7 +181,7 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   s.time_limit = 20ms;
   s.restarts = 1000;
   s.first_pause = s.longest_pause = 0ns;
-  s.verify_one_in = 0; // what a fake engine packs are no events
+  s.verify_one_in = 0; // a fake engine packs no real events
   std::atomic<int> failures = 0;
   supervised_engine compute(
       std::move(device), std::make_unique<test::fake_engine>(1, 1, event_bytes), s,

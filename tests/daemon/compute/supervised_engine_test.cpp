@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the device does, what comes out of a frame is right: shown against the oracle, with the
+// The results of a frame are right for any fault of the device: compared with the oracle, with the
 // fault executor as the device and a clock that only the test moves.
 #include "daemon/compute/supervised_engine.hpp"
 
@@ -63,7 +63,7 @@ struct rig {
         [this](std::string_view text) { notes.emplace_back(text); });
   }
 
-  /// A frame's way; how often the device was waited for in vain.
+  /// Computes a frame; returns how often the device was waited for in vain.
   int run(std::uint32_t index = 0) {
     start(index);
     return finish(index);

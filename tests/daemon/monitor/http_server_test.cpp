@@ -148,7 +148,7 @@ TEST(http_server, refuses_what_is_not_http) {
   EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
 }
 
-TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_nobody) {
+TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_no_other) {
   const http_server server("127.0.0.1", 0, test_pages());
   const client silent(server);
   const client half(server);
@@ -159,7 +159,7 @@ TEST(http_server, clients_that_ask_nothing_or_take_nothing_delay_nobody) {
   EXPECT_EQ(status_line(get(server, "/")), "HTTP/1.1 200 OK");
 }
 
-TEST(http_server, idle_connections_at_the_limit_are_cut_for_whoever_asks) {
+TEST(http_server, idle_connections_at_the_limit_are_cut_for_new_ones) {
   http_limits limits;
   limits.connections = 1;
   limits.patience = 1h;
@@ -176,7 +176,7 @@ TEST(http_server, who_does_not_take_an_answer_is_cut) {
   const http_server server("127.0.0.1", 0, test_pages(), limits);
   const client reads_nothing(server);
   reads_nothing.send("GET /large HTTP/1.1\r\nHost: l3\r\n\r\n");
-  // The limit binds whoever asks next, too: where the processor is away for longer, it asks again.
+  // The time limit is also the next client's: it asks again where the processor is away for longer.
   const auto end = std::chrono::steady_clock::now() + 1min;
   std::string answer;
   while (status_line(answer) != "HTTP/1.1 200 OK" && std::chrono::steady_clock::now() < end)

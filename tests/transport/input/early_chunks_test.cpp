@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chunk that came before everything that names its spill may have been late in the spill before:
+// A chunk that came before any datagram that names its spill may be a late one of the spill before:
 // its event waits for the true one, but not for long, and is never stored with the wrong bytes.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches close before all their events are whole, frames run out, the parking area is full: what
-// can be kept is kept, and the rest is counted under its name.
+// Batches close before all their events are whole, frames run out, the parking area is full: events
+// with room are kept, and the others are counted under their name.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -96,7 +96,7 @@ TEST_F(batches, more_open_events_than_a_batch_and_the_parking_area_hold) {
   EXPECT_GE(r.counters.events_incomplete, 100U);
 }
 
-/// How many events can be open before the oldest is given up for the next one.
+/// Events that can be open before the oldest is given up for the next one.
 std::uint32_t open_at_most(rig& r) {
   std::uint32_t n = 0;
   while (r.counters.events_incomplete == 0) r.send(r.fragment({1, ++n}, 0));
@@ -303,7 +303,7 @@ TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
   r.send(r.event({1, 1}));
   r.pass(5ms);
   EXPECT_EQ(r.pool.submitted(), 0U);
-  // What lands in the closed batch is copied to the next.
+  // A chunk that lands in the closed batch is copied to the next.
   const auto all = r.event({1, 2});
   for (std::size_t at = 0; at < all.size();) {
     ASSERT_EQ(slots.size(), 8U);

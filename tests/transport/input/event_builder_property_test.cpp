@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random faults at a random stream: whatever is lost, repeated, reordered, late or damaged, both
-// conservation sums hold, no event comes out twice, and without damage every event that comes out
-// has the bytes that were sent.
+// Random faults at a random stream of datagrams, lost, repeated, reordered, late or damaged: both
+// conservation sums hold, no event comes out twice, and without damage every event has the bytes
+// that were sent.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -127,8 +127,8 @@ private:
   std::vector<wire_datagram> late_;
 };
 
-/// A sender that follows no order: events of any number, whole or not, spills forward and back,
-/// ends of spill, silence; and a builder whose every place is the last one.
+/// A sender without order: events of any number, whole or not, spills forward and back, ends of
+/// spill, silence; and a builder with the fewest places.
 class wanderer {
 public:
   wanderer(const rig_options& o, std::uint32_t seed) : random_(seed), r_(o), spill_(below(512)) {}

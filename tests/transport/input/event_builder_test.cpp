@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event building, fed by hand: what arrives in any order comes out whole, once, and everything else
-// is counted.
+// Event building, fed by hand: events that arrive in any order come out whole, once, and all others
+// are counted.
 #include "transport/input/event_builder.hpp"
 
 #include <gtest/gtest.h>

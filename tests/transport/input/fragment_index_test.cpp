@@ -184,12 +184,12 @@ TEST(fragment_index, opaque_boards_are_bounded) {
 }
 
 RC_GTEST_PROP(fragment_index, stays_within_its_bytes, (std::vector<std::uint8_t> noise)) {
-  // Starts like a fragment with an opaque board, goes on with whatever words may come.
+  // Starts like a fragment with an opaque board, and goes on with random words.
   auto f = make_fragment(key, std::vector<board_recipe>{{3, 1, 4U, 0}});
   f.erase(f.begin() + 16, f.end());
   constexpr std::uint16_t tags[] = {0x8001, 0xc002, 0x6003, 0x0000, 0x2400};
   for (const auto n : noise) put16(f, tags[n % std::size(tags)]);
-  const auto i = index(f, 8); // memory errors are the sanitizers' to find
+  const auto i = index(f, 8); // sanitizers find memory errors
   std::uint32_t end = 4;
   for (std::uint32_t b = 0; b < i.found.boards && !i.found.problem; ++b) {
     RC_ASSERT(i.boards[b].offset == end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes what the electronics send, byte by byte from docs/formats.md, for the tests of the input.
+// Makes the electronics' datagrams, byte by byte from docs/formats.md, for the tests of the input.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ inline void put32(bytes& to, std::uint32_t word) {
 struct board_recipe {
   std::uint32_t slot = 3;
   std::uint32_t time = 1000;
-  std::optional<std::uint32_t> opaque_samples; ///< the board compressed to so many words
+  std::optional<std::uint32_t> opaque_samples; ///< words of a board that compressed its samples
   std::uint32_t compression_words = 0;
 };
 

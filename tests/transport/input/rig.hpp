@@ -47,7 +47,7 @@ public:
   }
   void send(const wire_datagram& d) { send(std::vector<wire_datagram>{d}); }
 
-  /// As many as there are slots for; returns how many.
+  /// Lands as many as there are slots for; returns how many.
   std::size_t land(const std::vector<wire_datagram>& datagrams, std::size_t first,
                    landing_strip& into) {
     std::vector<datagram> batch;
@@ -101,8 +101,7 @@ public:
     return text;
   }
 
-  /// The first conservation sum is the output's; this is the second, and what of the first is known
-  /// here.
+  /// Checks the second conservation sum, and the part of the first that the input knows.
   void expect_balance() const {
     EXPECT_EQ(counters.fragments_seen.get(),
               counters.fragments_admitted + counters.fragments_incomplete +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event records into the builder: whole events, read into the batch or set aside, each once, each
+// Event records in the builder: whole events, read into the batch or set aside, each once, each
 // safe with its batch.
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST_F(streams, a_record_half_read_when_its_batch_closes_is_set_aside) {
   ASSERT_TRUE(begin(body));
   write(body, 0, 5000);
   r.pass(5ms);
-  EXPECT_EQ(r.pool.submitted(), 1U) << "nobody holds the frame";
+  EXPECT_EQ(r.pool.submitted(), 1U) << "the connection holds no frame";
   write(body, 5000, body.size());
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).outcome, outcome::counted);
   r.drain();
@@ -273,7 +273,7 @@ TEST_F(streams, the_end_of_the_last_stream_ends_the_spill) {
   r.builder.detach(other);
 }
 
-/// What the summary says was sent, when all streams have ended the spill.
+/// The number of events sent, by the summary, when all streams have ended the spill.
 class stream_ends : public streams {
 protected:
   stream_ends() { r.builder.begin_of_spill(stream, 1, r.now); }

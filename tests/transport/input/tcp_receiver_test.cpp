@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Record streams over loopback: acknowledged when safe, resumed after a break, refused with a
-// reason, and no peer, however it behaves, holds up the others.
+// reason, and no peer holds up the others.
 #include "transport/input/tcp_receiver.hpp"
 
 #include <arpa/inet.h>
@@ -87,7 +87,7 @@ public:
     if (socket_ >= 0) ::close(socket_);
     socket_ = -1;
   }
-  /// As a killed process whose data was not read.
+  /// Closes like a killed process whose data was not read.
   void reset() {
     const linger now{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -119,7 +119,7 @@ tcp_settings loopback() {
 rig_options small() {
   rig_options o;
   o.max_events = 2000;
-  o.batch_age = 1h; // the real clock is at work here: batches close when they are full
+  o.batch_age = 1h; // on the real clock, batches close when they are full
   return o;
 }
 
@@ -288,7 +288,7 @@ TEST_F(tcp, a_peer_killed_within_a_record_leaves_nothing_behind) {
   EXPECT_EQ(r.pool.received.size(), 1U);
 }
 
-TEST_F(tcp, whoever_breaks_the_rules_is_told_and_counted) {
+TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
   const auto hello = record(record_type::hello, 0, 1, hello_bytes(1, crates));
   const auto event = [&](std::uint64_t sequence) {
     return record(record_type::event, 3, sequence, event_record_body({3, 1}, crates));

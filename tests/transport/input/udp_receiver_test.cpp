@@ -66,7 +66,7 @@ void wait_for(const udp_receiver& r, std::uint64_t datagrams) {
   ASSERT_GE(received(r), datagrams);
 }
 
-/// The same, until the builder has given each its place.
+/// Waits until the builder has placed so many datagrams.
 void wait_until_taken(const rig& r, std::uint64_t datagrams) {
   const auto taken = [&] {
     return r.counters.data_chunks + r.counters.trailers + r.counters.ends_of_spill;
@@ -137,7 +137,7 @@ TEST(udp_receiver, takes_nothing_from_a_machine_that_is_not_listed) {
   sender bad(receiver.ports(), INADDR_LOOPBACK + 1);
   const auto both_sent = [&] { return good.sent + bad.sent; };
   for (std::uint32_t n = 1; n <= 20; ++n) {
-    bad.send(r.event({1, n + 100})); // as good as the others, but for where it comes from
+    bad.send(r.event({1, n + 100})); // good, except for its source
     bad.send(bytes(3));
     good.send(r.event({1, n}));
     wait_for(receiver, both_sent());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chunks without a board header do not name their spill: the other datagrams of their fragment do,
-// before or after them. Whatever the order, no event is lost and every fragment is counted once.
+// before or after them. In any order no event is lost and every fragment is counted once.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -18,7 +18,7 @@ using datagrams = std::vector<wire_datagram>;
 /// With chunks of 1400 bytes the last of a fragment's three names no spill.
 constexpr std::size_t unstated_chunk = 2;
 constexpr std::size_t trailer = 3;
-/// For so long an event is in doubt at most.
+/// How long an event is in doubt at most.
 constexpr auto doubt = 3ms;
 /// More than may wait at a time.
 constexpr std::uint32_t too_many = 1100;
@@ -247,7 +247,7 @@ TEST_F(unstated, siblings_of_long_ago_say_nothing) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
-TEST_F(unstated, a_chunk_of_nobody_is_late) {
+TEST_F(unstated, a_chunk_without_a_spill_is_late) {
   rig r;
   r.send(r.event({3, 1})[unstated_chunk]); // the first datagram ever
   r.pass(100ms);
