@@ -7,7 +7,7 @@ if(NOT L3_HAVE_CUDA OR NOT L3_TESTS OR L3_SANITIZE)
 endif()
 
 set(L3_GPU_BUNDLE ${PROJECT_BINARY_DIR}/koto-l3-gpu)
-set(l3_bundled_programs koto-l3 koto-l3d)
+set(l3_bundled_programs koto-l3 koto-l3-bench koto-l3d)
 # What has kernels to run there, and the one that compares whole selections with the other executors. The rest has nothing to
 # learn on a GPU host, and the folder is to stay small.
 set(l3_bundled_tests "")

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a subcommand of `koto-l3` is: a function that adds its options to the program and what it
-// does to `run`. The exit code is 0 only when what was asked for holds; what others there are,
-// tools/README.md says.
+// What `koto-l3` and `koto-l3-bench` are made of: commands, each of which is a name and a function
+// that adds the command and its options to the program. The exit code is 0 only when what was asked
+// for holds; tools/README.md lists the others.
 #pragma once
 
 #include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +23,7 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_missing_resource = 69;
 inline constexpr int exit_bad_configuration = 78;
 
-/// Thrown by a subcommand: main prints `koto-l3 NAME: text` and exits with the code.
+/// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.
 struct command_error : std::runtime_error {
   command_error(const std::string& text, int exit_code = exit_failure)
       : std::runtime_error(text), code(exit_code) {}
@@ -67,18 +69,18 @@ inline std::string refuse_sign(const std::string& text) {
 /// What runs once the command line is parsed; returns the exit code.
 using command_body = std::function<int()>;
 
-// Each in the source of its name.
-void add_simulate(CLI::App& program, command_body& run);
-void add_replay(CLI::App& program, command_body& run);
-void add_keys(CLI::App& program, command_body& run);
-void add_receive(CLI::App& program, command_body& run);
-void add_verify(CLI::App& program, command_body& run);
-void add_extract(CLI::App& program, command_body& run);
-void add_pack(CLI::App& program, command_body& run);
-void add_unpack(CLI::App& program, command_body& run);
-void add_demo(CLI::App& program, command_body& run);
-void add_select(CLI::App& program, command_body& run);
-void add_evaluate(CLI::App& program, command_body& run);
-void add_bench(CLI::App& program, command_body& run);
+/// Adds one command with its options to the program; parsing it sets `run`.
+using command_adder = void(CLI::App& program, command_body& run);
+
+struct command {
+  std::string_view name;
+  command_adder* add;
+};
+
+/// Parses the command line of a program, adds no command to it but the one that is asked for, and
+/// runs that. Returns the exit code. `footer` ends what --help says.
+[[nodiscard]] int run_program(const std::string& name, const std::string& what,
+                              std::span<const command> commands, int argc, const char* const* argv,
+                              std::string (*footer)() = nullptr);
 
 } // namespace l3

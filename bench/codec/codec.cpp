@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench pack` and `koto-l3 bench unpack`: waveforms to KOTO records and back on one core,
+// `koto-l3-bench pack` and `koto-l3-bench unpack`: waveforms to KOTO records and back on one core,
 // hot and from memory, beside memcpy of the same waveforms, a plain loop and general compressors.
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
-#include "bench/bench.hpp"
 #include "bench/codec/codec_entrants.hpp"
 #include "bench/codec/codec_report.hpp"
+#include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
 #include "gpu/codec/koto.hpp"
+#include "tools/command.hpp"
 #include "tools/figures/svg_plot.hpp"
 
 namespace l3 {
@@ -68,6 +69,7 @@ private:
     r.processor = processor_name();
     r.waveforms = options_.waveforms.empty() ? "waveforms made up" : options_.waveforms;
     r.by_n = count_by_n(samples_);
+    r.left_out = codecs_left_out();
     r.hot_bytes = samples_of(options_.hot_bytes).size_bytes();
     r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
 

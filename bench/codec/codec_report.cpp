@@ -62,6 +62,7 @@ std::string to_table(const codec_report& r) {
     if (row.ratio > 0) append(out, "%5.2f", row.ratio);
     out += row.hot.right && row.cold.right ? "\n" : "  WRONG OUTPUT\n";
   }
+  for (const std::string& why : r.left_out) out += "left out: " + why + "\n";
   return out;
 }
 
@@ -80,6 +81,7 @@ std::string to_json(const codec_report& r) {
                                       {"hot_bytes", r.hot_bytes},
                                       {"cold_bytes", r.cold_bytes},
                                       {"cold_distance", r.cold_distance},
+                                      {"left_out", json::value_from(r.left_out)},
                                       {"rows", rows}}) +
          "\n";
 }

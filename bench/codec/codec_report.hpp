@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3 bench pack` and `unpack` found, as a table to read and as JSON: each rate beside
+// What `koto-l3-bench pack` and `unpack` found, as a table to read and as JSON: each rate beside
 // that of memcpy in the same run. Rates count bytes of waveforms, in both directions.
 #pragma once
 
@@ -25,8 +25,9 @@ struct codec_report {
   std::vector<std::size_t> by_n; ///< how many have each N
   std::size_t hot_bytes = 0;     ///< of waveforms in a run
   std::size_t cold_bytes = 0;
-  std::size_t cold_distance = 0; ///< bytes that others touch until one comes back to its own
-  std::vector<codec_row> rows;   ///< the first is memcpy
+  std::size_t cold_distance = 0;     ///< bytes that others touch until one comes back to its own
+  std::vector<codec_row> rows;       ///< the first is memcpy
+  std::vector<std::string> left_out; ///< other codecs, each with the reason
 
   [[nodiscard]] bool all_right() const;
 };

@@ -4,9 +4,15 @@
 #include <memory>
 
 #include <isa-l/igzip_lib.h>
+#ifdef L3_BENCH_LZ4
 #include <lz4.h>
+#endif
+#ifdef L3_BENCH_ZLIB
 #include <zlib.h>
+#endif
+#ifdef L3_BENCH_ZSTD
 #include <zstd.h>
+#endif
 
 namespace l3::bench {
 namespace {
@@ -14,9 +20,7 @@ namespace {
 using input = std::span<const std::byte>;
 using output = std::span<std::byte>;
 
-const char* chars(input in) { return reinterpret_cast<const char*>(in.data()); }
-char* chars(output out) { return reinterpret_cast<char*>(out.data()); }
-
+#ifdef L3_BENCH_ZSTD
 general_codec zstd() {
   constexpr int level = 1;
   const std::shared_ptr<ZSTD_CCtx> compressor(ZSTD_createCCtx(), ZSTD_freeCCtx);
@@ -32,6 +36,13 @@ general_codec zstd() {
                                             in.size()));
           }};
 }
+#else
+general_codec zstd() { return {"zstd -1", {}, {}, "libzstd"}; }
+#endif
+
+#ifdef L3_BENCH_LZ4
+const char* chars(input in) { return reinterpret_cast<const char*>(in.data()); }
+char* chars(output out) { return reinterpret_cast<char*>(out.data()); }
 
 general_codec lz4() {
   const auto size = [](int n) { return n < 0 ? std::size_t{0} : static_cast<std::size_t>(n); };
@@ -45,7 +56,11 @@ general_codec lz4() {
                                             static_cast<int>(out.size())));
           }};
 }
+#else
+general_codec lz4() { return {"lz4", {}, {}, "liblz4"}; }
+#endif
 
+#ifdef L3_BENCH_ZLIB
 const Bytef* zlib_bytes(input in) { return reinterpret_cast<const Bytef*>(in.data()); }
 Bytef* zlib_bytes(output out) { return reinterpret_cast<Bytef*>(out.data()); }
 
@@ -62,6 +77,9 @@ general_codec zlib() {
             return uncompress(zlib_bytes(out), &n, zlib_bytes(in), in.size()) == Z_OK ? n : 0;
           }};
 }
+#else
+general_codec zlib() { return {"zlib -1", {}, {}, "zlib"}; }
+#endif
 
 std::uint8_t* isal_bytes(input in) { // the library takes its input as not const
   return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(in.data()));
@@ -95,8 +113,22 @@ general_codec igzip() {
           }};
 }
 
+std::vector<general_codec> all_codecs() { return {zstd(), lz4(), zlib(), igzip()}; }
+
 } // namespace
 
-std::vector<general_codec> general_codecs() { return {zstd(), lz4(), zlib(), igzip()}; }
+std::vector<general_codec> general_codecs() {
+  std::vector<general_codec> all = all_codecs();
+  std::erase_if(all, [](const general_codec& c) { return !c.missing.empty(); });
+  return all;
+}
+
+std::vector<std::string> codecs_left_out() {
+  std::vector<std::string> names;
+  for (const general_codec& c : all_codecs()) {
+    if (!c.missing.empty()) names.push_back(c.name + ": built without " + c.missing);
+  }
+  return names;
+}
 
 } // namespace l3::bench

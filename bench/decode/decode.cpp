@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench decode`: events per second of the decoder, as one technique after the other is
+// `koto-l3-bench decode`: events per second of the decoder, as one technique after the other is
 // added, beside a copy of the same bytes in the same memory in the same run.
 #include <chrono>
 #include <cstdio>
@@ -7,13 +7,13 @@
 
 #include <boost/json.hpp>
 
-#include "bench/bench.hpp"
 #include "bench/decode/decode_stand.hpp"
 #include "bench/measure/compute_options.hpp"
 #include "bench/measure/measure.hpp"
 #include "gpu/executors/pool.hpp"
 #include "gpu/executors/serial.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench device`: packing everything that lies in a device's memory, by each of our forms
+// `koto-l3-bench device`: packing everything that lies in a device's memory, by each of our forms
 // and by the two kernels that KOTO began with, beside a copy within that memory and one CPU core.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 
-#include "bench/bench.hpp"
 #include "bench/device/device_report.hpp"
 #include "bench/measure/measure.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

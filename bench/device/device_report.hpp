@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3 bench device` found: as a table, as JSON, and as a plot of time against size from
+// What `koto-l3-bench device` found: as a table, as JSON, and as a plot of time against size from
 // one event to all that was asked for. Each rate stands beside that of the copy in the same run,
 // each time beside those of the kernels that KOTO began with, for the same events.
 #pragma once

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two kernels with which KOTO first packed waveforms on a GPU, as they were presented: one
-// thread a waveform, and one block a waveform with a thread for each byte that comes out. `koto-l3
-// bench device` measures them as what gains are quoted against. Their input is waveforms that have
-// been decoded already; each record goes to a slot of its own, as they have no way to find out
-// where it would go without gaps.
+// thread a waveform, and one block a waveform with a thread for each byte that comes out.
+// `koto-l3-bench device` measures them as what gains are quoted against. Their input is waveforms
+// that have been decoded already; each record goes to a slot of its own, as they have no way to
+// find out where it would go without gaps.
 #pragma once
 
 #include <cstddef>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench memory`: how fast bytes are copied, by one core and, if there is one, to, from and
+// `koto-l3-bench memory`: how fast bytes are copied, by one core and, if there is one, to, from and
 // within a device. Nothing is compared here: these are the limits that other figures stand beside.
 #include <cstdio>
 #include <memory>
 
 #include <boost/json.hpp>
 
-#include "bench/bench.hpp"
 #include "bench/device/copies.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/measure/memory_block.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench show FILE`: what a bench left as JSON, as a table.
+// `koto-l3-bench show FILE`: what a bench left as JSON, as a table.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
 
-#include "bench/bench.hpp"
 #include "bench/measure/report_table.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench engine`: frames of made-up events through the engine, as many in flight as it has,
+// `koto-l3-bench engine`: frames of made-up events through the engine, as many in flight as it has,
 // results and packed events back in host memory, with each form of packing and, on a device, by
 // each way out. Beside it the limit of the same run: on a device the same buffers copied there and
 // nothing computed, on a CPU one core's memcpy of them.
@@ -12,12 +12,12 @@
 
 #include <boost/json.hpp>
 
-#include "bench/bench.hpp"
 #include "bench/measure/compute_options.hpp"
 #include "bench/measure/made_up_batch.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench pipeline`: replay → daemon → receiver as separate programs on this machine: what
+// `koto-l3-bench pipeline`: replay → daemon → receiver as separate programs on this machine: what
 // TCP moves end to end beside what iperf3 moves over loopback in the same minute, and at which UDP
 // rates not one event is lost.
 #include <algorithm>
@@ -14,10 +14,10 @@
 
 #include <boost/json.hpp>
 
-#include "bench/bench.hpp"
 #include "bench/measure/measure.hpp"
 #include "bench/pipeline/iperf3.hpp"
 #include "bench/pipeline/udp_claim.hpp"
+#include "tools/command.hpp"
 #include "tools/rehearsal/rehearsal.hpp"
 #include "tools/rehearsal/workload.hpp"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench select`: simulated events through the selection, each algorithm by itself and all
+// `koto-l3-bench select`: simulated events through the selection, each algorithm by itself and all
 // of them together, beside the decoding of the same events in the same run.
 #include <cstdio>
 #include <memory>
 
-#include "bench/bench.hpp"
 #include "bench/measure/compute_options.hpp"
 #include "bench/selection/select_report.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

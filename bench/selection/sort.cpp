@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 bench sort`: sorting the pulses of many events, beside what the libraries have for it:
+// `koto-l3-bench sort`: sorting the pulses of many events, beside what the libraries have for it:
 // on one core and, if there is one, on a device.
 #include <cstdio>
 #include <memory>
 
-#include "bench/bench.hpp"
 #include "bench/selection/sorting.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
 
 namespace l3 {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That `koto-l3 bench decode` measures what it says: every step decodes the whole batch, and a
+// That `koto-l3-bench decode` measures what it says: every step decodes the whole batch, and a
 // wrong result is seen.
 #include "bench/decode/decode_stand.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That `koto-l3 bench device` measures what it says, on an imagined device: everything is packed,
+// That `koto-l3-bench device` measures what it says, on an imagined device: everything is packed,
 // the kernels that are compared with give good records, and whoever leaves something out is seen.
 #include "bench/device/device_pack.hpp"
 

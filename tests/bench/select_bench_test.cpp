@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That `koto-l3 bench select` measures what it says: every part does its work, on simulated events
+// That `koto-l3-bench select` measures what it says: every part does its work, on simulated events
 // some of which are kept; what it costs is reckoned as written; and wrong output is seen.
 #include <algorithm>
 

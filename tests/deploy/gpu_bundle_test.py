@@ -98,7 +98,7 @@ def check_cpu_tests(bundle, folder):
 
 
 def check_programs(bundle, folder):
-    for program in ("koto-l3", "koto-l3d"):
+    for program in ("koto-l3", "koto-l3-bench", "koto-l3d"):
         result = clean_run(bundle / "bin" / program, "--version", folder=folder)
         assert result.returncode == 0 and result.stdout.startswith(program), result.stdout + result.stderr
 
@@ -116,7 +116,7 @@ def check_old_host(bundle, folder):
     """A host whose libstdc++ has not what is needed: here one that has nothing at all."""
     host = folder / "host"
     host.mkdir()
-    shutil.copy(bundle / "lib/libz.so.1", host / "libstdc++.so.6")
+    shutil.copy(bundle / "lib/libisal.so.2", host / "libstdc++.so.6")
     result = clean_run(bundle / "bin/koto-l3", "--version", folder=folder, LD_LIBRARY_PATH=str(host))
     assert result.returncode != 0 and "GLIBCXX" in result.stderr, result.stderr
     check_no_gpu(bundle, folder, LD_LIBRARY_PATH=str(host))

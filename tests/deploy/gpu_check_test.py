@@ -13,9 +13,8 @@ import tempfile
 PASSING = 'echo "[  PASSED  ] 4 tests."'
 SKIPPING = 'echo "[  PASSED  ] 2 tests."; echo "[  SKIPPED ] 1 test, listed below:"'
 EMPTY = 'echo "[  PASSED  ] 0 tests."'
+BENCH = 'what=$1; shift; if [ "$what" = show ]; then echo "table of $(cat "$1")"; else echo "{\\"args\\": \\"$*\\"}"; fi'
 TOOL = """case "$1 $2" in
-  "bench show") echo "table of $(cat "$3")" ;;
-  "bench "*) shift 2; echo "{\\"args\\": \\"$*\\"}" ;;
   "demo --backend") [ "$3" = cuda ] ;;
   "--version ") echo koto-l3 ;;
   *) exit 2 ;;
@@ -36,7 +35,7 @@ def run_check(gpu_check, programs, sanitizer=None, arguments=()):
         folder = pathlib.Path(temporary)
         shutil.copy(gpu_check, folder / "gpu-check")
         (folder / "VERSION").write_text("koto-l3 stand-in\n")
-        everything = {"bin/koto-l3": TOOL, "tests/executors_cuda_test": PASSING, **programs}
+        everything = {"bin/koto-l3": TOOL, "bin/koto-l3-bench": BENCH, "tests/executors_cuda_test": PASSING, **programs}
         if sanitizer:
             everything["path/compute-sanitizer"] = sanitizer
         for name, body in everything.items():
@@ -59,7 +58,7 @@ def check_what_checkers_leave_out(sources):
     left_out = re.search(r"^left_out='-(.*)'$", (sources / "deploy/gpu-check").read_text(), re.M)[1].split(":")
     cases = {}
     for room in ("gpu", "selection"):
-        for source in sorted((sources / "tests" / room).glob("*.cu")) + sorted((sources / "tests" / room).glob("*cuda_test.cpp")):
+        for source in sorted((sources / "tests" / room).rglob("*.cu")) + sorted((sources / "tests" / room).rglob("*cuda_test.cpp")):
             for suite, name, body in re.findall(r"^TEST\w*\((\w+), (\w+)\)(.*?)^}", source.read_text(), re.M | re.S):
                 cases[f"{suite}.{name}"] = body
     out = {c for c in cases if any(fnmatch.fnmatchcase(c, p) for p in left_out)}
@@ -100,8 +99,8 @@ def main():
     assert all(95 <= int(line) <= 100 or int(line) == 30 for line in files["given"].split()), files["given"]
 
     # A bench that fails after it has said something, one of which no table can be made, and one that says nothing.
-    for body, there in (("echo wrong; exit 1", True), ('[ "$2" = show ] && exit 1; echo "{}"', True), ("exit 1", False)):
-        code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": f'case "$1" in --version) exit 0 ;; esac; {body}'}, SANITIZER)
+    for body, there in (("echo wrong; exit 1", True), ('[ "$1" = show ] && exit 1; echo "{}"', True), ("exit 1", False)):
+        code, _, rows, files = run_check(gpu_check, {"bin/koto-l3-bench": body}, SANITIZER)
         assert code == 1 and rows["bench-device"] == "FAILED", (body, rows)
         assert [name in files for name in ("bench-device.json", "bench-device.txt")] == [there] * 2, (body, files.keys())
 
@@ -111,7 +110,7 @@ def main():
         assert rows["demo"] == "passed", "the check goes on after a failure"
 
     for broken in ("exit 1", "kill -SEGV $$"):
-        code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": broken}, SANITIZER)
+        code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": broken, "bin/koto-l3-bench": broken}, SANITIZER)
         assert code == 1 and {rows[s] for s in rows if s == "demo" or s.startswith("bench-")} == {"FAILED"}, rows
 
     code, _, rows, _ = run_check(gpu_check, {}, "exit 86")
@@ -130,7 +129,8 @@ def main():
     code, error, _, _ = run_check(gpu_check, {"path/timeout": "exit 124"}, SANITIZER)
     assert code == 69 and "the first kernel did not end within" in error, (code, error)
 
-    old_host = {"bin/koto-l3": f"{NEEDS_RUNTIME}\n{TOOL}", "tests/executors_cuda_test": f"{NEEDS_RUNTIME}\n{PASSING}"}
+    old_host = {"bin/koto-l3": f"{NEEDS_RUNTIME}\n{TOOL}", "bin/koto-l3-bench": f"{NEEDS_RUNTIME}\n{BENCH}",
+                "tests/executors_cuda_test": f"{NEEDS_RUNTIME}\n{PASSING}"}
     code, error, rows, _ = run_check(gpu_check, old_host, SANITIZER)
     assert code == 0 and set(rows.values()) == {"passed"}, (code, error, rows)
     code, _, rows, _ = run_check(gpu_check, {"tests/a_test": f"{NEEDS_RUNTIME}\n{PASSING}"}, SANITIZER)

@@ -79,16 +79,35 @@ class Usage(CommandLine):
             self.says(USAGE, "--to", "replay", self.sent, f"--to={to}")
 
     def test_commands_and_options_that_are_none(self):
-        self.says(USAGE, "no command 'recieve'", "recieve")
+        self.says(USAGE, "no command 'recieve'; did you mean receive? see koto-l3 --help", "recieve")
+        self.says(USAGE, "no command 'bench'; see koto-l3 --help", "bench")
+        for none, answer in (("pipline", "did you mean pipeline? see koto-l3-bench --help"), ("fly", "see koto-l3-bench --help")):
+            p = subprocess.run([harness.BIN / "koto-l3-bench", none], capture_output=True, text=True)
+            self.assertEqual((p.returncode, p.stderr), (USAGE, f"koto-l3-bench: no command '{none}'; {answer}\n"))
         self.says(USAGE, "--nothing", "pack", "a", "b", "--nothing")
         self.says(USAGE, "out", "pack", "a")
         self.says(USAGE, "--backend", "demo", "--backend", "abacus")
 
     def test_help_is_text(self):
-        for command in ("simulate", "replay", "receive", "verify", "extract", "pack", "unpack", "demo", "select", "evaluate", "bench", "bench decode", "bench engine", "bench pipeline"):
-            with self.subTest(command):
-                p = subprocess.run([harness.BIN / "koto-l3", *command.split(), "--help"], capture_output=True, check=True)
-                self.assertTrue(p.stdout.decode().replace("\n", "").isprintable())
+        for program, commands in (("koto-l3", ("simulate", "replay", "keys", "receive", "verify", "extract", "pack", "unpack", "demo",
+                                               "select", "evaluate")),
+                                  ("koto-l3-bench", ("pack", "unpack", "decode", "device", "engine", "memory", "pipeline", "select",
+                                                     "show", "sort"))):
+            for command in ((), *((c,) for c in commands)):
+                with self.subTest(program, command=command):
+                    p = subprocess.run([harness.BIN / program, *command, "--help"], capture_output=True, check=True)
+                    said = p.stdout.decode()
+                    self.assertTrue(said.replace("\n", "").isprintable())
+                    self.assertTrue(command or all(f"\n  {c} " in said for c in commands), said)
+
+    def test_version(self):
+        for program, command in (("koto-l3", ()), ("koto-l3", ("replay",)), ("koto-l3-bench", ()), ("koto-l3-bench", ("pack",))):
+            p = subprocess.run([harness.BIN / program, *command, "--version"], capture_output=True, text=True, check=True)
+            self.assertRegex(p.stdout, rf"^{program} \d+\.\d+\.\d+\n$")
+
+    def test_what_the_bench_leaves_out_is_told(self):
+        p = subprocess.run([harness.BIN / "koto-l3-bench", "--help"], capture_output=True, text=True, check=True, env={"PATH": ""})
+        self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
 
 
 class Missing(CommandLine):

@@ -133,7 +133,7 @@ class Bench(harness.SystemTest):
     def test_without_iperf3_its_figure_is_not_measured_and_the_rest_is(self):
         nowhere = self.folder / "nowhere"
         nowhere.mkdir()
-        p = self.keep(harness.Program([harness.BIN / "koto-l3", "bench", "pipeline", "--events", "60", "--loops", "2", "--udp",
+        p = self.keep(harness.Program([harness.BIN / "koto-l3-bench", "pipeline", "--events", "60", "--loops", "2", "--udp",
                                        "0.02", "--json"], self.folder / "bench.log", environment={"PATH": str(nowhere)}))
         self.assertEqual(p.wait(3 * harness.PATIENCE), 0, p.said())
         report = json.loads(p.said()[p.said().index("{"):])

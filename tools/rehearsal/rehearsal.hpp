@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rehearsal runs the whole chain on this machine: receiver, daemon and replay client as separate
-// programs over loopback, then `verify`. The demo and `koto-l3 bench pipeline` are rehearsals. One
+// programs over loopback, then `verify`. The demo and `koto-l3-bench pipeline` are rehearsals. One
 // folder gets configuration, logs, store and ledgers, so that a failure can be looked into.
 #pragma once
 

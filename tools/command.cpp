@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <vector>
+
+#include "config/nearest.hpp"
+
+namespace l3 {
+namespace {
+
+int no_such_command(const std::string& program, const std::string& asked,
+                    std::span<const command> commands) {
+  std::vector<std::string_view> names;
+  for (const command& c : commands) names.push_back(c.name);
+  const std::string meant = nearest(asked, names);
+  std::fprintf(stderr, "%s: no command '%s'; %s%s%ssee %s --help\n", program.c_str(), asked.c_str(),
+               meant.empty() ? "" : "did you mean ", meant.c_str(), meant.empty() ? "" : "? ",
+               program.c_str());
+  return exit_usage;
+}
+
+} // namespace
+
+int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
+                int argc, const char* const* argv, std::string (*footer)()) {
+  CLI::App program{what, name};
+  const std::string version = name + " " L3_VERSION;
+  program.set_version_flag("--version", version);
+  program.require_subcommand(1);
+
+  // Options take most of the time in which a program starts: only those that may be needed are
+  // made.
+  const std::string asked = argc > 1 ? argv[1] : "";
+  const auto found = std::ranges::find(commands, asked, &command::name);
+  command_body run;
+  if (found != commands.end()) {
+    found->add(program, run);
+    program.get_subcommands(nullptr).front()->set_version_flag("--version", version);
+  } else if (!asked.empty() && asked[0] != '-') {
+    return no_such_command(name, asked, commands);
+  } else if (asked != "--version") {
+    for (const command& c : commands) c.add(program, run);
+    if (footer != nullptr) program.footer(footer());
+  }
+
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return program.exit(e) == 0 ? 0 : exit_usage;
+  }
+  const auto failed = [&](const char* text, int code) {
+    std::fprintf(stderr, "%s %s: %s\n", name.c_str(), asked.c_str(), text);
+    return code;
+  };
+  try {
+    return run();
+  } catch (const command_error& e) {
+    return failed(e.what(), e.code);
+  } catch (const std::system_error& e) { // a file, a folder, a port that cannot be opened
+    return failed(e.what(), exit_missing_resource);
+  } catch (const std::exception& e) {
+    return failed(e.what(), exit_failure);
+  }
+}
+
+} // namespace l3
