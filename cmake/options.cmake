@@ -9,12 +9,17 @@ set(l3_host_flags
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>" # g++ 12 sees overlaps in "literal" + std::string that are not there (GCC bug 105329)
     -ffp-contract=off -fstack-protector-strong)
 target_compile_options(l3_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${l3_host_flags}>")
-target_link_options(l3_options INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id)
+# A library of which only headers are used is not loaded when a program starts.
+target_link_options(l3_options INTERFACE -Wl,--as-needed -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 find_package(Threads REQUIRED)
 target_link_libraries(l3_options INTERFACE Threads::Threads)
+
+# Options of the programs that are installed: their line tables are most of their size. Tests are linked too often for it.
+add_library(l3_program_options INTERFACE)
+target_link_options(l3_program_options INTERFACE $<$<CONFIG:RelWithDebInfo>:-Wl,--compress-debug-sections=zlib>)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo)
