@@ -44,7 +44,7 @@ public:
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
 private:
-  /// The selection's files as they were: a daemon goes on with what it read at its start.
+  /// The selection's files as the daemon read them at its start, and still uses them.
   struct selection_texts {
     std::string lines, detector, calibration;
   };

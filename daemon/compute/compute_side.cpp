@@ -47,7 +47,7 @@ supervised_engine engine_of(const daemon_settings& s,
           [](std::string_view text) { spdlog::warn("compute: {}", text); }};
 }
 
-/// Of a file that was read a moment ago, when the selection was loaded.
+/// The content of a file that loading the selection has just read.
 std::string content_of(const std::string& file) {
   if (file.empty() || file == built_in) return {};
   std::ostringstream text;

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "transport/system/file_io.hpp"
+
 namespace l3 {
 namespace {
 
@@ -126,14 +128,8 @@ std::byte* byte_output::room(std::size_t bytes) {
 }
 
 void byte_output::flush() {
-  for (std::size_t at = 0; at < used_;) {
-    const auto n = ::write(file_.get(), buffer_.data() + at, used_ - at);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      fail();
-    }
-    at += static_cast<std::size_t>(n);
-  }
+  if (const auto error = append_all(file_.get(), std::span(buffer_).first(used_)))
+    fail_with("cannot write ", name_, error.value());
   written_ += used_;
   used_ = 0;
 }

@@ -57,7 +57,7 @@ struct rehearsal_result {
 };
 
 /// Runs it. Throws command_error if a program cannot be started, does not become ready, or is
-/// interrupted; whatever is wrong with the data is among the problems.
+/// interrupted; faults of the data are among the problems.
 [[nodiscard]] rehearsal_result rehearse(const rehearsal_plan& plan);
 
 } // namespace l3

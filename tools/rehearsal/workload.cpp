@@ -13,7 +13,7 @@ void add_workload_options(CLI::App& command, workload& to) {
   command.add_option("--events", to.events, "Events to simulate")
       ->capture_default_str()
       ->check(CLI::Range(1U, 10'000'000U));
-  command.add_option("--spills", to.spills, "In so many spills")
+  command.add_option("--spills", to.spills, "Spills of the data")
       ->capture_default_str()
       ->check(CLI::Range(1U, 511U));
   command.add_option("--seed", to.seed, "Of the simulation")

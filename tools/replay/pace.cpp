@@ -53,7 +53,7 @@ nanoseconds schedule::end_spill(const replay_spill& spill, nanoseconds last) {
 
 pace_keeper::pace_keeper() {
   ::prctl(PR_SET_TIMERSLACK, 1UL);       // refused: the delays that are reported will show it
-  constexpr unsigned few_processors = 2; // the receiver may need the one we would spin on
+  constexpr unsigned few_processors = 2; // the receiver may need the one that spins
   if (std::thread::hardware_concurrency() > few_processors) spin_ = spin_time;
   start();
 }

@@ -41,7 +41,7 @@ struct replay_report {
   // Time.
   double seconds = 0;         ///< from start to end
   double sending_seconds = 0; ///< without the gaps after a spill's last event
-  double mean_delay = 0;      ///< s, of what was due at a time
+  double mean_delay = 0;      ///< s, of paced events
   double p99_delay = 0;
   double longest_delay = 0;
   bool paced = true;

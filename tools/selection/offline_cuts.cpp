@@ -55,7 +55,7 @@ std::vector<const true_hit*> hits_of(const true_event& e, std::uint16_t counter,
   return hits;
 }
 
-/// Whether `modules` modules side by side have hits within so many ns.
+/// Whether `modules` modules side by side have hits within `ns`.
 bool side_by_side(const std::vector<const true_hit*>& hits, int modules, double ns) {
   return std::any_of(hits.begin(), hits.end(), [&](const true_hit* first) {
     // The first hit in time; every other module must have one shortly after.

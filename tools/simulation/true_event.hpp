@@ -37,7 +37,7 @@ enum class event_type : std::uint8_t {
 /// A photon of the decay, or one of the showers of a neutron.
 struct true_photon {
   double energy = 0;
-  double deposit = 0; ///< what it left in the calorimeter's crystals, dead ones included
+  double deposit = 0; ///< energy left in the calorimeter's crystals, dead ones included
   double x = 0;       ///< where it hits the calorimeter's face or crosses its plane
   double y = 0;
   double time = 0; ///< ns, 0: in time with the trigger

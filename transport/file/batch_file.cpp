@@ -2,7 +2,6 @@
 #include "transport/file/batch_file.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <span>
@@ -10,14 +9,11 @@
 #include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <utility>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include "transport/file/check_batch.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 namespace {
@@ -60,39 +56,32 @@ constexpr std::uint32_t sections = 12;
 class new_file {
 public:
   explicit new_file(const std::filesystem::path& name)
-      : name_(name), path_(name.string() + ".new") {
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail_for_errno();
+      : name_(name), path_(name.string() + ".new"), file_(create_file(path_, O_WRONLY | O_TRUNC)) {
+    if (!file_) fail_for(last_error());
   }
   ~new_file() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(path_.c_str());
+    if (file_) ::unlink(path_.c_str());
   }
   new_file(const new_file&) = delete;
   new_file& operator=(const new_file&) = delete;
 
   void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const auto n = ::write(descriptor_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail_for_errno();
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
+    if (const auto error = append_all(file_.get(), bytes)) fail_for(error);
   }
   void finish() {
-    if (::fsync(descriptor_) != 0 || ::rename(path_.c_str(), name_.c_str()) != 0) fail_for_errno();
-    ::close(std::exchange(descriptor_, -1));
+    if (::fsync(file_.get()) != 0 || ::rename(path_.c_str(), name_.c_str()) != 0)
+      fail_for(last_error());
+    file_ = {};
   }
 
 private:
-  [[noreturn]] void fail_for_errno() const {
-    fail(path_, "cannot be written: " + std::generic_category().message(errno));
+  [[noreturn]] void fail_for(const std::error_code& error) const {
+    fail(path_, "cannot be written: " + error.message());
   }
 
   std::filesystem::path name_;
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  file_descriptor file_;
 };
 
 template <class Header>

@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 
 #include "transport/file/l2raw.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 namespace {
@@ -20,23 +20,15 @@ namespace {
 }
 
 std::span<const std::byte> map(const std::filesystem::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(file, errno);
+  const file_descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!in) fail(file, errno);
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0 || S_ISDIR(status.st_mode)) {
-    const int error = S_ISDIR(status.st_mode) ? EISDIR : errno;
-    ::close(descriptor);
-    fail(file, error);
-  }
+  if (::fstat(in.get(), &status) != 0) fail(file, errno);
+  if (S_ISDIR(status.st_mode)) fail(file, EISDIR);
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) {
-    ::close(descriptor);
-    return {};
-  }
-  void* p = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor, 0);
-  const int error = errno;
-  ::close(descriptor);
-  if (p == MAP_FAILED) fail(file, error);
+  if (size == 0) return {};
+  void* p = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, in.get(), 0);
+  if (p == MAP_FAILED) fail(file, errno);
   ::madvise(p, size, MADV_SEQUENTIAL);
   return {static_cast<const std::byte*>(p), size};
 }

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
@@ -13,6 +9,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/time.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 namespace {
@@ -109,12 +106,8 @@ void l2raw_writer::append(std::span<const std::byte> bytes) {
 }
 
 void l2raw_writer::flush() {
-  for (std::size_t done = 0; done < buffer_.size();) {
-    const auto n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("cannot write", file_, errno);
-    done += static_cast<std::size_t>(n);
-  }
+  if (const auto error = append_all(descriptor_, buffer_))
+    fail("cannot write", file_, error.value());
   buffer_.clear();
 }
 

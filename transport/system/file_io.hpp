@@ -38,6 +38,17 @@ namespace l3 {
   return {};
 }
 
+/// Writes at the file's own position, into a pipe too.
+[[nodiscard]] inline std::error_code append_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto n = ::write(file, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return last_error();
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
 /// `result_out_of_range` where the file ends before `to` is full.
 [[nodiscard]] inline std::error_code read_all(int file, std::uint64_t offset,
                                               std::span<std::byte> to) {
