@@ -108,7 +108,7 @@ window = [-15.0, 40.0]
 counts_per_unit = 30.0
 )";
 
-// What a description says after one edit of a minimal good one.
+// A minimal good description after one edit.
 std::string refusal(const std::string& from, const std::string& to) {
   std::string text = minimal;
   const auto at = text.rfind(from);
@@ -145,7 +145,7 @@ TEST(detector, errors_say_where_and_what) {
   EXPECT_EQ(refusal("modules = 2", "modules = two").substr(0, 13), "d.toml:37:12:");
 }
 
-// Of the last veto, B, if a key stands in both.
+// Edits the last veto, B, if a key stands in both.
 TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) {
   EXPECT_EQ(refusal("dead = [\"0/3/1\"]", "dead = \"0/3/1\""),
             "d.toml:1:8: detector.dead must be a list of \"crate/slot/channel\"");

@@ -113,7 +113,7 @@ TEST(offline_cuts, look_at_energies_vertex_and_momentum) {
   EXPECT_FALSE(photons_after([](true_event& e) { e.photons[1].x = 200; })); // too much
   EXPECT_FALSE(photons_after([](true_event& e) { e.photons.pop_back(); }));
   EXPECT_FALSE(photons_after([](true_event& e) { e.photons.push_back(photon(30, 0, 700)); }));
-  // A third that the calorimeter does not see is the vetoes' affair.
+  // The vetoes look after a third photon that misses the calorimeter.
   EXPECT_TRUE(photons_after([](true_event& e) {
     e.photons.push_back(photon(30, 0, 700));
     e.photons.back().hit = true_photon::target::veto;
@@ -162,7 +162,7 @@ TEST(offline_cuts, want_neighbours_where_the_rules_do) {
   EXPECT_TRUE(passes_with({hit("BHPV", 4, 9, 0), hit("BHPV", 5, 2, 0), hit("BHPV", 6, 9, 0)}));
 }
 
-/// What the selection says of the photons, to the last digit of its units.
+/// The selection's summary of the photons, to the last digit of its units.
 event_summary seen(const std::vector<true_photon>& photons) {
   event_summary s;
   for (auto& q : s.quantity) q = undefined_quantity;

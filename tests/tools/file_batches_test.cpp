@@ -22,7 +22,7 @@ readout three_crates() {
   return r;
 }
 
-/// What the crates send for an event when nothing is wrong; the time is 100 × its number + crate.
+/// The fragments of a good event; the time stamp is 100 × its number + crate.
 std::vector<bytes> whole_event(std::uint32_t number) {
   std::vector<bytes> fragments;
   const readout crates = three_crates();
@@ -65,7 +65,7 @@ protected:
     return all;
   }
 
-  /// A batch of so many events, with nothing left of the one before.
+  /// An empty batch of this many events.
   input_batch& batch_of(const file_batches& in, std::uint32_t events) {
     const batch_capacity c = in.capacity(events);
     memory_.assign(c.bytes, std::byte{0xee});
@@ -82,7 +82,7 @@ protected:
     return batch_;
   }
 
-  /// The batch of a file that holds just this event.
+  /// The batch of a file that holds this event only.
   const input_batch& one(std::vector<part> event) {
     write({std::move(event)});
     file_batches in(file_);
@@ -92,7 +92,7 @@ protected:
     return batch;
   }
 
-  /// What kernels find where the batch says that the fragment lies.
+  /// The fragment's bytes, as kernels find them by the batch's tables.
   [[nodiscard]] bytes content(std::uint32_t fragment) const {
     const fragment_entry& f = batch_.fragments[fragment];
     const std::byte* const from = byte_of(batch_.bytes.data(), batch_.pieces.data(), f, 0);

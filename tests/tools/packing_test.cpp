@@ -165,7 +165,7 @@ TEST(packing, names_files_that_it_cannot_use) {
   EXPECT_EQ(contents(folder / "in").size(), 128U);
 }
 
-/// A waveform of 64 flat samples, and the text of a file that is none of ours.
+/// A waveform of 64 flat samples, and the text of a foreign file.
 const std::vector<std::uint16_t> flat(64, 7);
 const std::vector<char> dear{'d', 'e', 'a', 'r'};
 const std::string packed_flat("\0\7\0", 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a replay is told to do, and when it does it.
+// The options of a replay and its schedule.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kept batch is computed again whatever its results say: they may be what is wrong with it.
+// A kept batch is computed again with any stored results: they may be its fault.
 #include "tools/replay/rerun.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ batch_file made(const stored_result& result) {
 
 class reruns : public testing::Test {
 protected:
-  /// What is told of it on the serial executor, which must not agree.
+  /// The text of a run on the serial executor, which must find differences.
   std::string told_of(const stored_result& result) const {
     const auto file = folder_.path() / "one.l3batch";
     write_batch_file(file, made(result));
@@ -44,7 +44,8 @@ TEST_F(reruns, tell_of_an_event_that_is_said_to_lie_outside_the_output) {
   for (const auto& r : {stored_result{.offset = 8, .bytes = 9, .kept = 1},
                         stored_result{.offset = far_away, .bytes = 8, .kept = 1}}) {
     const auto told = told_of(r);
-    EXPECT_NE(told.find("spill 3, event 9 has an entry that points outside the output"), told.npos) << told;
+    EXPECT_NE(told.find("spill 3, event 9 has an entry that points outside the output"), told.npos)
+        << told;
   }
 }
 

@@ -98,7 +98,7 @@ private:
   std::thread thread_;
 };
 
-/// Where giving up is the point. What must succeed has as long as a replay has by default.
+/// For tests of giving up; a replay that must succeed has the default time.
 constexpr std::chrono::milliseconds short_time_limit{300};
 
 class tcp_replay_test : public testing::Test {
@@ -308,7 +308,7 @@ TEST_F(tcp_replay_test, a_daemon_without_a_place_is_given_up) {
   const auto report = replay_until_given_up(daemon.where());
   over = true;
   EXPECT_FALSE(report.finished);
-  // Where the processor was away for all of its time, the last answer had not come yet.
+  // On a busy machine the last answer may not have come in time.
   const bool refused = report.trouble == "refused: " + std::string(no_place_left);
   const bool silent = report.trouble.find("not acknowledged") != std::string::npos;
   EXPECT_TRUE(refused || silent) << report.trouble;

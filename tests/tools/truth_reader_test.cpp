@@ -16,7 +16,7 @@ const detector& koto() {
   return d;
 }
 
-/// All that a line can say; figures of three digits, as the file has them.
+/// Every key of a line; figures of three digits, as the file has them.
 true_event made_event() {
   true_event e;
   e.type = event_type::two_pi0_lost;
@@ -57,7 +57,7 @@ protected:
     return path;
   }
 
-  /// What is said of a file whose second line is this.
+  /// The error of a file with this second line.
   std::string refusal(const std::string& line) {
     const auto path = file(line_of(made_event(), {1, 1}) + line + "\n");
     truth_reader reader(path, koto());

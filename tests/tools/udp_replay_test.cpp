@@ -30,7 +30,7 @@ datagram made(std::uint32_t id, std::uint32_t chunk, std::uint32_t discriminator
   return d;
 }
 
-/// What a small file must become on the line.
+/// The datagrams that a small file must become.
 std::vector<datagram> expected(std::uint32_t events, std::uint32_t spills, std::uint32_t loops,
                                std::size_t chunk_bytes) {
   std::vector<datagram> line;
@@ -51,9 +51,9 @@ std::vector<datagram> expected(std::uint32_t events, std::uint32_t spills, std::
   return line;
 }
 
-/// Sockets on consecutive ports of the loopback interface, read until `wanted` datagrams came.
-/// Nothing can get lost: through watch() the sender waits after each event until it was taken from
-/// the sockets.
+/// Sockets on consecutive ports of the loopback interface, read until `wanted` datagrams came. No
+/// datagram can get lost: through watch() the sender waits after each event until the sockets are
+/// empty.
 class listener {
 public:
   explicit listener(std::uint16_t ports) {
@@ -95,7 +95,7 @@ public:
     });
   }
 
-  /// For a replay of which every event is `datagrams_per_event`.
+  /// The watch of a replay whose events have `datagrams_per_event` each.
   [[nodiscard]] replay_watch watch(std::size_t datagrams_per_event) {
     replay_watch w;
     w.tell = [this, datagrams_per_event](std::uint64_t events) {
@@ -106,7 +106,7 @@ public:
     return w;
   }
 
-  /// What came on each port; waits for all that is wanted.
+  /// The datagrams of each port; waits for all that are wanted.
   const std::vector<std::vector<datagram>>& received() {
     thread_.join();
     return received_;

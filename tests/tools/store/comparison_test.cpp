@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `verify` and `extract` say of a store that holds what was sent, or almost.
+// `verify` and `extract` on stores that hold the sent events, or almost.
 #include "tools/store/comparison.hpp"
 
 #include <algorithm>
@@ -140,7 +140,7 @@ TEST(comparison, tells_duplicates_from_repeats) {
   trial t(4);
   t.send();
   t.store(t.all());
-  t.store({t.events[0].packed}, 2, 1); // another start of the daemon got it once more
+  t.store({t.events[0].packed}, 2, 1); // sent again to another start of the daemon
   auto c = t.verdict();
   EXPECT_TRUE(c.holds());
   EXPECT_EQ(c.repeated, 1U);
@@ -157,7 +157,7 @@ TEST(comparison, finds_damage_in_the_store_and_in_the_file) {
   t.send();
   auto packed = t.all();
   packed[1][20] ^= std::byte{0xFF}; // still an event: another reference time
-  packed[2][16] = std::byte{0xFF};  // none any more
+  packed[2][16] = std::byte{0xFF};  // no longer an event
   t.store(packed);
   auto c = t.verdict();
   EXPECT_EQ(c.damaged, 1U);
@@ -184,7 +184,7 @@ TEST(comparison, judges_nothing_by_a_file_of_another_kind) {
   }
 }
 
-/// What a selection must have said so that the store holds if these are the ones it rejected.
+/// The decisions of a selection that rejected these events.
 std::vector<expected_event> said_of(const trial& t, const std::vector<std::size_t>& rejected) {
   std::vector<expected_event> expected;
   for (const auto& e : t.events) {

@@ -35,7 +35,7 @@ RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
   RC_ASSERT(ledger_from_json(to_json(l)) == l);
 }
 
-/// Counters of a run in which something of everything happened, and all of it was counted.
+/// Counters of a run in which every outcome occurred and was counted.
 struct run_counters {
   input_counters inputs[2];
   building_counters building;

@@ -60,7 +60,7 @@ protected:
     std::ofstream(file_, std::ios::binary)
         .write(content.data(), static_cast<std::streamsize>(content.size()));
   }
-  /// What is said about it; "" if it can be read.
+  /// The error of reading it; "" if there is none.
   std::string read() const {
     try {
       static_cast<void>(read_batch_file(file_));
@@ -205,7 +205,7 @@ TEST(check_batch, knows_boards_that_share_a_byte_or_a_slot) {
   EXPECT_NE(wrong_with(b), "");
 }
 
-/// A batch is kept because its results are wrong: that must not keep it from being read.
+/// A batch may be kept because its results are wrong: it must be readable all the same.
 TEST(check_batch, takes_results_as_they_are) {
   const std::vector<std::function<void(batch_file&)>> spoils{
       [](auto& b) { b.results[0].bytes = 41; },

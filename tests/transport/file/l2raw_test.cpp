@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files come back as they were written; every cut and every flipped bit is found, with its place.
+// Files read back as they were written; the reader finds every cut and every flipped bit, with its
+// place.
 #include "transport/file/l2raw.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record headers and bodies: what is right passes, each kind of wrong is told apart, and random
-// bytes do no harm.
+// Record headers and bodies: good ones pass, each kind of fault has its name, and random bytes do
+// no harm.
 #include "transport/file/record_parser.hpp"
 
 #include <gtest/gtest.h>
