@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/replay/report.hpp"
 
-#include <array>
-#include <cinttypes>
-#include <cstdio>
+#include <iterator>
+#include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 namespace l3 {
 namespace {
@@ -15,10 +15,8 @@ double per_second(std::uint64_t n, double seconds) {
 }
 
 template <class... Values>
-void line(std::string& out, const char* format, Values... values) {
-  std::array<char, 256> text{};
-  std::snprintf(text.data(), text.size(), format, values...);
-  out += text.data();
+void line(std::string& out, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
   out += '\n';
 }
 
@@ -35,34 +33,30 @@ void replay_report::set_delays(const pace_keeper& pace) {
 std::string to_table(const replay_report& r) {
   constexpr double microsecond = 1e6;
   std::string out;
-  line(out, "replay to %s: %s", r.to.c_str(),
+  line(out, "replay to {}: {}", r.to,
        r.interrupted ? "interrupted"
        : r.finished  ? "done"
                      : "NOT DONE");
-  if (!r.trouble.empty()) line(out, "  %s", r.trouble.c_str());
-  line(out, "  events sent          %12" PRIu64 "  in %.2f s, %.0f events/s while a spill lasts",
+  if (!r.trouble.empty()) line(out, "  {}", r.trouble);
+  line(out, "  events sent          {:12}  in {:.2f} s, {:.0f} events/s while a spill lasts",
        r.events, r.seconds, per_second(r.events, r.sending_seconds));
-  line(out, "  bytes sent           %12" PRIu64 "  %.3f Gb/s", r.bytes,
+  line(out, "  bytes sent           {:12}  {:.3f} Gb/s", r.bytes,
        8e-9 * per_second(r.bytes, r.sending_seconds));
   if (r.data_datagrams != 0) {
-    line(out,
-         "  datagrams            %12" PRIu64 "  data, %" PRIu64 " trailers, %" PRIu64
-         " ends of spill",
-         r.data_datagrams, r.trailers, r.ends_of_spill);
+    line(out, "  datagrams            {:12}  data, {} trailers, {} ends of spill", r.data_datagrams,
+         r.trailers, r.ends_of_spill);
     if (r.dropped != 0)
-      line(out, "  dropped on purpose   %12" PRIu64 "  from %" PRIu64 " events", r.dropped,
-           r.events_dropped_from);
-    if (r.duplicated != 0) line(out, "  sent twice on purpose %11" PRIu64, r.duplicated);
+      line(out, "  dropped on purpose   {:12}  from {} events", r.dropped, r.events_dropped_from);
+    if (r.duplicated != 0) line(out, "  sent twice on purpose {:11}", r.duplicated);
     if (r.refused_ends != 0)
-      line(out, "  the receiver left before it took %" PRIu64 " ends of spill", r.refused_ends);
-    if (r.refused != 0) line(out, "  nobody listened for  %12" PRIu64 "  datagrams", r.refused);
+      line(out, "  the receiver left before it took {} ends of spill", r.refused_ends);
+    if (r.refused != 0) line(out, "  nobody listened for  {:12}  datagrams", r.refused);
   } else {
-    line(out, "  events acknowledged  %12" PRIu64, r.acknowledged);
-    line(out, "  records sent again   %12" PRIu64 "  after %" PRIu64 " reconnections", r.resent,
-         r.reconnections);
+    line(out, "  events acknowledged  {:12}", r.acknowledged);
+    line(out, "  records sent again   {:12}  after {} reconnections", r.resent, r.reconnections);
   }
   if (r.paced)
-    line(out, "  behind its pace      %12.1f  µs mean, %.1f µs 99 %%, %.1f µs at most",
+    line(out, "  behind its pace      {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
          r.mean_delay * microsecond, r.p99_delay * microsecond, r.longest_delay * microsecond);
   return out;
 }

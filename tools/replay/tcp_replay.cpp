@@ -2,10 +2,10 @@
 #include "tools/replay/tcp_replay.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <stdexcept>
 #include <system_error>
+
+#include <fmt/format.h>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
@@ -20,13 +20,6 @@ constexpr std::chrono::milliseconds first_pause = 50ms; // between attempts to c
 constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
 constexpr auto place_pause = 100ms;
 constexpr std::chrono::nanoseconds longest_wait = 50ms;
-
-/// "30 s", "0.3 s".
-std::string seconds_text(std::chrono::duration<double> time) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g s", time.count());
-  return text.data();
-}
 
 } // namespace
 
@@ -265,9 +258,9 @@ replay_report tcp_replay::run(const replay_watch& watch) {
     // Nothing under way is no lack of progress: then the pace is being kept.
     if (window_.empty() && connection_->done()) last_progress_ = pace_.elapsed();
     if (pace_.elapsed() - last_progress_ > settings_.time_limit) {
-      report_.trouble = std::to_string(window_.size()) +
-                        " records are not acknowledged, and nothing has moved for " +
-                        seconds_text(settings_.time_limit);
+      report_.trouble =
+          fmt::format("{} records are not acknowledged, and nothing has moved for {:g} s",
+                      window_.size(), in_seconds(settings_.time_limit));
       break;
     }
     connection_->wait(idle_time());

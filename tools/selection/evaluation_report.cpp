@@ -2,8 +2,10 @@
 #include "tools/selection/evaluation_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "selection/trigger/load_selection.hpp"
 
@@ -15,77 +17,70 @@ namespace json = boost::json;
 constexpr double percent = 100;
 
 template <class... Args>
-void append(std::string& to, const char* format, Args... args) {
-  std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(), format, args...);
-  to += text.data();
+void append(std::string& to, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(to), format, std::forward<Args>(args)...);
 }
 
-unsigned long long number(std::uint64_t n) { return n; }
+std::size_t column_of(const std::string& line) { return std::max<std::size_t>(7, line.size()); }
 
 /// "99.21 (+0.30 −0.47) %, 1234 of 1244".
 std::string text_of(const proportion& p) {
   if (p.all == 0) return "none";
-  std::string text;
-  append(text, "%.2f (+%.2f -%.2f) %%, %llu of %llu", percent * p.value(),
-         percent * std::max(p.upper() - p.value(), 0.0),
-         percent * std::max(p.value() - p.lower(), 0.0), number(p.some), number(p.all));
-  return text;
+  return fmt::format("{:.2f} (+{:.2f} -{:.2f}) %, {} of {}", percent * p.value(),
+                     percent * std::max(p.upper() - p.value(), 0.0),
+                     percent * std::max(p.value() - p.lower(), 0.0), p.some, p.all);
 }
 
 void add_types(std::string& text, const evaluation& e, const std::vector<std::string>& lines) {
   text += "kept by each line, per cent of the events of a true type\n\n";
-  append(text, "%-14s %9s %9s", "true type", "events", "kept");
-  for (const std::string& name : lines)
-    append(text, " %*s", std::max<int>(7, static_cast<int>(name.size())), name.c_str());
+  append(text, "{:14} {:>9} {:>9}", "true type", "events", "kept");
+  for (const std::string& name : lines) append(text, " {:>{}}", name, column_of(name));
   text += '\n';
-  const auto row = [&](const char* name, const evaluation::row& r) {
+  const auto row = [&](std::string_view name, const evaluation::row& r) {
     if (r.events == 0) return;
     const auto share = [&](std::uint64_t n) {
       return percent * static_cast<double>(n) / static_cast<double>(r.events);
     };
-    append(text, "%-14s %9llu %9.2f", name, number(r.events), share(r.kept));
+    append(text, "{:14} {:9} {:9.2f}", name, r.events, share(r.kept));
     for (std::size_t n = 0; n < lines.size(); ++n)
-      append(text, " %*.2f", std::max<int>(7, static_cast<int>(lines[n].size())),
-             share(r.kept_by[n]));
+      append(text, " {:{}.2f}", share(r.kept_by[n]), column_of(lines[n]));
     text += '\n';
   };
   for (std::size_t t = 0; t < evaluation::types; ++t)
-    row(std::string(name_of(static_cast<event_type>(t))).c_str(), e.by_type[t]);
+    row(name_of(static_cast<event_type>(t)), e.by_type[t]);
   row("all", e.sum);
 }
 
 void add_photons(std::string& text, const evaluation& e) {
   text += "\nphotons 200 mm or more from any other, by their true energy; rms around the truth\n\n";
-  append(text, "%-12s %8s %8s %16s %16s %13s %13s %13s\n", "energy/MeV", "photons", "found/%",
-         "energy bias/%", "energy rms/%", "x rms/mm", "y rms/mm", "time rms/ns");
+  append(text, "{:12} {:>8} {:>8} {:>16} {:>16} {:>13} {:>13} {:>13}\n", "energy/MeV", "photons",
+         "found/%", "energy bias/%", "energy rms/%", "x rms/mm", "y rms/mm", "time rms/ns");
   for (const photon_resolution& p : e.photons) {
     if (p.found.all == 0) continue;
-    std::string range;
-    append(range, "%.0f-%.0f", p.from, p.to);
-    append(text, "%-12s %8llu %8.2f %16.2f %7.2f (%5.2f *) %13.2f %13.2f %13.2f\n", range.c_str(),
-           number(p.found.all), percent * p.found.value(), percent * p.energy.mean(),
-           percent * p.energy.rms(), percent * p.photon.rms(), p.x.rms(), p.y.rms(), p.time.rms());
+    append(text, "{:12} {:8} {:8.2f} {:16.2f} {:7.2f} ({:5.2f} *) {:13.2f} {:13.2f} {:13.2f}\n",
+           fmt::format("{:.0f}-{:.0f}", p.from, p.to), p.found.all, percent * p.found.value(),
+           percent * p.energy.mean(), percent * p.energy.rms(), percent * p.photon.rms(), p.x.rms(),
+           p.y.rms(), p.time.rms());
   }
   text += "  energy against what the photon left in the crystals; * against the photon's own: with "
           "the calorimeter's resolution\n";
 }
 
 void add_signal(std::string& text, const evaluation& e, const std::string& line) {
-  append(text, "\nsignal that passes the offline cuts on truth, kept by %s: %s\n", line.c_str(),
-         text_of(e.signal).c_str());
-  append(text, "  of these, photons where the analysis looks (150 mm, 850 mm, 300 mm apart): %s\n",
-         text_of(e.signal_fiducial).c_str());
+  append(text, "\nsignal that passes the offline cuts on truth, kept by {}: {}\n", line,
+         text_of(e.signal));
+  append(text, "  of these, photons where the analysis looks (150 mm, 850 mm, 300 mm apart): {}\n",
+         text_of(e.signal_fiducial));
   std::string reasons;
   for (std::size_t r = 0; r < e.signal_reasons.size(); ++r)
     if (r != line_fired && e.signal_reasons[r] != 0)
-      append(reasons, "%s%s %llu", reasons.empty() ? "" : ", ",
-             name_of_reason(static_cast<std::uint8_t>(r)).c_str(), number(e.signal_reasons[r]));
-  if (!reasons.empty()) append(text, "  the others failed: %s\n", reasons.c_str());
-  append(
-      text,
-      "  vertex: bias %.0f mm, rms %.0f mm; transverse momentum: bias %.1f MeV/c, rms %.1f MeV/c\n",
-      e.vertex.mean(), e.vertex.rms(), e.momentum.mean(), e.momentum.rms());
+      append(reasons, "{}{} {}", reasons.empty() ? "" : ", ",
+             name_of_reason(static_cast<std::uint8_t>(r)), e.signal_reasons[r]);
+  if (!reasons.empty()) append(text, "  the others failed: {}\n", reasons);
+  append(text,
+         "  vertex: bias {:.0f} mm, rms {:.0f} mm; transverse momentum: bias {:.1f} MeV/c, "
+         "rms {:.1f} MeV/c\n",
+         e.vertex.mean(), e.vertex.rms(), e.momentum.mean(), e.momentum.rms());
 }
 
 json::object to_json(const proportion& p) {
@@ -120,10 +115,9 @@ std::string evaluation_text(const evaluation& e, const std::vector<std::string>&
                             const std::string& signal_line) {
   std::string text;
   add_types(text, e, lines);
-  append(text, "\nkept: %s\n", text_of(e.kept()).c_str());
-  append(text, "calibration kept: %s\n", text_of(e.calibration_kept()).c_str());
-  if (e.sum.not_judged != 0)
-    append(text, "kept without being judged: %llu\n", number(e.sum.not_judged));
+  append(text, "\nkept: {}\n", text_of(e.kept()));
+  append(text, "calibration kept: {}\n", text_of(e.calibration_kept()));
+  if (e.sum.not_judged != 0) append(text, "kept without being judged: {}\n", e.sum.not_judged);
   add_signal(text, e, signal_line);
   add_photons(text, e);
   return text;
