@@ -81,7 +81,7 @@ private:
     plan.way = way;
     plan.rate = rate;
     plan.loops = options_.loops;
-    plan.line_rate = "unlimited";
+    plan.link_rate = "unlimited";
     plan.backend = options_.data.backend;
     plan.verify = false; // the demo and the tests do that; here the ledgers must agree
     plan.may_lose = way == way_in::udp;

@@ -28,7 +28,7 @@ constexpr std::uint16_t udp_ports = 8;
 struct addresses {
   std::uint16_t udp;
   std::uint16_t tcp;
-  std::uint16_t line;
+  std::uint16_t link;
   std::uint16_t monitor;
 };
 
@@ -43,7 +43,7 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend << "\"\n"
       << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
-      << "[forward]\nto = \"tcp://127.0.0.1:" << at.line << "\"\nrate = \"" << plan.line_rate
+      << "[forward]\nto = \"tcp://127.0.0.1:" << at.link << "\"\nrate = \"" << plan.link_rate
       << "\"\n"
       << "[monitor]\nbind = \"127.0.0.1:" << at.monitor << "\"\n";
   if (!out.flush()) throw command_error("cannot write " + file.string());
@@ -124,7 +124,7 @@ private:
 
   child_process start_receiver() {
     return child_process({program("koto-l3"), "receive", "--bind",
-                          "tcp://127.0.0.1:" + std::to_string(at_.line), "--out",
+                          "tcp://127.0.0.1:" + std::to_string(at_.link), "--out",
                           (plan_.folder / "store").string()},
                          log("receive"));
   }

@@ -24,7 +24,7 @@ struct rehearsal_plan {
   way_in way = way_in::udp;
   std::string rate; ///< as `koto-l3 replay --rate`; empty: the file's own spill structure
   std::uint32_t loops = 1;
-  std::string line_rate = "4 Gb/s";
+  std::string link_rate = "4 Gb/s";
   std::string backend = "auto";
   bool verify = true; ///< false: only the ledgers are compared
   /// Over UDP: events that were lost on the way in, or shed, are no problem but a figure.
