@@ -132,6 +132,18 @@ def check_runbook(deploy, sample_program):
         assert f"\n| `{alert}` |" in page, f"docs/runbook.md has no row `{alert}` among the alarms"
     for alert in re.findall(r"^\| `(KotoL3\w+)`", page, re.M):
         assert alert in alerts, f"docs/runbook.md has {alert}, which deploy/alerts.yml has not"
+    texts = texts_of(deploy.parent)
+    lines = re.findall(r"^\| (`(?!KotoL3).*?) \|", page.partition("## Log lines")[2], re.M)
+    assert len(lines) > 30
+    for line in re.findall(r"`([^`]+)`", " ".join(lines)):
+        for words in re.split(r"[…:(),]|\b[A-Z]+\b|\b\w+\.\w+\b|\d+ / | / ", line):
+            assert words.strip() in texts, f"docs/runbook.md has '{line}', and no program says '{words.strip()}'"
+
+
+def texts_of(root):
+    """What the programs can say: all sources, where a text that goes over several lines is one."""
+    files = [path for room in ("daemon", "tools", "transport", "selection", "config") for path in sorted((root / room).rglob("*.[ch]pp"))]
+    return re.sub(r'"\s*"', "", "\n".join(path.read_text() for path in files)).replace('\\"', '"')
 
 
 def main():
