@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   while (!in.empty()) from.step();
   settle(r);
   require(r.counters.data_chunks + r.counters.trailers + r.counters.ends_of_spill +
-                  r.link.refused.sum() ==
+                  r.input.refused.sum() ==
               from.sent(),
           "datagrams = data + trailers + ends of spill + refused");
   return 0;

@@ -89,7 +89,7 @@ public:
     admission judge(settings_, counters);
     const auto verdict = judge.judge(key, fragments);
     if (!verdict.admit) return;
-    judge.write(key, verdict, fragments, 0, f.input);
+    judge.write(key, verdict, fragments, {}, f.input);
     engine_.start(f);
     require(engine_.wait(f), "a CPU computes");
     compare(f, key, sent);
