@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an end of the output line is written: "tcp://host:port" or "ipc://path". ZeroMQ itself takes
+// How an end of the output link is written: "tcp://host:port" or "ipc://path". ZeroMQ itself takes
 // any number for a port and uses what is left of it in 16 bits, so whoever passes it a text from
 // outside asks here first.
 #pragma once

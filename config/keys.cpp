@@ -110,7 +110,7 @@ key networks(std::string_view path, Field field, std::string_view text) {
       path,
       text,
       "list",
-      "IPv4 networks or addresses; [] for everybody",
+      "IPv4 networks or addresses; [] for every address",
       [=](const written_value& v, daemon_settings& s) -> complaints {
         const auto* entries = std::get_if<std::vector<written_value>>(&v.content);
         if (!entries) return complain(R"(is not a list like ["10.1.0.0/16", "10.2.0.7"])");
@@ -188,7 +188,7 @@ const std::vector<section>& sections() {
       {"selection", "Which events are kept."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
       {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
-      {"forward", "The output line."},
+      {"forward", "The output link."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
       {"log", "What is logged, to standard error."},
   };
@@ -379,7 +379,7 @@ const std::vector<key>& keys() {
           "Where the receiver listens."),
       live(rate(
           "forward.rate", [](auto& s) -> auto& { return s.forward.rate; }, bit_rate{1e6},
-          bit_rate{4e11}, "Pace of the output line.")),
+          bit_rate{4e11}, "Pace of the output link.")),
       duration(
           "forward.acknowledge_time_limit",
           [](auto& s) -> auto& { return s.forward.acknowledge_time_limit; }, 10ms, 10min,
@@ -387,7 +387,7 @@ const std::vector<key>& keys() {
       file_name(
           "forward.secret_key", [](auto& s) -> auto& { return s.forward.secret_key; },
           "This daemon's own key, made with `koto-l3 keys`; \"credential:NAME\" is one that the "
-          "service manager hands over. Without keys the line is neither private nor closed."),
+          "service manager hands over. Without keys the link is neither private nor closed."),
       file_name(
           "forward.receiver_key", [](auto& s) -> auto& { return s.forward.receiver_key; },
           "The receiver's public key; only that receiver gets data."),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is taken for an end of the output line.
+// What is taken for an end of the output link.
 #include "config/endpoint.hpp"
 
 #include <gtest/gtest.h>
