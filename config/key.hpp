@@ -9,25 +9,22 @@
 #include <string_view>
 #include <vector>
 
-#include "config/value.hpp"
+#include "config/toml/value.hpp"
 #include "daemon/settings.hpp"
 
 namespace l3 {
 
-/// The rest of a sentence that begins with `key = value`.
-struct complaint {
-  std::string text;
-  const written_value* element =
-      nullptr; ///< the element of a list that is meant, if not the whole value
-};
+/// Says what is wrong with a value, or with an element of it: the rest of a sentence that begins
+/// with `key = value`.
+using refuse_value = std::function<void(const toml_value&, const std::string&)>;
 
 struct key {
   std::string_view path; ///< "forward.rate"
   std::string_view text; ///< one line for people
   std::string form;      ///< what it takes: "size", "integer" …
   std::string allowed;   ///< "1..65536", or the words
-  /// Stores the value; complains instead if it cannot be.
-  std::function<std::vector<complaint>(const written_value&, daemon_settings&)> set;
+  /// Stores the value, or refuses it.
+  std::function<void(const toml_value&, daemon_settings&, const refuse_value&)> set;
   /// The setting as TOML.
   std::function<std::string(const daemon_settings&)> show;
   /// A running daemon takes a new value (daemon/reload.hpp); the others need a restart.

@@ -12,30 +12,27 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "config/key.hpp"
 #include "config/quantity.hpp"
 
 namespace l3::key_kinds {
 
-using complaints = std::vector<complaint>;
-
-[[nodiscard]] inline complaints complain(std::string text) { return {{std::move(text), nullptr}}; }
-
 template <class Field>
 [[nodiscard]] key integer(std::string_view path, Field field, std::int64_t least, std::int64_t most,
                           std::string_view text) {
   using number = std::remove_cvref_t<decltype(field(std::declval<daemon_settings&>()))>;
-  const std::string allowed = std::to_string(least) + ".." + std::to_string(most);
+  const auto allowed = fmt::format("{}..{}", least, most);
   return {path,
           text,
           "integer",
           allowed,
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            const auto* n = std::get_if<std::int64_t>(&v.content);
-            if (!n) return complain("is not an integer");
-            if (*n < least || *n > most) return complain("is out of range " + allowed);
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* n = v.as<std::int64_t>();
+            if (!n) return refuse(v, "is not an integer");
+            if (*n < least || *n > most) return refuse(v, "is out of range " + allowed);
             field(s) = static_cast<number>(*n);
-            return {};
           },
           [=](const daemon_settings& s) { return std::to_string(field(s)); }};
 }
@@ -57,7 +54,7 @@ template <class Field>
 [[nodiscard]] key quantity(std::string_view path, Field field, dimension d, const char* form,
                            std::uint64_t least, std::uint64_t most, std::string_view text,
                            const char* unlimited = nullptr) {
-  std::string allowed = quote(show_quantity(least, d)) + ".." + quote(show_quantity(most, d));
+  auto allowed = fmt::format(R"("{}".."{}")", show_quantity(least, d), show_quantity(most, d));
   if (unlimited) allowed += " or " + quote(unlimited);
   const auto show = [=](const daemon_settings& s) {
     const std::uint64_t value = plain(field(s));
@@ -67,20 +64,15 @@ template <class Field>
           text,
           form,
           allowed,
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            const auto* words = std::get_if<std::string>(&v.content);
-            if (words && unlimited && *words == unlimited) {
-              assign(field(s), 0);
-              return {};
-            }
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* words = v.as<std::string>();
+            if (words && unlimited && *words == unlimited) return assign(field(s), 0);
             const auto value = words ? read_quantity(*words, d) : std::nullopt;
-            if (!value) {
-              return complain("is not a " + std::string(form) + ": write a number and a unit (" +
-                              units_of(d) + ") in quotes");
-            }
-            if (*value < least || *value > most) return complain("is out of range " + allowed);
+            if (!value)
+              return refuse(v, fmt::format("is not a {}: write a number and a unit ({}) in quotes",
+                                           form, units_of(d)));
+            if (*value < least || *value > most) return refuse(v, "is out of range " + allowed);
             assign(field(s), *value);
-            return {};
           },
           show};
 }
@@ -114,20 +106,15 @@ template <class Field, class Value>
           text,
           "word",
           allowed,
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            if (const auto* word = std::get_if<std::string>(&v.content)) {
-              for (const auto& w : words) {
-                if (*word != w.first) continue;
-                field(s) = w.second;
-                return {};
-              }
-            }
-            return complain("is none of " + allowed);
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* word = v.as<std::string>();
+            for (const auto& w : words)
+              if (word && *word == w.first) return void(field(s) = w.second);
+            refuse(v, "is none of " + allowed);
           },
           [=](const daemon_settings& s) {
-            for (const auto& w : words) {
+            for (const auto& w : words)
               if (field(s) == w.second) return quote(w.first);
-            }
             return quote("");
           }};
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "config/endpoint.hpp"
 #include "config/fault_text.hpp"
 #include "config/key_kinds.hpp"
@@ -18,6 +20,11 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t max_crates = 64; // event building keeps a bit for each in a word
 constexpr std::int64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
+
+std::string show_list(std::vector<std::string> texts) {
+  for (std::string& text : texts) text = quote(text);
+  return fmt::format("[{}]", fmt::join(texts, ", "));
+}
 
 /// For a setting that a running daemon can change.
 key live(key k) {
@@ -34,34 +41,30 @@ bool is_ipv4(const std::string& text) {
 template <class Bind, class Port>
 key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
             std::string_view text) {
-  const std::string allowed =
-      "IPv4 address:port, port " + std::to_string(least_port) + R"(..65535, or "" for none)";
+  const auto allowed =
+      fmt::format(R"(IPv4 address:port, port {}..65535, or "" for none)", least_port);
   return {path,
           text,
           "address",
           allowed,
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            const auto* words = std::get_if<std::string>(&v.content);
-            if (!words) return complain(R"(is not an address like "127.0.0.1:42000")");
-            if (words->empty()) {
-              bind(s).clear();
-              return {};
-            }
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* words = v.as<std::string>();
+            if (!words) return refuse(v, R"(is not an address like "127.0.0.1:42000")");
+            if (words->empty()) return bind(s).clear();
             const auto colon = words->rfind(':');
             const auto number = colon == std::string::npos
                                     ? std::nullopt
                                     : read_port(std::string_view(*words).substr(colon + 1));
             if (!number || !is_ipv4(words->substr(0, colon))) {
-              return complain(R"(is not an address like "127.0.0.1:42000")");
+              return refuse(v, R"(is not an address like "127.0.0.1:42000")");
             }
             if (*number < least_port)
-              return complain("needs a port in " + std::to_string(least_port) + "..65535");
+              return refuse(v, fmt::format("needs a port in {}..65535", least_port));
             bind(s) = words->substr(0, colon);
             port(s) = *number;
-            return {};
           },
           [=](const daemon_settings& s) {
-            return quote(bind(s).empty() ? "" : bind(s) + ":" + std::to_string(port(s)));
+            return quote(bind(s).empty() ? "" : fmt::format("{}:{}", bind(s), port(s)));
           }};
 }
 
@@ -71,12 +74,11 @@ key endpoint(std::string_view path, Field field, std::string_view text) {
           text,
           "endpoint",
           "tcp://host:port or ipc://path",
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            const auto* words = std::get_if<std::string>(&v.content);
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* words = v.as<std::string>();
             if (!words || !is_endpoint(*words))
-              return complain(R"(is not an endpoint like "tcp://127.0.0.1:42200")");
+              return refuse(v, R"(is not an endpoint like "tcp://127.0.0.1:42200")");
             field(s) = *words;
-            return {};
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
 }
@@ -87,89 +89,71 @@ key file_name(std::string_view path, Field field, std::string_view text) {
           text,
           "file name",
           R"(any, or "" for none)",
-          [=](const written_value& v, daemon_settings& s) -> complaints {
-            const auto* words = std::get_if<std::string>(&v.content);
-            if (!words) return complain("is not a file name in quotes");
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* words = v.as<std::string>();
+            if (!words) return refuse(v, "is not a file name in quotes");
             field(s) = *words;
-            return {};
           },
           [=](const daemon_settings& s) { return quote(field(s)); }};
 }
 
-complaints set_fault(const written_value& v, daemon_settings& s) {
-  const auto* words = std::get_if<std::string>(&v.content);
+void set_fault(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  const auto* words = v.as<std::string>();
   const auto plan = words ? read_fault(*words) : std::nullopt;
-  if (!plan) return complain(R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
+  if (!plan) return refuse(v, R"(is not a fault like "error:every=100" or "hang:at=5:for=3 s")");
   s.compute.fault = *plan;
-  return {};
 }
 
 template <class Field>
 key networks(std::string_view path, Field field, std::string_view text) {
-  return {
-      path,
-      text,
-      "list",
-      "IPv4 networks or addresses; [] for every address",
-      [=](const written_value& v, daemon_settings& s) -> complaints {
-        const auto* entries = std::get_if<std::vector<written_value>>(&v.content);
-        if (!entries) return complain(R"(is not a list like ["10.1.0.0/16", "10.2.0.7"])");
-        complaints wrong;
-        source_list list;
-        for (const written_value& entry : *entries) {
-          const auto* words = std::get_if<std::string>(&entry.content);
-          const auto network = words ? read_network(*words) : std::nullopt;
-          if (network) list.networks.push_back(*network);
-          if (!network)
-            wrong.push_back({R"(is neither an address nor a network like "10.1.0.0/16")", &entry});
-        }
-        if (wrong.empty()) field(s) = list;
-        return wrong;
-      },
-      [=](const daemon_settings& s) {
-        std::string list;
-        for (const source_network& n : field(s).networks)
-          list += (list.empty() ? "" : ", ") + quote(show_network(n));
-        return "[" + list + "]";
-      }};
+  return {path,
+          text,
+          "list",
+          "IPv4 networks or addresses; [] for every address",
+          [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+            const auto* entries = v.as<toml_value::list>();
+            if (!entries) return refuse(v, R"(is not a list like ["10.1.0.0/16", "10.2.0.7"])");
+            source_list list;
+            for (const toml_value& entry : *entries) {
+              const auto* words = entry.as<std::string>();
+              const auto network = words ? read_network(*words) : std::nullopt;
+              if (network) list.networks.push_back(*network);
+              if (!network)
+                refuse(entry, R"(is neither an address nor a network like "10.1.0.0/16")");
+            }
+            field(s) = list;
+          },
+          [=](const daemon_settings& s) {
+            std::vector<std::string> list;
+            for (const source_network& n : field(s).networks) list.push_back(show_network(n));
+            return show_list(list);
+          }};
 }
 
-complaints set_readout(const written_value& v, daemon_settings& s) {
-  const auto* entries = std::get_if<std::vector<written_value>>(&v.content);
+void set_readout(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  const auto* entries = v.as<toml_value::list>();
   if (!entries || entries->empty())
-    return complain(R"(is not a list like ["0-10: 16 x 125 MHz", "11: 12 x 125 MHz"])");
-  complaints wrong;
+    return refuse(v, R"(is not a list like ["0-10: 16 x 125 MHz", "11: 12 x 125 MHz"])");
   readout crates;
-  for (const written_value& entry : *entries) {
-    const auto* words = std::get_if<std::string>(&entry.content);
-    auto read = read_crates(words ? *words : "");
+  for (const toml_value& entry : *entries) {
+    const auto* words = entry.as<std::string>();
+    const auto read = read_crates(words ? *words : "");
     if (const auto* what = std::get_if<std::string>(&read)) {
-      wrong.push_back({*what, &entry});
+      refuse(entry, *what);
       continue;
     }
     for (const crate_readout& c : std::get<std::vector<crate_readout>>(read)) {
       const bool again =
           std::any_of(crates.crates.begin(), crates.crates.end(),
                       [&](const crate_readout& other) { return other.number == c.number; });
-      if (again)
-        wrong.push_back({"names crate " + std::to_string(c.number) + " a second time", &entry});
+      if (again) refuse(entry, fmt::format("names crate {} a second time", c.number));
       crates.crates.push_back(c);
     }
   }
-  if (wrong.empty() && crates.size() > max_crates) {
-    return complain("has " + std::to_string(crates.size()) + " crates; at most " +
-                    std::to_string(max_crates) + " can be read out");
-  }
-  if (wrong.empty()) s.building.crates = crates;
-  return wrong;
-}
-
-std::string show_readout(const daemon_settings& s) {
-  std::string list;
-  for (const std::string& entry : show_crates(s.building.crates)) {
-    list += (list.empty() ? "[" : ", ") + quote(entry);
-  }
-  return list + "]";
+  if (crates.size() > max_crates)
+    return refuse(
+        v, fmt::format("has {} crates; at most {} can be read out", crates.size(), max_crates));
+  s.building.crates = crates;
 }
 
 } // namespace
@@ -213,7 +197,8 @@ const std::vector<key>& keys() {
 
       {"readout.crates",
        "Crates in the order of the fragment id: crate numbers, boards in each, sampling rate.",
-       "list", "1..64 crates of 1..16 boards at 125 or 500 MHz", set_readout, show_readout},
+       "list", "1..64 crates of 1..16 boards at 125 or 500 MHz", set_readout,
+       [](const daemon_settings& s) { return show_list(show_crates(s.building.crates)); }},
 
       integer(
           "building.chunk_bytes", [](auto& s) -> auto& { return s.building.chunk_bytes; }, 1024,

@@ -1,33 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a configuration file once into the plain settings structs that the rooms declare. Whatever
-// is wrong with it is collected: unknown keys (with the nearest name), wrong types, values out of
-// range, settings that do not go together.
+// Reads a configuration file once into the plain settings structs that the rooms declare. All
+// mistakes are collected: unknown keys (with the nearest name), wrong types, values out of range,
+// settings that do not go together.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/error.hpp"
+#include "config/toml/complaints.hpp"
 #include "daemon/settings.hpp"
 
 namespace l3 {
 
-struct config_origin {
-  std::string file;
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-};
-
 /// Where each setting comes from, by key path; keys that are absent have their default.
-using config_origins = std::map<std::string, config_origin, std::less<>>;
+using config_origins = std::map<std::string, source_place, std::less<>>;
 
 struct loaded_config {
   daemon_settings settings; ///< meaningful only without errors
   config_origins origins;
-  std::vector<config_error> errors;
+  std::vector<complaint> errors;
 
   [[nodiscard]] bool ok() const { return errors.empty(); }
 };

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
 #include <span>
-#include <sstream>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
-#include "selection/trigger/load_selection.hpp"
 #include "transport/output/link_security.hpp"
 
 namespace l3 {
@@ -22,41 +19,23 @@ namespace {
 constexpr std::size_t most_lines = 10;        // of one file's mistakes, in the log
 constexpr std::size_t longest_mistake = 1000; // bytes: one may quote a value of any length
 
-std::string content_of(const std::string& file) {
-  if (file.empty() || file == built_in) return {};
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text.append(text.empty() ? "" : ", ").append(word);
-  return text;
-}
-
-/// A line for each mistake in the selection's files.
-std::vector<std::string> wrong_with_selection(const daemon_settings& settings) {
-  std::vector<std::string> lines;
-  if (settings.selection.lines.empty()) return lines;
-  try {
-    static_cast<void>(
-        load_selection(settings.selection, settings.building.crates, settings.run.number));
-  } catch (const std::runtime_error& e) {
-    std::istringstream text(e.what());
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
-  }
-  return lines;
-}
-
 } // namespace
 
 std::vector<std::string> mistakes_in(const loaded_config& config) {
   std::vector<std::string> mistakes;
-  for (const config_error& e : config.errors) mistakes.push_back(to_string(e));
+  const auto tell = [&](const std::vector<complaint>& all) {
+    for (const complaint& c : all) mistakes.push_back(to_string(c));
+  };
+  tell(config.errors);
   if (!mistakes.empty()) return mistakes;
-  mistakes = wrong_with_selection(config.settings);
-  if (std::string wrong = wrong_with_keys(config.settings.forward); !wrong.empty())
+  const daemon_settings& s = config.settings;
+  try {
+    if (!s.selection.lines.empty())
+      static_cast<void>(load_selection(s.selection, s.building.crates, s.run.number));
+  } catch (const bad_file& e) {
+    tell(e.all());
+  }
+  if (std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
     mistakes.push_back(std::move(wrong));
   return mistakes;
 }
@@ -67,7 +46,7 @@ configuration_change difference(const daemon_settings& running, const daemon_set
     const std::string value = k.show(wanted);
     if (value == k.show(running)) continue;
     if (k.live) {
-      change.live.push_back(std::string(k.path) + " = " + value);
+      change.live.push_back(fmt::format("{} = {}", k.path, value));
     } else {
       change.at_restart.emplace_back(k.path);
     }
@@ -85,11 +64,6 @@ reloader::reloader(std::string file, daemon_settings running,
     : file_(std::move(file)), running_(std::move(running)),
       selection_(texts_of(running_.selection)), apply_(std::move(apply)) {}
 
-reloader::selection_texts reloader::texts_of(const selection_files& files) {
-  if (files.lines.empty()) return {};
-  return {content_of(files.lines), content_of(files.detector), content_of(files.calibration)};
-}
-
 void reloader::reload() {
   if (file_.empty()) {
     spdlog::warn("reload: there is no configuration file to read again (--config)");
@@ -106,10 +80,11 @@ void reloader::reload() {
     adopt_live(read.settings, running_);
     apply_(running_);
     ++applied_;
-    spdlog::info("reload: {}", change.live.empty() ? "nothing changes in the running daemon"
-                                                   : "now " + joined(change.live));
+    spdlog::info("reload: {}", change.live.empty()
+                                   ? "nothing changes in the running daemon"
+                                   : fmt::format("now {}", fmt::join(change.live, ", ")));
     if (!change.at_restart.empty())
-      spdlog::warn("reload: needs a restart: {}", joined(change.at_restart));
+      spdlog::warn("reload: needs a restart: {}", fmt::join(change.at_restart, ", "));
   } catch (const std::exception& e) {
     refuse({e.what()});
   }
@@ -127,8 +102,8 @@ void reloader::refuse(const std::vector<std::string>& mistakes) {
 
 void reloader::note_changed_files(std::vector<std::string>& at_restart) const {
   const selection_texts now = texts_of(running_.selection);
-  const auto note = [&](const char* path, const std::string& was, const std::string& is) {
-    if (was != is) at_restart.push_back(std::string(path) + " (the file has changed)");
+  const auto note = [&](std::string_view path, std::string_view was, std::string_view is) {
+    if (was != is) at_restart.push_back(fmt::format("{} (the file has changed)", path));
   };
   note("selection.lines", selection_.lines, now.lines);
   note("selection.detector", selection_.detector, now.detector);

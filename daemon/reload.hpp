@@ -12,6 +12,7 @@
 
 #include "config/load.hpp"
 #include "daemon/settings.hpp"
+#include "selection/trigger/load_selection.hpp"
 
 namespace l3 {
 
@@ -44,18 +45,12 @@ public:
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
 private:
-  /// The selection's files as the daemon read them at its start, and still uses them.
-  struct selection_texts {
-    std::string lines, detector, calibration;
-  };
-  static selection_texts texts_of(const selection_files& files);
-
   void refuse(const std::vector<std::string>& mistakes);
   void note_changed_files(std::vector<std::string>& at_restart) const;
 
   std::string file_;
   daemon_settings running_;
-  selection_texts selection_;
+  selection_texts selection_; // as the daemon read them at its start, and still uses them
   std::function<void(const daemon_settings&)> apply_;
   std::uint64_t applied_ = 0;
   std::uint64_t refused_ = 0;

@@ -6,7 +6,7 @@
 #include <exception>
 #include <vector>
 
-#include "config/nearest.hpp"
+#include "config/toml/nearest.hpp"
 
 namespace l3 {
 namespace {
@@ -15,7 +15,7 @@ int no_such_command(const std::string& program, const std::string& asked,
                     std::span<const command> commands) {
   std::vector<std::string_view> names;
   for (const command& c : commands) names.push_back(c.name);
-  const std::string meant = nearest(asked, names);
+  const std::string meant(nearest(asked, names));
   std::fprintf(stderr, "%s: no command '%s'; %s%s%ssee %s --help\n", program.c_str(), asked.c_str(),
                meant.empty() ? "" : "did you mean ", meant.c_str(), meant.empty() ? "" : "? ",
                program.c_str());

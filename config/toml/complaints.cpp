@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/toml/complaints.hpp"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-#include <sstream>
-#include <system_error>
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
 
 namespace l3 {
+namespace {
 
-void complaints::add(std::string_view text) {
-  if (!lines_.empty()) lines_ += '\n';
-  lines_ += text;
+std::string lines_of(const std::vector<complaint>& all) {
+  std::vector<std::string> lines;
+  for (const complaint& c : all) lines.push_back(to_string(c));
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-void complaints::raise() const {
-  if (!lines_.empty()) throw std::runtime_error(lines_);
+} // namespace
+
+std::string to_string(const source_place& at) {
+  if (at.line == 0) return at.file;
+  return at.column == 0 ? fmt::format("{}:{}", at.file, at.line)
+                        : fmt::format("{}:{}:{}", at.file, at.line, at.column);
 }
 
-std::string in_words(double v) {
-  std::ostringstream out;
-  out << v;
-  return out.str();
-}
+std::string to_string(const complaint& c) { return to_string(c.at) + ": " + c.text; }
 
-std::string read_text(const std::filesystem::path& file) {
-  errno = 0;
-  std::ifstream in(file);
-  const bool folder = std::filesystem::is_directory(file);
-  std::string text;
-  if (in && !folder) text.assign(std::istreambuf_iterator<char>(in), {});
-  if (!in || folder)
-    throw std::runtime_error("cannot read " + file.string() + ": " +
-                             std::generic_category().message(folder ? EISDIR : errno));
-  return text;
+bad_file::bad_file(std::vector<complaint> all)
+    : std::runtime_error(lines_of(all)), all_(std::move(all)) {}
+
+std::vector<complaint> complaints::take() {
+  std::stable_sort(all_.begin(), all_.end(), [](const complaint& a, const complaint& b) {
+    return std::tie(a.at.line, a.at.column) < std::tie(b.at.line, b.at.column);
+  });
+  return std::exchange(all_, {});
 }
 
 } // namespace l3

@@ -1,39 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a description that somebody wrote, said all at once: readers wrap each
-// question to it in complaints::hear and go on after a mistake. Each complaint is a line that says
-// where, what and what to do about it.
+// What is wrong with files that people write, told at once and in one form: readers note a mistake
+// and go on. Each complaint says where, what is wrong, and what to write instead.
 #pragma once
 
-#include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <string_view>
+#include <vector>
+
+#include "config/toml/place.hpp"
 
 namespace l3 {
 
-class complaints {
-public:
-  /// Calls ask(); what it throws is gathered.
-  template <class F>
-  void hear(const F& ask) {
-    try {
-      ask();
-    } catch (const std::runtime_error& e) {
-      add(e.what());
-    }
-  }
-  void add(std::string_view text);
-  /// Throws std::runtime_error with all of them, if there are any.
-  void raise() const;
-
-private:
-  std::string lines_;
+struct complaint {
+  source_place at;
+  std::string text; ///< "what is wrong; what to write instead"
 };
 
-/// A number for a message: "0.5", "-inf".
-[[nodiscard]] std::string in_words(double v);
+/// `/etc/koto-l3/l3.toml:12:1: forward.rat is not a key; did you mean forward.rate?`
+[[nodiscard]] std::string to_string(const complaint& c);
 
-/// The whole file. Throws std::runtime_error if it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
+/// Thrown by what reads a file. what() has a line for each complaint.
+class bad_file : public std::runtime_error {
+public:
+  explicit bad_file(std::vector<complaint> all);
+  bad_file(source_place at, std::string text)
+      : bad_file(std::vector{complaint{std::move(at), std::move(text)}}) {}
+  [[nodiscard]] const std::vector<complaint>& all() const { return all_; }
+
+private:
+  std::vector<complaint> all_;
+};
+
+class complaints {
+public:
+  void add(source_place at, std::string text) { all_.push_back({std::move(at), std::move(text)}); }
+  /// Calls f(); what it throws is wrong at that place.
+  template <class F>
+  void hear(const source_place& at, const F& f) {
+    try {
+      f();
+    } catch (const std::runtime_error& e) {
+      add(at, e.what());
+    }
+  }
+  [[nodiscard]] bool any() const { return !all_.empty(); }
+  /// In the order of the file.
+  [[nodiscard]] std::vector<complaint> take();
+  /// Throws bad_file with all of them, if there are any.
+  void raise() {
+    if (any()) throw bad_file(take());
+  }
+
+private:
+  std::vector<complaint> all_;
+};
 
 } // namespace l3

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compute/compute_side.hpp"
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "daemon/monitor/build_id.hpp"
-#include "selection/trigger/selection_files.hpp"
 
 namespace l3 {
 namespace {
@@ -47,14 +44,6 @@ supervised_engine engine_of(const daemon_settings& s,
           [](std::string_view text) { spdlog::warn("compute: {}", text); }};
 }
 
-/// The content of a file that loading the selection has just read.
-std::string content_of(const std::string& file) {
-  if (file.empty() || file == built_in) return {};
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 dump_origin origin_of(const daemon_settings& s, std::string executor, std::string configuration) {
   dump_origin o;
   o.run = s.run.number;
@@ -63,10 +52,10 @@ dump_origin origin_of(const daemon_settings& s, std::string executor, std::strin
   o.build = build_id();
   o.executor = std::move(executor);
   o.configuration = std::move(configuration);
-  if (s.selection.lines.empty()) return o;
-  o.lines = content_of(s.selection.lines);
-  o.detector = content_of(s.selection.detector);
-  o.calibration = content_of(s.selection.calibration);
+  selection_texts texts = texts_of(s.selection);
+  o.lines = std::move(texts.lines);
+  o.detector = std::move(texts.detector);
+  o.calibration = std::move(texts.calibration);
   return o;
 }
 

@@ -7,8 +7,12 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "config/toml/complaints.hpp"
+#include "config/toml/value.hpp"
 #include "selection/detector/input_constants.hpp"
 #include "selection/detector/pulse_form.hpp"
 
@@ -40,12 +44,12 @@ std::string_view cut(std::string_view& rest, char separator) {
 
 class calibration_reader {
 public:
-  calibration_reader(const detector& d, std::string_view name)
-      : detector_(d), name_(name), result_(nominal_calibration(d)) {}
+  calibration_reader(const detector& d, const std::string& name)
+      : detector_(d), place_{name}, result_(nominal_calibration(d)) {}
 
   calibration read(std::string_view text) {
     do {
-      ++line_;
+      ++place_.line;
       const auto row = without_space(cut(text, '\n'));
       if (!row.empty() && row.front() != '#') take_row(row);
     } while (!text.empty());
@@ -55,17 +59,18 @@ public:
   }
 
 private:
-  [[noreturn]] void refuse(const std::string& text) const {
-    throw std::runtime_error(std::string(name_) + ':' + std::to_string(line_) + ": " + text);
+  template <class... Parts>
+  [[noreturn]] static void refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
+    throw std::runtime_error(fmt::format(text, std::forward<Parts>(parts)...));
   }
 
   [[noreturn]] void refuse_header() const {
-    refuse("the table must begin with its header; write " + std::string(header));
+    throw bad_file(place_, fmt::format("the table must begin with its header; write {}", header));
   }
 
   void take_row(std::string_view row) {
     if (headed_) {
-      wrong_.hear([&] { take_input(row); });
+      wrong_.hear(place_, [&] { take_input(row); });
     } else if (row == header) {
       headed_ = true;
     } else {
@@ -79,13 +84,13 @@ private:
     for (auto& f : field) f = without_space(cut(rest, ','));
     const auto commas = static_cast<std::size_t>(std::count(row.begin(), row.end(), ','));
     if (commas != fields - 1)
-      refuse("a line has " + std::to_string(fields) + " fields, this one " +
-             std::to_string(commas + 1) + "; leave a field empty to keep its nominal value");
+      refuse("a line has {} fields, this one {}; leave a field empty to keep its nominal value",
+             fields, commas + 1);
 
     const auto at = address_of(field[0]);
     const auto input = detector_.number_of(at);
     if (!seen_.insert(input).second)
-      refuse("input " + std::string(field[0]) + " stands in the table twice; leave one line");
+      refuse("input {} stands in the table twice; leave one line", field[0]);
     auto& c = result_[input];
     if (const auto gain = number("gain", field[1], 0, most_gain)) {
       if (*gain < least_gain)
@@ -117,32 +122,30 @@ private:
       good = good && r.ec == std::errc{} && r.ptr == end;
     }
     if (!good || std::count(text.begin(), text.end(), '/') != 2)
-      refuse("\"" + std::string(text) + "\" is no input; write crate/slot/channel, such as 0/3/7");
+      refuse("{} is no input; write crate/slot/channel, such as 0/3/7", quote(text));
     if (!detector_.exists(at))
-      refuse("the readout has no input " + std::string(text) + "; correct it or leave it out");
+      refuse("the readout has no input {}; correct it or leave it out", text);
     if (detector_.at(detector_.number_of(at)).what == element::kind::none)
-      refuse("input " + std::string(text) + " carries nothing; correct it or leave it out");
+      refuse("input {} carries nothing; correct it or leave it out", text);
     return at;
   }
 
   /// Nothing if the field is empty.
-  std::optional<double> number(const std::string& what, std::string_view text, double least,
-                               double most) const {
+  static std::optional<double> number(std::string_view what, std::string_view text, double least,
+                                      double most) {
     if (text.empty()) return std::nullopt;
     double v = 0;
     const auto end = text.data() + text.size();
     const auto r = std::from_chars(text.data(), end, v);
     if (r.ec != std::errc{} || r.ptr != end)
-      refuse(what + " \"" + std::string(text) + "\" is not a number; write one such as 0.085");
+      refuse("{} {} is not a number; write one such as 0.085", what, quote(text));
     if (!(v >= least && v <= most))
-      refuse(what + " " + std::string(text) + " is out of range; it must lie within " +
-             in_words(least) + " to " + in_words(most));
+      refuse("{} {} is out of range {:g}..{:g}", what, text, least, most);
     return v;
   }
 
   const detector& detector_;
-  std::string_view name_;
-  std::size_t line_ = 0;
+  source_place place_; // of the row
   bool headed_ = false;
   calibration result_;
   std::set<std::uint32_t> seen_;
@@ -172,7 +175,7 @@ calibration nominal_calibration(const detector& d) {
   return all;
 }
 
-calibration parse_calibration(std::string_view text, std::string_view name, const detector& d) {
+calibration parse_calibration(std::string_view text, const std::string& name, const detector& d) {
   return calibration_reader(d, name).read(text);
 }
 

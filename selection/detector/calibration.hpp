@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calibration: what a count means on each input, when its pulses appear, and which inputs are
-// dead. The nominal one follows from the detector's description; for a detector of which nobody has
-// measured more, its time offsets are the ones the simulator uses
-// (selection/detector/input_constants.hpp). A real detector's come from a calibration file, a table
-// with a line for each input that differs:
+// dead. The nominal one follows from the detector's description; its
+// time offsets are those of the simulator (selection/detector/input_constants.hpp). A real
+// detector's come from a calibration file, a table with a line for each input that differs:
 //
 //   input,gain,time,threshold,dead
 //   0/3/7,0.0851,-2.4,,
@@ -33,8 +32,8 @@ using calibration = std::vector<channel_calibration>;
 
 [[nodiscard]] calibration nominal_calibration(const detector& d);
 
-/// Throw std::runtime_error, a line for each mistake: "FILE:LINE: what is wrong; what to do".
-[[nodiscard]] calibration parse_calibration(std::string_view text, std::string_view name,
+/// Throw bad_file (config/toml/complaints.hpp).
+[[nodiscard]] calibration parse_calibration(std::string_view text, const std::string& name,
                                             const detector& d);
 [[nodiscard]] calibration read_calibration(const std::filesystem::path& file, const detector& d);
 

@@ -4,19 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace l3 {
 namespace {
 
-[[noreturn]] void refuse(std::string_view place, const std::string& text) {
-  throw std::runtime_error(std::string(place) + ": " + text);
+template <class... Parts>
+[[noreturn]] void refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
+  throw std::runtime_error(fmt::format(text, std::forward<Parts>(parts)...));
 }
 
 } // namespace
 
 std::string to_string(input_address at) {
-  return std::to_string(at.crate) + '/' + std::to_string(at.slot) + '/' +
-         std::to_string(at.channel);
+  return fmt::format("{}/{}/{}", at.crate, at.slot, at.channel);
 }
 
 detector::detector(readout crates) : crates_(std::move(crates)), map_(input_count()) {
@@ -45,40 +48,37 @@ std::uint32_t detector::number_of(input_address at) const {
   return board * inputs_per_board + at.channel;
 }
 
-void detector::claim(input_address at, element e, std::string_view place) {
-  if (!exists(at)) refuse(place, "the readout has no input " + to_string(at));
+void detector::claim(input_address at, element e) {
+  if (!exists(at)) refuse("the readout has no input {}", to_string(at));
   auto& entry = map_[number_of(at)];
   if (entry.what != element::kind::none)
-    refuse(place,
-           "input " + to_string(at) + " of " + name_of(e) + " already carries " + name_of(entry));
+    refuse("input {} of {} already carries {}", to_string(at), name_of(e), name_of(entry));
   entry = e;
 }
 
-void detector::add_crystal(const crystal& c, std::string_view place) {
-  claim(c.at, {element::kind::crystal, static_cast<std::uint16_t>(crystals_.size()), 0, 0}, place);
+void detector::add_crystal(const crystal& c) {
+  claim(c.at, {element::kind::crystal, static_cast<std::uint16_t>(crystals_.size()), 0, 0});
   crystals_.push_back(c);
 }
 
-void detector::add_veto(veto v, std::string_view place) {
+void detector::add_veto(veto v) {
   if (v.inputs.size() != std::size_t{v.modules} * v.ends)
-    refuse(place, v.name + " needs " + std::to_string(std::size_t{v.modules} * v.ends) +
-                      " inputs and has " + std::to_string(v.inputs.size()));
+    refuse("{} needs {} inputs and has {}", v.name, std::size_t{v.modules} * v.ends,
+           v.inputs.size());
   v.dead.assign(v.inputs.size(), false);
   const auto index = static_cast<std::uint16_t>(vetoes_.size());
   vetoes_.push_back(std::move(v));
   const auto& added = vetoes_.back();
   for (std::size_t i = 0; i < added.inputs.size(); ++i)
-    claim(added.inputs[i],
-          {element::kind::veto, index, static_cast<std::uint16_t>(i / added.ends),
-           static_cast<std::uint8_t>(i % added.ends)},
-          place);
+    claim(added.inputs[i], {element::kind::veto, index, static_cast<std::uint16_t>(i / added.ends),
+                            static_cast<std::uint8_t>(i % added.ends)});
 }
 
-void detector::kill(input_address at, std::string_view place) {
-  if (!exists(at)) refuse(place, "the readout has no input " + to_string(at));
+void detector::kill(input_address at) {
+  if (!exists(at)) refuse("the readout has no input {}", to_string(at));
   const auto& e = map_[number_of(at)];
   switch (e.what) {
-  case element::kind::none: refuse(place, "input " + to_string(at) + " carries nothing");
+  case element::kind::none: refuse("input {} carries nothing", to_string(at));
   case element::kind::crystal: crystals_[e.index].dead = true; break;
   case element::kind::veto: {
     auto& v = vetoes_[e.index];
@@ -88,30 +88,27 @@ void detector::kill(input_address at, std::string_view place) {
   }
 }
 
-void detector::set_trigger_board(input_address board, std::string_view place) {
+void detector::set_trigger_board(input_address board) {
   board.channel = 0;
-  if (!exists(board))
-    refuse(place, "the readout has no board " + std::to_string(board.crate) + '/' +
-                      std::to_string(board.slot));
+  if (!exists(board)) refuse("the readout has no board {}/{}", board.crate, board.slot);
   trigger_board_ = board;
 }
 
 std::string detector::name_of(const element& e) const {
   switch (e.what) {
-  case element::kind::crystal: return "crystal " + std::to_string(e.index);
+  case element::kind::crystal: return fmt::format("crystal {}", e.index);
   case element::kind::veto: {
     const auto& v = vetoes_[e.index];
-    auto name = v.name + " module " + std::to_string(e.module);
-    return v.ends > 1 ? name + " end " + std::to_string(e.end) : name;
+    return v.ends > 1 ? fmt::format("{} module {} end {}", v.name, e.module, e.end)
+                      : fmt::format("{} module {}", v.name, e.module);
   }
   case element::kind::none: break;
   }
   return "nothing";
 }
 
-std::vector<input_address> detector::run_of_inputs(input_address first, std::size_t count,
-                                                   std::string_view place) const {
-  if (!exists(first)) refuse(place, "the readout has no input " + to_string(first));
+std::vector<input_address> detector::run_of_inputs(input_address first, std::size_t count) const {
+  if (!exists(first)) refuse("the readout has no input {}", to_string(first));
   std::vector<input_address> run;
   const auto* c = crate(first.crate);
   const auto kind = c->kind;
@@ -123,8 +120,8 @@ std::vector<input_address> detector::run_of_inputs(input_address first, std::siz
     ++c;
     const bool more = c != crates_.crates.data() + crates_.crates.size() && c->kind == kind;
     if (!more && run.size() < count)
-      refuse(place, std::to_string(count) + " inputs from " + to_string(first) +
-                        " on do not fit: the last of their kind is " + to_string(run.back()));
+      refuse("{} inputs from {} on do not fit: the last of their kind is {}", count,
+             to_string(first), to_string(run.back()));
     if (more) at = {c->number, l2::first_slot, 0};
   }
   return run;

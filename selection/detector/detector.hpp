@@ -2,8 +2,8 @@
 // What hangs on which input: the crystals of the calorimeter with their places, and the veto
 // counters with their modules and ends. A detector is read from a description (deploy/detector.toml
 // is the one compiled in); the calorimeter is computed from a few rules, the vetoes are runs of
-// consecutive inputs. Whatever does not fit the readout, or claims an input twice, is refused with
-// its place in the description.
+// consecutive inputs. A part that does not fit the readout, or claims an input that another one
+// has, is refused with its place in the description.
 #pragma once
 
 #include <compare>
@@ -109,16 +109,15 @@ enum trigger_bit : std::uint16_t {
 
 class detector {
 public:
-  /// `place` says where in the description a part is claimed; every error starts with it. Throws
-  /// std::runtime_error.
   explicit detector(readout crates);
 
-  void add_crystal(const crystal& c, std::string_view place);
+  // What does not fit the readout, or is claimed twice, throws std::runtime_error.
+  void add_crystal(const crystal& c);
   /// Its inputs are those listed in v.
-  void add_veto(veto v, std::string_view place);
+  void add_veto(veto v);
   /// Marks what hangs on the input as dead: it is known, and gives no signal.
-  void kill(input_address at, std::string_view place);
-  void set_trigger_board(input_address board, std::string_view place);
+  void kill(input_address at);
+  void set_trigger_board(input_address board);
   void set_front(double z) { front_ = z; }
   void set_signals(const signal_figures& s) { signals_ = s; }
 
@@ -144,11 +143,11 @@ public:
 
   /// `count` inputs one after the other: channel by channel, slot by slot, crate by crate of one
   /// kind. Throws if they end before.
-  [[nodiscard]] std::vector<input_address> run_of_inputs(input_address first, std::size_t count,
-                                                         std::string_view place) const;
+  [[nodiscard]] std::vector<input_address> run_of_inputs(input_address first,
+                                                         std::size_t count) const;
 
 private:
-  void claim(input_address at, element e, std::string_view place);
+  void claim(input_address at, element e);
   const crate_readout* crate(std::uint8_t number) const;
 
   readout crates_;
@@ -178,9 +177,8 @@ struct crystal_place {
 };
 [[nodiscard]] std::vector<crystal_place> calorimeter_places(const calorimeter_rules& rules);
 
-/// The detector that hangs on these crates. Throw std::runtime_error: "FILE:LINE:COLUMN: what is
-/// wrong".
-[[nodiscard]] detector parse_detector(std::string_view toml, std::string_view name,
+/// The detector that hangs on these crates. Throw bad_file (config/toml/complaints.hpp).
+[[nodiscard]] detector parse_detector(std::string_view toml, const std::string& name,
                                       readout crates = readout::koto());
 [[nodiscard]] detector read_detector(const std::filesystem::path& file,
                                      readout crates = readout::koto());

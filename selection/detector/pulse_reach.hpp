@@ -4,6 +4,11 @@
 // outside holds nothing, ever, so it is refused where it is set.
 #pragma once
 
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "config/toml/table.hpp"
 #include "selection/algorithms/pulse_window.hpp"
 #include "transport/format/readout.hpp"
 
@@ -17,6 +22,8 @@ struct pulse_reach {
   double to = 0;
 
   [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
+  /// What is wrong with a window that does not meet it.
+  [[nodiscard]] std::string missed() const;
 };
 
 /// `pulse_time`: of a pulse at the trigger's time, since the first sample.
@@ -26,5 +33,8 @@ struct pulse_reach {
     return {in_time_first * slow_sample - pulse_time, in_time_end * slow_sample - pulse_time};
   return {-pulse_time, waveform_length - pulse_time};
 }
+
+/// A window in ns; complains of an empty one and of one that reaches beyond the waveform.
+[[nodiscard]] std::array<double, 2> read_window(const toml_table& table, std::string_view key);
 
 } // namespace l3

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include "config/toml/complaints.hpp"
+#include <fmt/format.h>
+
+#include "config/toml/nearest.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_reach.hpp"
 #include "selection/trigger/line_checks.hpp"
@@ -59,9 +61,8 @@ private:
   void check_calorimeter() {
     const auto& all = d_.crystals();
     if (all.empty()) return;
-    check_window(s_.clusters.crystal_window, s_.clusters.crystal_window.place, all.front().at,
-                 "clusters.crystal_window");
-    check_window(s_.photons.window, s_.photons.window.place, all.front().at, "photons.window");
+    check_window(s_.clusters.crystal_window, all.front().at, "clusters.crystal_window");
+    check_window(s_.photons.window, all.front().at, "photons.window");
 
     const auto line = std::find_if(s_.lines.begin(), s_.lines.end(), asks_for_photons);
     const double reach = s_.clusters.neighbour_distance;
@@ -72,18 +73,16 @@ private:
       return std::any_of(all.begin(), all.end(), [&](const crystal& b) { return touch(a, b); });
     };
     if (line != s_.lines.end() && std::none_of(all.begin(), all.end(), has_neighbour))
-      wrong_.add(s_.clusters.neighbour_distance.place + ": no two crystals are within " +
-                 in_words(reach) + " mm, so that there are no photons and line \"" +
-                 line->name.value + "\" can never fire; raise clusters.neighbour_distance");
+      wrong_.add(s_.clusters.neighbour_distance.place,
+                 fmt::format("no two crystals are within {:g} mm, so that there are no photons and "
+                             "line {} can never fire; raise clusters.neighbour_distance",
+                             reach, quote(line->name.value)));
   }
 
-  void check_window(const interval& window, const std::string& place, input_address at,
-                    const std::string& whose) {
+  void check_window(const time_window& window, input_address at, std::string_view whose) {
     const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time);
     if (!reach.meets(window.from, window.to))
-      wrong_.add(place + ": " + whose + " holds no pulse: they are sought from " +
-                 in_words(reach.from) + " to " + in_words(reach.to) +
-                 " ns; choose a window that overlaps that");
+      wrong_.add(window.place, fmt::format("{} {}", whose, reach.missed()));
   }
 
   /// Counts over the pedestal.
@@ -91,10 +90,13 @@ private:
     return highest_sample(d_.kind_of(at)) - d_.signals().pedestal_max;
   }
 
-  void check_threshold(const setting<double>& threshold, double highest, const std::string& whose) {
+  void check_threshold(const setting<double>& threshold, double highest, std::string_view whose) {
     if (threshold >= highest)
-      wrong_.add(threshold.place + ": the threshold of " + whose + ", " + in_words(threshold) +
-                 ", is above what the digitizer can give, " + in_words(highest) + "; lower it");
+      wrong_.add(
+          threshold.place,
+          fmt::format(
+              "the threshold of {}, {:g}, is above what the digitizer can give, {:g}; lower it",
+              whose, threshold.value, highest));
   }
 
   void make_vetoes() {
@@ -121,13 +123,16 @@ private:
     const auto window = c.window.value_or(
         time_window{{v.window_from + margin, v.window_to - margin}, all.window_margin.place});
     if (!(window.from < window.to))
-      wrong_.add(all.window_margin.place + ": the margin leaves nothing of the window of " +
-                 v.name + "; lower it, or give the counter a window of its own");
-    check_window(window, window.place, v.inputs.front(), "the window of " + v.name);
+      wrong_.add(all.window_margin.place,
+                 fmt::format("the margin leaves nothing of the window of {}; lower it, or give the "
+                             "counter a window of its own",
+                             v.name));
+    check_window(window, v.inputs.front(), "the window of " + v.name);
     const std::uint32_t neighbours = c.neighbours ? c.neighbours->value : v.neighbours;
     if (c.neighbours && neighbours > v.modules)
-      wrong_.add(c.neighbours->place + ": so many neighbours cannot have a hit: " + v.name +
-                 " has " + std::to_string(v.modules) + " modules; lower it");
+      wrong_.add(c.neighbours->place,
+                 fmt::format("so many neighbours cannot have a hit: {} has {} modules; lower it",
+                             v.name, v.modules));
 
     veto_entry e;
     e.threshold = whole(threshold * table_units::energy);
@@ -156,9 +161,11 @@ private:
     e.id = line_id(line.name.value);
     for (std::size_t other = 0; other < t_.lines.size(); ++other)
       if (t_.lines[other].id == e.id)
-        wrong_.add(line.name.place + ": the stream would call \"" + line.name.value + "\" and \"" +
-                   s_.lines[other].name.value +
-                   "\" by the same number; change one of the two names");
+        wrong_.add(
+            line.name.place,
+            fmt::format(
+                "the stream would call {} and {} by the same number; change one of the two names",
+                quote(line.name.value), quote(s_.lines[other].name.value)));
     e.prescale = line.prescale;
     e.trigger_any = line.trigger_any;
     e.trigger_none = line.trigger_none;
@@ -173,19 +180,19 @@ private:
       e.range[e.ranges++] = {table_units::whole_from(r.range.from * steps),
                              table_units::whole_to(r.range.to * steps), r.what};
     }
-    for (const auto& why : why_never_with(d_, line)) wrong_.add(why);
+    check_line(line, d_, wrong_);
     t_.lines.push_back(e);
   }
 
   /// The counter's bit; 0, and a complaint, if there is no such counter.
   std::uint32_t bit_of(const setting<std::string>& name) {
-    std::string names;
+    std::vector<std::string_view> names;
     for (std::size_t i = 0; i < d_.vetoes().size(); ++i) {
       if (d_.vetoes()[i].name == name.value) return 1U << i;
-      names += (i == 0 ? "" : ", ") + d_.vetoes()[i].name;
+      names.push_back(d_.vetoes()[i].name);
     }
-    wrong_.add(name.place + ": the detector has no counter \"" + name.value + "\"; it has " +
-               names);
+    wrong_.add(name.place, fmt::format("the detector has no counter {}; {}", quote(name.value),
+                                       suggest(name.value, names)));
     return 0;
   }
 

@@ -18,8 +18,7 @@ struct cut_tables {
   std::vector<line_entry> lines;
 };
 
-/// Throws std::runtime_error, a line for each mistake: "FILE:LINE:COLUMN: what is wrong; what to
-/// do".
+/// Throws bad_file (config/toml/complaints.hpp).
 [[nodiscard]] cut_tables make_cut_tables(const detector& d, const selection_settings& settings);
 
 } // namespace l3

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
-#include "config/toml/complaints.hpp"
+#include <fmt/format.h>
+
+#include "config/toml/value.hpp"
 #include "selection/trigger/quantity_units.hpp"
 #include "selection/trigger/trigger_names.hpp"
 
@@ -62,8 +65,6 @@ const range_settings* find(const line_settings& line, quantity q) {
   return at == line.ranges.end() ? nullptr : &*at;
 }
 
-std::string in_quotes(std::string_view name) { return '"' + std::string(name) + '"'; }
-
 /// How many photons the ranges of a line leave an event, and which of them asks for the most.
 struct photon_demand {
   double least = 0;
@@ -86,21 +87,24 @@ photon_demand demand_of(const line_settings& line) {
 
 class judge {
 public:
-  explicit judge(const line_settings& line) : line_(line), photons_(demand_of(line)) {}
+  judge(const line_settings& line, complaints& wrong)
+      : line_(line), wrong_(wrong), photons_(demand_of(line)) {}
 
   void triggers() {
     for (const auto& t : trigger_names)
       if ((line_.trigger_any & line_.trigger_none & t.bit) != 0)
-        say(line_.name.place, "it wants and refuses the trigger bit " + in_quotes(t.name) +
-                                  "; take it out of trigger or of not_trigger");
+        say(line_.name.place,
+            "it wants and refuses the trigger bit {}; take it out of trigger or of not_trigger",
+            quote(t.name));
   }
 
   void counters() {
     for (const auto& on : line_.fired)
       for (const auto& off : line_.vetoes)
         if (on.value == off.value)
-          say(on.place, "counter " + in_quotes(on.value) +
-                            " must have fired and must not; take it out of fired or of vetoes");
+          say(on.place,
+              "counter {} must have fired and must not; take it out of fired or of vetoes",
+              quote(on.value));
   }
 
   void order() {
@@ -109,9 +113,8 @@ public:
       const auto* high = find(line_, o.greater);
       if (low != nullptr && high != nullptr &&
           low->range.from > o.factor * high->range.to + o.rounding)
-        say(low->place, std::string(name_of(o.lesser)) + " is never above " +
-                            std::string(in_words_before(o.factor)) +
-                            std::string(name_of(o.greater)) + "; change one of the two ranges");
+        say(low->place, "{} is never above {}{}; change one of the two ranges", name_of(o.lesser),
+            in_words_before(o.factor), name_of(o.greater));
     }
   }
 
@@ -120,8 +123,8 @@ public:
     for (const auto& r : line_.ranges) {
       const auto needs = photons_for(r.what);
       if (photons != nullptr && (photons->range.to < needs.from || photons->range.from > needs.to))
-        say(r.place, "events with so many photons have no " + std::string(name_of(r.what)) +
-                         "; take it out or change photons");
+        say(r.place, "events with so many photons have no {}; take it out or change photons",
+            name_of(r.what));
     }
     at_least(quantity::clusters, photons_.least);
     at_least(quantity::crystals, crystals_of_cluster * photons_.least);
@@ -153,8 +156,8 @@ public:
     never_above(quantity::crystals, crystals);
     never_above(quantity::clusters, clusters);
     if (photons_.least > clusters) {
-      say(photons_.by->place, "in this detector photons is never above " + in_words(clusters) +
-                                  "; change or take out the range");
+      say(photons_.by->place,
+          "in this detector photons is never above {:g}; change or take out the range", clusters);
       return;
     }
     never_above(quantity::photon_inner, inner, rounded);
@@ -164,28 +167,27 @@ public:
     never_above(quantity::vertex_z, d.front());
   }
 
-  std::vector<std::string> take() { return std::move(reasons_); }
-
 private:
-  void say(const std::string& place, const std::string& what) {
-    reasons_.push_back(place + ": line " + in_quotes(line_.name.value) +
-                       " can never fire: " + what);
+  template <class... Parts>
+  void say(const source_place& place, fmt::format_string<Parts...> what, Parts&&... parts) {
+    wrong_.add(place, fmt::format("line {} can never fire: {}", quote(line_.name.value),
+                                  fmt::format(what, std::forward<Parts>(parts)...)));
   }
 
   [[nodiscard]] std::string its_photons() const {
-    return "the photons that it asks for, " + in_words(photons_.least) + " or more,";
+    return fmt::format("the photons that it asks for, {:g} or more,", photons_.least);
   }
 
   void at_least(quantity q, double least) {
     if (const auto* r = find(line_, q); r != nullptr && r->range.to < least)
-      say(r->place, its_photons() + " take at least " + in_words(least) + ' ' +
-                        std::string(name_of(q)) + "; raise the range's end");
+      say(r->place, "{} take at least {:g} {}; raise the range's end", its_photons(), least,
+          name_of(q));
   }
 
   void never_above(quantity q, double most, double rounding = 0) {
     if (const auto* r = find(line_, q); r != nullptr && r->range.from > most + rounding)
-      say(r->place, "in this detector " + std::string(name_of(q)) + " is never above " +
-                        in_words(most) + "; lower the range's begin");
+      say(r->place, "in this detector {} is never above {:g}; lower the range's begin", name_of(q),
+          most);
   }
 
   /// The least one has its energy, the greatest one has its own, and all others lie between.
@@ -198,37 +200,33 @@ private:
     const double greatest = max == nullptr ? each : std::max(each, max->range.from);
     const double least = greatest + (photons_.least - 1) * each;
     if (sum->range.to < least)
-      say(sum->place, its_photons() + " have at least " + in_words(least) +
-                          " MeV together; raise the range's end");
+      say(sum->place, "{} have at least {:g} MeV together; raise the range's end", its_photons(),
+          least);
     if (max != nullptr && sum->range.from > photons_.most * max->range.to)
-      say(sum->place, in_words(photons_.most) + " photons together have at most " +
-                          in_words(photons_.most * max->range.to) +
-                          " MeV; lower the range's begin");
+      say(sum->place, "{:g} photons together have at most {:g} MeV; lower the range's begin",
+          photons_.most, photons_.most * max->range.to);
   }
 
   const line_settings& line_;
+  complaints& wrong_;
   photon_demand photons_;
-  std::vector<std::string> reasons_;
 };
 
 } // namespace
 
 bool asks_for_photons(const line_settings& line) { return demand_of(line).least > 0; }
 
-std::vector<std::string> why_never(const line_settings& line, const photon_settings& photons) {
-  judge j(line);
+void check_line(const line_settings& line, const photon_settings& photons, complaints& wrong) {
+  judge j(line, wrong);
   j.triggers();
   j.counters();
   j.order();
   j.photon_numbers();
   j.photon_cuts(photons);
-  return j.take();
 }
 
-std::vector<std::string> why_never_with(const detector& d, const line_settings& line) {
-  judge j(line);
-  j.places(d);
-  return j.take();
+void check_line(const line_settings& line, const detector& d, complaints& wrong) {
+  judge(line, wrong).places(d);
 }
 
 } // namespace l3

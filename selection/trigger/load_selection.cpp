@@ -5,8 +5,12 @@
 #include <span>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
+#include "config/toml/complaints.hpp"
+#include "config/toml/value.hpp"
 #include "selection/algorithms/registry.hpp"
-#include "selection/trigger/settings_file.hpp"
+#include "selection/trigger/parse_selection.hpp"
 
 namespace l3 {
 namespace {
@@ -39,34 +43,25 @@ std::size_t step_to_blame(step_names names, const std::string& why) {
 void check_sequence(const selection_settings& settings) {
   const auto names = names_in(settings);
   const auto refuse = [&](std::size_t step, const std::string& why) {
-    throw std::runtime_error((names.empty() ? settings.source : settings.sequence[step].place) +
-                             ": " + why);
+    throw bad_file(names.empty() ? source_place{settings.source} : settings.sequence[step].place,
+                   why);
   };
   if (const std::string why = why_not(names); !why.empty()) refuse(step_to_blame(names, why), why);
   for (std::size_t step = 0; step < names.size(); ++step)
     if (std::ranges::count(step_names(names).first(step), names[step]) != 0)
-      refuse(step, "sequence: `" + names[step] + "` stands there twice; leave one");
+      refuse(step, fmt::format("sequence: `{}` stands there twice; leave one", names[step]));
   if (std::ranges::count(names, decide::name) == 0)
-    refuse(names.size() - 1, "sequence: nothing decides which events are kept; end it with `" +
-                                 std::string(decide::name) + '`');
-}
-
-/// As check_fits; names the detector's file.
-void check_detector(const detector& d, const calibration& c, const std::string& file) {
-  try {
-    check_fits(d, c);
-  } catch (const std::runtime_error& e) {
-    throw std::runtime_error(file + ": " + e.what());
-  }
+    refuse(names.size() - 1,
+           fmt::format("sequence: nothing decides which events are kept; end it with `{}`",
+                       decide::name));
 }
 
 detector detector_on(const readout& crates, const std::string& file) {
   if (!file.empty() && file != built_in) return read_detector(file, crates);
   if (!(crates == readout::koto()))
-    throw std::runtime_error(std::string(built_in) +
-                             ": describes another readout than the one that is set, that of "
-                             "KOTO; name a detector file that describes what hangs on this "
-                             "one");
+    throw bad_file({built_in},
+                   "describes another readout than the one that is set, that of KOTO; name a "
+                   "detector file that describes what hangs on this one");
   return default_detector();
 }
 
@@ -88,9 +83,24 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   selection_settings settings =
       files.lines == built_in ? default_selection() : read_selection(files.lines);
   check_sequence(settings);
-  check_detector(d, c, files.detector);
+  complaints wrong;
+  wrong.hear({files.detector}, [&] { check_fits(d, c); });
+  wrong.raise();
   host_tables tables = make_tables(d, c, settings, run);
   return {std::move(d), std::move(settings), std::move(tables)};
+}
+
+selection_texts texts_of(const selection_files& files) {
+  const auto text_of = [](const std::string& file) -> std::string {
+    if (file.empty() || file == built_in) return {};
+    try {
+      return read_text(file);
+    } catch (const bad_file&) {
+      return {};
+    }
+  };
+  if (files.lines.empty()) return {};
+  return {text_of(files.lines), text_of(files.detector), text_of(files.calibration)};
 }
 
 std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity) {

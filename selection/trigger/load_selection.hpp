@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that an engine needs to select, from its files: the detector, its calibration, the
-// settings, and the tables made of them. Whatever is wrong with any of them is said here, before an
+// settings, and the tables made of them. What is wrong with any of them is said here, before an
 // engine is made.
 #pragma once
 
@@ -27,10 +27,15 @@ struct loaded_selection {
 };
 
 /// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
-/// only fits KOTO's. Throws std::runtime_error, a line for each mistake, each with its place and
-/// what to do.
+/// only fits KOTO's. Throws bad_file (config/toml/complaints.hpp).
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
+
+/// What the files say; empty for one that is built in, left out or unreadable.
+struct selection_texts {
+  std::string lines, detector, calibration;
+};
+[[nodiscard]] selection_texts texts_of(const selection_files& files);
 
 /// The sequence's steps and its arena, for people.
 [[nodiscard]] std::string describe_sequence(const selection_settings& settings,

@@ -5,13 +5,15 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "selection/algorithms/find_clusters.hpp"
 #include "selection/detector/arithmetic.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/cut_tables.hpp"
+#include "selection/trigger/hash_tables.hpp"
 #include "selection/trigger/neighbours.hpp"
-#include "selection/trigger/settings_id.hpp"
 #include "selection/trigger/table_units.hpp"
 
 namespace l3 {
@@ -136,11 +138,10 @@ void check_fits(const detector& d, const calibration& c) {
     no("has no channels; describe a calorimeter or vetoes");
   if (!d.exists(d.trigger_board())) no("has no trigger board; name one");
   if (d.crystals().size() > find_clusters::max_crystals)
-    no("has " + std::to_string(d.crystals().size()) + " crystals; there is room for " +
-       std::to_string(find_clusters::max_crystals));
+    no(fmt::format("has {} crystals; there is room for {}", d.crystals().size(),
+                   find_clusters::max_crystals));
   if (d.vetoes().size() > max_vetoes)
-    no("has " + std::to_string(d.vetoes().size()) + " vetoes; there is room for " +
-       std::to_string(max_vetoes));
+    no(fmt::format("has {} vetoes; there is room for {}", d.vetoes().size(), max_vetoes));
   constexpr double most_distance = 3200; // mm: 16 bits hold no more
   for (const auto& k : d.crystals())
     if (std::max(std::abs(k.x), std::abs(k.y)) > most_distance)
@@ -166,7 +167,7 @@ host_tables make_tables(const detector& d, const calibration& c, const selection
   add_modules(t, d, c);
   add_inputs(t, d, c);
   add_attenuation(t, d);
-  t.constants.settings = settings_id(t, settings);
+  t.constants.settings = hash_of(t, settings);
   t.constants.run = run;
   return t;
 }

@@ -33,8 +33,7 @@ struct host_tables {
 /// is nothing in it.
 void check_fits(const detector& d, const calibration& c);
 
-/// Throws std::runtime_error, a line for each mistake, if the settings do not fit the detector or
-/// the detector does not fit the algorithms (check_fits).
+/// Throws bad_file if the settings do not fit the detector; and as check_fits.
 [[nodiscard]] host_tables make_tables(const detector& d, const calibration& c,
                                       const selection_settings& settings, std::uint32_t run);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the selection selects, as a physicist writes it: which algorithms run, the cuts for clusters
 // and photons, the vetoes, the trigger lines. Energies in MeV (in the beam counters
-// photoelectrons), lengths in mm, times in ns. Read from TOML (selection/trigger/settings_file.hpp)
-// and turned into the whole numbers that the algorithms work with once, at start
-// (selection/trigger/make_tables.hpp). Values that can only be judged together with the detector
-// know where they were set, for the message.
+// photoelectrons), lengths in mm, times in ns. Read from TOML
+// (selection/trigger/parse_selection.hpp) and turned into the whole numbers that the algorithms
+// work with once, at start (selection/trigger/make_tables.hpp). Values that can only be judged
+// together with the detector know where they were set, for the message.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "config/toml/place.hpp"
 #include "selection/sequence/tables.hpp"
 
 namespace l3 {
-
-/// A value and where it was set: "FILE:LINE:COLUMN".
-template <class T>
-struct setting {
-  T value{};
-  std::string place = "built-in";
-
-  setting() = default;
-  setting(T v) : value(std::move(v)) {}
-  setting(T v, std::string where) : value(std::move(v)), place(std::move(where)) {}
-  operator const T&() const { return value; }
-};
 
 /// Both ends included.
 struct interval {
@@ -37,7 +26,7 @@ struct interval {
 
 /// ns, and where it was set.
 struct time_window : interval {
-  std::string place = "built-in";
+  source_place place{"built-in"};
 };
 
 struct cluster_settings {
@@ -77,7 +66,7 @@ struct counter_settings {
 struct range_settings {
   quantity what = quantity::count_;
   interval range;
-  std::string place;
+  source_place place;
 };
 
 struct line_settings {

@@ -10,7 +10,6 @@
 #include <fstream>
 
 #include "config/check.hpp"
-#include "config/nearest.hpp"
 
 namespace l3 {
 namespace {
@@ -19,7 +18,7 @@ using namespace std::chrono_literals;
 
 std::vector<std::string> errors_of(const std::string& toml) {
   std::vector<std::string> texts;
-  for (const config_error& e : read_config(toml, "l3.toml").errors) texts.push_back(to_string(e));
+  for (const complaint& e : read_config(toml, "l3.toml").errors) texts.push_back(to_string(e));
   return texts;
 }
 
@@ -111,7 +110,7 @@ TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
       texts{
           R"(l3.toml:1:14: forward.to = "tcp://host" is not an endpoint like "tcp://127.0.0.1:42200" (default "tcp://127.0.0.1:42200"))"});
   EXPECT_EQ(errors_of("run = 3"),
-            texts{"l3.toml:1:7: run is a table: write [run] with its keys below it"});
+            texts{"l3.toml:1:7: run = 3 is not a table; write [run] with its keys below it"});
   EXPECT_EQ(errors_of("[frames.count]\nx = 1"),
             texts{"l3.toml:1:1: frames.count = {…} is not an integer (default 4)"});
 }
@@ -122,11 +121,10 @@ TEST(load, an_unknown_key_is_told_with_the_nearest_name) {
   EXPECT_EQ(errors_of("[tcp]\nsocket_buffer = \"1 MiB\"\n"),
             texts{"l3.toml:2:1: tcp.socket_buffer is not a key; did you mean udp.socket_buffer?"});
   EXPECT_EQ(errors_of("[udp]\nqqqqqqqqqqqq = 1\n"),
-            texts{"l3.toml:2:1: udp.qqqqqqqqqqqq is not a key; --print-config shows them all"});
-  EXPECT_EQ(
-      errors_of("[forwrad]\nrate = 1\nto = 2\n"),
-      texts{
-          "l3.toml:1:2: [forwrad] is not a table of this configuration; did you mean [forward]?"});
+            texts{"l3.toml:2:1: udp.qqqqqqqqqqqq is not a key; there are bind, ports, threads, "
+                  "socket_buffer, allow"});
+  EXPECT_EQ(errors_of("[forwrad]\nrate = 1\nto = 2\n"),
+            texts{"l3.toml:1:2: forwrad is not a key; did you mean forward?"});
 }
 
 TEST(load, a_wrong_readout_is_told_entry_by_entry) {
@@ -150,9 +148,7 @@ TEST(load, all_errors_are_told_in_the_order_of_the_file) {
   ASSERT_EQ(found.size(), 4U);
   EXPECT_EQ(found[0], "l3.toml:2:9: udp.ports = 0 is out of range 1..64 (default 8)");
   EXPECT_EQ(found[1], "l3.toml:3:11: udp.threads = 99 is out of range 1..16 (default 1)");
-  EXPECT_EQ(
-      found[2],
-      "l3.toml:4:2: [zzz] is not a table of this configuration; --print-config shows them all");
+  EXPECT_EQ(found[2].find("l3.toml:4:2: zzz is not a key; there are run, readout, building, "), 0U);
   EXPECT_EQ(found[3], "l3.toml:6:15: building.chunk_bytes = 8001 is not a multiple of 4");
 }
 
@@ -168,10 +164,9 @@ TEST(load, a_file_that_cannot_be_read_is_one_message) {
     return c.errors.size() == 1 ? to_string(c.errors[0]) : "not one error";
   };
   EXPECT_EQ(only_error("/nonexistent/l3.toml"),
-            "/nonexistent/l3.toml: cannot be opened: No such file or directory");
+            "/nonexistent/l3.toml: cannot be read: No such file or directory");
   EXPECT_EQ(only_error("/tmp"), "/tmp: cannot be read: Is a directory");
-  EXPECT_EQ(only_error("/dev/zero"),
-            "/dev/zero: is longer than 1 MiB: this is not a configuration");
+  EXPECT_EQ(only_error("/dev/zero"), "/dev/zero: is not a regular file");
 }
 
 TEST(load, a_file_gives_its_name_to_messages_and_origins) {
@@ -241,14 +236,6 @@ TEST(load, fragment_ids_must_fit_their_32_bits) {
   ASSERT_EQ(conflicts_in(s).size(), 1U);
   s.building.max_events_per_spill = 0xffffffffU / 18;
   EXPECT_TRUE(conflicts_in(s).empty());
-}
-
-TEST(nearest, knows_the_usual_slips) {
-  EXPECT_EQ(edit_distance("", "abc"), 3U);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
-  EXPECT_EQ(edit_distance("ca", "ac"), 1U);
-  EXPECT_EQ(nearest("buidling", {"building", "udp"}), "building");
-  EXPECT_EQ(nearest("zzzz", {"building", "udp"}), "");
 }
 
 } // namespace

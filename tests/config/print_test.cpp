@@ -139,7 +139,7 @@ TEST(print, the_messages_on_the_reference_page_are_what_users_see) {
   const std::string page = reference_page();
   const std::string toml = std::string(10, '\n') + "[forward]\nrat = 1\n" + std::string(27, '\n') +
                            "[frames]\ncount = 1\n";
-  for (const config_error& e : read_config(toml, "/etc/koto-l3/l3.toml").errors) {
+  for (const complaint& e : read_config(toml, "/etc/koto-l3/l3.toml").errors) {
     EXPECT_NE(page.find(to_string(e) + "\n"), std::string::npos) << to_string(e);
   }
 }

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   const auto read = read_config(text, "fuzz.toml");
   for (const auto& e : read.errors) {
     require(!e.text.empty(), "a mistake is told");
-    require(e.line <= lines, "a mistake is where the text is");
+    require(e.at.line <= lines, "a mistake is where the text is");
   }
   if (!read.ok()) return 0;
   const auto printed = print_config(read.settings, read.origins);

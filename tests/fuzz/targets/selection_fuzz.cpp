@@ -6,7 +6,7 @@
 #include "selection/detector/calibration.hpp"
 #include "selection/detector/detector.hpp"
 #include "selection/trigger/make_tables.hpp"
-#include "selection/trigger/settings_file.hpp"
+#include "selection/trigger/parse_selection.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 
 namespace l3::test {

@@ -11,7 +11,7 @@
 #include "gpu/executors/shuffled.hpp"
 #include "gpu/executors/threaded.hpp"
 #include "selection/algorithms/registry.hpp"
-#include "selection/trigger/settings_file.hpp"
+#include "selection/trigger/parse_selection.hpp"
 #include "tests/selection/algorithms/algorithm_example.hpp"
 #include "tests/shown_code.hpp"
 

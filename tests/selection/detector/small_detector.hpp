@@ -25,7 +25,7 @@ inline readout small_readout() {
 
 inline detector make_small_detector() {
   detector d(small_readout());
-  const auto run = d.run_of_inputs({0, l2::first_slot, 0}, 64, "test");
+  const auto run = d.run_of_inputs({0, l2::first_slot, 0}, 64);
   for (std::uint32_t i = 0; i < 64; ++i) {
     crystal c;
     c.x = 25.0 * (i % 8) + 112.5;
@@ -33,7 +33,7 @@ inline detector make_small_detector() {
     c.size = 25;
     c.counts_per_mev = 11.8;
     c.at = run[i];
-    d.add_crystal(c, "test");
+    d.add_crystal(c);
   }
   const auto add = [&](const char* name, std::uint32_t modules, std::uint32_t ends, double length,
                        input_address first, double counts_per_unit) {
@@ -46,15 +46,15 @@ inline detector make_small_detector() {
     v.window_from = -15;
     v.window_to = 15;
     v.counts_per_unit = counts_per_unit;
-    v.inputs = d.run_of_inputs(first, std::size_t{modules} * ends, "test");
-    d.add_veto(v, "test");
+    v.inputs = d.run_of_inputs(first, std::size_t{modules} * ends);
+    d.add_veto(v);
   };
   add("barrel", 8, 2, 1000, {1, 3, 0}, 30);
   add("wall", 15, 1, 0, {1, 4, 0}, 30);
   add("beam", 2, 2, 0, {2, 3, 0}, 20);
-  d.kill({1, 3, 5}, "test"); // one end of a module
-  d.kill({0, 4, 7}, "test");
-  d.set_trigger_board({1, 4, 0}, "test");
+  d.kill({1, 3, 5}); // one end of a module
+  d.kill({0, 4, 7});
+  d.set_trigger_board({1, 4, 0});
   d.set_front(6148);
   signal_figures s;
   s.noise_typical = 2;

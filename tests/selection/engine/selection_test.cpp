@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/engine/make_engine.hpp"
-#include "selection/trigger/settings_file.hpp"
+#include "selection/trigger/parse_selection.hpp"
 #include "tests/gpu/executors/device.hpp"
 #include "tests/selection/detector/small_detector.hpp"
 

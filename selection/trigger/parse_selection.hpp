@@ -13,9 +13,8 @@
 
 namespace l3 {
 
-/// Throw std::runtime_error, a line for each mistake: "FILE:LINE:COLUMN: what is wrong; what to
-/// do".
-[[nodiscard]] selection_settings parse_selection(std::string_view toml, std::string_view name);
+/// Throw bad_file (config/toml/complaints.hpp).
+[[nodiscard]] selection_settings parse_selection(std::string_view toml, const std::string& name);
 [[nodiscard]] selection_settings read_selection(const std::filesystem::path& file);
 /// The one compiled in.
 [[nodiscard]] selection_settings default_selection();

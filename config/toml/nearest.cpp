@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/nearest.hpp"
+#include "config/toml/nearest.hpp"
 
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace l3 {
 
@@ -22,17 +24,24 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-std::string nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view c : candidates) {
-    const std::size_t d = edit_distance(name, c);
+    const bool same_key = name.find('.') != name.npos && c.ends_with(name.substr(name.rfind('.')));
+    const std::size_t d = same_key ? 0 : edit_distance(name, c);
     if (d < best_distance) {
       best = c;
       best_distance = d;
     }
   }
-  return std::string(best);
+  return best;
+}
+
+std::string suggest(std::string_view name, const std::vector<std::string_view>& all) {
+  const std::string_view meant = nearest(name, all);
+  return meant.empty() ? fmt::format("there are {}", fmt::join(all, ", "))
+                       : fmt::format("did you mean {}?", meant);
 }
 
 } // namespace l3

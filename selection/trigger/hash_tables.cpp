@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/trigger/settings_id.hpp"
+#include "selection/trigger/hash_tables.hpp"
 
 #include "selection/trigger/line_id.hpp"
 
@@ -39,7 +39,7 @@ void add(fnv1a& hash, const line_entry& line) {
 
 } // namespace
 
-std::uint32_t settings_id(const host_tables& t, const selection_settings& settings) {
+std::uint32_t hash_of(const host_tables& t, const selection_settings& settings) {
   fnv1a hash;
   for (const auto& name : settings.sequence) {
     hash.add(name.value);

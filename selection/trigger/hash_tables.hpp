@@ -9,6 +9,6 @@
 namespace l3 {
 
 /// FNV-1a, 32 bits, of the tables and of the sequence. constants.run and .settings do not count.
-[[nodiscard]] std::uint32_t settings_id(const host_tables& t, const selection_settings& settings);
+[[nodiscard]] std::uint32_t hash_of(const host_tables& t, const selection_settings& settings);
 
 } // namespace l3

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/toml/value.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "config/toml/complaints.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::size_t longest_shown = 100; // bytes of a value or a key in a message
+constexpr std::size_t most_nested = 16;    // lists and inline tables; parts of a key
+
+std::string cut(std::string text) {
+  if (text.size() <= longest_shown) return text;
+  std::size_t end = longest_shown;
+  while ((static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end; // within a character
+  return text.substr(0, end) + "…";
+}
+
+/// Of the text in quotes that `text` begins with.
+std::size_t length_of_string(std::string_view text) {
+  const char mark = text[0];
+  const std::string three(3, mark);
+  const bool lines = text.starts_with(three);
+  for (std::size_t n = lines ? 3 : 1; n < text.size(); ++n) {
+    if (text[n] == '\\' && mark == '"') {
+      ++n;
+    } else if (!lines && (text[n] == mark || text[n] == '\n')) {
+      return n + 1;
+    } else if (lines && text.substr(n).starts_with(three)) {
+      for (n += 3; n < text.size() && text[n] == mark; ++n) {
+      } // up to two more belong to it
+      return n;
+    }
+  }
+  return text.size();
+}
+
+/// The parser follows what is nested with its stack, so that some lines could end the program.
+void check_nesting(std::string_view text, const std::string& name) {
+  std::size_t open = 0;
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '#') at = std::min(text.find('\n', at), text.size());
+    if (c == '"' || c == '\'') at += length_of_string(text.substr(at));
+    if (c == '#' || c == '"' || c == '\'') continue;
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open > 0) --open;
+    parts = c == '.'                                                         ? parts + 1
+            : std::string_view("=,[]{}\n").find(c) != std::string_view::npos ? 0
+                                                                             : parts;
+    ++at;
+    if (open <= most_nested && parts < most_nested) continue;
+    const auto before = text.substr(0, at);
+    throw bad_file({name,
+                    static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
+                    static_cast<std::uint32_t>(at - (before.rfind('\n') + 1))},
+                   fmt::format("is nested more than {} deep; no key is", most_nested));
+  }
+}
+
+toml_value converted(const toml::node& node) {
+  toml_value v;
+  v.line = node.source().begin.line;
+  v.column = node.source().begin.column;
+  if (const auto* text = node.as_string()) {
+    v.content = text->get();
+  } else if (const auto* integer = node.as_integer()) {
+    v.content = integer->get();
+  } else if (const auto* number = node.as_floating_point()) {
+    v.content = number->get();
+  } else if (const auto* truth = node.as_boolean()) {
+    v.content = truth->get();
+  } else if (const auto* array = node.as_array()) {
+    toml_value::list list;
+    for (const toml::node& element : *array) list.push_back(converted(element));
+    v.content = std::move(list);
+  } else if (const auto* entries = node.as_table()) {
+    toml_value::table table;
+    for (const auto& [key, entry] : *entries) {
+      toml_value& value = table.values.emplace_back(converted(entry));
+      const std::string_view name = key.str();
+      const bool plain = std::all_of(name.begin(), name.end(),
+                                     [](unsigned char c) { return c > ' ' && c < 0x7f; });
+      value.key = cut(plain ? std::string(name) : quote(name));
+      value.key_line = key.source().begin.line;
+      value.key_column = key.source().begin.column;
+    }
+    v.content = std::move(table);
+  }
+  return v;
+}
+
+} // namespace
+
+std::optional<double> toml_value::number() const {
+  if (const auto* integer = as<std::int64_t>()) return static_cast<double>(*integer);
+  const auto* number = as<double>();
+  return number == nullptr ? std::nullopt : std::optional(*number);
+}
+
+std::vector<double> toml_value::numbers(std::size_t count) const {
+  const auto* elements = as<list>();
+  if (elements == nullptr || elements->size() != count) return {};
+  std::vector<double> all;
+  for (const toml_value& e : *elements)
+    if (const auto n = e.number()) all.push_back(*n);
+  return all.size() == count ? all : std::vector<double>{};
+}
+
+std::string written(const toml_value& v) {
+  if (const auto* text = v.as<std::string>()) return quote(cut(*text));
+  if (const auto* list = v.as<toml_value::list>()) {
+    std::string text;
+    for (const toml_value& e : *list)
+      if (text.size() <= longest_shown) text += (text.empty() ? "" : ", ") + written(e);
+    return "[" + cut(text) + "]";
+  }
+  if (v.as<toml_value::table>() != nullptr) return "{…}";
+  if (const auto* truth = v.as<bool>()) return *truth ? "true" : "false";
+  if (const auto* integer = v.as<std::int64_t>()) return fmt::format("{}", *integer);
+  if (const auto* number = v.as<double>()) return fmt::format("{}", *number);
+  return "a date or time";
+}
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
+      out += c == '\n' ? "\\n" : fmt::format("\\u{:04X}", c);
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  using std::filesystem::file_type;
+  std::error_code error;
+  const auto type = std::filesystem::status(file, error).type();
+  if (!error && type != file_type::regular && type != file_type::directory)
+    throw bad_file({file.string()}, "is not a regular file");
+  errno = type == file_type::directory ? EISDIR : 0;
+  std::string text(most_file_bytes + 1, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (errno != 0 || in.bad())
+    throw bad_file({file.string()}, "cannot be read: " + std::generic_category().message(errno));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > most_file_bytes)
+    throw bad_file({file.string()}, "is longer than 1 MiB, the most that settings may have");
+  return text;
+}
+
+toml_value parse_toml(std::string_view text, const std::string& name) {
+  check_nesting(text, name);
+  try {
+    return converted(toml::parse(text, name));
+  } catch (const toml::parse_error& e) {
+    const auto at = e.source().begin;
+    throw bad_file({name, at.line, at.column},
+                   fmt::format("this is not TOML: {}", e.description()));
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/trigger/parse_selection.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "config/toml/nearest.hpp"
+#include "config/toml/table.hpp"
+#include "selection/detector/pulse_reach.hpp"
+#include "selection/trigger/line_checks.hpp"
+#include "selection/trigger/quantity_units.hpp"
+#include "selection/trigger/table_units.hpp"
+#include "selection/trigger/trigger_names.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr double most_energy = 2e6;    // MeV: 32 bits hold no more keV
+constexpr double most_distance = 1000; // mm
+constexpr std::uint32_t most_prescale = 1'000'000'000;
+
+time_window window_of(const toml_table& s, std::string_view key, const time_window& missing) {
+  if (!s.has(key)) return missing;
+  const auto window = read_window(s, key);
+  return {{window[0], window[1]}, s.place(key)};
+}
+
+std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
+  std::vector<std::string_view> names;
+  for (const auto& t : trigger_names) names.push_back(t.name);
+  std::uint16_t bits = 0;
+  for (const auto& name : s.texts(key)) {
+    const auto known = std::find(names.begin(), names.end(), name.value);
+    if (known == names.end()) {
+      s.wrong().add(name.place, fmt::format("no trigger bit is called {}; {}", quote(name.value),
+                                            suggest(name.value, names)));
+    } else {
+      bits = static_cast<std::uint16_t>(bits | trigger_names[known - names.begin()].bit);
+    }
+  }
+  return bits;
+}
+
+/// Why no event can lie in the range; empty if one can.
+std::string why_empty(const interval& range, const quantity_unit& unit) {
+  constexpr double most = 0x7fffffff; // steps
+  if (!(range.from <= range.to)) return "it must rise; write [from, to], inf for an open end";
+  if (range.to < unit.least || range.from > unit.most)
+    return fmt::format("the quantity lies within {:g} to {:g}; choose a range that overlaps it",
+                       unit.least, unit.most);
+  if (range.from * unit.steps > most || range.to * unit.steps < -most)
+    return fmt::format("an event holds it in 32 bits, up to {:g}; choose a range that overlaps it",
+                       most / unit.steps);
+  if (table_units::whole_from(range.from * unit.steps) >
+      table_units::whole_to(range.to * unit.steps))
+    return fmt::format("an event holds it in steps of {:g}, of which none lies in the range; "
+                       "widen it",
+                       1 / unit.steps);
+  return "";
+}
+
+/// Adds [from, to], or a number for both.
+void add_range(const toml_table& s, quantity q, std::vector<range_settings>& ranges) {
+  const auto key = name_of(q);
+  if (!s.has(key)) return;
+  const auto number = s.find(key)->number();
+  const auto ends = number ? std::vector{*number, *number} : s.numbers(key, 2);
+  if (ends.empty()) return;
+  const interval range{ends[0], ends[1]};
+  if (const auto why = why_empty(range, unit_of(q)); !why.empty())
+    return s.complain(key, "can never be met: " + why);
+  ranges.push_back({q, range, s.place(key)});
+}
+
+void read_clusters(const toml_table& s, cluster_settings& c) {
+  s.allow({}, {"crystal_threshold", "crystal_window", "neighbour_distance"});
+  c.crystal_threshold = s.positive("crystal_threshold", most_energy, c.crystal_threshold);
+  c.crystal_window = window_of(s, "crystal_window", c.crystal_window);
+  c.neighbour_distance = s.number("neighbour_distance", 0, most_distance, c.neighbour_distance);
+}
+
+/// Pairs of numbers, the first of each rising.
+std::vector<std::pair<double, double>> correction_of(const toml_table& s) {
+  constexpr std::string_view key = "energy_correction";
+  constexpr double most_lacking = 1000; // MeV
+  std::vector<std::pair<double, double>> points;
+  const auto refuse = [&](const std::string& text) {
+    s.complain(key, text);
+    return std::vector<std::pair<double, double>>{};
+  };
+  const auto* list = s.find(key)->as<toml_value::list>();
+  if (list == nullptr || list->size() > max_correction_points)
+    return refuse(fmt::format("is not a list of at most {} pairs of numbers: [[1.0, 2.0], …]",
+                              max_correction_points));
+  for (const auto& entry : *list) {
+    const auto pair = entry.numbers(2);
+    if (pair.empty()) return refuse("is not a list of pairs of numbers: [[1.0, 2.0], …]");
+    if (!(std::abs(pair[0]) <= most_energy && std::abs(pair[1]) <= most_lacking))
+      return refuse("must be pairs of MeV: cluster energy, and what it lacks (at most 1000)");
+    if (!points.empty() && pair[0] - points.back().first < 1)
+      return refuse("must rise, by at least 1 MeV from pair to pair");
+    points.emplace_back(pair[0], pair[1]);
+  }
+  return points;
+}
+
+void read_photons(const toml_table& s, photon_settings& p) {
+  constexpr double most_scale = 10;
+  s.allow({}, {"threshold", "window", "energy_scale", "energy_correction"});
+  p.threshold = s.number("threshold", 0, most_energy, p.threshold);
+  p.window = window_of(s, "window", p.window);
+  p.energy_scale = s.number("energy_scale", 1 / most_scale, most_scale, p.energy_scale);
+  if (s.has("energy_correction")) p.energy_correction = correction_of(s);
+}
+
+void read_vetoes(const toml_table& s, veto_settings& v) {
+  constexpr double most_factor = 1000;
+  s.allow({}, {"threshold_factor", "window_margin", "tolerance", "tolerance_margin"});
+  v.threshold_factor = s.positive("threshold_factor", most_factor, v.threshold_factor);
+  v.window_margin = s.number("window_margin", -waveform_length, waveform_length, v.window_margin);
+  v.tolerance = s.number("tolerance", 0, waveform_length, v.tolerance);
+  v.tolerance_margin = s.number("tolerance_margin", 0, waveform_length, v.tolerance_margin);
+}
+
+counter_settings read_counter(const toml_table& s) {
+  constexpr std::uint32_t most_neighbours = 64;
+  s.allow({"name"}, {"threshold", "window", "tolerance", "neighbours", "within"});
+  counter_settings c;
+  c.name = s.text("name");
+  if (s.has("threshold")) c.threshold = s.positive("threshold", most_energy);
+  if (s.has("window")) c.window = window_of(s, "window", {});
+  if (s.has("tolerance")) c.tolerance = s.number("tolerance", 0, waveform_length);
+  if (s.has("neighbours")) c.neighbours = s.count("neighbours", 1, most_neighbours);
+  c.within = s.number("within", 0, waveform_length);
+  if ((c.neighbours && *c.neighbours > 1) != s.has("within"))
+    s.complain("within", "and neighbours belong together; write both, such as neighbours = 3, "
+                         "within = 10.0, or neither");
+  return c;
+}
+
+unknown_rule rule_of(const toml_table& s) {
+  const auto word = s.text("when_unknown").value;
+  if (word == "keep") return unknown_rule::keep;
+  if (word == "refuse") return unknown_rule::refuse;
+  if (!word.empty() && word != "ignore")
+    s.complain("when_unknown", R"(is none of "ignore", "keep", "refuse")");
+  return unknown_rule::ignore;
+}
+
+void read_vetoes_of_line(const toml_table& s, line_settings& line) {
+  const auto* vetoes = s.find("vetoes");
+  const auto* word = vetoes == nullptr ? nullptr : vetoes->as<std::string>();
+  line.all_vetoes = word != nullptr && *word == "all";
+  if (line.all_vetoes) return;
+  if (word == nullptr)
+    line.vetoes = s.texts("vetoes");
+  else
+    s.complain("vetoes", "is neither \"all\" nor a list of counters");
+}
+
+line_settings read_line(const toml_table& s) {
+  std::vector<std::string_view> keys = {"trigger",      "not_trigger", "vetoes",   "fired",
+                                        "when_unknown", "undecodable", "prescale", "priority"};
+  for (std::uint32_t i = 0; i < quantities; ++i) keys.push_back(name_of(static_cast<quantity>(i)));
+  s.allow({"name"}, keys);
+  line_settings line;
+  line.name = s.text("name");
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  if (!std::all_of(line.name.value.begin(), line.name.value.end(), plain))
+    s.complain("name", "may hold letters, digits and _ only: it stands in files and metrics");
+  line.trigger_any = triggers_of(s, "trigger");
+  line.trigger_none = triggers_of(s, "not_trigger");
+  for (std::uint32_t i = 0; i < quantities; ++i)
+    add_range(s, static_cast<quantity>(i), line.ranges);
+  read_vetoes_of_line(s, line);
+  line.fired = s.texts("fired");
+  line.undecodable = s.yes("undecodable");
+  line.when_unknown = rule_of(s);
+  line.prescale = s.count("prescale", 1, most_prescale, line.prescale);
+  line.priority = static_cast<std::uint8_t>(s.count("priority", 0, 0xff, line.priority).value);
+  return line;
+}
+
+/// Complains of every name that was there before.
+template <class Named>
+void check_names(const std::vector<Named>& all, std::string_view what, complaints& wrong) {
+  std::set<std::string> seen;
+  for (const auto& one : all)
+    if (!one.name.value.empty() && !seen.insert(one.name.value).second)
+      wrong.add(one.name.place, fmt::format("there is a {} {} already; give each a name of its own",
+                                            what, quote(one.name.value)));
+}
+
+/// The times of clusters are those of their crystals.
+void check_photon_window(const selection_settings& s, complaints& wrong) {
+  const auto& photons = s.photons.window;
+  const auto& crystals = s.clusters.crystal_window;
+  const auto line = std::find_if(s.lines.begin(), s.lines.end(), asks_for_photons);
+  if (line == s.lines.end()) return;
+  if (photons.from > crystals.to || photons.to < crystals.from)
+    wrong.add(
+        (photons.place == time_window{}.place ? crystals : photons).place,
+        fmt::format("photons.window lies outside of clusters.crystal_window, so that there are no "
+                    "photons and line {} can never fire; let the two windows overlap",
+                    quote(line->name.value)));
+}
+
+void check_lines(const selection_settings& s, complaints& wrong) {
+  check_names(s.lines, "line", wrong);
+  if (s.lines.empty())
+    wrong.add({s.source}, "there is no line, so nothing would be kept; add a [[line]]");
+  if (s.lines.size() > max_lines)
+    wrong.add(s.lines[max_lines].name.place,
+              fmt::format("there are {} lines; leave at most {}", s.lines.size(), max_lines));
+  for (const auto& line : s.lines) {
+    if (line.ranges.size() > line_entry::max_ranges)
+      wrong.add(line.ranges[line_entry::max_ranges].place,
+                fmt::format("line {} has {} ranges; leave at most {}", quote(line.name.value),
+                            line.ranges.size(), line_entry::max_ranges));
+    check_line(line, s.photons, wrong);
+  }
+  check_photon_window(s, wrong);
+}
+
+} // namespace
+
+selection_settings parse_selection(std::string_view text, const std::string& name) {
+  const auto root = parse_toml(text, name);
+  complaints wrong;
+  const toml_table whole(root, name, wrong);
+  whole.allow({}, {"sequence", "clusters", "photons", "vetoes", "counter", "line"});
+  selection_settings s;
+  s.source = name;
+  if (whole.has("sequence")) {
+    s.sequence = whole.texts("sequence");
+    if (s.sequence.empty() && !wrong.any())
+      whole.complain("sequence", "must name at least one algorithm");
+  }
+  whole.inner("clusters", [&](const toml_table& part) { read_clusters(part, s.clusters); });
+  whole.inner("photons", [&](const toml_table& part) { read_photons(part, s.photons); });
+  whole.inner("vetoes", [&](const toml_table& part) { read_vetoes(part, s.vetoes); });
+  whole.for_each_table("counter",
+                       [&](const toml_table& part) { s.counters.push_back(read_counter(part)); });
+  whole.for_each_table("line", [&](const toml_table& part) { s.lines.push_back(read_line(part)); });
+  check_names(s.counters, "counter", wrong);
+  check_lines(s, wrong);
+  wrong.raise();
+  return s;
+}
+
+selection_settings read_selection(const std::filesystem::path& file) {
+  return parse_selection(read_text(file), file.string());
+}
+
+} // namespace l3

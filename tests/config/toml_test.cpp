@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be read at all, and what is said of the rest.
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "config/toml/nearest.hpp"
+#include "config/toml/table.hpp"
+
+namespace l3 {
+namespace {
+
+template <class F>
+std::string refusal(const F& read) {
+  try {
+    static_cast<void>(read());
+  } catch (const bad_file& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  while (times-- > 0) all += text;
+  return all;
+}
+
+TEST(toml, what_is_nested_too_deeply_is_refused_before_it_is_parsed) {
+  const auto said = [](const std::string& text) {
+    return refusal([&] { return parse_toml(text, "f"); });
+  };
+  const std::string deep = " is nested more than 16 deep; no key is";
+  for (const std::string part : {"a.", "a . ", R"("=".)", "'[x]'.", R"("\"".)"}) {
+    EXPECT_EQ(said(repeated(part, 15) + "a = 1"), "") << part;
+    EXPECT_NE(said("\n" + repeated(part, 16) + "a = 1").find(deep), std::string::npos) << part;
+    EXPECT_NE(said("[" + repeated(part, 100'000) + "a]").find(deep), std::string::npos) << part;
+  }
+  EXPECT_EQ(said("x = 1\n" + repeated("a.", 31'000) + "a = 1"), "f:2:32:" + deep);
+  EXPECT_EQ(said("x = " + repeated("[", 16) + repeated("]", 16)), "");
+  EXPECT_EQ(said("x = " + repeated("[", 17) + repeated("]", 17)), "f:1:21:" + deep);
+  EXPECT_EQ(said("x = " + repeated("{a = ", 10'000)), "f:1:85:" + deep);
+  // Within a text or a comment there is nothing to follow.
+  const std::string dots = repeated("a.", 100);
+  EXPECT_EQ(said("x = \"" + dots + "\" # " + dots + "\ny = '" + dots + "'"), "");
+  EXPECT_EQ(said("x = \"\"\"" + dots + "\n\"" + dots + "\"\"\"\"\""), "");
+  // Behind a text that ends with one more quotation mark it goes on.
+  EXPECT_NE(said("x = [\"\"\"a\"\"\"\", {" + dots + "a = 1}]").find(deep), std::string::npos);
+}
+
+TEST(toml, only_regular_files_of_some_length_are_read) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("l3-toml-test-" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string file = folder / "f";
+  const auto said = [&] { return refusal([&] { return read_text(file); }); };
+  EXPECT_EQ(said(), file + ": cannot be read: No such file or directory");
+  std::ofstream(file) << std::string(most_file_bytes, ' ');
+  EXPECT_EQ(said(), "");
+  std::ofstream(file, std::ios::app) << ' ';
+  EXPECT_EQ(said(), file + ": is longer than 1 MiB, the most that settings may have");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40); // and is not read to its end
+  EXPECT_EQ(said(), file + ": is longer than 1 MiB, the most that settings may have");
+  std::filesystem::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(said(), file + ": is not a regular file");
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  EXPECT_EQ(said(), file + ": cannot be read: Is a directory");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(toml, a_long_value_is_cut_in_messages) {
+  const auto shown = [](const std::string& value) {
+    return written(parse_toml("x = " + value, "f").as<toml_value::table>()->values.at(0));
+  };
+  EXPECT_EQ(shown("[1, 2.5, true, 'a', [], {}, 1979-05-27, -inf]"),
+            R"([1, 2.5, true, "a", [], {…}, a date or time, -inf])");
+  EXPECT_EQ(shown("'" + std::string(101, 'a') + "'"), '"' + std::string(100, 'a') + "…\"");
+  EXPECT_EQ(shown("'" + std::string(99, 'a') + "é'"), '"' + std::string(99, 'a') + "…\"");
+  EXPECT_LT(shown("[" + repeated("[1, 2, 3],", 10'000) + "]").size(), 120U);
+  EXPECT_EQ(shown(R"("\u001B\n\"")"), R"("\u001B\n\"")");
+}
+
+TEST(nearest, knows_the_usual_slips) {
+  EXPECT_EQ(edit_distance("", "abc"), 3U);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("ca", "ac"), 1U);
+  EXPECT_EQ(nearest("buidling", {"building", "udp"}), "building");
+  EXPECT_EQ(nearest("zzzz", {"building", "udp"}), "");
+}
+
+} // namespace
+} // namespace l3
