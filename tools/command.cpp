@@ -31,8 +31,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
   program.set_version_flag("--version", version);
   program.require_subcommand(1);
 
-  // Options take most of the time in which a program starts: only those that may be needed are
-  // made.
+  // Options take most of a program's start: it makes only those of the wanted command.
   const std::string asked = argc > 1 ? argv[1] : "";
   const auto found = std::ranges::find(commands, asked, &command::name);
   command_body run;

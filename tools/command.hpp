@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3` and `koto-l3-bench` are made of: commands, each of which is a name and a function
-// that adds the command and its options to the program. The exit code is 0 only when what was asked
-// for holds; tools/README.md lists the others.
+// The commands of `koto-l3` and `koto-l3-bench`: each is a name and a function that adds the
+// command and its options to the program. The exit code is 0 only when the command succeeded;
+// tools/README.md lists the others.
 #pragma once
 
 #include <cerrno>
@@ -30,7 +30,7 @@ struct command_error : std::runtime_error {
   int code;
 };
 
-/// What `parse` makes of an option's text; what it refuses is a usage error that names the option.
+/// Parses an option's text; a text that `parse` refuses is a usage error that names the option.
 template <class Parse>
 auto from_option(const char* name, const std::string& text, const Parse& parse) {
   try {
@@ -40,7 +40,7 @@ auto from_option(const char* name, const std::string& text, const Parse& parse) 
   }
 }
 
-/// What `open` opens: a file, a folder, a port. If it cannot, a resource is missing.
+/// Opens a file, a folder, a port; if `open` fails, a resource is missing.
 template <class Open>
 auto opened(const Open& open) {
   try {
@@ -52,7 +52,7 @@ auto opened(const Open& open) {
   }
 }
 
-/// Whether a file is there and may be read.
+/// Whether a file exists and may be read.
 inline void check_readable(const std::string& file) {
   int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
   if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
@@ -66,7 +66,7 @@ inline std::string refuse_sign(const std::string& text) {
   return text.starts_with('-') ? text + " is below 0" : "";
 }
 
-/// What runs once the command line is parsed; returns the exit code.
+/// Runs once the command line is parsed; returns the exit code.
 using command_body = std::function<int()>;
 
 /// Adds one command with its options to the program; parsing it sets `run`.
@@ -77,8 +77,8 @@ struct command {
   command_adder* add;
 };
 
-/// Parses the command line of a program, adds no command to it but the one that is asked for, and
-/// runs that. Returns the exit code. `footer` ends what --help says.
+/// Parses the command line of a program, adds only the wanted command to it, and runs that. Returns
+/// the exit code. `footer` ends the text of --help.
 [[nodiscard]] int run_program(const std::string& name, const std::string& what,
                               std::span<const command> commands, int argc, const char* const* argv,
                               std::string (*footer)() = nullptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 extract`: the original fragments out of a store, or out of a spool that no daemon uses.
+// `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
+// uses.
 #include <cinttypes>
 #include <cstdio>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGINT and SIGTERM as something that a loop asks for: they are held back while this object lives,
-// so what runs can end cleanly. Make it before any thread is started.
+// Holds SIGINT and SIGTERM back while this object lives, so that a loop can ask for them and end
+// cleanly. Make it before any thread is started.
 #pragma once
 
 #include <csignal>
@@ -22,7 +22,7 @@ public:
   interrupt(const interrupt&) = delete;
   interrupt& operator=(const interrupt&) = delete;
 
-  /// Whether one has come; once true, always true.
+  /// Whether a signal has come; once true, always true.
   [[nodiscard]] bool came() {
     constexpr timespec now{};
     came_ = came_ || ::sigtimedwait(&signals_, nullptr, &now) > 0;

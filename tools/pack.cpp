@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 pack` and `koto-l3 unpack`: bare waveforms to bare KOTO records and back.
+// `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records and back.
 #include <chrono>
 #include <cstdio>
 #include <memory>

@@ -13,7 +13,7 @@ pending_file::pending_file(const fs::path& name)
     : final_(fs::is_regular_file(name) ? fs::canonical(name) : name), path_(final_) {
   if (fs::exists(final_) && !fs::is_regular_file(final_)) return;
   path_ += ".new";
-  // Whoever opens a pipe waits for its other end.
+  // Opening a pipe would wait for its other end.
   if (fs::exists(fs::symlink_status(path_)) && !fs::is_regular_file(fs::symlink_status(path_)))
     throw std::runtime_error(path_.string() + " is no file: take it away");
 }

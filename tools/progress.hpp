@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a terminal that says how far a command is; silent where there is no terminal. Use it
-// from one thread.
+// One line on a terminal that shows how far a command is; silent without a terminal. For one
+// thread.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace l3 {
 
 class progress {
 public:
-  /// `total` 0: not known.
+  /// `total` 0: unknown.
   progress(std::string label, std::uint64_t total, std::string unit)
       : label_(std::move(label)), unit_(std::move(unit)), total_(total),
         shown_(::isatty(STDERR_FILENO) != 0) {}
@@ -22,7 +22,7 @@ public:
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  /// Cheap: at most ten times a second anything is printed, and not within the first second.
+  /// Cheap: prints at most ten times a second, and not within the first second.
   void update(std::uint64_t done) {
     if (!shown_) return;
     const auto now = clock::now();
@@ -40,7 +40,7 @@ public:
     std::fflush(stderr);
   }
 
-  /// Takes the line away; also done at the end.
+  /// Removes the line, as the destructor does.
   void clear() {
     if (visible_) std::fputs("\r\033[K", stderr);
     visible_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 receive`: the far end of the output line. Stores blocks and acknowledges them.
+// `koto-l3 receive`: the far end of the output link. Stores blocks and acknowledges them.
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -69,7 +69,7 @@ ledger account(const store_writer& store, const receive_counters& c, bool clean)
   return l;
 }
 
-/// Whether it could be written; says so once if not.
+/// Writes the ledger; reports the first of several failures only.
 class ledger_file {
 public:
   explicit ledger_file(std::filesystem::path path) : path_(std::move(path)) {}
@@ -122,8 +122,8 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
   }
 }
 
-/// Every connection, a stranger's too, takes a descriptor until its handshake is over, and the
-/// store must not be the one that finds none left.
+/// Every connection takes a descriptor until its handshake is over, a stranger's too: the store
+/// must still get its own.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -136,8 +136,7 @@ bool stays_on_this_machine(std::string_view endpoint) {
          endpoint.starts_with("tcp://localhost:") || endpoint.starts_with("tcp://[::1]:");
 }
 
-/// The last part of the path may be new; what stands above it must exist, or it is a slip of the
-/// pen.
+/// Only the last part of the path may be new: otherwise the path is mistyped.
 void make_folder(const std::filesystem::path& folder) {
   if (::mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) {
     throw command_error("cannot make the folder " + folder.string() + ": " +
@@ -173,7 +172,7 @@ int receive(const options& o) {
   interrupt signals;
   raise_descriptor_limit();
   if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
-    say("warning: whoever reaches " + o.receiver.bind +
+    say("warning: any program that reaches " + o.receiver.bind +
         " may send: make keys with `koto-l3 keys` and give --secret-key and --allow");
   }
   make_folder(o.store.folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 replay`: sends a file of level-2 data as the electronics would, or computes a batch that
-// a daemon kept once more.
+// a daemon kept again.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -35,7 +35,7 @@ struct options {
 };
 
 constexpr double longest_timeout = 1e6;        // s: days
-constexpr std::uint32_t largest_chunk = 65492; // what a datagram can carry, whole words
+constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
 
 int replay(const options& o) {
   if (o.to.empty()) {
@@ -78,8 +78,8 @@ int replay(const options& o) {
     s.time_limit = std::chrono::nanoseconds(static_cast<std::int64_t>(o.timeout * 1e9));
     try {
       report = tcp_replay(source, s).run(watch);
-    } catch (
-        const std::system_error& e) { // nobody listens: not sent, but nothing of ours is missing
+    } catch (const std::system_error&
+                 e) { // no receiver there: an error of sending, not a missing resource
       throw command_error(e.what());
     }
   }
@@ -146,7 +146,7 @@ void add_replay(CLI::App& program, command_body& run) {
   c->add_option("--timeout", o->timeout, "TCP: give up after so many seconds without progress")
       ->check([](const std::string& text) -> std::string {
         double seconds = 0;
-        // What is no number compares as neither.
+        // Not-a-number fails both comparisons.
         const bool good =
             CLI::detail::lexical_cast(text, seconds) && seconds > 0 && seconds <= longest_timeout;
         return good ? "" : text + " is not a number of seconds above 0, up to a million";

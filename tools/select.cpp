@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 select`: what the selection decides on every event of a file, and why.
+// `koto-l3 select`: shows the selection's decision on every event of a file, and its reason.
 #include <array>
 #include <cinttypes>
 #include <cstdio>

@@ -31,9 +31,9 @@ struct options {
 };
 
 constexpr std::uint32_t most_spills = 511;              // numbers from 1, before they wrap
-constexpr std::uint32_t most_events_per_spill = 131072; // that a daemon takes by default
+constexpr std::uint32_t most_events_per_spill = 131072; // of a daemon by default
 
-/// Beside a pipe or a device there is no place for it.
+/// A pipe or a device has no file beside it.
 std::string truth_name_of(const std::string& out) {
   const bool is_file = !std::filesystem::exists(out) || std::filesystem::is_regular_file(out);
   return is_file ? out + ".truth.jsonl" : "/dev/null";
@@ -67,7 +67,7 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
                 100.0 * n.to_number<double>() / o.settings.events);
 }
 
-/// Of what can be simulated.
+/// The names of all types that can be simulated.
 std::string type_names() {
   std::string names = "there are";
   for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::recorded); ++t)

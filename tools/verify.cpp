@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 verify`: compares what was sent with what was stored, and the ledgers with both.
+// `koto-l3 verify`: compares the sent events with the stored ones, and the ledgers with both.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -59,7 +59,7 @@ bool hold(const std::vector<agreement>& agreements) {
                      [](const agreement& a) { return a.holds(); });
 }
 
-/// What the receiver's ledger, if there is one, says of itself: one that is not final may be older
+/// The state of the receiver's ledger, if there is one: a ledger that is not final may be older
 /// than the store.
 std::optional<bool> receiver_is_final(const std::vector<ledger>& ledgers) {
   std::optional<bool> final;
@@ -68,14 +68,14 @@ std::optional<bool> receiver_is_final(const std::vector<ledger>& ledgers) {
   return final;
 }
 
-/// A daemon writes its ledger at its start and at its end. One that had to give events up at its
-/// end is not clean either, but tells so.
+/// A daemon writes its ledger at its start and at its end. A daemon that shed events at its end is
+/// not clean either, but its ledger counts them.
 bool daemon_is_final(const ledger& l) {
   const auto at_stop = l.events.shed.find(name_of(shed::drain));
   return l.clean || (at_stop != l.events.shed.end() && at_stop->second > 0);
 }
 
-/// What is said beside the counts.
+/// Remarks beside the counts.
 struct remarks {
   std::vector<std::string> torn_ends;
   std::optional<bool> receiver_final;
@@ -109,7 +109,7 @@ void print_remarks(const remarks& r) {
   }
 }
 
-/// So that loss that was counted is not taken for loss that was not.
+/// Tells counted loss from uncounted.
 void print_missing(std::uint64_t missing, const event_fates& f) {
   std::printf("%" PRIu64 " events missing, %" PRIu64 " shed and counted", missing, f.shed);
   if (f.rejected > 0) std::printf(", %" PRIu64 " rejected", f.rejected);
@@ -164,8 +164,8 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, c
   std::printf("%s\n", json::serialize(all).c_str());
 }
 
-/// What the selection must have said of every event that was sent. Over UDP the daemon's run may be
-/// another than the file's: the stored events know it.
+/// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ
+/// from the file's: the stored events name it.
 std::vector<expected_event> decide_all(const options& o, const event_index& stored) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
@@ -200,7 +200,7 @@ int verify(const options& o) {
       said.not_final.push_back(p);
   }
   said.receiver_final = receiver_is_final(ledgers);
-  // A receiver to which nothing came leaves a ledger alone.
+  // A receiver without blocks leaves a ledger only.
   if (!said.receiver_final) check_store(o.folder);
 
   const event_index stored(o.folder);

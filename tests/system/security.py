@@ -130,7 +130,7 @@ class OnTheOutputLine(Keys):
         receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind",
                                               f"tcp://0.0.0.0:{self.ports.receiver}", "--out", self.store],
                                              self.folder / "receiver.log"))
-        receiver.wait_to_say("whoever reaches tcp://0.0.0.0")
+        receiver.wait_to_say("any program that reaches tcp://0.0.0.0")
         receiver.wait_to_say("listening on")
         self.assertEqual(receiver.stop(), 0)
 
