@@ -27,21 +27,21 @@ foreach(target IN LISTS l3_bundled_programs l3_bundled_tests)
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags)
 endforeach()
 
-install(TARGETS ${l3_bundled_programs} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION bin COMPONENT gpu-bundle)
-install(TARGETS ${l3_bundled_tests} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION tests COMPONENT gpu-bundle)
+install(TARGETS ${l3_bundled_programs} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION bin COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
+install(TARGETS ${l3_bundled_tests} RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION tests COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 # The runtime of the compiler lies apart, where the programs do not look: it needs a newer C library than all else, and most
 # hosts have one of their own that will do. gpu-check falls back on it.
 set(l3_libc "ld-linux.*|libc|libm|libdl|librt|libpthread|libresolv")
 set(l3_compiler_runtime "libstdc..|libgcc_s")
-install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib COMPONENT gpu-bundle
+install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib COMPONENT gpu-bundle EXCLUDE_FROM_ALL
   PRE_EXCLUDE_REGEXES "^(${l3_libc}|${l3_compiler_runtime})\\.so")
-install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib/runtime COMPONENT gpu-bundle
+install(RUNTIME_DEPENDENCY_SET l3_bundled DESTINATION lib/runtime COMPONENT gpu-bundle EXCLUDE_FROM_ALL
   PRE_INCLUDE_REGEXES "^(${l3_compiler_runtime})\\.so" PRE_EXCLUDE_REGEXES ".*")
-install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/gpu-check DESTINATION . COMPONENT gpu-bundle)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/deploy/gpu-check DESTINATION . COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 install(CODE "
   execute_process(COMMAND git describe --always --dirty WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-  file(WRITE \${CMAKE_INSTALL_PREFIX}/VERSION \"koto-l3 ${PROJECT_VERSION} \${commit}\\n\")" COMPONENT gpu-bundle)
+  file(WRITE \${CMAKE_INSTALL_PREFIX}/VERSION \"koto-l3 ${PROJECT_VERSION} \${commit}\\n\")" COMPONENT gpu-bundle EXCLUDE_FROM_ALL)
 
 add_custom_target(gpu-bundle
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${L3_GPU_BUNDLE}

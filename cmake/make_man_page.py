@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a man page of what a program says with --help: make_man_page.py PROGRAM VERSION TEMPLATE >PAGE. The template has the
+sections that no program can tell, in roff; `@help@` in it stands for the options and commands. Its name, NAME.SECTION.in, is
+that of the page."""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def roff(text: str) -> str:
+    """Text as it is: no control lines, no escapes, ASCII."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    text = re.sub(r"[^\x00-\x7f]", lambda c: f"\\[u{ord(c.group()):04X}]", text)
+    return "\\&" + text if text.startswith((".", "\\(aq")) else text
+
+
+def parts(help_text: str):
+    """What CLI11 prints: sentences, usage, then lists of (name, text) by heading, and sentences again."""
+    words, usage, lists = [], "", {}
+    now = None
+    for line in help_text.splitlines():
+        entry = re.match(r"  (\S.*?)(?:  +(\S.*))?$", line)
+        more = re.match(r" {10,}(\S.*)$", line)
+        if line.startswith("Usage: "):
+            usage = line.removeprefix("Usage: ")
+        elif re.match(r"\w[\w ]*:$", line):
+            now = lists.setdefault(line[:-1], [])
+        elif more and now:
+            now[-1] = (now[-1][0], (now[-1][1] + " " + more.group(1)).strip())
+        elif entry and now is not None:
+            now.append((entry.group(1), entry.group(2) or ""))
+        elif line:
+            now = None
+            words.append(line)
+    return words, usage, lists
+
+
+def told(program: str, *command: str):
+    done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
+    return parts(done.stdout)
+
+
+def tagged(entries, but=()) -> list[str]:
+    lines = []
+    for name, text in entries:
+        if name.split(" ")[0] not in but:
+            lines += [".TP", f"\\fB{roff(name)}\\fR", roff(text)]
+    return lines
+
+
+def help_of(program: str) -> list[str]:
+    _, _, lists = told(program)
+    lines = [".SH OPTIONS", *tagged(lists["Options"])]
+    if "Subcommands" in lists:
+        lines.append(".SH COMMANDS")
+        for name, _ in lists["Subcommands"]:
+            words, usage, own = told(program, name)
+            lines += [f".SS {roff(name)}", f"\\fB{roff(usage)}\\fR", ".PP", roff(words[0])]
+            lines += tagged([*own.get("Positionals", []), *own["Options"]], ("-h,--help", "--version"))
+            lines += [".PP", *map(roff, words[1:])] if words[1:] else []
+    return lines
+
+
+def main() -> None:
+    program, version, template = sys.argv[1:]
+    name, section, _ = pathlib.Path(template).name.rsplit(".", 2)
+    words, usage, _ = told(program)
+    what = words[0].removeprefix(f"{name}: ")
+    print(f'.TH {roff(name.upper())} {section} "" "koto\\-l3 {roff(version)}" "KOTO level\\-3 trigger"')
+    print(f".SH NAME\n{roff(name)} \\- {roff(what)}\n.SH SYNOPSIS\n\\fB{roff(usage)}\\fR")
+    print(pathlib.Path(template).read_text().replace("@help@", "\n".join(help_of(program))), end="")
+
+
+main()
