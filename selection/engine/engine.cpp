@@ -29,6 +29,17 @@ std::unique_ptr<engine> make_device(const compute_settings& settings, const engi
 
 } // namespace
 
+std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
+                                        const engine_limits& limits,
+                                        const selection_program* program) {
+  switch (settings.where) {
+  case backend::serial: return make_serial_engine(limits, program);
+  case backend::shuffled: return make_shuffled_engine(limits, program);
+  case backend::threaded: return make_threaded_engine(limits, program);
+  default: return make_pool_engine(settings.threads, limits, program);
+  }
+}
+
 std::unique_ptr<engine> make_engine(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program, const engine_warning& warn) {
   const bool left_open = settings.where == backend::automatic;

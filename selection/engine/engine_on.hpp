@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an engine on a given kind of queue. This function alone chooses the plan: selecting_plan
-// for a selection, else one_pass_plan or two_pass_plan.
+// Makes an engine on a given kind of queue, and so chooses the plan: selecting_plan for a
+// selection, else one_pass_plan or two_pass_plan. basic_engine explains the arguments.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,12 @@
 
 namespace l3 {
 
-/// Without a program the engine keeps every event. basic_engine explains the other arguments.
+/// An engine that keeps every event.
 template <class MakeQueue>
 [[nodiscard]] std::unique_ptr<engine>
-make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
-               std::shared_ptr<void> parts = nullptr, const selection_program* program = nullptr) {
+make_keeping_engine_on(std::string_view name, const engine_limits& limits,
+                       const MakeQueue& make_queue, std::shared_ptr<void> parts = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
-  if (program != nullptr) {
-    return std::make_unique<basic_engine<queue, selecting_plan<queue>>>(
-        name, limits, make_queue, std::move(parts),
-        selecting_plan<queue>(*program, limits.batch, make_queue()));
-  }
   constexpr auto faster =
       queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
   if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==
@@ -35,6 +30,20 @@ make_engine_on(std::string_view name, const engine_limits& limits, const MakeQue
   }
   return std::make_unique<basic_engine<queue, two_pass_plan<keep_all>>>(name, limits, make_queue,
                                                                         std::move(parts));
+}
+
+/// An engine that runs the program; without a program it keeps every event.
+template <class MakeQueue>
+[[nodiscard]] std::unique_ptr<engine>
+make_engine_on(std::string_view name, const engine_limits& limits, const MakeQueue& make_queue,
+               std::shared_ptr<void> parts, const selection_program* program) {
+  using queue = std::invoke_result_t<MakeQueue>;
+  if (program == nullptr) {
+    return make_keeping_engine_on(name, limits, make_queue, std::move(parts));
+  }
+  return std::make_unique<basic_engine<queue, selecting_plan<queue>>>(
+      name, limits, make_queue, std::move(parts),
+      selecting_plan<queue>(*program, limits.batch, make_queue()));
 }
 
 } // namespace l3

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of all executors on those that have threads, for ThreadSanitizer: with lanes that are
-// threads it watches every access of a kernel to shared memory, and with the pool those of blocks
-// to what they have in common.
+// The cases of the executors, the decoder and the packing on executors with threads, for
+// ThreadSanitizer. Where lanes are threads it watches every access of a kernel to shared memory;
+// with the pool it watches the accesses of blocks to common memory.
 #include "tests/gpu/decode/decode_cases.hpp"
+#include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
 #include "tests/selection/engine/hesitant_queue.hpp"
 #include "tests/selection/packing/look_back_cases.hpp"
 #include "tests/selection/packing/one_pass_plan_cases.hpp"
 
-#include "gpu/executors/pool.hpp"
-#include "gpu/executors/threaded.hpp"
-
 namespace l3::test {
 namespace {
 
-template <std::uint32_t width>
-struct threaded {
-  static constexpr bool slow = true;
-  static threaded_queue make() { return threaded_queue(width); }
-};
-struct hesitant {
-  static constexpr bool slow = true;
-  static auto make() { return hesitant_queue(threaded_queue(3)); }
-};
 struct pool {
   static constexpr bool slow = true;
   static pool_queue make() {
@@ -31,11 +20,12 @@ struct pool {
   }
 };
 
-using with_threads = testing::Types<threaded<3>, threaded<4>, pool>;
+using with_threads = testing::Types<on_threaded<3>, on_threaded<4>, pool>;
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, executors, with_threads);
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, decoder, with_threads);
 
-using in_both_forms = testing::Types<threaded<3>, threaded<4>, pool, hesitant>;
+using in_both_forms =
+    testing::Types<on_threaded<3>, on_threaded<4>, pool, on_hesitant<on_threaded<3>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, both_forms, in_both_forms);
 INSTANTIATE_TYPED_TEST_SUITE_P(threads, looking_back, in_both_forms);
 

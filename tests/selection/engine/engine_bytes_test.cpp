@@ -16,7 +16,9 @@ tested_engine on(std::string name, MakeQueue make_queue, bool slow = false) {
   using queue = decltype(make_queue());
   tested_engine e;
   e.name = name;
-  e.keeping_all = [=](const engine_limits& l) { return make_engine_on(name, l, make_queue); };
+  e.keeping_all = [=](const engine_limits& l) {
+    return make_keeping_engine_on(name, l, make_queue);
+  };
   e.keeping_odd = [=](const engine_limits& l) -> std::unique_ptr<engine> {
     return std::make_unique<basic_engine<queue, two_pass_plan<keep_odd_numbers>>>(name, l,
                                                                                   make_queue);
@@ -31,8 +33,8 @@ tested_engine on_serial(std::uint32_t width) {
 tested_engine on_shuffled(std::uint32_t width, std::uint64_t seed) {
   return on("shuffled_" + std::to_string(width), [=] { return shuffled_queue(width, seed); });
 }
-/// At a width that divides 16, the lanes of a packet, ThreadSanitizer does not see every sync()
-/// that is forgotten: a lane then reads what it wrote itself. At 3 it sees them all.
+/// At a width that divides 16, the lanes of a packet, ThreadSanitizer misses some forgotten sync(),
+/// because a lane then reads what it wrote itself. At width 3 it reports all of them.
 tested_engine on_threaded(std::uint32_t width) {
   return on(
       "threaded_" + std::to_string(width), [=] { return threaded_queue(width); }, true);
@@ -48,7 +50,7 @@ std::vector<tested_engine> on_cpu() {
           on_threaded(3),     on_pool(1),          on_pool(2),     on_pool(5)};
 }
 
-/// On an imagined device, whose streams run kernels with that executor.
+/// An engine on an imagined device, whose streams run kernels on that executor.
 template <class MakeQueue>
 tested_engine on_streams(const std::string& name, MakeQueue make_queue, bool slow = false) {
   return on(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A queue whose blocks learn late what other blocks have published, as on a device, where hundreds
-// of them run at the same time. CPU executors run blocks one after the other, or nearly so: without
-// this no block would ever have to look twice, nor further back than its neighbour.
+// of them run at the same time. CPU executors run blocks nearly one after the other: without this
+// queue no block would read a word twice, or look further back than its neighbour.
 //
-// It knows the words that look_back.hpp publishes. Most tiles are never heard to say where they
-// end, only how long they are; and now and then a glance finds nothing although there is something.
+// The queue knows the words of look_back.hpp. It drops most of the ends that blocks publish, so
+// that other blocks read only the lengths of these tiles; and now and then a block reads nothing
+// although a word is there.
 #pragma once
 
 #include <atomic>
@@ -18,14 +19,16 @@
 
 namespace l3::test {
 
-/// How often blocks have published and looked.
+/// Counts how often blocks published and read.
 struct hesitation {
-  static constexpr std::uint32_t ends_heard = 60;       ///< one of so many: less than the window
-  static constexpr std::uint32_t glances_in_vain = 199; ///< one of so many: more than the window
+  static constexpr std::uint32_t ends_heard =
+      60; ///< keeps one end in so many: less than the window
+  static constexpr std::uint32_t glances_in_vain =
+      199; ///< one read in so many finds nothing: more than the window
 
   std::atomic<std::uint32_t> ends = 0;
   std::atomic<std::uint32_t> glances = 0;
-  std::atomic<std::uint32_t> waited = 0; ///< how often a block had to look again
+  std::atomic<std::uint32_t> waited = 0; ///< how often a block had to read again
 };
 static_assert(hesitation::ends_heard < look_back::window &&
               hesitation::glances_in_vain > look_back::window);
@@ -65,7 +68,7 @@ public:
   }
 
 private:
-  static constexpr auto relaxed = std::memory_order_relaxed; // it must not order anything else
+  static constexpr auto relaxed = std::memory_order_relaxed; // must not order other accesses
 
   Inner inner_;
   hesitation* hesitation_;
@@ -103,6 +106,13 @@ public:
 private:
   Inner inner_;
   std::unique_ptr<hesitation> hesitation_;
+};
+
+/// For suites of cases: an executor of tests/gpu/executors/cpu_executors.hpp with such a queue.
+template <class Executor>
+struct on_hesitant {
+  static constexpr bool slow = Executor::slow;
+  static auto make() { return hesitant_queue(Executor::make()); }
 };
 
 } // namespace l3::test

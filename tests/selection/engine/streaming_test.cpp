@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the engine drives a device: what it enqueues, what it waits for, and for whom.
+// Tests how the engine drives a device: the work that it enqueues, and the work for which it waits.
 #include <memory>
 #include <set>
 #include <string>
@@ -24,8 +24,9 @@ using controls = std::vector<std::shared_ptr<stream_control>>;
 /// An engine on imagined streams, and the control of each frame's.
 struct streaming_engine {
   explicit streaming_engine(const engine_limits& limits)
-      : streaming_engine(
-            [&](const auto& make_queue) { return make_engine_on("stream", limits, make_queue); }) {}
+      : streaming_engine([&](const auto& make_queue) {
+          return make_keeping_engine_on("stream", limits, make_queue);
+        }) {}
 
   static streaming_engine keeping_odd(const engine_limits& limits) {
     return streaming_engine([&](const auto& make_queue) {
@@ -37,8 +38,8 @@ struct streaming_engine {
   engine* operator->() const { return made.get(); }
 
   controls streams;
-  std::set<std::type_index> warmed; ///< kernels that ran before there was a frame
-  std::unique_ptr<engine> made;     // ends first
+  std::set<std::type_index> warmed; ///< kernels that ran before the first frame
+  std::unique_ptr<engine> made;     // destroyed first
 
 private:
   template <class Make>
@@ -55,7 +56,7 @@ private:
 
 const auto events = make_events(6, 3, 4, 23);
 
-/// With each form of packing.
+/// Cases for both forms of packing.
 class streaming : public testing::TestWithParam<packing_form> {
 protected:
   static engine_limits limits(const batch_capacity& capacity, std::uint32_t frames,
@@ -84,7 +85,7 @@ TEST_P(streaming, keeps_frames_in_flight_and_lets_none_wait_for_another) {
   for (const auto& s : e.streams) s->hold();
   for (frame* const f : e->frames()) {
     fill(*f, events, 1400, r);
-    e->start(*f); // returns, though nothing can have been done
+    e->start(*f); // returns although the held queue has done no work
   }
   for (const std::size_t i : {2U, 0U, 1U}) {
     frame& f = *e->frames()[i];
@@ -132,7 +133,7 @@ TEST_P(streaming, sends_the_input_and_its_tables_in_two_copies) {
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
   const auto copies = e.streams[0]->copies();
-  ASSERT_EQ(copies.size(), 2U); // mapped: nothing is copied back
+  ASSERT_EQ(copies.size(), 2U); // mapped: the engine copies nothing back
   EXPECT_TRUE(copies[0].in && copies[1].in);
   EXPECT_EQ(copies[0].bytes, f.input.used_bytes);
   const std::size_t others = capacity.events * sizeof(event_entry) +
@@ -243,8 +244,8 @@ TEST_P(streaming, does_not_start_on_a_device_that_fails) {
   const auto stream = std::make_shared<stream_control>();
   stream->fail("no");
   const auto make = [&] {
-    return make_engine_on("stream", limits(capacity_for(events, 0), 1),
-                          [&] { return queue(serial_queue(), stream); });
+    return make_keeping_engine_on("stream", limits(capacity_for(events, 0), 1),
+                                  [&] { return queue(serial_queue(), stream); });
   };
   EXPECT_THROW(static_cast<void>(make()), std::runtime_error);
 }
