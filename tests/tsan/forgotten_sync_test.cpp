@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each sync() of each kernel is left out in turn, and every time ThreadSanitizer must see it. So it
-// is known that no kernel can lose one unnoticed, and that none of them stands there for nothing.
+// The test leaves out each sync() of each kernel in turn, and ThreadSanitizer must report a race
+// every time. So no kernel can lose a sync() unnoticed, and none has a sync() that it does not
+// need.
 //
-// A sync() that is left out still lets no lane go ahead of the others, but by means that order
-// nothing in the eyes of ThreadSanitizer. So the kernels compute what they always do, and neither
-// the memory they reach nor the end of the run is left to chance.
+// In place of the omitted sync() the lanes still wait for each other, but by means that order
+// nothing in the model of ThreadSanitizer. So the kernels compute their usual results, and neither
+// the memory they access nor the end of the run depends on chance.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -22,7 +23,7 @@ namespace {
 std::atomic<std::uint32_t> reports = 0;
 } // namespace
 
-// What ThreadSanitizer calls, and what it asks, by these names.
+// ThreadSanitizer calls the first function for every report, and reads its options from the second.
 extern "C" void __tsan_on_report(void*) { // NOLINT(bugprone-reserved-identifier)
   ++reports;
 }
@@ -32,25 +33,25 @@ extern "C" const char* __tsan_default_options() { // NOLINT(bugprone-reserved-id
 
 namespace l3::test {
 
-// Of these only what runs a batch is used here.
+// This test uses only the parts of these suites that run a batch.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(both_forms);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(decoder);
 
 namespace {
 
-/// Which sync() is left out: the one of this number, in each block of the kernel of this number.
+/// The sync() to leave out: its number, and the number of its kernel. Every block omits it.
 struct omission {
   std::uint32_t kernel;
   std::uint32_t sync;
 };
 constexpr std::uint32_t none = 0xffffffff;
 
-/// Lets nobody by before all are here, and makes nothing visible to anybody.
+/// Lanes wait here for each other without making their writes visible to each other.
 class meeting {
 public:
   explicit meeting(std::uint32_t lanes) : lanes_(lanes) {}
   void attend() {
-    std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler is to keep the order, too
+    std::atomic_signal_fence(std::memory_order_seq_cst); // the compiler must keep the order, too
     const std::uint32_t before_me = come_.fetch_add(1, std::memory_order_relaxed);
     const std::uint32_t all = (before_me / lanes_ + 1) * lanes_;
     while (come_.load(std::memory_order_relaxed) < all) std::this_thread::yield();
@@ -83,7 +84,7 @@ private:
   threaded_block inner_;
   std::uint32_t forgotten_;
   meeting* instead_;
-  mutable std::uint32_t syncs_ = 0; // that this lane came to
+  mutable std::uint32_t syncs_ = 0; // calls of sync() by this lane
 };
 
 template <class Kernel>
@@ -122,17 +123,17 @@ public:
     syncs_.push_back(syncs);
   }
 
-  /// Of each kernel that ran: the most that one of its blocks came to.
+  /// For each kernel that ran, the greatest number of calls of sync() in one of its blocks.
   [[nodiscard]] const std::vector<std::uint32_t>& syncs() const { return syncs_; }
 
 private:
-  static constexpr std::uint32_t width = 3; // divides nothing: no lane meets only its own items
+  static constexpr std::uint32_t width = 3; // divides no loop, so lanes read each other's items
 
   omission forgotten_;
   std::vector<std::uint32_t> syncs_;
 };
 
-/// `run` takes a queue and runs kernels on it.
+/// Runs `run`, which enqueues kernels on the queue it gets, once for every sync() of them.
 template <class Run>
 void expect_that_each_is_missed(Run&& run) {
   const std::uint32_t at_first = reports;
@@ -150,7 +151,8 @@ void expect_that_each_is_missed(Run&& run) {
   }
 }
 
-/// A fragment of each kind of boards, one with two, and one header that is stored.
+/// One fragment with a 125 MHz board and one with two 500 MHz boards, one of which has a header
+/// that packing must store.
 std::vector<made_event> event_of_all_sorts() {
   randomness r(6);
   std::vector<made_board> plain;

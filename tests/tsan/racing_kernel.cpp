@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel with a sync() left out, on the threaded executor. ThreadSanitizer must say so: this
-// program is expected to fail, in builds with it, and is what shows that the check works at all.
+// A kernel without a necessary sync(), on the threaded executor. Built with ThreadSanitizer, this
+// program must fail with a report of a data race; that shows that the check works.
 #include <cstdint>
 
 #include "gpu/executors/threaded.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of the selection's algorithms on lanes that are threads, for ThreadSanitizer.
+// The cases of the selection's algorithms on executors with threads, for ThreadSanitizer.
 #include "tests/gpu/executors/sort_cases.hpp"
 #include "tests/selection/algorithms/compute_quantities_cases.hpp"
 #include "tests/selection/algorithms/find_clusters_cases.hpp"

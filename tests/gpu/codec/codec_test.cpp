@@ -18,7 +18,7 @@ namespace {
 constexpr std::byte guard{0x5a};
 constexpr std::size_t guard_bytes = 32;
 
-/// Packs in front of guard bytes and checks that none was touched.
+/// Packs in front of guard bytes and checks that they keep their value.
 bytes pack(const std::vector<std::uint16_t>& samples) {
   bytes out(koto::max_record_bytes + guard_bytes, guard);
   const std::uint32_t n = koto::pack_record(samples.data(), out.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The KOTO record as docs/formats.md words it, bit by bit and with no cleverness: what the codec is
-// compared with.
+// The KOTO record, packed and unpacked bit by bit from docs/formats.md, in the plainest code. Tests
+// compare the codec with it.
 #pragma once
 
 #include <algorithm>

@@ -65,7 +65,7 @@ bytes pack(const waveform_codec& codec, const samples_type& samples) {
 
 struct unpacked {
   koto::unpack_result result;
-  samples_type samples; ///< of the good records
+  samples_type samples; ///< those of the good records
 };
 
 unpacked unpack(const waveform_codec& codec, const bytes& records, std::size_t room) {
@@ -203,7 +203,8 @@ TEST_P(waveforms, says_where_the_input_is_cut_off) {
   }
 }
 
-/// Damage at record `which` of 20, with enough good ones behind it for the fast form to meet it.
+/// Damages each of 20 records in turn, with enough good ones behind it for the vector form to read
+/// it.
 template <class Damage>
 void expect_refusal(const waveform_codec& codec, unpack_status status, Damage damage) {
   randomness r(6);
@@ -290,7 +291,7 @@ TEST(waveform_codecs, the_first_is_what_pack_and_unpack_use) {
   EXPECT_EQ(back, samples);
 }
 
-// Every form says the same of any bytes.
+// Every form gives the same result for any bytes.
 RC_GTEST_PROP(waveform_codecs, agree_about_noise, ()) {
   const auto noise =
       *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::arbitrary<std::uint8_t>());
@@ -302,7 +303,7 @@ RC_GTEST_PROP(waveform_codecs, agree_about_noise, ()) {
   for (std::size_t at = 0; at < records.size();
        at += koto::record_bytes(std::to_integer<std::uint32_t>(records[at]))) {
     records[at] = static_cast<std::byte>(std::to_integer<int>(records[at]) % limit);
-    // Most minima low, so that there are more than a few records before a sample wraps.
+    // Most minima are low, so that more than a few records come before a sample exceeds 16 bits.
     if (at + 2 < records.size()) records[at + 2] &= std::byte{0x01};
   }
   const auto all = koto::waveform_codecs();

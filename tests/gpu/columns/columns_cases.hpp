@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What columns must do alike on every executor. A program that includes this names where it tests:
-// types with a queue, `here`, collections that the host fills, and `there`, those that the queue's
-// kernels reach.
+// The cases of columns, which must pass on every executor. A program that includes this header
+// names the places it tests: types with a queue, `here`, collections that the host fills, and
+// `there`, collections that the kernels of the queue reach.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace l3::test {
 
-/// Reads every column in both ways, and writes every column in both ways.
+/// Reads and writes every column both by row and by column.
 struct move_rows {
   static constexpr std::uint32_t width = 64;
   static constexpr std::uint32_t rows_per_block = 100;

@@ -52,7 +52,8 @@ struct touch {
   }
 };
 
-TEST(zz_columns_cuda, trap_beyond_the_end) { // last: a device that trapped stays so
+TEST(zz_columns_cuda,
+     trap_beyond_the_end) { // last, because a trap disables the device for this process
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   cuda_queue queue;
   // show trap

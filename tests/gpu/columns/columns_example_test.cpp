@@ -104,7 +104,7 @@ TEST(columns_example, put_together) {
   EXPECT_EQ(found[4].energy, -1);
 }
 
-/// Stands for one of a device.
+/// Stands for the queue of a device.
 struct streaming_queue {
   struct memory {
     static constexpr bool has_device = true;

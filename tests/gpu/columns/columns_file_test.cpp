@@ -41,7 +41,7 @@ protected:
     return std::string(reinterpret_cast<const char*>(&h), sizeof h) + good.substr(sizeof h);
   }
 
-  /// What loading the file as a Layout says.
+  /// The message of loading the file as a Layout.
   template <class Layout = probes>
   [[nodiscard]] std::string refusal() const {
     try {

@@ -27,7 +27,7 @@ struct probe_fields {
 };
 using probes = soa<probe_fields>;
 
-/// What row i holds in tests: something else in each element.
+/// The value of row i in tests, with a different number in each element.
 [[nodiscard]] inline probes::value probe(std::uint32_t i) {
   probes::value v{};
   v.small = static_cast<std::uint8_t>(3 * i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled by a test, which defines NAME: a layout with a column of a name that views need for
-// themselves must be refused, with a text that says so, and any other must not.
+// A test compiles this file with a definition of NAME. The compiler must refuse a column with the
+// name of a member of views, with a text that says so, and accept every other name.
 #include <cstdint>
 
 #include "gpu/columns/soa.hpp"

@@ -30,7 +30,7 @@ static_assert(std::is_trivially_destructible_v<view>);
 static_assert(sizeof(view) <= 6 * 16 + 8 + 8 && sizeof(const_view) == sizeof(view));
 static_assert(sizeof(probes::checked::view) == sizeof(view));
 
-// What can be written can be read, and never the other way round.
+// Writable views convert to read-only ones, never the other way round.
 static_assert(std::is_convertible_v<view, const_view>);
 static_assert(!std::is_constructible_v<view, const_view>);
 static_assert(!std::is_assignable_v<view&, const_view>);
@@ -98,7 +98,7 @@ static_assert(writes_memory<view> && !writes_memory<const_view>);
 static_assert(
     std::is_same_v<decltype(std::declval<const host_columns<probes>&>().view()), const_view>);
 
-// Two ways to walk a schema agree.
+// Both ways to walk a schema find as many fields.
 static_assert(field_count<probe_fields> == boost::pfr::tuple_size_v<probes::declared>);
 
 struct extent {
@@ -113,7 +113,7 @@ extent extent_of(const T* p, std::size_t n = 1) {
   return {begin, begin + n * sizeof(T)};
 }
 
-/// Of every element of every row, each found by its own way of access.
+/// The extents of every element of every row, found by different ways of access.
 std::vector<extent> elements_of(const view& v) {
   std::vector<extent> all{extent_of(&*v.factor)};
   for (std::uint32_t i = 0; i < v.size(); ++i) {
@@ -330,7 +330,7 @@ TEST(columns, move_with_their_collection) {
   EXPECT_TRUE(equal(to[9], probe(9)));
 }
 
-/// A CPU queue whose copies and kernels are done on return.
+/// A CPU queue with a finish() like a device's; its copies and kernels are done on return.
 template <class Queue>
 struct finished : Queue {
   using Queue::Queue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the decoder must give on every executor, with any set of techniques. Each program that
-// includes this names the executors it tests.
+// The cases of the decoder, which must give the same output on every executor and with every set of
+// techniques. A program that includes this header names the executors it tests.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace l3::test {
 
 inline constexpr int poison = 0xa5;
 
-/// Calls f with a constant for each of the values, so that they can choose a type.
+/// Calls f with a type for each of the values, so that the values can be template arguments.
 template <class F>
 void with_constants(F&& f) {
   f();
@@ -56,7 +56,7 @@ public:
         static_cast<std::uint32_t>(list.size()));
 
     take(region(memory.bytes()));
-    with_constants( // the list, which is made, is the rest of it
+    with_constants( // the other two techniques act on `list` only
         [&](auto table, auto aggregation, auto shorts, auto opportunistic) {
           constexpr decode_techniques kernel{table.value, true,         aggregation.value,
                                              true,        shorts.value, opportunistic.value};
@@ -69,7 +69,7 @@ public:
       std::uint32_t* const hits = first_hit(batch.host().events[e]);
       std::sort(hits, hits + std::min(batch_.hit_counts[e], room(batch.host().events[e])));
     }
-    batch_.cursor[0] = 0; // where the work ended, which may depend on how it was done
+    batch_.cursor[0] = 0; // where the work ended depends on the techniques
   }
 
   void expect(const std::vector<made_event>& events, const batch_view& host,
@@ -180,7 +180,7 @@ TYPED_TEST_P(decoder, gives_the_same_bytes_with_any_techniques) {
 }
 
 TYPED_TEST_P(decoder, takes_what_no_receiver_would_admit) {
-  // Packets of any length and content, which only a table can tell apart.
+  // Packets of any length and content, whose borders only the table gives.
   auto queue = TypeParam::make();
   randomness r(3);
   std::vector<made_board> boards;

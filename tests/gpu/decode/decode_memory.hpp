@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that the kernels of a queue can reach, and batches in it. On a CPU kernels read the host's
-// own tables and bytes, which end where the last fragment ends, so that a sanitizer sees whoever
-// reads on.
+// Memory that the kernels of a queue can reach, and batches in it. On a CPU kernels read the tables
+// and bytes of the host. These end where the last fragment ends, so that a sanitizer reports a
+// kernel that reads beyond.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ private:
   buffer bytes_;
 };
 
-/// A batch on the host, and the same where the kernels of a queue can read it.
+/// A batch on the host, and its copy in memory that the kernels of a queue can read.
 template <class Queue>
 class lent_batch {
 public:

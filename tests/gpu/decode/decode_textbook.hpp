@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decoding must give, from docs/formats.md, word by word and sharing nothing with the kernels;
-// and events that the receivers would admit, which is what the decoder finds its way through.
+// The expected output of the decoder, worked out word by word from docs/formats.md without code of
+// the kernels; and events that the receivers would admit.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace l3::test {
 
-/// A board as it must be decoded. No samples: nothing may be written.
+/// The expected output for one board. Without samples the decoder must write nothing.
 struct textbook_board {
   std::vector<std::uint16_t> samples;
   bool sound = false;
@@ -49,7 +49,7 @@ inline std::uint8_t bits_of(std::uint32_t range) {
   return n;
 }
 
-/// A packet that says itself that it is opaque, with any number of compression and sample words.
+/// A packet whose header marks it as opaque, with any number of compression and sample words.
 inline made_board make_tagged_opaque_board(std::uint8_t slot, std::uint32_t spill,
                                            std::uint32_t number, randomness& r) {
   const std::uint32_t compression = below(r, 33);
@@ -74,7 +74,7 @@ inline made_board make_tagged_opaque_board(std::uint8_t slot, std::uint32_t spil
   return b;
 }
 
-/// Records of extremes: all alike, all bits, one sample that differs.
+/// Extreme records: equal samples, all bits in use, one sample that differs.
 inline std::vector<std::uint16_t> make_extreme_records(randomness& r) {
   std::vector<std::uint16_t> all;
   for (int c = 0; c < 16; ++c) {
@@ -86,8 +86,8 @@ inline std::vector<std::uint16_t> make_extreme_records(randomness& r) {
   return all;
 }
 
-/// An event as the receivers admit it: every header as it has to be, slots rising. Fragments,
-/// boards or all of it may be missing, boards opaque, the words behind a header wrong.
+/// An event that the receivers admit: every header is right and slots rise. Fragments or boards may
+/// be missing, boards may be opaque, and the words behind a header may be wrong.
 inline made_event make_admitted_event(std::uint32_t number, std::uint32_t fragments,
                                       randomness& r) {
   made_event e;

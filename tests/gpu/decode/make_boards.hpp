@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Level-2 data made by hand: board packets, fragments, events, and batches of them as the receivers
-// would leave them, cut into pieces that lie scattered in the input buffer. What a test wants to be
-// wrong, it makes wrong here.
+// Makes level-2 data: board packets, fragments, events, and batches as the receivers make them, cut
+// into pieces that lie scattered in the input buffer. A test can damage the data before it adds an
+// event to a batch.
 #pragma once
 
 #include <algorithm>
@@ -61,8 +61,7 @@ inline made_board make_board(board_kind kind, std::uint8_t slot, std::uint32_t s
   return b;
 }
 
-/// A packet of a board that compressed its samples itself: any length, any content after its
-/// header.
+/// A packet of a board that compressed its samples itself: random content of any length.
 inline made_board make_opaque_board(std::uint8_t slot, std::size_t words, randomness& r) {
   made_board b{board_kind::sampling_125_mhz, slot, true, bytes(2 * words)};
   for (std::byte& x : b.packet) x = static_cast<std::byte>(r());
@@ -82,8 +81,7 @@ inline std::vector<std::uint16_t> make_waveform(std::uint32_t bits, std::uint32_
   return samples;
 }
 
-/// 16 records; every N from 0 to 14 that a board can have, in random order, or all of about `bits`
-/// if that is given.
+/// 16 records with random N from 0 to 14, or with N = `bits` if that is given.
 inline std::vector<std::uint16_t> make_records(randomness& r, int bits = -1) {
   std::vector<std::uint16_t> all;
   for (int c = 0; c < l2::waveforms_per_board; ++c) {
@@ -96,10 +94,10 @@ inline std::vector<std::uint16_t> make_records(randomness& r, int bits = -1) {
 
 struct made_fragment {
   std::uint8_t crate = 0;
-  bool raw = false; ///< `content` is carried, there are no boards
+  bool raw = false; ///< the batch carries `content` as it is; there are no boards
   bytes content;
   std::vector<made_board> boards;
-  std::vector<std::uint32_t> offsets; ///< of the boards in content
+  std::vector<std::uint32_t> offsets; ///< where the boards begin in `content`
 };
 
 inline made_fragment make_fragment(std::uint8_t crate, std::uint32_t number,
@@ -129,8 +127,8 @@ struct made_event {
   std::vector<made_fragment> fragments;
 };
 
-/// Leaves an event in the batch, each fragment in pieces of piece_bytes (0: in one piece), which
-/// lie in random order.
+/// Adds an event to the batch, each fragment in pieces of piece_bytes (0: in one piece), which lie
+/// in random order.
 inline void add_event(input_batch& batch, const made_event& event, std::uint32_t piece_bytes,
                       randomness& r) {
   event_entry e;
@@ -181,7 +179,7 @@ inline void add_event(input_batch& batch, const made_event& event, std::uint32_t
   batch.events[batch.used_events++] = e;
 }
 
-/// What add_event needs at most for these events.
+/// The capacity that add_event needs at most for these events.
 inline batch_capacity capacity_for(const std::vector<made_event>& events,
                                    std::uint32_t piece_bytes) {
   batch_capacity c;

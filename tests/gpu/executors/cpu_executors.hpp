@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CPU executors that suites of cases run on: makers of queues, and how much each of them can be
-// asked for.
+// The CPU executors for suites of cases. Each makes its queue, and states how many cases it can run
+// in reasonable time.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace l3::test {
 template <std::uint32_t width>
 struct on_serial {
   static constexpr bool slow = false;
-  static constexpr bool many = width == 1; ///< the one that goes through most
+  static constexpr bool many = width == 1; ///< the fastest executor runs the most cases
   static constexpr std::uint32_t random_events = 20000;
   static serial_queue make() { return serial_queue(width); }
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of CUDA as the device forms of gpu/cuda and selection/cuda are written in, with a thread
-// a lane: so what is written for a device is run where there is none. Lanes of a warp meet for each
-// vote and each exchange. How fast any of it is, and what a compiler for devices makes of it, this
-// cannot tell.
+// The part of CUDA that the .cuh files of gpu/ and selection/ use, implemented on the host with a
+// thread for each lane, so that tests run the device forms on machines without a device. The lanes
+// of a warp meet for each vote and each exchange. Such a test shows neither the speed of the code
+// nor the work of a device compiler.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@
 
 #include "gpu/executors/block.hpp"
 
-// Names that CUDA gives, as CUDA spells them; the compiler's command line makes __device__ nothing.
+// CUDA prescribes these names. The compiler's command line defines __device__ as nothing.
 struct cuda_index {
   std::uint32_t x = 0;
 };
@@ -24,18 +24,18 @@ inline thread_local cuda_index blockDim;  // NOLINT(readability-identifier-namin
 
 namespace l3::test {
 
-/// What the lanes of one block have in common.
+/// The common state of the lanes of one block.
 struct cuda_lanes {
   static constexpr std::uint32_t warp = 32;
   explicit cuda_lanes(std::uint32_t width) : all(width), first_warp(warp) {}
 
   std::barrier<> all;
-  std::barrier<> first_warp; // the only one that talks
+  std::barrier<> first_warp; // only this warp votes and exchanges
   std::uint64_t said[warp] = {};
 };
 inline thread_local cuda_lanes* lanes_here = nullptr;
 
-/// Every lane of the first warp says something, and f is given what all said.
+/// Each lane of the first warp passes a value and gets f of the values of all lanes.
 template <class F>
 auto exchange(std::uint64_t value, F&& f) {
   lanes_here->said[threadIdx.x] = value;
@@ -82,7 +82,7 @@ inline std::uint32_t __byte_perm(std::uint32_t x, std::uint32_t y, std::uint32_t
 
 namespace l3 {
 
-/// By the name for which the device forms are overloads.
+/// The type for which the device forms are overloads.
 struct cuda_block {
   std::uint32_t number = 0;
 
@@ -94,7 +94,7 @@ struct cuda_block {
 
 namespace test {
 
-/// Runs f(block, shared) for so many blocks of so many lanes; `at_once` blocks at a time.
+/// Runs f(block, shared) for `blocks` blocks of `width` lanes, `at_once` blocks at a time.
 template <class Shared, class F>
 void run_as_on_a_device(std::uint32_t blocks, std::uint32_t width, std::uint32_t at_once, F&& f) {
   std::vector<std::unique_ptr<cuda_lanes>> lanes;

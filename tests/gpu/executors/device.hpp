@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that need a device are skipped, with the reason, where there is none; L3_REQUIRE_GPU=1
-// makes that a failure.
+// Tests that need a device are skipped, with the reason, on machines without one. L3_REQUIRE_GPU=1
+// turns the skip into a failure.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace l3::test {
 
-/// `why_not` as it came, and the test failed if a device is required.
+/// Returns `why_not`; fails the test if it is not empty and a device is required.
 inline std::string why_no_device_here(std::string why_not) {
   const char* const required = std::getenv("L3_REQUIRE_GPU");
   if (!why_not.empty() && required != nullptr && std::string_view(required) == "1") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every executor must do alike. Each program that includes this names the executors it tests:
-// types with a static make() that returns a queue.
+// The cases that every executor must pass alike. A program that includes this header names the
+// executors it tests: types with a static make() that returns a queue.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct visit {
   }
 };
 
-/// The same in two dimensions.
+/// Adds 1 to each item in two dimensions.
 struct visit_table {
   static constexpr std::uint32_t width = 64;
   struct shared {};
@@ -38,7 +38,8 @@ struct visit_table {
   }
 };
 
-/// Reverses its block's items by way of shared memory, twice, so that lanes read what others wrote.
+/// Reverses the items of its block through shared memory, twice, so that lanes read what other
+/// lanes wrote.
 struct reverse {
   static constexpr std::uint32_t width = 64;
   static constexpr std::uint32_t items = 300;
@@ -57,7 +58,7 @@ struct reverse {
   }
 };
 
-/// n zeroed values where the queue's kernels can reach them.
+/// n zeroed values in memory that the kernels of the queue can reach.
 template <class T, class Queue>
 class reachable {
 public:

@@ -13,10 +13,10 @@ struct on_device {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, executors, on_device);
 
-/// Ends when the host says so, and tells whether it did before patience ended.
+/// Ends when the host writes a word, or after `patience` reads; it reports which came first.
 struct wait_for_host {
   static constexpr std::uint32_t width = 1;
-  static constexpr std::uint32_t patience = 1U << 22; // reads over the link: seconds
+  static constexpr std::uint32_t patience = 1U << 22; // reads over the bus: some seconds
   struct shared {};
   template <block B>
   L3_FN void operator()(const B&, shared&, volatile std::uint32_t* go, std::uint32_t* seen) const {
@@ -42,7 +42,7 @@ TEST(cuda_queue, waits_for_no_other) {
     EXPECT_EQ(other.finish(), "");
   };
   *go = 1;
-  run_both(); // loads both kernels, which may wait for everything
+  run_both(); // loads both kernels; loading may wait for all other work
   EXPECT_EQ(waiting.finish(), "");
   *go = 0;
   run_both();
@@ -66,7 +66,7 @@ TEST(cuda_queue, is_finished_by_another_thread) {
   for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(host[i], i + 1) << "written by the kernel";
 }
 
-/// Writes where nothing is.
+/// Writes to an address without memory.
 struct stray {
   static constexpr std::uint32_t width = 1;
   struct shared {};
@@ -76,7 +76,8 @@ struct stray {
   }
 };
 
-TEST(zz_cuda_queue, tells_a_fault_and_does_not_abort) { // last: a faulted device stays so
+TEST(zz_cuda_queue, tells_a_fault_and_does_not_abort) { // last, because a fault disables the device
+                                                        // for this process
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   cuda_queue queue;
   queue.run(stray{}, 1, reinterpret_cast<std::uint32_t*>(std::uintptr_t{64}));

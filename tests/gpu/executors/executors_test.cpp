@@ -64,7 +64,7 @@ TEST(thread_pool, uses_all_its_threads) {
     std::unique_lock lock(mutex);
     seen.insert(std::this_thread::get_id());
     all_here.notify_all();
-    all_here.wait(lock, [&] { return seen.size() == 4; }); // nobody can take two blocks
+    all_here.wait(lock, [&] { return seen.size() == 4; }); // no thread can take two blocks
   });
   EXPECT_EQ(seen.size(), 4U);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel whose lanes use the same words of shared memory at the same time, in every way there is
-// (gpu/executors/atomics.hpp), such that what comes of it is known.
+// A kernel whose lanes use the same words of shared memory at the same time, by every function of
+// gpu/executors/atomics.hpp for shared memory, with a known result.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,20 @@ struct use_shared_words {
   static constexpr std::uint32_t items = 1000;
   static constexpr std::uint64_t step = 0xfedcba9876543211; // odd, and carries into the upper half
 
-  /// Every number below `items` once, in no order, but never the least or the greatest first.
+  /// A permutation of the numbers below `items` that begins with neither the least nor the
+  /// greatest.
   L3_FN static std::uint32_t mixed(std::uint32_t i) { return (i * 387 + 500) % items; }
 
   struct results {
-    std::uint64_t sum;     ///< of all items' numbers times step
-    std::uint64_t balance; ///< what is left when as much is taken away as was put there
+    std::uint64_t sum;     ///< sum of n × step over all items
+    std::uint64_t balance; ///< sum of equal amounts added and taken away
     std::uint64_t most;
     std::uint32_t least;
     std::uint32_t seen[(items + 31) / 32];
-    std::uint32_t places[items]; ///< how many were given this place in a list
-    std::uint32_t falling;       ///< how many found more than they left
+    std::uint32_t places[items]; ///< how many items got this place in a list
+    std::uint32_t falling;       ///< how many items found more than they stored
     std::uint32_t rising;
-    std::uint32_t last; ///< what is there in the end
+    std::uint32_t last; ///< the value of the counter at the end
   };
   struct shared {
     results r;

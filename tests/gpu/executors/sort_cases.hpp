@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sorting in a block must give on every executor: what std::sort gives, and nothing touched
-// behind the keys. Each program that includes this names the executors it tests.
+// sort_block must give the result of std::sort on every executor, and touch nothing behind the
+// keys. A program that includes this header names the executors it tests.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace l3::test {
 
-/// A block a segment; the segments are of equal length. All that the space holds is given back.
+/// Sorts each segment by one block; segments have equal length. Copies back all of the space.
 template <std::uint32_t capacity>
 struct sort_segments {
   static constexpr std::uint32_t width = 128;
@@ -46,7 +46,7 @@ protected:
     }
   }
 
-  /// The first n of each segment; the rest must stay what it was.
+  /// The first n keys of each segment must be sorted, the others unchanged.
   template <std::uint32_t capacity>
   static void expect_sorted(const keys& in, std::uint32_t n) {
     const auto segments = static_cast<std::uint32_t>(in.size() / capacity);
@@ -70,7 +70,7 @@ protected:
     ASSERT_EQ(found, expected) << n << " of " << capacity;
   }
 
-  /// Segments of each kind that is hard for some sort.
+  /// Segments with the orders that are hard for some sort.
   template <std::uint32_t capacity>
   static keys hard_segments(std::uint32_t n, randomness& r) {
     constexpr std::uint64_t largest = std::numeric_limits<std::uint64_t>::max();

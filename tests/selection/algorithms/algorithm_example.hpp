@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that docs/adding-an-algorithm.md shows: the page quotes what stands between
-// "// show NAME" and "// end", and a test compares the two. Each program that includes this names
-// the executors on which the example is tested.
+// The code that docs/adding-an-algorithm.md shows: the page quotes the code between "// show NAME"
+// and
+// "// end", and a test compares the two. A program that includes this header names the executors on
+// which it tests the example.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@
 namespace l3::test {
 
 // show slot
-/// Light that was in the calorimeter before the event's own, a row an event.
+/// Light in the calorimeter before that of the event, a row for each event.
 struct early_light {
   static constexpr std::string_view name = "early_light";
   template <template <class> class column>
   struct fields {
     column<std::int32_t> energy;    ///< keV
-    column<std::uint16_t> crystals; ///< that saw it
+    column<std::uint16_t> crystals; ///< those with such light
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
@@ -55,11 +56,11 @@ struct count_early_crystals {
                         const board_signals::columns::const_view& signal,
                         const early_light::columns::view& out) const {
     for_each(b, 1, [&](std::uint32_t) { s = {0, 0}; });
-    b.sync(); // nobody adds to what is not zero yet
+    b.sync(); // no lane adds before the sums are zero
     const event_entry& event = frame.batch.events[b.index()];
     for_each(b, event.boards,
              [&](std::uint32_t k) { look_at(b, s, frame, event.first_board + k, pulse, signal); });
-    b.sync(); // all have added
+    b.sync(); // all lanes have added
     for_each(b, 1, [&](std::uint32_t) {
       out[b.index()] = {.energy = limited(static_cast<std::int64_t>(s.energy)),
                         .crystals = static_cast<std::uint16_t>(s.crystals)};
@@ -106,7 +107,7 @@ private:
 
   [[nodiscard]] L3_FN static bool is_early(const selection_constants& cut, const input_entry& input,
                                            const pulses::columns::value& one) {
-    if ((one.flags & pulse_no_edge) != 0) return false; // at an unknown time
+    if ((one.flags & pulse_no_edge) != 0) return false; // its time is unknown
     const std::int32_t energy = input.energy_of(one.sum);
     return energy > 0 && energy >= cut.crystal_threshold &&
            input.time_of(one.time) < cut.crystal_from;
@@ -114,7 +115,7 @@ private:
   // end
 };
 
-/// What it says of an event.
+/// The output for an event.
 struct early_result {
   std::int32_t energy = 0;
   std::uint32_t crystals = 0;
@@ -123,7 +124,7 @@ struct early_result {
 };
 
 // show textbook
-/// The same as plainly as it can be said.
+/// The same in the plainest code.
 inline early_result textbook_early_light(const pulse_event& event, const made_calorimeter& c) {
   std::int64_t energy = 0;
   early_result result;
@@ -185,8 +186,8 @@ protected:
 };
 TYPED_TEST_SUITE_P(early_crystals);
 
-/// Up to as many pulses as a dense event has, at any time, some of them too low or without an edge,
-/// on boards of all sorts.
+/// Draws up to as many pulses as a dense event has, at any time, some too low or without an edge,
+/// on boards of all kinds.
 inline pulse_event draw_early_event(const made_calorimeter& calorimeter, randomness& r) {
   constexpr std::uint32_t few = 30;
   constexpr std::uint32_t many = 3000;

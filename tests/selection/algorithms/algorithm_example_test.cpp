@@ -50,7 +50,8 @@ using algorithms = algorithm_list< //
     decide>;
 // end
 
-/// Of the settings that begin with this; a line is in them too, without which they were refused.
+/// The sequence of the settings that begin with `toml`; a trigger line is added, without which
+/// settings are refused.
 std::vector<std::string> sequence_of(const std::string& toml) {
   const selection_settings settings =
       parse_selection(toml + "[[line]]\nname = \"all\"\n", "example.toml");
@@ -83,7 +84,7 @@ sequence = ["measure_pulses", "count_early_crystals", "find_clusters", "compute_
   EXPECT_EQ(plan.at("early_light").bytes, 128U + 32U); // each column on cache lines of its own
   EXPECT_EQ(plan.at("early_light").first_step, 1U);
   // end
-  EXPECT_EQ(plan.at("early_light").last_step, 1U) << "nobody reads it";
+  EXPECT_EQ(plan.at("early_light").last_step, 1U) << "no step reads it";
 }
 
 TEST(algorithm_example, is_missed_where_the_sequence_is_wrong) {

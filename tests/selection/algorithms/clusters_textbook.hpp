@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clusters of an event by the rule itself: every pair of crystals is looked at, at the places
-// where they stand, until nothing more hangs together.
+// Finds the clusters of an event by the definition: it compares the places of every pair of
+// crystals and joins neighbours until no two clusters touch.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct textbook_calorimeter {
   std::int64_t energy = 0;
   std::uint32_t crystals = 0;
   std::uint32_t found = 0;
-  std::vector<textbook_cluster> clusters; ///< those there is room for
+  std::vector<textbook_cluster> clusters; ///< those that have rows
 
   friend bool operator==(const textbook_calorimeter&, const textbook_calorimeter&) = default;
 };
@@ -37,7 +37,7 @@ inline std::int64_t textbook_floor(std::int64_t sum, std::int64_t by) {
   return sum >= 0 ? sum / by : -((-sum + by - 1) / by);
 }
 
-/// The crystals of an event that count, by number: energy and time.
+/// Energy and time of the crystals above threshold and in time, by number.
 inline std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>>
 textbook_crystals(const pulse_event& event, const made_calorimeter& calorimeter) {
   std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compute_quantities must give on every executor. Each program that includes this names the
-// executors it tests, and how many random events each is worth.
+// The cases of compute_quantities, which must pass on every executor. A program that includes this
+// header names the executors it tests, and the number of random events for each.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace l3::test {
 
-/// What the kernel says of each event, having kept its promises.
+/// Runs the kernel and returns the summaries of the events, after checking its promises.
 template <class Queue>
 std::vector<event_summary> run_compute_quantities(Queue& queue, const selection_constants& cut,
                                                   const std::vector<clustered_event>& events) {
@@ -81,7 +81,8 @@ inline photon_summary draw_cluster(randomness& r) {
 
 inline clustered_event draw_clustered(randomness& r) {
   clustered_event event;
-  constexpr std::uint32_t many = 30; // one event of so many has more clusters than photons fit
+  constexpr std::uint32_t many =
+      30; // one event in so many has more clusters than a list of photons
   const std::uint32_t most = below(r, many) == 0 ? 80 : 8;
   event.found = static_cast<std::uint16_t>(below(r, 3) == 0 ? 2 : below(r, most + 1));
   const auto n = std::min<std::uint32_t>(event.found, clusters::max_clusters);
@@ -101,7 +102,7 @@ protected:
     }
   }
 
-  /// As the textbook says; returns that.
+  /// Expects the summaries of the textbook, and returns them.
   static std::vector<event_summary> expect(const selection_constants& cut,
                                            const std::vector<clustered_event>& events) {
     auto queue = Executor::make();
@@ -182,7 +183,7 @@ TYPED_TEST_P(measuring, takes_photons_at_the_edge_of_what_counts) {
   EXPECT_EQ(photons(20500, -1001), 0);
   EXPECT_EQ(photons(20500, 1000), 1);
   EXPECT_EQ(photons(20500, 1001), 0);
-  cut.photon_threshold = -1000; // what has no energy has no weight
+  cut.photon_threshold = -1000; // a photon without energy would have no weight
   EXPECT_EQ(photons(400, 0), 0);
   EXPECT_EQ(photons(500, 0), 0);
   EXPECT_EQ(photons(501, 0), 1);

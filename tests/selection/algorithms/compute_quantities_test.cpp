@@ -47,8 +47,8 @@ vector draw_direction(randomness& r) {
   }
 }
 
-/// One of the two photons of a pion, in the calorimeter's face at a distance from its decay, by
-/// the boost from the pion's rest frame, in which it flies along u.
+/// One of the two photons of a pion, in the face of the calorimeter at a distance from the decay.
+/// The photon flies along u in the rest frame of the pion and is boosted from there.
 photon_at boosted(const vector& u, double pion_energy, const vector& pion_momentum,
                   double distance) {
   const double half = neutral_pion_mass / 2;
@@ -87,7 +87,8 @@ TEST(vertex, is_where_the_pion_decayed) {
   EXPECT_GT(both_hit, 1000U);
 }
 
-/// The second photon's energy, such that the two are a pion's if it decayed so far away.
+/// The energy of the second photon for which the two are those of a pion that decayed at
+/// `distance`.
 double partner_energy(const photon_at& one, double x, double y, double distance) {
   const double d2 = distance * distance;
   const double cosine = (d2 + one.x * x + one.y * y) /
@@ -166,7 +167,7 @@ protected:
     return what == nullptr ? "" : what;
   }
 
-  /// That this is noticed; then it is as before.
+  /// Expects the broken promise `what` with `value` in the cell, and none without it.
   template <class Cell, class Value>
   void expect_noticed(Cell& cell, Value value, const std::string& what) {
     const Cell before = cell;

@@ -17,7 +17,7 @@
 namespace l3::test {
 namespace {
 
-/// An event as decide sees it.
+/// The input of `decide` for an event.
 struct seen_event {
   std::uint32_t number = 1;
   event_summary before; ///< as compute_quantities left it
@@ -25,8 +25,8 @@ struct seen_event {
   std::uint32_t unknown = 0;
   std::uint16_t trigger = 0;
   std::uint32_t hits = 0;
-  bool undecodable = false;  ///< one of its two boards is
-  bool raw_fragment = false; ///< it has one
+  bool undecodable = false;  ///< one of its two boards cannot be decoded
+  bool raw_fragment = false; ///< one of its fragments is raw
 };
 
 constexpr std::uint32_t run = 7;
@@ -197,14 +197,14 @@ TEST(decide, treats_unknown_counters_as_the_line_says) {
     return judge_one(l, e).reason[0];
   };
   EXPECT_EQ(reason(unknown_rule::ignore, 0b10, 0b01), line_fired);
-  EXPECT_EQ(reason(unknown_rule::ignore, 0b11, 0b01), line_veto); // what is there of it fired
+  EXPECT_EQ(reason(unknown_rule::ignore, 0b11, 0b01), line_veto); // the boards that are there fired
   EXPECT_EQ(reason(unknown_rule::ignore, 0b00, 0b10), line_veto_missing);
   EXPECT_EQ(reason(unknown_rule::keep, 0b10, 0b01), line_fired);
   EXPECT_EQ(reason(unknown_rule::keep, 0b11, 0b01), line_veto); // it did fire
   EXPECT_EQ(reason(unknown_rule::keep, 0b00, 0b10), line_fired);
   EXPECT_EQ(reason(unknown_rule::keep, 0b01, 0b10), line_veto);
   EXPECT_EQ(reason(unknown_rule::refuse, 0b10, 0b01), line_unknown);
-  EXPECT_EQ(reason(unknown_rule::refuse, 0b10, 0b100), line_fired); // it does not look at that one
+  EXPECT_EQ(reason(unknown_rule::refuse, 0b10, 0b100), line_fired); // no condition on that counter
 }
 
 TEST(decide, takes_an_event_without_trigger_word_as_triggered_unless_the_line_refuses) {
@@ -276,7 +276,7 @@ TEST(decide, lets_pass_what_it_cannot_judge) {
 }
 
 TEST(prescale, is_what_it_is_defined_to_be) {
-  // docs/formats.md, section 7; worked out by another program.
+  // docs/formats.md, section 7; another program computed these values.
   EXPECT_EQ(mix_bits(1), 0x5692161d100b05e5U);
   std::vector<std::uint32_t> survivors;
   for (std::uint32_t number = 1; number < 60; ++number)
@@ -310,7 +310,7 @@ TEST(decide, counts_a_prescaled_line_as_fired) {
   EXPECT_EQ(s.reason[0], line_prescale);
 }
 
-// Any events and lines, on every executor.
+// Random events and lines, on every executor.
 
 std::vector<line_entry> random_lines(randomness& r) {
   std::vector<line_entry> lines(below(r, max_lines + 1));
@@ -350,7 +350,7 @@ std::vector<seen_event> random_events(std::uint32_t n, randomness& r) {
   return events;
 }
 
-/// One line on one event, as docs/selection.md says it.
+/// Whether a line fires on an event, by the definition in docs/selection.md.
 bool fires(const line_entry& l, const seen_event& e) {
   const bool looks_at_quantities = l.ranges != 0;
   const bool calorimeter_lacks = (e.unknown >> 31) != 0;
@@ -407,7 +407,7 @@ TEST(decide, agrees_with_the_textbook_on_any_event_and_on_every_executor) {
     ASSERT_EQ(judge(serial_queue(32), lines, events), found);
     ASSERT_EQ(judge(shuffled_queue(32, 1), lines, events), found);
     ASSERT_EQ(judge(pool_queue(pool), lines, events), found);
-    if (again < 5) { // it is slow
+    if (again < 5) { // this executor is slow
       ASSERT_EQ(judge(threaded_queue(3), lines, events), found);
     }
   }

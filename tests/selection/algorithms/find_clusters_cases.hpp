@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What find_clusters must give on every executor. Each program that includes this names the
-// executors it tests, and how many random events each is worth.
+// The cases of find_clusters, which must pass on every executor. A program that includes this
+// header names the executors it tests, and the number of random events for each.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,8 @@
 
 namespace l3::test {
 
-/// What the kernel says of each event, having kept its promises and written nothing else.
+/// Runs the kernel and returns its output for the events, after checking its promises and that it
+/// wrote no other rows.
 template <class Queue>
 std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
                                                     const made_calorimeter& calorimeter,
@@ -66,7 +67,7 @@ protected:
     }
   }
 
-  /// As the textbook says; returns that.
+  /// Expects the clusters of the textbook, and returns them.
   static std::vector<textbook_calorimeter> expect(const made_calorimeter& calorimeter,
                                                   const std::vector<pulse_event>& events) {
     auto queue = Executor::make();
@@ -80,7 +81,8 @@ protected:
 };
 TYPED_TEST_SUITE_P(clustering);
 
-/// Sparse, in heaps, or dense; some crystals too low or out of time, among boards that bring none.
+/// Draws a sparse, clustered or dense event; some crystals are too low or out of time, and some
+/// boards have no crystals.
 inline pulse_event draw_event(const made_calorimeter& calorimeter, randomness& r) {
   pulse_event event;
   const auto light_at_random = [&](std::uint32_t crystal) {
@@ -101,7 +103,7 @@ inline pulse_event draw_event(const made_calorimeter& calorimeter, randomness& r
       if (crystal < calorimeter.size()) light_at_random(crystal);
     }
   }
-  constexpr std::uint32_t dense = 100; // one event of so many
+  constexpr std::uint32_t dense = 100; // one event in so many is dense
   if (below(r, dense) == 0) {
     const std::uint32_t one_of = 2 + below(r, 50);
     for (std::uint32_t c = 0; c < calorimeter.size(); ++c) {
@@ -129,7 +131,7 @@ TYPED_TEST_P(clustering, finds_what_all_pairs_give_in_random_events) {
   }
 }
 
-/// Every crystal for which `is_lit`, with energies and times that differ.
+/// Lights every crystal for which `is_lit`, with different energies and times.
 inline pulse_event light_where(const made_calorimeter& calorimeter,
                                const std::function<bool(const crystal_place&)>& is_lit) {
   pulse_event event;
@@ -141,7 +143,7 @@ inline pulse_event light_where(const made_calorimeter& calorimeter,
   return event;
 }
 
-/// The column or row of the grid of small crystals, from 0; farther out below that or above.
+/// The column or row in the grid of small crystals, from 0; negative or larger outside of it.
 inline int grid(double x) { return static_cast<int>(std::floor(x / 25 + 24)); }
 
 TYPED_TEST_P(clustering, finds_what_all_pairs_give_in_patterns) {
@@ -220,7 +222,7 @@ TYPED_TEST_P(clustering, takes_crystals_at_the_edge_of_what_counts) {
     EXPECT_EQ(found[e].crystals, expected[e]) << e;
     EXPECT_EQ(found[e].found, expected[e] - 1) << e;
   }
-  calorimeter.constants.crystal_threshold = -5; // what has no energy has no weight
+  calorimeter.constants.crystal_threshold = -5; // a crystal without energy would have no weight
   const auto nothing =
       run_find_clusters(queue, calorimeter, {pair(0, 1000), pair(-3, 1000), pair(1, 1000)});
   EXPECT_EQ(nothing[0].crystals, 1U);

@@ -33,7 +33,7 @@ TEST(neighbours, are_within_reach_in_both_directions) {
   EXPECT_EQ(find_neighbours({}, 700).crystals.size(), 1U);
 }
 
-/// Among whose steps another lane hangs a root somewhere else, once, right before this one does.
+/// A block that lets another lane hang a root elsewhere, once, right before its own lane hangs it.
 struct interrupted_block : solo_block {
   explicit interrupted_block(std::function<void()> f) : solo_block(0), interrupt(std::move(f)) {}
 
@@ -110,7 +110,7 @@ TEST(ranked_bits, number_what_is_in_the_set) {
   }
 }
 
-/// Two pairs and a single, and what the kernel made of them: nothing to complain about.
+/// Two pairs of crystals and a single one, with the output of the kernel, which breaks no promise.
 class promises : public testing::Test {
 protected:
   promises() : made_(queue_, {event()}), found_(queue_, clusters::max_clusters), all_(queue_, 1) {
@@ -127,7 +127,7 @@ protected:
     return what == nullptr ? "" : what;
   }
 
-  /// That this is noticed; then it is as before.
+  /// Expects the broken promise `what` with `value` in the cell, and none without it.
   template <class Cell, class Value>
   void expect_noticed(Cell& cell, Value value, const std::string& what) {
     const Cell before = cell;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What judge_vetoes must say on every executor: what a textbook says that asks every counter for
-// every choice of a hit in each of its neighbouring modules. Each program that includes this names
+// The cases of judge_vetoes. On every executor it must agree with a textbook that tries, for every
+// counter, every choice of hits in neighbouring modules. A program that includes this header names
 // the executors it tests.
 #pragma once
 
@@ -25,8 +25,8 @@ inline bool textbook_counts(const veto_entry& v, const made_hit& h) {
   return h.energy >= v.threshold && v.from <= h.time && h.time <= v.to;
 }
 
-/// Whether the modules from `module` on, so many, have hits of which no two are farther apart than
-/// `within`; `low` to `high` is what those that were chosen in the modules before span.
+/// Whether `modules` modules from `module` on have hits no two of which are farther apart than
+/// v.within; the hits chosen in the modules before span `low` to `high`.
 inline bool textbook_together(const veto_entry& v, const std::vector<made_hit>& all,
                               std::uint32_t module, std::uint32_t modules, std::int64_t low,
                               std::int64_t high) {
@@ -45,7 +45,7 @@ inline judged textbook_judgement(const veto_tables& t, const veto_event& e) {
     const veto_entry& veto = t.vetoes[n];
     const std::uint32_t side_by_side = std::max<std::uint32_t>(1, veto.neighbours);
     for (std::uint32_t first = 0; first + side_by_side <= veto.modules; ++first) {
-      for (const made_hit& h : e.known) { // the one in the first of these modules
+      for (const made_hit& h : e.known) { // the hit in the first of these modules
         if (h.module == veto.first_module + first && textbook_counts(veto, h) &&
             textbook_together(veto, e.known, h.module + 1U, side_by_side - 1, h.time, h.time))
           v.fired |= 1U << n;
@@ -107,7 +107,8 @@ protected:
     auto queue = Executor::make();
     return veto_stand(queue, t, events).judge();
   }
-  /// Sixteen modules in the beam that want three neighbours within 1280, and a counter before them.
+  /// A counter of sixteen modules in the beam, which needs three neighbours within 1280, behind
+  /// another counter.
   static veto_tables beam_counter() {
     veto_tables t;
     t.add_boards(1, board_kind::sampling_500_mhz);
@@ -150,7 +151,7 @@ TYPED_TEST_P(judging, says_what_every_choice_of_hits_says) {
 TYPED_TEST_P(judging, takes_thresholds_and_windows_with_their_ends) {
   veto_tables t;
   t.add_boards(1, board_kind::sampling_125_mhz);
-  t.add_veto(3, 1); // never asked
+  t.add_veto(3, 1); // no module of it has hits
   veto_entry& veto = t.add_veto(2, 1);
   veto.threshold = 1000;
   veto.from = -15;
@@ -197,7 +198,7 @@ TYPED_TEST_P(judging, wants_neighbours_in_the_beam) {
 
 TYPED_TEST_P(judging, copes_with_hundreds_of_hits_in_each_module) {
   const auto at = [](auto... values) { return judging<TypeParam>::at(values...); };
-  // Three modules that take turns, and never three of them within 1280.
+  // Three modules have hits in turn, but never all three within 1280.
   std::vector<made_hit> known;
   for (std::uint16_t m = 8; m < 11; ++m) {
     const std::int32_t begin = m == 8 ? -960 : m == 9 ? -300 : 322;
@@ -209,7 +210,7 @@ TYPED_TEST_P(judging, copes_with_hundreds_of_hits_in_each_module) {
   known.push_back(at(8, -958));
   ASSERT_EQ(known.size(), hits::max_hits);
   EXPECT_TRUE(this->beam_fires(known));
-  // What there is no room for was not written.
+  // The hit beyond the last row does not exist and cannot complete a coincidence.
   known.push_back(known.back());
   known[hits::max_hits - 1] = at(9, 0);
   EXPECT_FALSE(this->beam_fires(known));
@@ -237,12 +238,12 @@ TYPED_TEST_P(judging, says_whom_it_cannot_ask) {
     EXPECT_EQ(without({31, 32, 39}, unread), std::tuple(28U, 0));
     EXPECT_EQ(without({1, 2, 3}, unread), std::tuple(0U, 0x3001));
   }
-  t.constants.trigger_board = board_signals::unread; // there is none
+  t.constants.trigger_board = board_signals::unread; // the readout has no trigger board
   EXPECT_EQ(without({31, 39}, true), std::tuple(20U, 0));
   const judged nothing = this->judge(t, {veto_event{}})[0];
   EXPECT_EQ(nothing.unknown, 31U | calorimeter_unknown);
   EXPECT_EQ(nothing.trigger, 0);
-  t.constants.dead_vetoes = 1U << 9; // all of its inputs are, whatever boards are there
+  t.constants.dead_vetoes = 1U << 9; // all inputs of counter 9 are dead, whatever boards are there
   EXPECT_EQ(without({}, false), std::tuple(1U << 9, 0));
   EXPECT_EQ(without({0}, false), std::tuple(1U << 9 | 1U, 0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calorimeter as the algorithms know it, with gains of 1 or gains and times drawn at random.
+// The calorimeter in the tables of the algorithms, with gains of 1 or random gains and times.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace l3::test {
 
 inline constexpr double cluster_reach = 70; // mm
 
-/// KOTO's 2240 small and 476 large crystals, 16 a board in their order, and four boards of veto
-/// inputs behind them.
+/// The 2240 small and 476 large crystals of KOTO, 16 on each board in their order, and four boards
+/// of veto inputs behind them.
 class made_calorimeter {
 public:
   static constexpr std::uint32_t veto_boards = 4;
@@ -48,7 +48,7 @@ public:
     constants.crystal_to = 2000;
   }
 
-  /// Gains, times and the sign of nothing in particular.
+  /// Draws gains and times at random.
   void draw(randomness& r) {
     for (input_entry& input : inputs) {
       input.gain = static_cast<std::int32_t>((1U << 15) + below(r, 1U << 17));
@@ -61,7 +61,7 @@ public:
   [[nodiscard]] const std::vector<crystal_place>& places() const { return places_; }
   [[nodiscard]] const neighbour_table& table() const { return table_; }
 
-  /// The crystal there; size() if there is none.
+  /// The crystal at a place; size() if the place has none.
   [[nodiscard]] std::uint32_t at(double x, double y) const {
     const auto here = std::find_if(places_.begin(), places_.end(), [&](const crystal_place& p) {
       return std::abs(p.x - x) < p.size / 2 && std::abs(p.y - y) < p.size / 2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pulses without waveforms: boards are lists of rows, events are lists of boards, and from them
-// come the tables and columns that the algorithms behind the features read, where the kernels of a
-// queue can reach them.
+// Pulses without waveforms: boards are lists of rows, events are lists of boards. From these come
+// the slots of measure_pulses, in memory that the kernels of a queue can reach, for the algorithms
+// behind it.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace l3::test {
 
-/// A board of an event, with what the features would have left of it.
+/// A board of an event, with the output of measure_pulses for it.
 struct pulse_board {
   std::uint16_t number = board_signals::unread; ///< in the readout
   board_kind kind = board_kind::sampling_125_mhz;
@@ -28,7 +28,7 @@ struct pulse_board {
 };
 using pulse_event = std::vector<pulse_board>;
 
-/// Lights a row of the first board of that number in the event; there is one from now on.
+/// Lights a row of the board of that number in the event, to which it adds the board if needed.
 inline pulse_board& add_pulse(pulse_event& event, std::uint16_t number, std::uint32_t row,
                               std::int32_t sum, std::uint16_t time,
                               board_kind kind = board_kind::sampling_125_mhz) {
@@ -46,7 +46,7 @@ inline pulse_board& add_pulse(pulse_event& event, std::uint16_t number, std::uin
   return *board;
 }
 
-/// Rows of a slot, on the host and where the kernels of a queue can reach them.
+/// Rows of a slot, on the host and in memory that the kernels of a queue can reach.
 template <class Slot, class Queue>
 class slot_rows {
 public:
@@ -103,7 +103,7 @@ private:
   std::deque<lent_memory<Queue>> lent_;
 };
 
-/// The batch that these events are. What is not lit holds noise that nobody may look at.
+/// The batch of these events. Rows that are not lit hold noise, which no algorithm may read.
 template <class Queue>
 class made_pulses {
 public:
@@ -119,7 +119,7 @@ public:
     there_.boards = lender_.lend(boards_);
   }
 
-  /// Events and boards alone: there are no bytes.
+  /// The batch has events and boards, but no bytes.
   [[nodiscard]] const batch_view& host() const { return host_; }
   [[nodiscard]] const batch_view& there() const { return there_; }
   [[nodiscard]] const slot_rows<pulses, Queue>& rows() const { return pulses_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What match_ends must find on every executor: what a textbook finds, module by module, with a
-// double loop over the pulses of both ends. Each program that includes this names the executors it
-// tests.
+// The cases of match_ends. On every executor it must agree with a textbook, which runs, module by
+// module, a double loop over the pulses of both ends. A program that includes this header names the
+// executors it tests.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ inline std::vector<textbook_pulse> textbook_end(const veto_tables& t, const veto
 
 struct textbook_hit {
   std::int64_t earliest = 0;
-  std::size_t up = 0; ///< its rank at each end; behind all others if it was not seen there
+  std::size_t up = 0; ///< rank of its pulse at end 0; behind all others without one
   std::size_t down = 0;
   hits::columns::value hit;
 };
@@ -88,8 +88,8 @@ inline std::vector<textbook_hit> textbook_module(const veto_tables& t, const vet
     }
     used[d] = true;
     const std::int64_t z = z_of(ups[u], downs[d]);
-    std::int64_t far = 65536;  // what light that came from afar is multiplied with,
-    std::int64_t near = 65536; // and the other
+    std::int64_t far = 65536;  // factor for the light that came the longer way
+    std::int64_t near = 65536; // factor for the other light
     if (veto.half_length != 0 && !t.attenuation.empty()) {
       const auto step = std::min<std::size_t>(static_cast<std::size_t>(std::abs(z) / 16),
                                               t.attenuation.size() - 1);
@@ -211,7 +211,7 @@ protected:
       if (HasFatalFailure()) FAIL() << "event " << e;
     }
   }
-  /// One event, every row of every board lit, in a module that has two ends if they are two.
+  /// One event with every row of every board lit, on `modules` modules with `ends` ends.
   static std::pair<veto_tables, veto_event> flooded(std::uint32_t boards, std::uint32_t modules,
                                                     std::uint8_t ends, randomness& r) {
     veto_tables t;
@@ -243,7 +243,8 @@ TYPED_TEST_P(matching, finds_what_a_double_loop_finds) {
 }
 
 TYPED_TEST_P(matching, tells_place_and_energy_of_what_both_ends_saw) {
-  // A barrel of 5.5 m, read out by 181 mm/ns and 2.7 m: light of 100 MeV, wherever it is from.
+  // A barrel of 5.5 m, with light at 181 mm/ns and an attenuation length of 2.7 m: a hit of 100 MeV
+  // has 100 MeV, wherever it is.
   constexpr double length = 2750;
   constexpr double attenuation_length = 2700;
   constexpr double speed = 181.0 / 128; // mm in 1/128 ns
@@ -268,7 +269,7 @@ TYPED_TEST_P(matching, tells_place_and_energy_of_what_both_ends_saw) {
       e.pulses.push_back({0, channel, static_cast<std::int32_t>(energy),
                           static_cast<std::uint16_t>(std::lround(time))});
     };
-    add(0, z); // farther from the upstream end, the larger z is
+    add(0, z); // the larger z, the farther from the upstream end
     add(1, -z);
     const auto found = this->match(t, {e});
     ASSERT_EQ(found[0].found, 1U) << z;
@@ -303,7 +304,7 @@ TYPED_TEST_P(matching, takes_what_one_end_saw_for_what_it_is) {
 }
 
 TYPED_TEST_P(matching, asks_only_whom_it_can) {
-  // Rows of dead inputs, of crystals, of boards that cannot be read or are not there.
+  // Rows of dead inputs, of crystals, and of boards that are unread or beyond the readout.
   veto_tables t;
   t.add_boards(3, board_kind::sampling_125_mhz);
   t.add_veto(2, 1);
@@ -330,7 +331,7 @@ TYPED_TEST_P(matching, keeps_what_keys_can_hold) {
   veto_entry& veto = t.add_veto(2, 2);
   veto.tolerance = 0x7fffffff;
   veto.half_length = 0x7fffffff;
-  veto.z_of_time = 0x7fffffff; // every place is beyond what a hit can say, but the middle
+  veto.z_of_time = 0x7fffffff; // every place but the middle is beyond the range of a hit's z
   t.attenuation.push_back({0xffffffff, 0xffffffff});
   t.connect(0, 0, 0, 0).time = 0x40000000;
   t.connect(0, 1, 0, 1).time = -0x40000000;
@@ -353,11 +354,11 @@ TYPED_TEST_P(matching, copes_with_a_flood) {
       if (TypeParam::slow && modules != 1) continue;
       for (const std::uint8_t ends : {1, 2}) {
         auto [t, e] = this->flooded(boards, modules, ends, r);
-        // The rows of the event before and behind it must not be touched.
+        // The kernel must not touch the rows of the events before and behind.
         const veto_event nothing = veto_event::with_boards(0, boards);
         this->expect_textbook(t, {nothing, e, nothing});
         if (this->HasFatalFailure()) FAIL() << boards << " boards, " << modules << " modules";
-        for (veto_pulse& p : e.pulses) p = {p.board, p.row, 3, 4}; // all the same
+        for (veto_pulse& p : e.pulses) p = {p.board, p.row, 3, 4}; // equal pulses
         this->expect_textbook(t, {nothing, e, nothing});
         if (this->HasFatalFailure()) FAIL() << boards << " boards, equal pulses";
       }

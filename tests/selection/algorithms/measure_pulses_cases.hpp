@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What measuring pulses must give on every executor: the textbook's pulses, and for packing what
-// measure_boards gives. Each program that includes this names the executors it tests.
+// The cases of measure_pulses. On every executor it must find the pulses of the textbook, and for
+// packing the findings of measure_boards. A program that includes this header names the executors
+// it tests.
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@
 
 namespace l3::test {
 
-/// A readout that has some of the boards, and inputs of every kind and threshold.
+/// The tables of a readout with some of the boards, and inputs of every kind and threshold.
 struct made_tables {
   std::vector<std::uint16_t> first_board{0};
   std::vector<input_entry> inputs;
@@ -47,7 +48,7 @@ struct made_tables {
   }
 };
 
-/// A batch after measure_pulses, in memory that was poisoned.
+/// A batch after measure_pulses, in memory that was poisoned before.
 class measured_batch {
 public:
   template <class Queue>
@@ -128,7 +129,7 @@ protected:
     }
   }
 
-  /// How often each flag, and each count of lit boards, was seen: what a test wants to be there.
+  /// Counts of unread boards, lit rows and flags, so that a test can demand that all occur.
   struct tally {
     std::uint32_t unread = 0;
     std::uint32_t lit = 0;
@@ -184,7 +185,7 @@ inline made_event make_pulse_event(std::uint32_t number, std::uint32_t crates, s
                                               : make_pulses(kind, 1 + below(r, 10), r);
       boards.push_back(make_board(kind, static_cast<std::uint8_t>(slot), e.spill, number,
                                   e.reference_time, records));
-      if (below(r, 3) == 0) // the trigger's bits
+      if (below(r, 3) == 0) // level-1 bits
         store_big(boards.back().packet.data(),
                   static_cast<std::uint16_t>(0xc000 | below(r, 0x4000)));
     }
@@ -250,16 +251,16 @@ TYPED_TEST_P(measuring_pulses, says_where_pulses_are_and_what_is_wrong_with_them
   add(slow({{204, 39}}));
   add(slow({{204, 1000}, {400, 500}}));
   add(slow({{204, 1000}}));
-  add(slow({{80, 1000}})); // its tail reaches into the time that counts
+  add(slow({{80, 1000}})); // the tail reaches into the time window
   add(slow({{204, 60000}}));
-  add(slow({{204, 16000}})); // too high for its tails not to be seen far away
+  add(slow({{204, 16000}})); // so high that the tails exceed the threshold far away
   while (records.size() < 1024) records.push_back(500);
 
   std::vector<std::uint16_t> fast(1024, 300);
-  for (std::size_t k = 0; k < 10; ++k) fast[25 * k + 10] = 700; // of channel 0
+  for (std::size_t k = 0; k < 10; ++k) fast[25 * k + 10] = 700; // channel 0
   fast[256 + 150] = 700;
   fast[256 + 151] = 510;
-  fast[256 + 152] = 540; // on its tail, not 40 higher than the lowest before
+  fast[256 + 152] = 540; // on the tail, less than 40 above the lowest sample before
   fast[256 + 153] = 480;
   fast[256 + 154] = 520;
   const std::vector<made_event> events{

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pulses must be found in a board, from their definition, in plain loops over all samples and
-// sharing nothing with the kernel; and boards with pulses of the detector's shapes.
+// Finds the pulses of a board by their definition, in plain loops over all samples, without code of
+// the kernel; and makes boards with pulses of the detector's shapes.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline bool operator==(const pulse& a, const pulse& b) {
          a.flags == b.flags && a.time == b.time && a.sum == b.sum;
 }
 
-/// A pulse's place in a waveform: its peak, and its foot over the pedestal in 1/4 count.
+/// The place of a pulse in a waveform: its peak, and its foot in 1/4 count over the pedestal.
 struct textbook_place {
   int peak = 0;
   int foot = 0;
@@ -40,7 +40,7 @@ inline pulse textbook_features(const std::vector<int>& samples, int pedestal, te
     if (k >= 0 && k < static_cast<int>(samples.size())) p.sum += 4 * samples[k] - pedestal;
   flags |=
       pulse_found | pulse_no_edge | (samples[at.peak] >= limit ? unsigned{pulse_saturated} : 0U);
-  // Half way between foot and peak, everything in 1/8 count.
+  // Half way between foot and peak, in 1/8 count.
   const int half = ((2 * pedestal + 2 * at.foot) + 8 * samples[at.peak]) / 2;
   for (int k = 0; k < at.peak; ++k) {
     if (8 * samples[k] < half && 8 * samples[k + 1] >= half) {
@@ -60,7 +60,7 @@ inline unsigned flat_flag(const std::vector<int>& samples) {
              : 0U;
 }
 
-/// Of 64 samples at 125 MHz.
+/// The pulse of 64 samples at 125 MHz.
 inline pulse textbook_slow(const std::vector<int>& samples, int least) {
   double mean = 0;
   for (int k = 0; k < 8; ++k) mean += samples[k] / 8.0;
@@ -83,7 +83,7 @@ inline pulse textbook_slow(const std::vector<int>& samples, int least) {
   return textbook_features(samples, pedestal, {peak, 0}, 0x3fff, flags);
 }
 
-/// The four rows of 256 samples at 500 MHz.
+/// The four rows for 256 samples at 500 MHz.
 inline std::array<pulse, 4> textbook_fast(const std::vector<int>& samples, int least) {
   double lowest = 1e9;
   for (int q = 0; q < 256; q += 64) {
@@ -147,7 +147,7 @@ struct textbook_board_pulses {
   std::uint16_t trigger = 0;
 };
 
-/// `number` is that of the board in the readout, or unread; `inputs` are its own.
+/// `number` is the board's number in the readout, or unread; `inputs` are those of the board.
 inline textbook_board_pulses textbook_pulses(const made_board& board, std::uint16_t number,
                                              const input_entry* inputs) {
   textbook_board_pulses out;
@@ -171,7 +171,7 @@ inline textbook_board_pulses textbook_pulses(const made_board& board, std::uint1
   return out;
 }
 
-/// Height of a pulse of height 1, `since` ns since its peak.
+/// Height of a pulse of height 1, `since` ns after its peak.
 inline double slow_shape(double since) {
   const double width = 27.8 + 0.072 * since;
   return width > 0 ? std::exp(-since * since / (2 * width * width)) : 0;
@@ -181,7 +181,7 @@ inline double fast_shape(double since, double width) {
 }
 inline constexpr std::array<double, 3> fast_widths{4.2, 8.5, 12.7};
 
-/// The records of a board with up to `most` pulses in each channel, anywhere and a little beyond.
+/// The records of a board with up to `most` pulses in each channel, also slightly outside of it.
 inline std::vector<std::uint16_t> make_pulses(board_kind kind, std::uint32_t most, randomness& r) {
   const bool slow = kind == board_kind::sampling_125_mhz;
   const int samples = slow ? 64 : 256;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quantities of an event as transport/format/summary.hpp and docs/selection.md define them,
-// worked out without regard to speed.
+// Computes the quantities of an event from their definitions in transport/format/summary.hpp and
+// docs/selection.md, in the plainest code.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,15 @@
 
 namespace l3::test {
 
-/// An event as find_clusters leaves it.
+/// The output of find_clusters for an event.
 struct clustered_event {
   std::int32_t energy = 0;
   std::uint16_t crystals = 0;
-  std::uint16_t found = 0; ///< may be more than there are in the list
+  std::uint16_t found = 0; ///< number of clusters; the list may hold fewer
   std::vector<photon_summary> clusters;
 };
 
-/// Everything about it, from its definition; vertex and momentum aside, which have tests of their
-/// own.
+/// All quantities but vertex and momentum, which have tests of their own.
 inline event_summary textbook_summary(const clustered_event& event,
                                       const selection_constants& cut) {
   const auto floor_root = [](std::int64_t n) { // bit by bit

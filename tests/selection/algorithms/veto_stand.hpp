@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made-up tables, boards, pulses and hits for the algorithms of the vetoes, and these algorithms
-// run on any queue, in poisoned memory that is looked at as a whole afterwards.
+// Tables, boards, pulses and hits for tests of the veto algorithms. The stand runs these algorithms
+// on any queue, in poisoned memory, and returns all of that memory.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 
 namespace l3::test {
 
-/// The tables as far as the vetoes look at them, and the kinds of the boards.
+/// The tables that the veto algorithms read, and the kinds of the boards.
 struct veto_tables {
   selection_constants constants;
-  std::vector<board_kind> kinds; ///< of each board of the readout
+  std::vector<board_kind> kinds; ///< by board of the readout
   std::vector<std::uint32_t> board_vetoes;
   std::vector<input_entry> inputs;
   std::vector<module_entry> modules;
   std::vector<veto_entry> vetoes;
   std::vector<attenuation_entry> attenuation;
 
-  /// Boards with 16 inputs, to which nothing is connected.
+  /// Adds boards with 16 unconnected inputs.
   void add_boards(std::uint32_t n, board_kind kind) {
     kinds.resize(kinds.size() + n, kind);
     board_vetoes.resize(kinds.size());
     inputs.resize(kinds.size() * l2::waveforms_per_board);
   }
-  /// A counter, and its modules behind those of the others.
+  /// Adds a counter, and its modules behind those of the others.
   veto_entry& add_veto(std::uint32_t modules_of_it, std::uint8_t ends) {
     veto_entry v;
     v.first_module = static_cast<std::uint16_t>(modules.size());
@@ -47,7 +47,8 @@ struct veto_tables {
     vetoes.push_back(v);
     return vetoes.back();
   }
-  /// Energy = sum and time = the pulse's if gain and time are left as they are.
+  /// Connects an input whose gain of 1 and time of 0 make a hit's energy and time those of the
+  /// pulse.
   input_entry& connect(std::uint32_t board, std::uint32_t channel, std::uint32_t module,
                        std::uint32_t end) {
     input_entry& i = inputs[l2::waveforms_per_board * board + channel];
@@ -60,19 +61,19 @@ struct veto_tables {
 };
 
 struct veto_pulse {
-  std::uint32_t board = 0; ///< its place in the event
+  std::uint32_t board = 0; ///< place in the event
   std::uint32_t row = 0;
   std::int32_t sum = 0;
   std::uint16_t time = 0;
 };
 
 struct veto_event {
-  std::vector<std::uint16_t> boards; ///< their numbers
+  std::vector<std::uint16_t> boards; ///< numbers in the readout
   std::vector<std::uint16_t> triggers;
   std::vector<veto_pulse> pulses;
-  std::vector<hits::columns::value> known; ///< hits, where no pulses are asked
+  std::vector<hits::columns::value> known; ///< hits, for tests that start from hits
 
-  /// Boards first … last − 1 of the readout.
+  /// An event with the boards first … last − 1 of the readout.
   static veto_event with_boards(std::uint32_t first, std::uint32_t last) {
     veto_event e;
     for (std::uint32_t n = first; n < last; ++n) e.boards.push_back(static_cast<std::uint16_t>(n));
@@ -81,10 +82,10 @@ struct veto_event {
   }
 };
 
-/// What an algorithm left of an event.
+/// The output of match_ends for an event.
 struct found_hits {
   std::uint32_t found = 0;
-  std::vector<hits::columns::value> rows; ///< all max_hits, poison where nothing was written
+  std::vector<hits::columns::value> rows; ///< all max_hits rows; poison in rows not written
 };
 
 template <class Queue>
@@ -150,7 +151,7 @@ public:
     return all;
   }
 
-  /// What match_ends would be told had it found this in the only event.
+  /// The promise that match_ends would break with this output for the only event.
   [[nodiscard]] const char* promise_of_matching(const std::vector<hits::columns::value>& rows,
                                                 std::uint32_t found) const {
     const host_columns<pulses::columns> seen(pulses::rows(capacity_));
@@ -182,7 +183,7 @@ public:
     return bits;
   }
 
-  /// What judge_vetoes would be told had it said this of the only event.
+  /// The promise that judge_vetoes would break with this output for the only event.
   [[nodiscard]] const char* promise_of_judging(const veto_bits::columns::value& said) const {
     const host_columns<board_signals::columns> boards = signals();
     const auto [all, counts] = known_hits();
@@ -195,7 +196,7 @@ public:
   static constexpr int poison = 0xa5;
 
 private:
-  /// Columns where the queue's kernels reach them.
+  /// Columns in memory that the kernels of the queue reach.
   template <class Layout>
   class lent {
   public:
@@ -279,7 +280,7 @@ private:
   std::deque<lent_memory<Queue>> lent_;
   batch_capacity capacity_;
   selection_frame there_;
-  selection_frame here_; // the same for the host
+  selection_frame here_; // the same frame in host memory
 };
 
 } // namespace l3::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines under test that only nvcc can compile.
+// An engine for tests that only nvcc can compile.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sequence must do on every executor: the bytes of the oracle, whatever the width, the
-// batch and the pieces. Each program that includes this names the engines it tests.
+// The cases of engines that pack: on every executor they must give the bytes of the oracle, for
+// every width, batch and size of pieces. A program that includes this header names the engines it
+// tests.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct tested_engine {
   std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_all;
   std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_odd; ///< keep_odd_numbers
   std::function<std::string()> why_not = [] { return std::string(); };
-  bool slow = false; ///< a few boards at a time
+  bool slow = false; ///< tests use only a few boards
 
   /// The same engines, made with other limits.
   template <class Change>
@@ -43,7 +44,7 @@ struct tested_engine {
   }
 };
 
-/// Both forms of packing on each of them.
+/// Each engine with both forms of packing.
 inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>& engines) {
   std::vector<tested_engine> both;
   for (const packing_form form : {packing_form::two_passes, packing_form::one_pass}) {
@@ -64,7 +65,7 @@ protected:
   }
 };
 
-/// What only a plan that decides can do.
+/// Cases for plans that decide.
 class engine_decision : public engine_bytes {};
 
 TEST_P(engine_bytes, packs_any_event_in_any_pieces) {
@@ -181,7 +182,8 @@ TEST_P(engine_bytes, counts_boards) {
 }
 
 TEST_P(engine_bytes, fits_the_worst_case) {
-  // Nothing predicted, 14 bits in every record: longer than this no board gets.
+  // Header and footer words are not predicted, and every record has 14 bits: the longest board
+  // data.
   randomness r(1);
   std::vector<made_event> events;
   for (std::uint32_t n = 1; n <= 3; ++n) {
@@ -203,8 +205,8 @@ TEST_P(engine_bytes, fits_the_worst_case) {
 }
 
 TEST_P(engine_bytes, reads_nothing_beyond_a_fragment) {
-  // Tables that contradict the fragment, as no host should write them: the board is cut off where
-  // the fragment ends.
+  // Tables that contradict the fragment, which no host should write: the engine cuts the board off
+  // where the fragment ends.
   randomness r(1);
   const auto board = make_board(board_kind::sampling_125_mhz, 3, 1, 2, 3, make_records(r));
   const std::vector<made_event> events{{1, 2, 0, 3, {make_fragment(0, 2, {board})}}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// That the fault executor fails as told, and at no other time: everything that is shown with it
-// rests on that.
+// faulty_engine must fail on the frames of its plan, and on no others: all tests that use it rely
+// on that.
 #include "selection/engine/faulty_engine.hpp"
 
 #include <stdexcept>
@@ -36,7 +36,7 @@ struct bench {
     made->start(f);
     return made->wait_for(f, 1ms);
   }
-  /// Bits in which the output is not what it has to be.
+  /// The number of wrong bits in the output.
   int wrong_bits() const {
     std::size_t at = 0;
     int wrong = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events with everything that can be odd about them, and the comparison of a frame's output with
-// the oracle.
+// Makes events with every irregularity of the input, and compares the output of a frame with the
+// oracle.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace l3::test {
 
-/// Both kinds of boards, every N; then, each now and then: unpredictable headers and footers, wrong
-/// tags, opaque boards of any length, raw fragments, empty and missing ones.
+/// An event with both kinds of boards and every N; some events have headers and footers that are
+/// not predicted, wrong tags, opaque boards of any length, or raw, empty and missing fragments.
 inline made_event make_event(std::uint32_t number, std::uint32_t fragments, std::uint32_t boards,
                              randomness& r) {
   made_event e;
@@ -79,7 +79,7 @@ inline void fill(frame& f, const std::vector<made_event>& events, std::uint32_t 
   for (const made_event& e : events) add_event(f.input, e, piece_bytes, r);
 }
 
-/// What the oracle says, for the events that are kept.
+/// Expects the output of the oracle for the kept events.
 inline void expect_output(const frame& f, const std::vector<made_event>& events,
                           const std::function<bool(const made_event&)>& kept) {
   ASSERT_EQ(f.results.size(), events.size());

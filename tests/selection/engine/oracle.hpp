@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed events as docs/formats.md, section 7, words them, both ways: what an event must be packed
-// to, and the fragments that a packed event stands for. Written from that page, byte by byte, and
-// sharing nothing with the kernels.
+// Packs events by docs/formats.md, section 7, and rebuilds the fragments of a packed event. The
+// code follows that page byte by byte and shares nothing with the kernels.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ public:
   bytes out;
 };
 
-/// The words that a header has if nothing is unusual about it, from the page.
+/// The words of a predicted header, from the page.
 inline std::vector<std::uint16_t> predicted_header(std::uint32_t spill, std::uint32_t number,
                                                    std::uint32_t slot, std::uint32_t reference) {
   std::vector<std::uint16_t> h;

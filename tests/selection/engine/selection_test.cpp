@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole selection on whole events: the same decisions, summaries and bytes on every executor,
-// in batches of any size, on any number of frames.
+// The whole selection on whole events must give the same decisions, summaries and bytes on every
+// executor, in batches of any size, on any number of frames.
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -16,7 +16,7 @@
 namespace l3::test {
 namespace {
 
-/// What came of an event.
+/// The result of an event.
 struct outcome {
   event_summary summary;
   bytes packed;
@@ -34,7 +34,7 @@ public:
 
   [[nodiscard]] const loaded_selection& loaded() const { return loaded_; }
 
-  /// Takes the events in batches, over all frames in turn.
+  /// Runs the events in batches, on all frames in turn.
   [[nodiscard]] std::vector<outcome> select(const compute_settings& where,
                                             const std::vector<made_event>& events,
                                             std::uint32_t batch, std::uint32_t frames,
@@ -118,8 +118,8 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
   EXPECT_EQ(s.select({backend::threaded, 0}, few, 5, 2, 5), of_few);
 }
 
-/// 10⁵ events on the executors that are quick enough, a tenth of them on the shuffled one;
-/// L3_LONG=1 takes all of them there, and a tenth through lanes that are threads.
+/// 10⁵ events on the fast executors, a tenth of them on the shuffled one. With L3_LONG=1 the
+/// shuffled executor runs all of them, and the threaded one a tenth.
 TEST(selection, decides_alike_on_very_many_events) {
   const small_selecting s;
   const bool take_long = std::getenv("L3_LONG") != nullptr;
@@ -137,7 +137,7 @@ TEST(selection, decides_alike_on_very_many_events) {
       ASSERT_EQ(s.select({backend::shuffled, 0}, events, 50, 2, turn), expected);
     }
     if (take_long) {
-      constexpr std::size_t some = 200; // lanes that are threads are slow
+      constexpr std::size_t some = 200; // the threaded executor is slow
       const std::vector<made_event> few(events.begin(), events.begin() + some);
       const std::vector<outcome> of_few(expected.begin(), expected.begin() + some);
       ASSERT_EQ(s.select({backend::threaded, 0}, few, 1 + turn % 9, 1 + turn % 2, turn), of_few);
@@ -187,8 +187,8 @@ TEST(selection, does_not_begin_with_a_sequence_that_is_none) {
   }
 }
 
-/// Each line fires on some events and not on others, and all kinds of trouble occur: else the tests
-/// above would say little.
+/// Each line fires on some events and not on others, and all kinds of damage occur: else the tests
+/// above would show little.
 TEST(selection, of_these_events_is_a_mixture_of_everything) {
   const small_selecting s;
   const auto all = s.select({backend::serial, 0}, make_selected_events(2000, 8), 100, 1, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An imagined device, to test on any machine how the engine drives a real one: memory of its own,
-// and queues that work like streams. What is enqueued is done later, in order, by a thread of the
-// queue's own, with any CPU executor. So a frame that is read too early, or not waited for, gives
-// wrong bytes, and ThreadSanitizer names the line.
+// An imagined device, to test on any machine how the engine drives a real one. It has memory of its
+// own, and queues that work like CUDA streams: a thread of each queue does the enqueued work later,
+// in order, on any CPU executor. So an engine that reads a frame too early gives wrong bytes, and
+// ThreadSanitizer names the source line.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@
 
 namespace l3::test {
 
-/// Counts what was reserved: nothing more may be once an engine is made.
+/// Counts allocations: an engine must not allocate once it is made.
 struct imagined_memory {
   static constexpr bool has_device = true;
 
@@ -34,7 +34,7 @@ struct imagined_memory {
     ++allocations();
     return host_memory::allocate(n);
   }
-  /// With whatever was there before.
+  /// Memory that is not zeroed.
   static buffer allocate_on_device(std::size_t n) {
     buffer b = allocate(n);
     std::memset(b.data(), 0xa5, b.size());
@@ -48,7 +48,7 @@ struct imagined_memory {
   }
 };
 
-/// What a test sees of a queue, and does to it.
+/// Lets a test observe and control a queue.
 class stream_control {
 public:
   struct copy {
@@ -56,7 +56,7 @@ public:
     std::size_t bytes = 0;
   };
 
-  /// Nothing enqueued is done until release().
+  /// The queue does no enqueued work until release().
   void hold() {
     const std::lock_guard lock(mutex_);
     held_ = true;
@@ -66,7 +66,7 @@ public:
     held_ = false;
     changed_.notify_all();
   }
-  /// From here on finish() says so.
+  /// From here on finish() returns `why`.
   void fail(std::string why) {
     const std::lock_guard lock(mutex_);
     failure_ = std::move(why);
@@ -74,7 +74,7 @@ public:
 
   [[nodiscard]] std::vector<copy> copies() const { return locked(copies_); }
   [[nodiscard]] std::vector<std::string> stages() const { return locked(stages_); }
-  /// The kernels that had a block to run.
+  /// The kernels that ran at least one block.
   [[nodiscard]] std::set<std::type_index> kernels() const { return locked(kernels_); }
   [[nodiscard]] int enqueued() const { return locked(enqueued_); }
   [[nodiscard]] int waits() const { return locked(waits_); }
@@ -109,7 +109,7 @@ private:
   bool ended_ = false;
 };
 
-/// `Inner` runs the kernels.
+/// The queue `Inner` runs the kernels.
 template <class Inner>
 class stream_queue {
 public:
@@ -158,7 +158,7 @@ public:
       c->changed_.notify_all();
     });
   }
-  /// Only what was submitted is waited for: an engine that forgets to submit does not end.
+  /// Waits for submitted work only, so that an engine that forgets to submit does not end.
   [[nodiscard]] std::string finish() {
     std::unique_lock lock(control_->mutex_);
     ++control_->waits_;
@@ -206,7 +206,7 @@ private:
   }
 
   std::shared_ptr<stream_control> control_;
-  std::unique_ptr<Inner> inner_; // where the worker finds it, also after a move
+  std::unique_ptr<Inner> inner_; // the worker keeps its address, also after a move
   std::shared_ptr<bool> done_;
   std::thread worker_;
 };

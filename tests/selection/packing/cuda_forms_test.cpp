@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written for devices alone gives what the portable forms give.
+// The device forms must give the results of the portable forms.
 #include "tests/gpu/executors/cuda_on_host.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "selection/packing/look_back.hpp"
 #include "tests/selection/packing/look_back_cases.hpp"
 
-// Behind the portable forms, as in a device source.
+// Included behind the portable forms, as in a device source.
 #include "gpu/codec/put.cuh"
 #include "gpu/decode/packet.cuh"
 #include "selection/packing/look_back.cuh"
@@ -69,7 +69,7 @@ TEST(cuda_forms, copy_out_from_and_to_anywhere) {
   }
 }
 
-/// Runs of 0 … 16 bytes, side by side, in two parts as two boards of a tile are.
+/// Puts runs of 0 … 16 bytes side by side, in two parts like two boards of a tile.
 TEST(cuda_forms, put_runs_side_by_side) {
   randomness r(3);
   for (int again = 0; again < 40; ++again) {
@@ -109,14 +109,14 @@ TEST(cuda_forms, look_back_over_any_number_of_tiles) {
   randomness r(4);
   for (const std::uint32_t firsts : {0U, 1U, 3U, 40U}) {
     for (const std::uint32_t known : {0U, 1U, 31U, 32U, 33U, 63U, 64U, 65U, 200U}) {
-      // So many tiles before this one that know but their lengths, and before them one that knows
-      // its end.
+      // `known` tiles before this one published only their lengths, and the tile before them its
+      // end.
       auto lengths = make_lengths(known + 7, firsts, r);
       const auto ends = ends_of(lengths);
       std::vector<std::uint64_t> positions(lengths);
       const auto mine = static_cast<std::uint32_t>(known + 6);
       positions[5] = position_word::at(ends[5]).word();
-      std::fill(positions.begin(), positions.begin() + 5, 0); // of whom nobody needs to hear
+      std::fill(positions.begin(), positions.begin() + 5, 0); // no tile needs these words
       const position_word length(lengths[mine]);
       positions[mine] = 0;
       std::atomic<std::uint32_t> right = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What looking back must find on every executor. Each program that includes this names the
-// executors it tests.
+// The cases of find_end, which must pass on every executor. A program that includes this header
+// names the executors it tests.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace l3::test {
 
-/// Tiles that are nothing but a length.
+/// A kernel that finds the ends of tiles of given lengths.
 struct find_ends {
   static constexpr std::uint32_t width = 128;
 
@@ -39,7 +39,7 @@ struct find_ends {
   }
 };
 
-/// Every so many of them are the first of an event.
+/// Random lengths; about one tile in `firsts` is the first of its event, with 0 none.
 inline std::vector<std::uint64_t> make_lengths(std::uint32_t n, std::uint32_t firsts,
                                                randomness& r) {
   std::vector<std::uint64_t> lengths;
@@ -79,7 +79,7 @@ TYPED_TEST_P(looking_back, finds_every_end_and_tells_it) {
        {1U, 2U, 31U, 32U, 33U, 128U, 129U, TypeParam::slow ? 200U : 5000U}) {
     for (const std::uint32_t firsts : {0U, 1U, 3U, 40U}) {
       const auto lengths = make_lengths(n, firsts, r);
-      // One after the other: lengths, positions, ends, the counter of tickets.
+      // One after the other in memory: lengths, positions, ends, the counter of tickets.
       std::vector<std::uint64_t> words(3 * n + 1);
       std::copy(lengths.begin(), lengths.end(), words.begin());
       lent_memory memory(queue, words.size() * sizeof words[0]);
@@ -93,7 +93,7 @@ TYPED_TEST_P(looking_back, finds_every_end_and_tells_it) {
       const auto expected = ends_of(lengths);
       for (std::uint32_t t = 0; t < n; ++t) {
         ASSERT_EQ(words[2 * n + t], expected[t]) << "tile " << t << " of " << n;
-        const position_word told(words[n + t]); // a hesitant queue hears of few of the ends
+        const position_word told(words[n + t]); // a hesitant queue drops most ends
         ASSERT_TRUE(told.is_known());
         ASSERT_TRUE(told.is_relative() || told.bytes() == expected[t]);
       }

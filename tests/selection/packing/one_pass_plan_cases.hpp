@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packing in one pass must do on every executor: give the bytes and the results of the
-// sequence that keeps everything, and those are the oracle's. Each program that includes this names
-// the executors it tests.
+// The cases of one_pass_plan. On every executor it must give the bytes and results of
+// two_pass_plan, and both must give the bytes of the oracle. A program that includes this header
+// names the executors it tests.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace l3::test {
 
-/// A batch packed by a plan, in poisoned memory.
+/// Packs a batch by a plan, in poisoned memory.
 template <class Plan>
 class packed_batch {
 public:
@@ -127,7 +127,7 @@ TYPED_TEST_P(both_forms, packs_any_event_in_any_pieces) {
 }
 
 TYPED_TEST_P(both_forms, finds_places_however_many_fragments_are_before) {
-  // More fragments than are looked back at in one go, most of them short; some events have none.
+  // More fragments than the window of look_back, most of them short; some events have none.
   randomness r(2);
   std::vector<made_event> events;
   for (std::uint32_t n = 1; n <= (this->slow ? 20U : 400U); ++n) {

@@ -9,7 +9,7 @@
 namespace l3::test {
 namespace {
 
-// Slots of a megabyte, two and three, whatever the batch.
+// Slots of one, two and three megabytes for every batch.
 template <std::size_t megabytes>
 std::size_t size(const batch_capacity&) {
   return megabytes << 20;
