@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks every page (*.md): a relative link leads to a file of the tree, its #anchor to a heading of that file, and a line of
-prose has at most 100 columns, and a source, a test program or a test case that it names is there. Tables, code and lines that
+prose has at most 100 columns, and a source, a folder, a test program or a test case that it names is there. Tables, code and lines that
 are one long word may be wider.
 `--self-test` shows that each check can fail."""
 import pathlib
@@ -13,6 +13,7 @@ import urllib.parse
 COLUMNS = 100
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
 SOURCE = re.compile(r"`(\w[\w./]*\.(?:hpp|cpp|cu|cuh|py))`")
+PATH = re.compile(r"`((?:bench|config|daemon|deploy|docs|gpu|selection|tests|tools|transport)/[\w/]*)`")
 PROGRAM = re.compile(r"build(?:-\w+)?/tests/(\w+)")
 CASE = re.compile(r"`([a-z]\w*)\.([a-z]\w{25,})`")
 HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
@@ -93,6 +94,9 @@ def check(root: pathlib.Path) -> list[str]:
             for source in SOURCE.findall(line):
                 if f"/{source}\n" not in there_are and "NAME" not in source:
                     problems.append(f"{name}:{number}: there is no {source}")
+            for there in PATH.findall(line):
+                if not (root / there).exists() and not list((root / there).parent.glob(f"{pathlib.Path(there).name}.*")):
+                    problems.append(f"{name}:{number}: there is no {there}")
             for program in PROGRAM.findall(line):
                 if f"l3_test({program} " not in tests and program != "NAME":
                     problems.append(f"{name}:{number}: there is no test program {program}")
@@ -116,12 +120,13 @@ def self_test() -> list[str]:
         "tests/a.cpp": "TEST(some,\n     case_of_some_length_that_is_long) {}",
         "docs/tests.md": "build/tests/some_test `some.case_of_some_length_that_is_long`\nbuild-tsan/tests/test_some `some.case_of_other_length_that_is_long`\n",
         "build/gone.cpp": "",
-        "docs/page.md": "`source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
+        "docs/page.md": "`docs/` `docs/source` `docs/folder` `source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
         "build/page.md": "[gone](none.md)\n",
     }
     expected = ["README.md:2: docs/none.md leads to no file", "README.md:3: docs/page.md#three leads to no heading",
                 "README.md:5: 105 columns",
                 "README.md:13: lost.md leads to no file", "docs/page.md:4: #two-words-here-2 leads to no heading", "docs/page.md:1: there is no gone.cpp",
+                "docs/page.md:1: there is no docs/folder",
                 "docs/tests.md:2: there is no test program test_some", "docs/tests.md:2: there is no test some.case_of_other"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
