@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the shape of the source tree: the include arrows, which docs/architecture.md shows, no host library in device files, a README
-in every room, a licence line in every source, every fuzz target in docs/reliability.md, no script that names its
+"""Checks the shape of the source tree: the include arrows, which docs/architecture.md shows, no host library in device files, a
+README in every room, a licence line in every source, every fuzz target in docs/reliability.md, no script that names its
 interpreter and cannot be executed. `--self-test` shows that each check can fail."""
 import os
 import pathlib
@@ -15,8 +15,9 @@ SCRIPTS = {".py", ".sh", ""}
 HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
 
 
-# What a folder may include beside itself, as the table of docs/architecture.md has it: folders, rooms (all their folders), or single headers. A room that is not taken
-# apart here is one folder. No two may reach each other, so there is no circle; `circles` looks after that.
+# What a folder may include beside itself, as the table of docs/architecture.md has it: folders, rooms (all their folders), or
+# headers by their names. A room that is not taken apart here is one folder. No two may reach each other, so there is no
+# circle; `circles` looks after that.
 FORMAT = ["transport/format"]
 GPU = ["gpu", *FORMAT]
 MAY_INCLUDE = {

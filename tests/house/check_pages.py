@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every page (*.md): a relative link leads to a file of the tree, its #anchor to a heading of that file, and a line of
-prose has at most 100 columns, and a source, a folder, a test program or a test case that it names is there. Tables, code and lines that
-are one long word may be wider.
+"""Checks every page (*.md):
+* a relative link leads to a file of the tree, its #anchor to a heading of that file;
+* a source, a folder, a test program or a test case that the page names is there;
+* a line of prose has at most 100 columns (tables, code, and lines that are one long word, may have more).
 `--self-test` shows that each check can fail."""
 import pathlib
 import re
@@ -118,9 +119,12 @@ def self_test() -> list[str]:
         "docs/source.hpp": "",
         "tests/CMakeLists.txt": "l3_test(some_test\n  SOURCES a.cpp)",
         "tests/a.cpp": "TEST(some,\n     case_of_some_length_that_is_long) {}",
-        "docs/tests.md": "build/tests/some_test `some.case_of_some_length_that_is_long`\nbuild-tsan/tests/test_some `some.case_of_other_length_that_is_long`\n",
+        "docs/tests.md": "build/tests/some_test `some.case_of_some_length_that_is_long`\n"
+                         "build-tsan/tests/test_some `some.case_of_other_length_that_is_long`\n",
         "build/gone.cpp": "",
-        "docs/page.md": "`docs/` `docs/source` `docs/folder` `source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n## Two words, `(here)`\n## Two words (here)\n[again](#two-words-here-1) [third](#two-words-here-2)\n",
+        "docs/page.md": "`docs/` `docs/source` `docs/folder` `source.hpp` `docs/source.hpp` `NAME.hpp` `gone.cpp`\n"
+                        "## Two words, `(here)`\n## Two words (here)\n"
+                        "[again](#two-words-here-1) [third](#two-words-here-2)\n",
         "build/page.md": "[gone](none.md)\n",
     }
     expected = ["README.md:2: docs/none.md leads to no file", "README.md:3: docs/page.md#three leads to no heading",
