@@ -66,7 +66,7 @@ def lint(root: pathlib.Path, build: pathlib.Path, base: str, seconds: float) -> 
         list(pool.map(look_at, chosen))
     print(f"lint: {len(chosen) - len(late)} of {len(chosen)} sources looked at, {len(bad)} with findings")
     if late:
-        print(f"lint: no time was left for {' '.join(sorted(late))}")
+        print(f"lint: no time was left for {' '.join(sorted(late)[:8])}{' and others' if len(late) > 8 else ''}")
     return 1 if bad else 0
 
 
