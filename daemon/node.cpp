@@ -31,10 +31,10 @@ bool node::drain() {
   p.spilling->copy_all();
   p.work.finish(deadline - time_to_close);
   if (p.disk) p.wait_for_the_receiver(deadline - time_to_close);
-  p.line.drain_until(p.disk ? steady_clock::now() : deadline);
+  p.fresh.drain_until(p.disk ? steady_clock::now() : deadline);
   p.forward_thread.request_stop();
   p.backlog_thread.request_stop();
-  p.out.wake();
+  p.out.bell().wake();
   p.forward_thread.join();
   if (p.backlog_thread.joinable()) p.backlog_thread.join();
   p.spilling->finish(deadline);
@@ -46,7 +46,7 @@ bool node::drain() {
   return p.outcomes.events_shed[shed::drain] == 0;
 }
 
-void node::set_output_rate(bit_rate rate) { parts_->pace.set_rate(rate, steady_now()); }
+void node::set_output_rate(bit_rate rate) { parts_->pace.set_rate(rate, steady_clock::now()); }
 
 bool node::failed() const { return parts_->work.failed_frames() != 0; }
 

@@ -24,13 +24,13 @@ ledger node::parts::sums() const {
   ledger a;
   a.program = "koto-l3d";
   a.run = p.settings.run.number;
-  a.sessions = {p.out.identity().session};
+  a.sessions = {p.out.lane().identity.session};
   if (p.backlog) {
-    a.sessions.push_back(p.backlog->own().session);
+    a.sessions.push_back(p.backlog->own().identity.session);
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
-    for (const lane_counters& l : p.backlog->found())
-      a.spool->lanes.push_back({l.session, l.delivered, l.damaged});
+    for (const backlog_lane& l : p.backlog->found())
+      a.spool->lanes.push_back({l.identity.session, l.delivered, l.damaged});
   }
   // Outcomes before origins: an event that moves meanwhile then counts as in flight, not as lost.
   set_outcomes(a, p.outcomes);
@@ -97,14 +97,14 @@ metrics_snapshot node::snapshot() const {
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();
   s.outbox_blocks = p.out.blocks_waiting();
-  const forward_counters& f = p.line.counters();
+  const forward_counters& f = p.fresh.counters();
   s.blocks_sent = f.blocks - f.resent;
   s.blocks_resent = f.resent;
   s.blocks_stored = p.out.last_stored();
   s.bytes_sent = f.bytes;
   s.reconnects = f.reconnects;
   s.refusals = f.refusals;
-  s.receiver_connected = p.line.connected();
+  s.receiver_connected = p.fresh.connected();
   s.compute_time = snapshot_of(p.work.compute_time());
   s.drain_time = snapshot_of(p.work.drain_time());
   s.event_latency = snapshot_of(p.out.latency());

@@ -23,8 +23,8 @@ void node::look_around() {
   const std::vector<spill_summary> ended = p.spills.fetch();
   const auto frame_counts = p.frames.count_states();
   // A forwarder that has said goodbye at the end is no trouble.
-  if (!p.given_up) p.tell(trouble::receiver_absent, !p.line.connected());
-  p.tell(trouble::receiver_refuses, p.line.refused());
+  if (!p.given_up) p.tell(trouble::receiver_absent, !p.fresh.connected());
+  p.tell(trouble::receiver_refuses, p.fresh.refused());
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::shedding, p.sheds.active());

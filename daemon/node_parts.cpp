@@ -46,16 +46,16 @@ std::unique_ptr<spool> spool_of(const daemon_settings& s) {
 
 node::parts::parts(const daemon_settings& s, std::string configuration)
     : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
-      frames(compute.engine().frames()), out(s.outbox, new_lane(s)), disk(spool_of(s)),
+      frames(compute.engine().frames()), out(s.outbox, new_lane(s), safety), disk(spool_of(s)),
       backlog(disk ? std::make_unique<spool_backlog>(*disk, new_lane(s)) : nullptr),
       spilling(disk ? std::make_unique<spilling_outbox>(
-                          s.outbox, s.spool.use, out, *disk, *backlog,
+                          s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
                           [](std::string_view text) { spdlog::warn("{}", text); })
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
-      line(s.forward, out, pace, line_pace::share::fresh,
-           [](std::string_view text) { spdlog::warn("output link: {}", text); }),
+      fresh(s.forward, out, pace, link_pace::share::fresh,
+            [](std::string_view text) { spdlog::warn("output link: {}", text); }),
       sheds(s.run.number, shed_lines()),
       work(compute.engine(), frames, *spilling, sheds, outcomes,
            [this](std::string_view text) { engine_failed(text); }),
@@ -63,7 +63,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
               [this](const spill_summary& ended) { spills.note(ended); }),
       forward_thread([this](std::stop_token stop) {
         name_this_thread("forwarder");
-        line.run(std::move(stop), settings.run.drain_time_limit);
+        fresh.run(std::move(stop), settings.run.drain_time_limit);
       }) {
   if (backlog) start_backlog();
   if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
@@ -72,7 +72,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
   if (!s.udp.bind.empty()) naming_key("udp.bind", [&] { udp.emplace(s.udp, builder); });
   if (!s.tcp.bind.empty()) {
     naming_key("tcp.bind", [&] {
-      tcp.emplace(s.tcp, s.run.number, builder, [this] { return out.safety().up_to(); });
+      tcp.emplace(s.tcp, s.run.number, builder, [this] { return safety.up_to(); });
     });
   }
   if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
@@ -84,7 +84,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration)
 void node::parts::wait_for_the_receiver(time_point deadline) const {
   auto here_at = steady_clock::now();
   for (auto now = here_at; now < deadline && out.blocks_waiting() != 0; now = steady_clock::now()) {
-    if (line.connected() || !spilling->all_on_disk()) here_at = now;
+    if (fresh.connected() || !spilling->all_on_disk()) here_at = now;
     if (now - here_at >= absent_receiver_time) return;
     std::this_thread::sleep_for(look_again);
   }
@@ -113,18 +113,17 @@ void node::parts::start_backlog() {
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
   }
-  backlog_line.emplace(
-      settings.forward, *backlog, pace, line_pace::share::backlog,
-      [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
-  backlog_thread = std::jthread(
-      [this](std::stop_token stop) { backlog_line->run(std::move(stop), backlog_drain_time); });
+  old.emplace(settings.forward, *backlog, pace, link_pace::share::backlog,
+              [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
+  backlog_thread =
+      std::jthread([this](std::stop_token stop) { old->run(std::move(stop), backlog_drain_time); });
 }
 
 /// The threads that wait for a disk are not watched: a restart does not mend a disk that hangs.
 void node::parts::watch_threads() {
   progress.add("compute", [this] { return work.compute_turns(); });
   progress.add("drain", [this] { return work.drain_turns(); });
-  progress.add("forwarder", [this] { return line.turns(); });
+  progress.add("forwarder", [this] { return fresh.turns(); });
   for (std::size_t n = 0; udp && n < udp->inputs(); ++n)
     progress.add("udp", [this, n] { return udp->turns(n); });
   if (tcp) progress.add("tcp", [this] { return tcp->turns(); });

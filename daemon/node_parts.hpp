@@ -84,13 +84,14 @@ struct node::parts {
   std::optional<loaded_selection> selection;
   compute_side compute;
   frame_ring frames;
+  safe_batches safety;
   outbox out;
   std::unique_ptr<spool> disk; // none without spool.folder
   std::unique_ptr<spool_backlog> backlog;
   std::unique_ptr<spilling_outbox> spilling;
-  line_pace pace;
-  forwarder line;
-  std::optional<forwarder> backlog_line;
+  link_pace pace;
+  forwarder fresh;              // sends what is in memory
+  std::optional<forwarder> old; // what is on disk
   shedding sheds;
   pipeline work;
   event_builder builder;

@@ -160,7 +160,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye)
       file.write(account(store, c, false));
     line.update(c.stored_events);
-    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_now()) == 0) break;
+    if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
+      break;
   }
   line.clear();
   const ledger l = account(store, receiver.counters(), true);

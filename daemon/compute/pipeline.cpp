@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -60,7 +61,7 @@ void pipeline::drain(const std::stop_token& stop) {
       outbox_.seal();
       return;
     }
-    outbox_.seal_if_due(steady_now());
+    outbox_.seal_if_due(steady_clock::now());
     look_at_room();
   }
 }
@@ -70,7 +71,7 @@ bool pipeline::wait_for_results(frame& f) {
   frame_outcome outcome = engine_.wait_for(f, look_around);
   while (outcome == frame_outcome::not_yet) {
     drain_turns_.add();
-    outbox_.seal_if_due(steady_now());
+    outbox_.seal_if_due(steady_clock::now());
     outcome = engine_.wait_for(f, look_around);
   }
   return outcome == frame_outcome::done;
@@ -145,7 +146,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   }
   if (is_shed(f, event)) return;
   const auto packed = f.output.subspan(result.offset, result.bytes);
-  while (!outbox_.append(packed, f.input.events[event].completed_at)) {
+  while (!outbox_.append(packed, from_table(f.input.events[event].completed_at))) {
     waiting_for_outbox_ = true;
     drain_turns_.add();
     outbox_.seal(); // the room may be taken by the open block itself

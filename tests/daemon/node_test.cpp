@@ -72,7 +72,7 @@ daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   s.compute.where = backend::serial;
   s.outbox = {kibibytes(256), {64 << 10}, 1ms};
   s.spool.folder.clear(); // these tests need a full outbox
-  s.forward = test::line_to(receiver);
+  s.forward = test::link_to(receiver);
   s.run.drain_time_limit = 1min;
   return s;
 }

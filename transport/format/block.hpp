@@ -76,7 +76,7 @@ struct packed_board {
 };
 static_assert(sizeof(packed_board) == 4);
 
-enum class line_message : std::uint8_t {
+enum class link_message : std::uint8_t {
   hello = 1,
   welcome = 2,
   block = 3,
@@ -86,23 +86,23 @@ enum class line_message : std::uint8_t {
   goodbye = 7,
 };
 
-struct line_header {
+struct link_header {
   std::array<char, 4> magic{'K', 'L', '3', 'L'};
   std::uint8_t version = 1;
-  line_message type = line_message::hello;
+  link_message type = link_message::hello;
   std::uint16_t reserved = 0;
   std::uint64_t session = 0;
   std::uint64_t sequence = 0;
   std::uint32_t credit = 0;
   std::uint32_t header_crc = 0; ///< of the 28 bytes before it
 };
-static_assert(sizeof(line_header) == 32);
+static_assert(sizeof(link_header) == 32);
 
-struct line_hello_body {
+struct link_hello_body {
   std::uint32_t run = 0;
   std::uint32_t node = 0;
 };
-static_assert(sizeof(line_hello_body) == 8);
+static_assert(sizeof(link_hello_body) == 8);
 
 struct store_file_header {
   std::array<char, 4> magic{'K', 'L', '3', 'S'};

@@ -21,11 +21,4 @@ struct bit_rate {
   friend auto operator<=>(const bit_rate&, const bit_rate&) = default;
 };
 
-/// Now on the clock that all deadlines and latencies use, in ns.
-[[nodiscard]] inline std::uint64_t steady_now() {
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                        std::chrono::steady_clock::now().time_since_epoch())
-                                        .count());
-}
-
 } // namespace l3

@@ -75,8 +75,8 @@ std::string content_of(const std::string& path, mode_t forbidden) {
 }
 
 /// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.
-std::optional<line_key> key_from(const std::string& text) {
-  line_key key{};
+std::optional<link_key> key_from(const std::string& text) {
+  link_key key{};
   if (text.size() != text_length || text.find('\0') != text.npos ||
       zmq_z85_decode(key.data(), text.c_str()) == nullptr)
     return std::nullopt;
@@ -113,7 +113,7 @@ std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
   return keys;
 }
 
-line_key only_key_in(const std::string& path, mode_t forbidden) {
+link_key only_key_in(const std::string& path, mode_t forbidden) {
   const auto keys = keys_in(path, forbidden);
   if (keys.size() != 1) fail(path + " holds " + std::to_string(keys.size()) + " keys, not one");
   return keys.front().key;
@@ -134,14 +134,14 @@ void write_new(const std::string& path, std::string_view text, mode_t mode) {
 
 } // namespace
 
-std::string text_of(const line_key& key) {
+std::string text_of(const link_key& key) {
   std::string text(text_length + 1, '\0');
   zmq_z85_encode(text.data(), key.data(), key.size());
   text.resize(text_length);
   return text;
 }
 
-line_key public_half_of(const line_key& secret) {
+link_key public_half_of(const link_key& secret) {
   char text[text_length + 1];
   if (zmq_curve_public(text, text_of(secret).c_str()) != 0)
     fail("this ZeroMQ library was built without CURVE");
@@ -158,7 +158,7 @@ key_pair make_key_pair() {
 
 void write_key_pair(const std::string& name, const key_pair& keys) {
   const std::string secret_file = name + ".secret";
-  const auto content = [](std::string_view remark, const line_key& key) {
+  const auto content = [](std::string_view remark, const link_key& key) {
     return std::string(remark) + text_of(key) + "\n";
   };
   write_new(secret_file, content(secret_remark, keys.secret), secret_mode);
@@ -170,13 +170,13 @@ void write_key_pair(const std::string& name, const key_pair& keys) {
   }
 }
 
-line_key read_secret_key(const std::string& file) {
+link_key read_secret_key(const std::string& file) {
   // The service manager guards its folder, and may show a list of who may read as the group's mode.
   const mode_t forbidden = is_credential(file) ? S_IRWXO : S_IRWXG | S_IRWXO;
   return only_key_in(path_of(file), forbidden);
 }
 
-line_key read_public_key(const std::string& file) {
+link_key read_public_key(const std::string& file) {
   return only_key_in(path_of(file), public_forbidden);
 }
 

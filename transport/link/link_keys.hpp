@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of the output line (CURVE, docs/formats.md, section 8) as they stand in files. Whoever
+// The keys of the output link (CURVE, docs/formats.md, section 8) as they stand in files. Whoever
 // has the secret key is who the public key names; a daemon knows its receiver's public key, a
 // receiver those of the daemons that it takes. A key is a line of 40 characters (Z85); a line that
 // is empty or begins with "# " is none. Secret keys are kept: a file that others may read is
@@ -14,21 +14,21 @@
 
 namespace l3 {
 
-using line_key = std::array<std::uint8_t, 32>;
+using link_key = std::array<std::uint8_t, 32>;
 
 struct key_pair {
-  line_key secret;
-  line_key public_half;
+  link_key secret;
+  link_key public_half;
 };
 
 struct named_key {
-  line_key key;
+  link_key key;
   std::string name; ///< what stands behind it on its line, for people
 };
 
 /// As it stands in a file.
-[[nodiscard]] std::string text_of(const line_key& key);
-[[nodiscard]] line_key public_half_of(const line_key& secret);
+[[nodiscard]] std::string text_of(const link_key& key);
+[[nodiscard]] link_key public_half_of(const link_key& secret);
 [[nodiscard]] key_pair make_key_pair();
 
 /// NAME.secret, which only its owner may read, and NAME.public. Throws std::runtime_error if one of
@@ -38,8 +38,8 @@ void write_key_pair(const std::string& name, const key_pair& keys);
 // A file is named as usual, or "credential:NAME" for one that the service manager hands over
 // (LoadCredential=). These throw std::runtime_error that names the file, and the line if there is
 // one to blame.
-[[nodiscard]] line_key read_secret_key(const std::string& file);
-[[nodiscard]] line_key read_public_key(const std::string& file); ///< the only one in it
+[[nodiscard]] link_key read_secret_key(const std::string& file);
+[[nodiscard]] link_key read_public_key(const std::string& file); ///< the only one in it
 [[nodiscard]] std::vector<named_key> read_public_keys(const std::string& file); ///< at least one
 
 } // namespace l3

@@ -14,6 +14,7 @@
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/time.hpp"
 #include "transport/store/block.hpp"
 
 namespace l3 {
@@ -27,11 +28,11 @@ public:
   [[nodiscard]] std::uint32_t bytes() const {
     return static_cast<std::uint32_t>(sizeof(block_header)) + payload_;
   }
-  /// When the event in it that has waited longest was complete (steady clock, ns).
-  [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
+  /// When the event in it that has waited longest was complete.
+  [[nodiscard]] time_point oldest() const { return oldest_; }
 
   /// Copies an event behind the others; `at` is where the block begins, and has room for it.
-  void add(std::byte* at, std::span<const std::byte> event, std::uint64_t completed_at) {
+  void add(std::byte* at, std::span<const std::byte> event, time_point completed_at) {
     std::byte* const to = at + bytes();
     std::memcpy(to, event.data(), event.size());
     crc_ = crc32c({to, event.size()}, crc_);
@@ -61,7 +62,7 @@ private:
   std::uint32_t payload_ = 0;
   std::uint32_t events_ = 0;
   std::uint32_t crc_ = 0;
-  std::uint64_t oldest_ = 0;
+  time_point oldest_;
 };
 
 /// For block_header::sealed_at: ns since 1970-01-01 UTC.

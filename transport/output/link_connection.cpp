@@ -49,7 +49,7 @@ void let_close_at_once(int socket) {
 
 } // namespace
 
-line_link::line_link(const forward_settings& settings) : settings_(settings) {
+link_connection::link_connection(const forward_settings& settings) : settings_(settings) {
   use_keys(socket_, settings);
   socket_.set(zmq::sockopt::immediate, true);
   socket_.set(zmq::sockopt::linger, linger_ms);
@@ -73,13 +73,13 @@ line_link::line_link(const forward_settings& settings) : settings_(settings) {
   monitor_.connect(events);
 }
 
-void line_link::connect_once() {
+void link_connection::connect_once() {
   if (connecting_) return;
   socket_.connect(settings_.to);
   connecting_ = true;
 }
 
-line_link::news line_link::take_events(const report_function& report) {
+link_connection::news link_connection::take_events(const report_function& report) {
   news since;
   zmq::message_t event;
   zmq::message_t address;
@@ -101,7 +101,7 @@ line_link::news line_link::take_events(const report_function& report) {
   return since;
 }
 
-void line_link::leave_itself(int socket, const report_function& report) {
+void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
   let_close_at_once(socket);
   report("nobody listens at " + settings_.to + ", and the connection came back to itself");
@@ -110,7 +110,7 @@ void line_link::leave_itself(int socket, const report_function& report) {
   up_ = false;
 }
 
-std::optional<line_link::message> line_link::receive() {
+std::optional<link_connection::message> link_connection::receive() {
   zmq::message_t head;
   while (socket_.recv(head, zmq::recv_flags::dontwait)) {
     message got;
@@ -121,7 +121,7 @@ std::optional<line_link::message> line_link::receive() {
       more = further.more();
       if (frames == 1) got.body.move(further);
     }
-    if (const auto header = read_line_header({head.data<std::byte>(), head.size()})) {
+    if (const auto header = read_link_header({head.data<std::byte>(), head.size()})) {
       got.header = *header;
       return got;
     }
@@ -129,27 +129,26 @@ std::optional<line_link::message> line_link::receive() {
   return std::nullopt;
 }
 
-bool line_link::send(const line_header& head, std::string_view body) {
+bool link_connection::send(const link_header& head, std::string_view body) {
   return socket_.send(zmq::buffer(&head, sizeof head),
                       zmq::send_flags::sndmore | zmq::send_flags::dontwait) &&
          socket_.send(zmq::buffer(body), zmq::send_flags::dontwait);
 }
 
-bool line_link::send(const line_header& head, const block_source::held_block& block) {
-  auto* const bytes = const_cast<std::byte*>(block.bytes.data());
-  zmq::message_t body(
-      bytes, block.bytes.size(),
-      [](void*, void* hold) { static_cast<block_hold*>(hold)->release(); }, block.hold);
+bool link_connection::send(const link_header& head, const held_block& block) {
   if (!socket_.send(zmq::buffer(&head, sizeof head),
                     zmq::send_flags::sndmore | zmq::send_flags::dontwait)) {
     blocked_ = true;
     return false;
   }
+  zmq::message_t body(
+      const_cast<std::byte*>(block.bytes.data()), block.bytes.size(),
+      [](void*, void* held) { delete static_cast<held_block*>(held); }, new held_block(block));
   (void)socket_.send(body, zmq::send_flags::dontwait);
   return true;
 }
 
-bool line_link::wait(int descriptor, std::chrono::milliseconds limit) {
+bool link_connection::wait(int descriptor, std::chrono::milliseconds limit) {
   zmq_pollitem_t items[] = {
       {socket_.handle(), 0, static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
       {monitor_.handle(), 0, ZMQ_POLLIN, 0},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output line go out
+// A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output link go out
 // and come in whole, and what happens to the connection is told. Nothing here waits but wait(), and
 // nothing queues up for a connection that is not there.
 #pragma once
@@ -18,12 +18,12 @@
 
 namespace l3 {
 
-class line_link {
+class link_connection {
 public:
   using report_function = std::function<void(std::string)>;
 
   /// Does not connect yet. Throws zmq::error_t.
-  explicit line_link(const forward_settings& settings);
+  explicit link_connection(const forward_settings& settings);
 
   /// The first time; does nothing then. Throws zmq::error_t if the address is none.
   void connect_once();
@@ -37,18 +37,17 @@ public:
   [[nodiscard]] news take_events(const report_function& report);
 
   struct message {
-    line_header header;
+    link_header header;
     zmq::message_t body;
   };
-  /// The next that came, if it is one of the output line; nothing if none is left. What is no
-  /// message of the line is passed over.
+  /// The next that came, if it is one of the output link; nothing if none is left. What is no
+  /// message of the link is passed over.
   [[nodiscard]] std::optional<message> receive();
 
   /// False: ZeroMQ takes nothing now.
-  bool send(const line_header& head, std::string_view body);
-  /// Sends from the block's own memory, and releases it when it needs it no more, also if it took
-  /// nothing.
-  bool send(const line_header& head, const block_source::held_block& block);
+  bool send(const link_header& head, std::string_view body);
+  /// Sends from the block's own memory, and holds it until it has left.
+  bool send(const link_header& head, const held_block& block);
 
   /// Until there is something to do: a message or an event, room for a message if there was none,
   /// or the descriptor can be read. True: it can.

@@ -1,82 +1,133 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pace of the output line, shared by the forwarders that send on it: one for events that have
+// The pace of the output link, shared by the forwarders that send on it: one for events that have
 // just been packed, one for what waits on disk. Fresh events go first as long as the backlog has
-// had its quarter of the line lately, so that neither starves; what one does not use is the
-// other's. Thread-safe; the clock is the caller's.
+// had its quarter of the link lately, so that neither starves; what one does not use is the
+// other's. The clock is the caller's.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
+#include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
-#include "transport/output/pacer.hpp"
 
 namespace l3 {
 
-class line_pace {
+/// Keeps a sender at a rate: it says how long to wait before the next bytes may go. What goes out
+/// in any stretch of time is at most the rate times that time plus a burst, which makes up for
+/// timers that wake late.
+class pacer {
+public:
+  /// `burst`: how far the sender may fall behind its pace and still make up for it. A rate of 0 is
+  /// no limit.
+  pacer(bit_rate rate, std::chrono::nanoseconds burst)
+      : nanoseconds_per_byte_(time_of_byte(rate)), burst_(burst) {}
+
+  /// From now on: what is on the link counts at the new rate.
+  void set_rate(bit_rate rate, time_point now) {
+    const double before = std::exchange(nanoseconds_per_byte_, time_of_byte(rate));
+    const auto left = static_cast<double>(wait(now).count());
+    due_ = now + whole(before > 0 ? left * nanoseconds_per_byte_ / before : 0);
+    fraction_ = 0;
+  }
+
+  /// Zero if bytes may go now.
+  [[nodiscard]] std::chrono::nanoseconds wait(time_point now) const {
+    return std::max(due_ - now, std::chrono::nanoseconds::zero());
+  }
+
+  /// Tells it that `bytes` went out.
+  void sent(std::uint64_t bytes, time_point now) {
+    if (nanoseconds_per_byte_ == 0) return;
+    if (due_ < now - burst_) {
+      due_ = now - burst_;
+      fraction_ = 0;
+    }
+    const double step = static_cast<double>(bytes) * nanoseconds_per_byte_ + fraction_;
+    due_ += whole(step);
+    fraction_ = step - static_cast<double>(whole(step).count());
+  }
+
+private:
+  static double time_of_byte(bit_rate r) {
+    return r.bits_per_second > 0 ? 8e9 / r.bits_per_second : 0;
+  }
+  static std::chrono::nanoseconds whole(double time) {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(time));
+  }
+
+  double nanoseconds_per_byte_;
+  std::chrono::nanoseconds burst_;
+  time_point due_;      ///< when the link is idle again, if it keeps its pace
+  double fraction_ = 0; ///< of a nanosecond, carried on
+};
+
+/// Thread-safe.
+class link_pace {
 public:
   enum class share : std::uint8_t { fresh, backlog };
 
-  explicit line_pace(bit_rate rate) : pacer_(rate, burst) {}
+  explicit link_pace(bit_rate rate) : pacer_(rate, burst) {}
 
   /// For both, from now on.
-  void set_rate(bit_rate rate, std::uint64_t now) {
+  void set_rate(bit_rate rate, time_point now) {
     const std::lock_guard guard(lock_);
     pacer_.set_rate(rate, now);
-    for (lane& l : lanes_) l.waits_until = 0; // by the old rate
+    for (sender& s : senders_) s.waits_until = {}; // by the old rate
   }
 
-  /// Zero if a block may go now (`now` in ns, as steady_now()); else ask again then.
-  [[nodiscard]] std::chrono::nanoseconds wait(share who, std::uint64_t now) {
+  /// Zero if a block may go now; else ask again then.
+  [[nodiscard]] std::chrono::nanoseconds wait(share who, time_point now) {
     const std::lock_guard guard(lock_);
-    lane& mine = lanes_[index(who)];
-    const lane& other = lanes_[1 - index(who)];
+    sender& mine = senders_[index(who)];
+    const sender& other = senders_[1 - index(who)];
     auto time = pacer_.wait(now);
     if (time.count() == 0 && now < other.waits_until && who != preferred()) time = turn;
-    if (time.count() > 0)
-      mine.waits_until = now + static_cast<std::uint64_t>((time + patience).count());
+    if (time.count() > 0) mine.waits_until = now + time + patience;
     return time;
   }
 
-  void sent(share who, std::uint64_t bytes, std::uint64_t now) {
+  void sent(share who, std::uint64_t bytes, time_point now) {
     const std::lock_guard guard(lock_);
-    lane& mine = lanes_[index(who)];
+    sender& mine = senders_[index(who)];
     pacer_.sent(bytes, now);
     mine.sent += bytes;
-    mine.waits_until = 0;
-    if (lanes_[0].sent + lanes_[1].sent < lately) return;
-    for (lane& l : lanes_) l.sent /= 2;
+    mine.waits_until = {};
+    if (senders_[0].sent + senders_[1].sent < lately) return;
+    for (sender& s : senders_) s.sent /= 2;
   }
 
 private:
   /// poll() wakes late by up to a millisecond or two: that much may be made up for.
   static constexpr std::chrono::nanoseconds burst = std::chrono::milliseconds(4);
   static constexpr std::chrono::nanoseconds turn = std::chrono::milliseconds(1);
-  /// Who does not come back for so long after his time has nothing to send any more.
+  /// A sender that does not ask for so long after its time has nothing to send any more.
   static constexpr std::chrono::nanoseconds patience = std::chrono::milliseconds(4);
 
   static constexpr std::uint64_t backlog_part = 4; ///< one in so many bytes
   static constexpr std::uint64_t lately = mebibytes(64).bytes;
 
-  struct lane {
+  struct sender {
     std::uint64_t sent = 0; ///< lately
-    std::uint64_t waits_until = 0;
+    time_point waits_until;
   };
 
   static constexpr std::size_t index(share who) { return static_cast<std::size_t>(who); }
 
   [[nodiscard]] share preferred() const {
-    const std::uint64_t backlog = lanes_[index(share::backlog)].sent;
-    return backlog * backlog_part < backlog + lanes_[index(share::fresh)].sent ? share::backlog
-                                                                               : share::fresh;
+    const std::uint64_t backlog = senders_[index(share::backlog)].sent;
+    return backlog * backlog_part < backlog + senders_[index(share::fresh)].sent ? share::backlog
+                                                                                 : share::fresh;
   }
 
   std::mutex lock_;
   pacer pacer_;
-  std::array<lane, 2> lanes_{};
+  std::array<sender, 2> senders_{};
 };
 
 } // namespace l3

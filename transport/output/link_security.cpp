@@ -9,9 +9,9 @@ namespace l3 {
 
 void use_keys(zmq::socket_t& socket, const forward_settings& settings) {
   if (settings.secret_key.empty()) return;
-  const line_key secret = read_secret_key(settings.secret_key);
-  const line_key own = public_half_of(secret);
-  const line_key receiver = read_public_key(settings.receiver_key);
+  const link_key secret = read_secret_key(settings.secret_key);
+  const link_key own = public_half_of(secret);
+  const link_key receiver = read_public_key(settings.receiver_key);
   socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret));
   socket.set(zmq::sockopt::curve_publickey, zmq::buffer(own));
   socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(receiver));

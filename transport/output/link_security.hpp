@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's end of an output line with keys: gives a socket its keys before it connects, and
+// The daemon's end of an output link with keys: gives a socket its keys before it connects, and
 // puts into words why a receiver did not let it in. Without that text a wrong key is mere silence:
 // ZeroMQ goes on trying.
 #pragma once

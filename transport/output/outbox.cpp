@@ -27,9 +27,10 @@ constexpr std::uint64_t fewest_times = 1024;
 
 } // namespace
 
-outbox::outbox(const outbox_settings& settings, const block_identity& identity)
+outbox::outbox(const outbox_settings& settings, const block_identity& identity,
+               safe_batches& safety)
     : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
-      block_age_(static_cast<std::uint64_t>(settings.block_age.count())), identity_(identity),
+      block_age_(settings.block_age), identity_(identity), safety_(safety),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
       times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
   if (block_bytes_ == 0 || settings.block > largest_block_setting) {
@@ -44,16 +45,11 @@ outbox::outbox(const outbox_settings& settings, const block_identity& identity)
     throw std::system_error(errno, std::generic_category(), "memory of the outbox");
   }
   ring_ = static_cast<std::byte*>(memory);
-  for (auto& s : slots_) s.owner = this;
 }
 
 outbox::~outbox() {
   assert(std::all_of(slots_.begin(), slots_.end(), [](const slot& s) { return s.holds == 0; }));
   ::munmap(ring_, capacity_);
-}
-
-outbox::slot& outbox::slot_of(std::uint64_t sequence) const {
-  return const_cast<slot&>(slots_[sequence % slots_.size()]);
 }
 
 bool outbox::times_full() const {
@@ -91,7 +87,7 @@ bool outbox::make_room(std::size_t bytes) {
   return fits_as_new(bytes);
 }
 
-bool outbox::append(std::span<const std::byte> packed_event, std::uint64_t completed_at) {
+bool outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
   if (!make_room(packed_event.size())) return false;
   if (open_.empty()) open_start_ = start_for(packed_event.size());
   open_.add(at(open_start_), packed_event, completed_at);
@@ -117,7 +113,7 @@ void outbox::batch_done(std::uint64_t serial) {
   }
 }
 
-void outbox::seal_if_due(std::uint64_t now) {
+void outbox::seal_if_due(time_point now) {
   if (!open_.empty() && now >= open_.oldest() + block_age_) seal();
 }
 
@@ -131,48 +127,32 @@ void outbox::seal() {
   const auto ticket = safety_.sealed(std::exchange(open_last_batch_, 0));
   {
     const std::lock_guard guard(lock_);
-    slot& s = slot_of(sequence);
-    s.start = open_start_;
-    s.end = sealed_end_;
-    s.first_time = next_time_ - events;
-    s.ticket = ticket;
-    s.bytes = bytes;
-    s.events = events;
-    s.holds = 0;
+    slot_of(sequence) = {open_start_, sealed_end_, next_time_ - events, ticket, bytes, events, 0};
     sealed_.store(sequence, std::memory_order_release);
   }
-  wake();
+  bell().wake();
 }
 
-std::optional<block_source::held_block> outbox::hold(std::uint64_t sequence) {
+held_block outbox::hold(std::uint64_t sequence) {
   const std::lock_guard guard(lock_);
-  if (sequence <= stored_.load() || sequence > sealed_.load()) return std::nullopt;
+  if (sequence <= stored_ || sequence > sealed_) return {};
   slot& s = slot_of(sequence);
   ++s.holds;
-  return held_block{{at(s.start), s.bytes}, &s};
+  return {{at(s.start), s.bytes}, {&s, [this](slot* held) { let_go(*held); }}};
 }
 
-void outbox::slot::release() noexcept {
-  const std::lock_guard guard(owner->lock_);
-  --holds;
-  owner->reuse_released();
-}
-
-safe_batches::ticket outbox::ticket_of(const block_hold* hold) {
-  return static_cast<const slot*>(hold)->ticket;
-}
-
-bool outbox::is_held(std::uint64_t sequence) const {
+void outbox::let_go(slot& held) {
   const std::lock_guard guard(lock_);
-  return sequence > reused_.load() && sequence <= sealed_.load() && slot_of(sequence).holds > 0;
+  --held.holds;
+  reuse_released();
 }
 
-std::size_t outbox::bytes_of(std::uint64_t sequence) const {
+void outbox::secured(std::uint64_t sequence) {
   const std::lock_guard guard(lock_);
-  return slot_of(sequence).bytes;
+  if (sequence > stored_) safety_.secured(slot_of(sequence).ticket);
 }
 
-void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
+void outbox::stored_up_to(std::uint64_t sequence, time_point now) {
   const std::uint64_t before = stored_.load(std::memory_order_relaxed);
   if (sequence <= before || sequence > last_sealed()) return;
   // What a slot says about its events no longer changes, and the slot is not used again before
@@ -181,8 +161,7 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
   for (std::uint64_t i = before + 1; i <= sequence; ++i) {
     const slot& s = slot_of(i);
     for (std::uint64_t t = s.first_time; t < s.first_time + s.events; ++t) {
-      const std::uint64_t completed = times_[t % times_.size()];
-      latency_.add(std::chrono::nanoseconds(now - completed));
+      latency_.add(now - times_[t % times_.size()]);
     }
     time_tail = s.first_time + s.events;
     events += s.events;
@@ -192,7 +171,7 @@ void outbox::stored_up_to(std::uint64_t sequence, std::uint64_t now) {
   const std::lock_guard guard(lock_);
   for (std::uint64_t i = before + 1; i <= sequence; ++i) safety_.secured(slot_of(i).ticket);
   stored_.store(sequence, std::memory_order_release);
-  // Last, so that whoever finds no event waiting finds everything else about them in place.
+  // Last: a reader that finds no event waiting finds everything else about them in place.
   events_stored_.add(events);
   bytes_stored_.add(bytes);
   reuse_released();
@@ -209,7 +188,12 @@ void outbox::reuse_released() {
 }
 
 std::size_t outbox::bytes() const {
-  return capacity_ + slots_.size() * sizeof(slot) + times_.size() * sizeof(std::uint64_t);
+  return capacity_ + slots_.size() * sizeof(slot) + times_.size() * sizeof(time_point);
+}
+
+std::uint64_t outbox::blocks_waiting() const {
+  const std::uint64_t stored = last_stored(); // first, so that the difference is never negative
+  return last_sealed() - stored;
 }
 
 std::uint64_t outbox::events_waiting() const {

@@ -4,9 +4,9 @@
 // (docs/formats.md, section 6) are built, sent from and, if need be, sent again; when it is full it
 // says so, and grows never.
 //
-// The drain thread appends events and seals blocks; the forwarder thread sends them and reports
-// what is stored. The memory of a block is used again when the block is stored and nobody holds it
-// any more: ZeroMQ sends from it directly.
+// One thread appends events and seals blocks, another takes them and reports what is stored. The
+// memory of a block is used again when the block is stored and held no more: ZeroMQ sends from it
+// directly.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
 #include "transport/format/block.hpp"
+#include "transport/format/time.hpp"
 #include "transport/output/block_builder.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/safe_batches.hpp"
 #include "transport/output/settings.hpp"
-#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 
@@ -34,116 +33,108 @@ namespace l3 {
 inline constexpr byte_size largest_block_setting = mebibytes(32);
 
 class outbox final : public block_source {
-  struct slot;
-
 public:
-  /// Throws std::invalid_argument if the settings contradict each other, std::system_error if there
-  /// is no memory.
-  outbox(const outbox_settings& settings, const block_identity& identity);
-  ~outbox() override; ///< nobody may hold a block any more
+  /// Each block is told to `safety` when it is sealed, and again when it is secured. Throws
+  /// std::invalid_argument if the settings contradict each other, std::system_error if there is no
+  /// memory.
+  outbox(const outbox_settings& settings, const block_identity& identity, safe_batches& safety);
+  ~outbox() override; ///< no block may be held any more
 
-  [[nodiscard]] block_identity identity() const override { return identity_; }
-
-  // --- the drain thread ---
+  // --- the thread that fills it ---
 
   /// Copies an event into the open block. False: no room now; wait_for_room() or give the event up.
-  [[nodiscard]] bool append(std::span<const std::byte> packed_event, std::uint64_t completed_at);
+  [[nodiscard]] bool append(std::span<const std::byte> packed_event, time_point completed_at);
   /// Waits until an event of this length fits. False: not within the limit, or longer than the
   /// whole ring.
   [[nodiscard]] bool wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes);
   /// All events of this batch, and of all before it, have been appended or dropped.
   void batch_done(std::uint64_t serial);
   /// Seals the open block if its oldest event was complete longer ago than the block age.
-  void seal_if_due(std::uint64_t now);
+  void seal_if_due(time_point now);
   void seal();
+  [[nodiscard]] bool has_open_block() const { return !open_.empty(); }
 
-  // --- the forwarder thread, and whoever copies blocks elsewhere ---
+  // --- the thread that empties it ---
 
-  [[nodiscard]] std::optional<held_block> hold(std::uint64_t sequence) override;
-  /// For safety(): of a block held, for when a copy of it is on disk.
-  [[nodiscard]] static safe_batches::ticket ticket_of(const block_hold* hold);
-  [[nodiscard]] bool is_held(std::uint64_t sequence) const override;
-  [[nodiscard]] std::size_t
-  bytes_of(std::uint64_t sequence) const; ///< of a sealed block not yet stored
-  void stored_up_to(std::uint64_t sequence, std::uint64_t now) override;
-  [[nodiscard]] int wake_descriptor() const override { return wake_.descriptor(); }
-  void clear_wake() const override { wake_.clear(); }
+  [[nodiscard]] lane_state lane() const override {
+    return {identity_, last_sealed(), last_stored()};
+  }
+  [[nodiscard]] held_block hold(std::uint64_t sequence) override; ///< any thread
+  void stored_up_to(std::uint64_t sequence, time_point now) override;
 
   // --- any thread ---
 
-  void wake() const override { wake_.wake(); }
-  [[nodiscard]] std::uint64_t last_sealed() const override {
+  /// Of this sealed block there is a copy that survives this process.
+  void secured(std::uint64_t sequence);
+  [[nodiscard]] std::uint64_t last_sealed() const {
     return sealed_.load(std::memory_order_acquire);
   }
-  [[nodiscard]] std::uint64_t last_stored() const override {
+  [[nodiscard]] std::uint64_t last_stored() const {
     return stored_.load(std::memory_order_acquire);
   }
-  /// For all blocks that this outbox seals, and for those that leave beside it.
-  [[nodiscard]] safe_batches& safety() { return safety_; }
-  [[nodiscard]] const safe_batches& safety() const { return safety_; }
+  [[nodiscard]] std::uint64_t blocks_waiting() const;
 
+  [[nodiscard]] std::uint64_t events_appended() const { return events_appended_; }
   [[nodiscard]] std::uint64_t events_stored() const { return events_stored_; }
   [[nodiscard]] std::uint64_t events_waiting() const; ///< appended and not stored
   [[nodiscard]] std::uint64_t bytes_waiting() const;
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
-  /// Of the ring, and of the tables of its blocks and events.
+  /// Memory of the ring, and of the tables of its blocks and events.
   [[nodiscard]] std::size_t bytes() const;
   /// From an event's completion to its block's acknowledgement.
   [[nodiscard]] const latency_histogram& latency() const { return latency_; }
 
 private:
+  /// A sealed block.
+  struct slot {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::uint64_t first_time = 0;
+    safe_batches::ticket ticket = 0;
+    std::uint32_t bytes = 0; ///< header included
+    std::uint32_t events = 0;
+    std::uint32_t holds = 0;
+  };
+
   [[nodiscard]] bool make_room(std::size_t bytes);
   [[nodiscard]] bool fits_in_open(std::size_t bytes) const;
   [[nodiscard]] std::uint64_t start_for(std::size_t bytes) const;
   [[nodiscard]] bool fits_as_new(std::size_t bytes) const;
   [[nodiscard]] bool times_full() const;
   [[nodiscard]] std::byte* at(std::uint64_t position) const { return ring_ + position % capacity_; }
-  [[nodiscard]] slot& slot_of(std::uint64_t sequence) const;
+  [[nodiscard]] slot& slot_of(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
+  void let_go(slot& held);
   void reuse_released(); ///< under the lock
 
   // Positions count bytes since the start; their remainder by the capacity is the place in the
   // ring.
   std::uint64_t capacity_;
   std::uint64_t block_bytes_;
-  std::uint64_t block_age_;
+  std::chrono::nanoseconds block_age_;
   block_identity identity_;
+  safe_batches& safety_;
   std::byte* ring_ = nullptr;
-  std::vector<slot> slots_;          ///< of the blocks not yet reused, by sequence number
-  std::vector<std::uint64_t> times_; ///< when each event in the ring was complete, as a ring
-  wake_event wake_;
+  std::vector<slot> slots_;       ///< of the blocks not yet reused, by sequence number
+  std::vector<time_point> times_; ///< when each event in the ring was complete, as a ring
 
-  // The open block; the drain thread's own.
+  // The open block; the filling thread's own.
   block_builder open_;
   std::uint64_t open_start_ = 0;
   std::uint64_t open_last_batch_ = 0;
   std::uint64_t sealed_end_ = 0; ///< where the next block may begin
   std::uint64_t next_time_ = 0;
 
-  mutable std::mutex lock_; ///< guards the slots' holds, and the moves of what follows
+  std::mutex lock_; ///< guards the slots' holds, and the moves of what follows
   std::condition_variable room_;
   std::atomic<std::uint64_t> sealed_{0}; ///< last sequence numbers
   std::atomic<std::uint64_t> stored_{0};
   std::atomic<std::uint64_t> reused_{0};
   std::atomic<std::uint64_t> tail_{0};      ///< where the oldest block begins whose memory is taken
   std::atomic<std::uint64_t> time_tail_{0}; ///< the same in times_
-  safe_batches safety_;
 
   counter events_appended_, bytes_appended_;
   counter events_stored_, bytes_stored_;
   latency_histogram latency_;
-};
-
-struct outbox::slot final : block_hold {
-  void release() noexcept override;
-
-  outbox* owner = nullptr;
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;
-  std::uint64_t first_time = 0;
-  safe_batches::ticket ticket = 0;
-  std::uint32_t bytes = 0; ///< header included
-  std::uint32_t events = 0;
-  std::uint32_t holds = 0;
 };
 
 } // namespace l3

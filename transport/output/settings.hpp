@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be set about the way out: blocks, outbox, output line. The config room fills these
+// What can be set about the way out: blocks, outbox, output link. The config room fills these
 // structs.
 #pragma once
 
@@ -19,10 +19,10 @@ struct outbox_settings {
 
 struct forward_settings {
   std::string to = "tcp://127.0.0.1:42200"; ///< the receiver
-  bit_rate rate{4e9};                       ///< of the output line; 0: unlimited
+  bit_rate rate{4e9};                       ///< of the output link; 0: unlimited
   std::chrono::nanoseconds acknowledge_time_limit =
       std::chrono::seconds(2); ///< then blocks are sent again
-  std::string secret_key;      ///< file with the daemon's own key; empty: a line without keys
+  std::string secret_key;      ///< file with the daemon's own key; empty: a link without keys
   std::string receiver_key;    ///< file with the receiver's public key
 };
 

@@ -5,45 +5,46 @@
 #include <string>
 #include <utility>
 
+#include <poll.h>
+
 namespace l3 {
 
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t nanoseconds(std::chrono::nanoseconds t) {
-  return static_cast<std::uint64_t>(t.count());
-}
-
 /// A receiver that has stored nothing for so long is taken for absent: what waits gets copies.
-constexpr std::uint64_t patience = nanoseconds(1s);
-/// TCP senders wait for what is in the open page.
-constexpr std::uint64_t page_age = nanoseconds(100ms);
-constexpr std::uint64_t retry_time = nanoseconds(100ms); ///< after an error
-constexpr std::uint64_t telling_time = nanoseconds(1s);  ///< of errors
-constexpr auto look_around = 20ms;
+constexpr auto patience = 1s;
+/// TCP senders wait for what is in the open block on its way to the disk.
+constexpr auto spilled_block_age = 100ms;
+constexpr std::size_t blocks_on_their_way = 8;
+constexpr auto retry_time = 100ms; ///< after an error
+constexpr auto telling_time = 1s;  ///< of errors
+constexpr int look_around_ms = 20;
 
 } // namespace
 
 spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory,
-                                 spool& disk, spool_backlog& backlog, std::size_t largest_event,
-                                 report_function report)
+                                 spool& disk, spool_backlog& backlog, safe_batches& safety,
+                                 std::size_t largest_event, report_function report)
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
-      own_(backlog.own_identity()), block_bytes_(settings.block.bytes),
-      block_room_(sizeof(block_header) + settings.block.bytes + largest_event) {
-  for (page& p : pages_) p.bytes.resize(block_room_);
-  progress_at_ = steady_now();
+      block_room_(sizeof(block_header) + settings.block.bytes + largest_event),
+      progress_at_(steady_clock::now()) {
+  way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
+                                       .block = settings.block,
+                                       .block_age = spilled_block_age},
+                       backlog.own().identity, safety);
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
 }
 
-spilling_outbox::~spilling_outbox() { finish(std::chrono::steady_clock::now()); }
+spilling_outbox::~spilling_outbox() { finish(steady_clock::now()); }
 
 // --- the drain thread ---
 
-bool spilling_outbox::append(std::span<const std::byte> packed_event, std::uint64_t completed_at) {
-  if (disk_ == nullptr) return memory_.append(packed_event, completed_at);
+bool spilling_outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
+  if (!way_to_disk_) return memory_.append(packed_event, completed_at);
   if (spilling_ && memory_.bytes_waiting() <= memory_.capacity() / 2) {
-    seal_page(); // batches end in one open block, not in two
+    way_to_disk_->seal(); // batches end in one open block, not in two
     spilling_ = false;
   }
   if (!spilling_) {
@@ -51,39 +52,11 @@ bool spilling_outbox::append(std::span<const std::byte> packed_event, std::uint6
     memory_.seal();
     spilling_ = true;
   }
-  if (append_to_page(packed_event, completed_at)) return true;
+  if (way_to_disk_->append(packed_event, completed_at)) return true;
   // The disk is slow, or full: there may be room in memory by now.
   if (!memory_.append(packed_event, completed_at)) return false;
   spilling_ = false;
   return true;
-}
-
-bool spilling_outbox::append_to_page(std::span<const std::byte> event, std::uint64_t completed_at) {
-  if (open_.bytes() + event.size() > block_room_) seal_page();
-  if (open_.empty()) {
-    const std::lock_guard guard(lock_);
-    if (sealed_pages_ == page_count) return false;
-    open_page_ = &pages_[(first_sealed_ + sealed_pages_) % page_count];
-  }
-  open_.add(open_page_->bytes.data(), event, completed_at);
-  events_spilled_.add();
-  if (open_.payload_bytes() >= block_bytes_) seal_page();
-  return true;
-}
-
-void spilling_outbox::seal_page() {
-  if (open_.empty()) return;
-  page& p = *open_page_;
-  p.used = open_.bytes();
-  p.events = open_.events();
-  p.sequence = next_sequence_++;
-  p.ticket = memory_.safety().sealed(std::exchange(open_last_batch_, 0));
-  open_.seal(p.bytes.data(), own_, p.sequence, wall_clock_now());
-  {
-    const std::lock_guard guard(lock_);
-    ++sealed_pages_;
-  }
-  sealed_.notify_one();
 }
 
 bool spilling_outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes) {
@@ -91,22 +64,19 @@ bool spilling_outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t 
 }
 
 void spilling_outbox::batch_done(std::uint64_t serial) {
-  if (open_.empty()) {
-    memory_.batch_done(serial);
-  } else {
-    open_last_batch_ = serial;
-  }
+  (way_to_disk_ && way_to_disk_->has_open_block() ? *way_to_disk_ : memory_).batch_done(serial);
 }
 
-void spilling_outbox::seal_if_due(std::uint64_t now) {
+void spilling_outbox::seal_if_due(time_point now) {
   memory_.seal_if_due(now);
-  if (!open_.empty() && now >= open_.oldest() + page_age) seal_page();
-  if (use_ == spool_use::always && memory_.last_sealed() != copied_up_to_) sealed_.notify_one();
+  if (!way_to_disk_) return;
+  way_to_disk_->seal_if_due(now);
+  if (use_ == spool_use::always && memory_.last_sealed() != copied_) way_to_disk_->bell().wake();
 }
 
 void spilling_outbox::seal() {
   memory_.seal();
-  seal_page();
+  if (way_to_disk_) way_to_disk_->seal();
 }
 
 // --- any thread ---
@@ -117,29 +87,32 @@ double spilling_outbox::fullness() const {
 }
 
 bool spilling_outbox::all_on_disk() const {
-  if (disk_ == nullptr) return false;
-  const std::lock_guard guard(lock_);
-  return sealed_pages_ == 0 && copied_up_to_ >= memory_.last_sealed();
+  return way_to_disk_ && way_to_disk_->blocks_waiting() == 0 && copied_ >= memory_.last_sealed();
 }
 
-void spilling_outbox::finish(std::chrono::steady_clock::time_point deadline) {
+void spilling_outbox::finish(time_point deadline) {
   if (!writer_.joinable()) return;
-  deadline_ = nanoseconds(deadline.time_since_epoch());
+  deadline_ = deadline;
   writer_.request_stop();
-  sealed_.notify_one();
+  way_to_disk_->bell().wake();
   writer_.join();
 }
 
 std::uint64_t spilling_outbox::events_waiting() const {
-  if (disk_ == nullptr) return 0;
+  if (!way_to_disk_) return 0;
   const std::uint64_t gone = backlog_->own().delivered + backlog_->own().damaged; // first
-  return events_spilled_ - gone;
+  return events_spilled() - gone;
 }
 
 std::uint64_t spilling_outbox::events_on_disk() const {
-  if (disk_ == nullptr) return 0;
-  const std::uint64_t gone = backlog_->own().delivered + backlog_->own().damaged; // first
-  return events_written_ - gone + copied_events_;
+  if (!way_to_disk_) return 0;
+  const auto copies = disk_->lane(memory_.lane().identity.session);
+  const auto spilled = disk_->lane(backlog_->own().identity.session);
+  return (copies ? copies->events : 0) + (spilled ? spilled->events : 0);
+}
+
+std::size_t spilling_outbox::bytes() const {
+  return way_to_disk_ ? way_to_disk_->bytes() + block_room_ * spool_backlog::buffers : 0;
 }
 
 // --- the disk's thread ---
@@ -147,64 +120,53 @@ std::uint64_t spilling_outbox::events_on_disk() const {
 void spilling_outbox::write(const std::stop_token& stop) {
   bool last_time = false;
   while (true) {
-    const bool wrote_pages = write_pages();
-    const bool copied = copy_memory(steady_now());
+    const time_point now = steady_clock::now();
+    const bool wrote = write_spilled(now);
+    const bool copied = copy_memory(now);
     release_copies();
     disk_bytes_ = disk_->totals().disk_bytes;
     disk_room_ = disk_->capacity();
     disk_full_ = disk_->full();
-    if (stop.stop_requested() && steady_now() >= deadline_) return;
-    if (wrote_pages || copied) continue;
+    if (stop.stop_requested() && steady_clock::now() >= deadline_.load()) return;
+    if (wrote || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more
-    std::unique_lock guard(lock_);
-    sealed_.wait_for(guard, look_around, [&] {
-      return stop.stop_requested() ||
-             (steady_now() >= not_before_ &&
-              (sealed_pages_ > 0 ||
-               (use_ == spool_use::always && memory_.last_sealed() != copied_up_to_)));
-    });
+    pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
+    (void)::poll(&bell, 1, look_around_ms);
+    way_to_disk_->bell().clear();
     last_time = stop.stop_requested();
-    if (last_time) not_before_ = 0;
+    if (last_time) not_before_ = {};
   }
 }
 
-bool spilling_outbox::write_pages() {
-  const page* next = nullptr;
-  {
-    const std::lock_guard guard(lock_);
-    if (sealed_pages_ == 0 || steady_now() < not_before_) return false;
-    next = &pages_[first_sealed_];
-  }
-  if (!to_disk(std::span(next->bytes).first(next->used))) return false;
-  events_written_.add(next->events);
-  memory_.safety().secured(next->ticket);
-  backlog_->added(next->sequence);
-  const std::lock_guard guard(lock_);
-  first_sealed_ = (first_sealed_ + 1) % page_count;
-  --sealed_pages_;
+/// One block; false if none waits, or the disk takes none.
+bool spilling_outbox::write_spilled(time_point now) {
+  if (now < not_before_) return false;
+  const std::uint64_t sequence = way_to_disk_->last_stored() + 1;
+  const auto block = way_to_disk_->hold(sequence);
+  if (!block || !to_disk(block.bytes)) return false;
+  way_to_disk_->stored_up_to(sequence, now);
+  backlog_->bell().wake();
   return true;
 }
 
 /// One block; false if none is due, or the disk takes none.
-bool spilling_outbox::copy_memory(std::uint64_t now) {
-  copied_ = std::max(copied_, memory_.last_stored());
-  copied_up_to_ = copied_;
+bool spilling_outbox::copy_memory(time_point now) {
+  const std::uint64_t sequence = std::max<std::uint64_t>(copied_, memory_.last_stored()) + 1;
+  copied_ = sequence - 1;
   if (now < not_before_ || !copies_are_due(now)) return false;
-  const auto block = memory_.hold(copied_ + 1);
-  if (!block) return false;
-  // A disk that hangs must not keep the block's place in memory.
-  copy_.assign(block->bytes.begin(), block->bytes.end());
-  const auto ticket = outbox::ticket_of(block->hold);
-  block->hold->release();
+  if (const auto block = memory_.hold(sequence)) {
+    // A disk that hangs must not keep the block's place in memory.
+    copy_.assign(block.bytes.begin(), block.bytes.end());
+  } else {
+    return false;
+  }
   if (!to_disk(copy_)) return false;
-  memory_.safety().secured(ticket);
-  copies_.push_back({++copied_, load<block_header>(copy_.data()).events});
-  copied_events_ += copies_.back().events;
-  copied_up_to_ = copied_;
+  memory_.secured(sequence);
+  copied_ = sequence;
   return true;
 }
 
-bool spilling_outbox::copies_are_due(std::uint64_t now) {
+bool spilling_outbox::copies_are_due(time_point now) {
   if (use_ == spool_use::always || copy_all_) return true;
   const std::uint64_t stored = memory_.last_stored();
   if (stored != std::exchange(seen_stored_, stored) || memory_.blocks_waiting() == 0)
@@ -212,35 +174,33 @@ bool spilling_outbox::copies_are_due(std::uint64_t now) {
   return now >= progress_at_ + patience || memory_.bytes_waiting() > memory_.capacity() / 2;
 }
 
-/// Of blocks that the receiver has stored meanwhile.
+/// Releases the copies of blocks that the receiver has stored meanwhile.
 void spilling_outbox::release_copies() {
-  const std::uint64_t stored = memory_.last_stored();
-  if (copies_.empty() || copies_.front().sequence > stored) return;
-  (void)disk_->release(memory_.identity().session, stored);
-  for (; !copies_.empty() && copies_.front().sequence <= stored; copies_.pop_front())
-    copied_events_ -= copies_.front().events;
+  const lane_state now = memory_.lane();
+  const auto copies = disk_->lane(now.identity.session);
+  if (copies && copies->first <= now.stored) (void)disk_->release(now.identity.session, now.stored);
 }
 
 bool spilling_outbox::to_disk(std::span<const std::byte> block) {
   const auto error = disk_->append(block);
+  const time_point now = steady_clock::now();
   if (error) {
     write_errors_.add();
-    not_before_ = steady_now() + retry_time;
+    not_before_ = now + retry_time;
   }
-  tell(error);
+  tell(error, now);
   return !error;
 }
 
 /// A full disk that is being emptied takes a block now and then: only what lasts is told.
-void spilling_outbox::tell(const std::error_code& error) {
-  const auto now = steady_now();
+void spilling_outbox::tell(const std::error_code& error, time_point now) {
   if (!error) {
-    refused_since_ = 0;
+    refused_since_.reset();
     if (std::exchange(told_, {}) && report_) report_("the spool takes blocks again");
     return;
   }
-  if (refused_since_ == 0) refused_since_ = now;
-  if (now < refused_since_ + telling_time || error == told_) return;
+  if (!refused_since_) refused_since_ = now;
+  if (now < *refused_since_ + telling_time || error == told_) return;
   told_ = error;
   if (!report_) return;
   report_("the spool takes nothing now: " +

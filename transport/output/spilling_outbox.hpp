@@ -7,22 +7,18 @@
 // cost them. The drain thread never waits for a disk; it only finds no room.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/output/block_builder.hpp"
 #include "transport/output/outbox.hpp"
 #include "transport/output/spool.hpp"
 #include "transport/output/spool_backlog.hpp"
@@ -34,10 +30,11 @@ public:
   /// For the few things a person should know; called by the disk's thread.
   using report_function = std::function<void(std::string_view)>;
 
-  /// The disk and its backlog outlive this object; what finds no room in memory is added to the
-  /// backlog's own lane. `largest_event`: the longest packed event there may be.
+  /// The others outlive this object; what finds no room in memory is added to the backlog's own
+  /// lane. `largest_event`: the longest packed event there may be.
   spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory, spool& disk,
-                  spool_backlog& backlog, std::size_t largest_event, report_function report);
+                  spool_backlog& backlog, safe_batches& safety, std::size_t largest_event,
+                  report_function report);
   /// Without a disk it is the outbox's memory alone.
   explicit spilling_outbox(outbox& memory) : memory_(memory) {}
   ~spilling_outbox();
@@ -46,10 +43,10 @@ public:
 
   // --- the drain thread; see outbox ---
 
-  [[nodiscard]] bool append(std::span<const std::byte> packed_event, std::uint64_t completed_at);
+  [[nodiscard]] bool append(std::span<const std::byte> packed_event, time_point completed_at);
   [[nodiscard]] bool wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes);
   void batch_done(std::uint64_t serial);
-  void seal_if_due(std::uint64_t now);
+  void seal_if_due(time_point now);
   void seal();
 
   // --- any thread ---
@@ -60,7 +57,7 @@ public:
   [[nodiscard]] bool all_on_disk() const;
   /// When nothing is appended any more: writes what can be written, until this moment if the disk
   /// is slow, and ends the thread.
-  void finish(std::chrono::steady_clock::time_point deadline);
+  void finish(time_point deadline);
 
   /// The part of all room, in memory and on disk, that is taken: 0 … 1.
   [[nodiscard]] double fullness() const;
@@ -68,86 +65,55 @@ public:
   [[nodiscard]] bool spilling() const {
     return spilling_ && memory_.bytes_waiting() > memory_.capacity() / 2;
   }
-  /// Events that found no room in memory, not stored by the receiver yet.
+  /// Events that found no room in memory, so far.
+  [[nodiscard]] std::uint64_t events_spilled() const {
+    return way_to_disk_ ? way_to_disk_->events_appended() : 0;
+  }
+  /// Of these, the ones that the receiver has not stored yet.
   [[nodiscard]] std::uint64_t events_waiting() const;
   /// Of all events that wait, in memory or not, those that a next start would find on disk.
   [[nodiscard]] std::uint64_t events_on_disk() const;
-  [[nodiscard]] std::uint64_t events_spilled() const { return events_spilled_; } ///< so far
   [[nodiscard]] std::uint64_t write_errors() const { return write_errors_; }
-  /// Of the disk, as its thread saw it last: nobody else asks the file system, which may hang.
+  /// The disk's state as its thread saw it last: no other thread asks the file system, which may
+  /// hang.
   [[nodiscard]] std::uint64_t disk_room() const { return disk_room_; }
   [[nodiscard]] bool disk_full() const { return disk_full_; }
-  /// Beside the outbox's, with what the backlog reads.
-  [[nodiscard]] std::size_t bytes() const {
-    return block_room_ * (pages_.size() + spool_backlog::buffers);
-  }
+  /// Memory beside the outbox's, with what the backlog reads.
+  [[nodiscard]] std::size_t bytes() const;
 
 private:
-  /// A block on its way to the disk.
-  struct page {
-    std::vector<std::byte> bytes;
-    std::uint32_t used = 0;
-    std::uint32_t events = 0;
-    std::uint64_t sequence = 0;
-    safe_batches::ticket ticket = 0;
-  };
-  struct copied_block {
-    std::uint64_t sequence = 0;
-    std::uint64_t events = 0;
-  };
-
-  [[nodiscard]] bool append_to_page(std::span<const std::byte> event, std::uint64_t completed_at);
-  void seal_page();
   void write(const std::stop_token& stop);
-  [[nodiscard]] bool write_pages();
-  [[nodiscard]] bool copy_memory(std::uint64_t now);
-  [[nodiscard]] bool copies_are_due(std::uint64_t now);
+  [[nodiscard]] bool write_spilled(time_point now);
+  [[nodiscard]] bool copy_memory(time_point now);
+  [[nodiscard]] bool copies_are_due(time_point now);
   void release_copies();
   [[nodiscard]] bool to_disk(std::span<const std::byte> block);
-  void tell(const std::error_code& error);
+  void tell(const std::error_code& error, time_point now);
 
   outbox& memory_;
   spool* disk_ = nullptr;
   spool_backlog* backlog_ = nullptr;
   report_function report_;
   spool_use use_ = spool_use::overflow;
-  block_identity own_;
-  std::size_t block_bytes_ = 0;
   std::size_t block_room_ = 0;
+  /// Blocks of the backlog's own lane until they are on the disk: that is where they are stored.
+  std::optional<outbox> way_to_disk_;
   std::atomic<bool> spilling_{false};
   std::atomic<bool> copy_all_{false};
 
-  // The open page; the drain thread's.
-  block_builder open_;
-  page* open_page_ = nullptr;
-  std::uint64_t open_last_batch_ = 0;
-  std::uint64_t next_sequence_ = 1;
-
-  mutable std::mutex lock_; ///< guards which pages are sealed, and the waits for that
-  std::condition_variable sealed_;
-  static constexpr std::size_t page_count = 8;
-  std::array<page, page_count> pages_; ///< a ring
-  std::size_t first_sealed_ = 0;       ///< of the ring
-  std::size_t sealed_pages_ = 0;
-
   // The disk's thread.
-  std::uint64_t copied_ = 0; ///< the last block in memory that has, or had, a copy
-  std::deque<copied_block> copies_;
+  std::atomic<std::uint64_t> copied_{0}; ///< the last block in memory that has, or had, a copy
   std::uint64_t seen_stored_ = 0;
-  std::uint64_t progress_at_ = 0;
-  std::uint64_t not_before_ = 0;
-  std::uint64_t refused_since_ = 0; ///< by the disk; 0: it took the last block
-  std::error_code told_;            ///< that it takes nothing
-  std::vector<std::byte> copy_;     ///< of a block in memory, on its way to the disk
+  time_point progress_at_;
+  time_point not_before_;
+  std::optional<time_point> refused_since_; ///< by the disk; none: it took the last block
+  std::error_code told_;                    ///< that it takes nothing
+  std::vector<std::byte> copy_;             ///< of a block in memory, on its way to the disk
   std::atomic<std::uint64_t> disk_bytes_{0};
   std::atomic<std::uint64_t> disk_room_{0};
   std::atomic<bool> disk_full_{false};
-  std::atomic<std::uint64_t> deadline_{0};
-  std::atomic<std::uint64_t> copied_events_{0};
-  std::atomic<std::uint64_t> copied_up_to_{0};
+  std::atomic<time_point> deadline_{never};
 
-  counter events_spilled_;
-  counter events_written_;
   counter write_errors_;
   std::jthread writer_;
 };

@@ -30,27 +30,24 @@ constexpr int messages_in_line =
 constexpr int messages_in_a_step = 256;
 /// What waits is taken in one go and acknowledged once, but nobody's acknowledgement waits much
 /// longer than this.
-constexpr std::uint64_t longest_step =
-    static_cast<std::uint64_t>(std::chrono::nanoseconds(5ms).count());
+constexpr auto longest_step = 5ms;
 /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
-constexpr std::uint64_t silence_limit =
-    static_cast<std::uint64_t>(std::chrono::nanoseconds(5s).count());
+constexpr auto silence_limit = 5s;
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
 constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
-constexpr std::uint64_t retry_time =
-    static_cast<std::uint64_t>(std::chrono::nanoseconds(1s).count()); ///< after a store error
+constexpr auto retry_time = 1s; ///< after a store error
 
 } // namespace
 
-struct block_receiver::line {
+struct block_receiver::link {
   zmq::context_t context{1};
-  line_guard guard;
+  link_guard guard;
   zmq::socket_t socket{context, zmq::socket_type::router};
 
-  line(const receive_settings& settings, connection_counters& counters,
+  link(const receive_settings& settings, connection_counters& counters,
        const report_function& report)
       : guard(context, settings, counters, report) {
     socket.set(zmq::sockopt::linger, linger_ms);
@@ -75,7 +72,7 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
       report_(std::move(report)), recent_(remembered_events, remembered_sessions) {
   recall(recent_, store_.folder());
   try {
-    line_ = std::make_unique<line>(settings_, counters_.connections, report_);
+    link_ = std::make_unique<link>(settings_, counters_.connections, report_);
   } catch (const zmq::error_t& e) {
     throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
   }
@@ -84,33 +81,33 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
 block_receiver::~block_receiver() = default;
 
 std::string block_receiver::endpoint() const {
-  return line_->socket.get(zmq::sockopt::last_endpoint);
+  return link_->socket.get(zmq::sockopt::last_endpoint);
 }
 
-std::size_t block_receiver::open_sessions(std::uint64_t now) const {
+std::size_t block_receiver::open_sessions(time_point now) const {
   return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& p) {
     return !p.second.gone && now < p.second.heard_at + silence_limit;
   }));
 }
 
 bool block_receiver::step(std::chrono::milliseconds wait) {
-  line_guard& guard = line_->guard;
-  zmq_pollitem_t items[] = {{line_->socket.handle(), 0, ZMQ_POLLIN, 0},
+  link_guard& guard = link_->guard;
+  zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0},
                             {guard.questions(), 0, ZMQ_POLLIN, 0},
                             {guard.events(), 0, ZMQ_POLLIN, 0}};
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
-  const std::uint64_t now = steady_now();
+  const time_point now = steady_clock::now();
   guard.attend(now);
   if (items[0].revents == 0) return false;
   for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
-    if (steady_now() > now + longest_step) break;
+    if (steady_clock::now() > now + longest_step) break;
   }
   commit(now);
   answer_all();
   return true;
 }
 
-bool block_receiver::take_message(std::uint64_t now) {
+bool block_receiver::take_message(time_point now) {
   // A ROUTER puts the connection's address before the frames of a message, which are all there at
   // once.
   zmq::message_t frames[3];
@@ -118,14 +115,14 @@ bool block_receiver::take_message(std::uint64_t now) {
   bool more = true;
   while (more) {
     zmq::message_t frame;
-    if (!line_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
+    if (!link_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
     more = frame.more();
     if (count < std::size(frames)) frames[count].move(frame);
     ++count;
   }
   counters_.messages.add();
   const auto& [address_frame, head, body_frame] = frames;
-  const auto header = read_line_header({head.data<std::byte>(), head.size()});
+  const auto header = read_link_header({head.data<std::byte>(), head.size()});
   if (count != std::size(frames) || !header || header->session == 0) {
     counters_.garbage.add();
     return true;
@@ -133,23 +130,23 @@ bool block_receiver::take_message(std::uint64_t now) {
   const std::string address = address_frame.to_string();
   const std::span<const std::byte> body(body_frame.data<std::byte>(), body_frame.size());
 
-  if (header->type == line_message::hello) {
+  if (header->type == link_message::hello) {
     take_hello(*header, body, address, now);
     return true;
   }
   const auto known = peers_.find(header->session);
   if (known == peers_.end()) {
-    if (header->type == line_message::block) counters_.strangers.add();
-    send(address, line_message::refusal, header->session, 0);
+    if (header->type == link_message::block) counters_.strangers.add();
+    send(address, link_message::refusal, header->session, 0);
     return true;
   }
   peer& from = known->second;
   from.address = address;
   from.heard_at = now;
   switch (header->type) {
-  case line_message::block: take_block(from, *header, body, now); break;
-  case line_message::heartbeat: from.acknowledge = true; break;
-  case line_message::goodbye:
+  case link_message::block: take_block(from, *header, body, now); break;
+  case link_message::heartbeat: from.acknowledge = true; break;
+  case link_message::goodbye:
     if (!std::exchange(from.gone, true)) counters_.goodbyes.add();
     break;
   default: counters_.garbage.add();
@@ -157,9 +154,9 @@ bool block_receiver::take_message(std::uint64_t now) {
   return true;
 }
 
-void block_receiver::take_hello(const line_header& header, std::span<const std::byte> body,
-                                const std::string& address, std::uint64_t now) {
-  if (body.size() != sizeof(line_hello_body) || header.sequence == 0) {
+void block_receiver::take_hello(const link_header& header, std::span<const std::byte> body,
+                                const std::string& address, time_point now) {
+  if (body.size() != sizeof(link_hello_body) || header.sequence == 0) {
     counters_.garbage.add();
     return;
   }
@@ -172,8 +169,8 @@ void block_receiver::take_hello(const line_header& header, std::span<const std::
   from.welcome = true; // what it says to be stored must be committed first
 }
 
-void block_receiver::take_block(peer& from, const line_header& header,
-                                std::span<const std::byte> body, std::uint64_t now) {
+void block_receiver::take_block(peer& from, const link_header& header,
+                                std::span<const std::byte> body, time_point now) {
   counters_.blocks.add();
   counters_.bytes.add(body.size());
   from.acknowledge = true;
@@ -185,7 +182,7 @@ void block_receiver::take_block(peer& from, const line_header& header,
     counters_.gaps.add();
     // What comes from before the first block that it is said to have shows that an older hello was
     // read behind a newer one: it has to say hello again.
-    if (header.sequence < from.first) send(from.address, line_message::refusal, header.session, 0);
+    if (header.sequence < from.first) send(from.address, link_message::refusal, header.session, 0);
     return;
   }
   block_header block;
@@ -261,7 +258,7 @@ void block_receiver::forget_what_is_not_stored() {
 
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
 /// waits for an acknowledgement is told why it does not come.
-void block_receiver::commit(std::uint64_t now) {
+void block_receiver::commit(time_point now) {
   if (const auto error = store_.commit()) {
     forget_what_is_not_stored();
     store_failed(error, now);
@@ -277,7 +274,7 @@ void block_receiver::commit(std::uint64_t now) {
   counters_.stored_events.add(all.events - before_.events - counters_.stored_events);
 }
 
-void block_receiver::store_failed(const std::error_code& error, std::uint64_t now) {
+void block_receiver::store_failed(const std::error_code& error, time_point now) {
   counters_.store_errors.add();
   store_error_ = error;
   recovering_ = false;
@@ -288,14 +285,14 @@ void block_receiver::store_failed(const std::error_code& error, std::uint64_t no
 void block_receiver::answer_all() {
   for (auto& [session, to] : peers_) {
     if (std::exchange(to.welcome, false)) {
-      send(to.address, line_message::welcome, session, store_.last_stored(session, to.first));
+      send(to.address, link_message::welcome, session, store_.last_stored(session, to.first));
     }
     if (std::exchange(to.acknowledge, false)) {
-      send(to.address, line_message::acknowledgement, session,
+      send(to.address, link_message::acknowledgement, session,
            store_.last_stored(session, to.first));
     }
     if (std::exchange(to.refuse, false)) {
-      send(to.address, line_message::refusal, session, 0,
+      send(to.address, link_message::refusal, session, 0,
            "the store cannot be written: " + store_error_.message());
     }
   }
@@ -308,11 +305,11 @@ void block_receiver::forget_the_quietest() {
   }));
 }
 
-void block_receiver::send(const std::string& address, line_message type, std::uint64_t session,
+void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
                           std::uint64_t sequence, std::string_view body) {
-  const auto head = make_line_header(type, session, sequence, settings_.credit);
+  const auto head = make_link_header(type, session, sequence, settings_.credit);
   // A ROUTER drops what goes to a connection that is gone: whoever is behind it will ask again.
-  auto& socket = line_->socket;
+  auto& socket = link_->socket;
   (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
   (void)socket.send(zmq::buffer(&head, sizeof head),
                     zmq::send_flags::sndmore | zmq::send_flags::dontwait);

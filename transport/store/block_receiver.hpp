@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The far end of the output line (docs/formats.md, section 8): takes blocks of any number of
+// The far end of the output link (docs/formats.md, section 8): takes blocks of any number of
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
 // stored in one go and acknowledged once. An event that another session of the run has stored
 // lately is left out of its block, and counted there: see recent_events. Whatever is not a message
-// of the line is counted and dropped.
+// of the link is counted and dropped.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/recent_events.hpp"
@@ -29,11 +30,11 @@ struct receive_settings {
   std::string bind = "tcp://127.0.0.1:42200";
   std::uint32_t credit = 64;               ///< blocks that a daemon may have under way
   byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
-  std::string secret_key;                  ///< file with its own key; empty: a line without keys
+  std::string secret_key;                  ///< file with its own key; empty: a link without keys
   std::string allow;                       ///< file with the public keys of those that may send
 };
 
-/// Who knocked at the output line.
+/// Who knocked at the output link.
 struct connection_counters {
   counter accepted; ///< by the operating system
   counter let_in;
@@ -83,35 +84,35 @@ public:
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
-  /// Daemons that said hello, not yet goodbye, and were heard lately (`now` as steady_now()). For
+  /// Daemons that said hello, not yet goodbye, and were heard lately. For
   /// the thread that calls step().
-  [[nodiscard]] std::size_t open_sessions(std::uint64_t now) const;
+  [[nodiscard]] std::size_t open_sessions(time_point now) const;
 
 private:
-  struct line;
+  struct link;
   struct peer {
     std::string address;     ///< for ZeroMQ: the connection it was heard from last
     std::uint64_t first = 1; ///< the first block it still has
-    std::uint64_t heard_at = 0;
+    time_point heard_at;
     bool welcome = false;     ///< at the end of this step
     bool acknowledge = false; ///< likewise
     bool refuse = false;      ///< at the end of this step: the store cannot be written
     bool gone = false;        ///< it said goodbye
   };
 
-  [[nodiscard]] bool take_message(std::uint64_t now);
-  void take_hello(const line_header& header, std::span<const std::byte> body,
-                  const std::string& address, std::uint64_t now);
-  void take_block(peer& from, const line_header& header, std::span<const std::byte> body,
-                  std::uint64_t now);
+  [[nodiscard]] bool take_message(time_point now);
+  void take_hello(const link_header& header, std::span<const std::byte> body,
+                  const std::string& address, time_point now);
+  void take_block(peer& from, const link_header& header, std::span<const std::byte> body,
+                  time_point now);
   [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
                                                            block_header& block);
   void forget_what_is_not_stored();
-  void commit(std::uint64_t now);
-  void store_failed(const std::error_code& error, std::uint64_t now);
+  void commit(time_point now);
+  void store_failed(const std::error_code& error, time_point now);
   void answer_all();
   void forget_the_quietest();
-  void send(const std::string& address, line_message type, std::uint64_t session,
+  void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
   void report_once(std::string text);
 
@@ -119,7 +120,7 @@ private:
   store_writer& store_;
   store_tally before_; ///< what the store had taken when the receiver began
   report_function report_;
-  std::unique_ptr<line> line_;
+  std::unique_ptr<link> link_;
   std::map<std::uint64_t, peer> peers_; ///< by session
   recent_events recent_;
   struct new_event {
@@ -130,7 +131,7 @@ private:
   std::vector<new_event> uncommitted_; ///< in recent_
   std::vector<std::byte> shortened_;   ///< a block without its repeats
   std::error_code store_error_;        ///< set: the store could not be written
-  std::uint64_t retry_at_ = 0;
+  time_point retry_at_;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;

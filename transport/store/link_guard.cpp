@@ -21,8 +21,7 @@ constexpr int most_in_a_turn = 64;
 /// Beyond, ZeroMQ waits with the next connection until these have been counted.
 constexpr int most_events_waiting = 10'000;
 /// A line of a kind for all of this time.
-constexpr std::uint64_t report_period =
-    static_cast<std::uint64_t>(std::chrono::nanoseconds(10s).count());
+constexpr auto report_period = 10s;
 
 // The frames of a question, and of an answer.
 enum question : std::size_t { version, request, domain, address, identity, mechanism, credentials };
@@ -40,7 +39,7 @@ bool send_frames(zmq::socket_t& to, std::initializer_list<std::string_view> fram
 
 } // namespace
 
-line_guard::line_guard(zmq::context_t& context, const receive_settings& settings,
+link_guard::link_guard(zmq::context_t& context, const receive_settings& settings,
                        connection_counters& counters, const report_function& report)
     : with_keys_(!settings.secret_key.empty()), allow_file_(settings.allow), counters_(counters),
       report_(report), questions_(context, zmq::socket_type::rep),
@@ -54,7 +53,7 @@ line_guard::line_guard(zmq::context_t& context, const receive_settings& settings
   questions_.bind(question_address);
 }
 
-void line_guard::guard(zmq::socket_t& socket) {
+void link_guard::guard(zmq::socket_t& socket) {
   if (with_keys_) {
     socket.set(zmq::sockopt::curve_server, true);
     socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret_));
@@ -70,14 +69,14 @@ void line_guard::guard(zmq::socket_t& socket) {
   events_.connect(event_address);
 }
 
-void line_guard::attend(std::uint64_t now) {
+void link_guard::attend(time_point now) {
   for (int i = 0; i < most_in_a_turn && answer_question(now); ++i) {
   }
   for (int i = 0; i < most_in_a_turn && take_event(now); ++i) {
   }
 }
 
-bool line_guard::answer_question(std::uint64_t now) {
+bool link_guard::answer_question(time_point now) {
   std::array<zmq::message_t, question_frames> frames;
   std::size_t count = 0;
   for (bool more = true; more; ++count) {
@@ -96,7 +95,7 @@ bool line_guard::answer_question(std::uint64_t now) {
   }
   (void)send_frames(questions_, {zap_version, number, "400", "not allowed", "", ""});
   counters_.unknown_key.add();
-  line_key key{};
+  link_key key{};
   std::memcpy(key.data(), frames[credentials].data(),
               std::min(key.size(), frames[credentials].size()));
   report(refusal::unknown_key, now,
@@ -105,15 +104,15 @@ bool line_guard::answer_question(std::uint64_t now) {
   return true;
 }
 
-const std::string* line_guard::allowed_name(const zmq::message_t& credentials) const {
-  line_key key;
+const std::string* link_guard::allowed_name(const zmq::message_t& credentials) const {
+  link_key key;
   if (credentials.size() != key.size()) return nullptr;
   std::memcpy(key.data(), credentials.data(), key.size());
   const auto found = allowed_.find(key);
   return found == allowed_.end() ? nullptr : &found->second;
 }
 
-bool line_guard::take_event(std::uint64_t now) {
+bool link_guard::take_event(time_point now) {
   zmq::message_t event;
   zmq::message_t address;
   if (!events_.recv(event, zmq::recv_flags::dontwait)) return false;
@@ -140,7 +139,7 @@ bool line_guard::take_event(std::uint64_t now) {
   return true;
 }
 
-void line_guard::report(refusal what, std::uint64_t now, const std::string& text) {
+void link_guard::report(refusal what, time_point now, const std::string& text) {
   silence& s = silences_[static_cast<std::size_t>(what)];
   if (now < s.until) {
     ++s.untold;

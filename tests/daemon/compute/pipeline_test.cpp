@@ -28,7 +28,7 @@ void wait_until(const Condition& holds) {
 struct rig {
   explicit rig(std::uint32_t frames = 3)
       : engine(frames, 8, event_bytes), ring(engine.frames()),
-        out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}) {}
+        out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}, safety) {}
 
   void begin() {
     work.emplace(engine, ring, way_out, sheds, outcomes,
@@ -47,7 +47,7 @@ struct rig {
     ring.submit(*b);
   }
 
-  void store_what_is_sealed() { out.stored_up_to(out.last_sealed(), steady_now()); }
+  void store_what_is_sealed() { out.stored_up_to(out.last_sealed(), steady_clock::now()); }
 
   [[nodiscard]] std::uint64_t accounted() const {
     return out.events_waiting() + out.events_stored() + outcomes.events_rejected +
@@ -56,6 +56,7 @@ struct rig {
 
   test::fake_engine engine;
   frame_ring ring;
+  safe_batches safety;
   outbox out;
   spilling_outbox way_out{out};
   shedding sheds{1, {}};
@@ -81,7 +82,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
   EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
   r.store_what_is_sealed();
-  EXPECT_EQ(r.out.safety().up_to(), 3U);
+  EXPECT_EQ(r.safety.up_to(), 3U);
 }
 
 TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
@@ -95,7 +96,7 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   EXPECT_EQ(r.work->failed_frames(), 1U);
   EXPECT_EQ(r.reported, "the device fell off the bus");
   r.store_what_is_sealed();
-  EXPECT_EQ(r.out.safety().up_to(), 1U) << "what was given up is not told to its sender as safe";
+  EXPECT_EQ(r.safety.up_to(), 1U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
@@ -110,7 +111,7 @@ TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {
   EXPECT_GT(r.outcomes.events_shed[shed::drain], 0U);
   EXPECT_EQ(r.accounted(), 24U);
   r.store_what_is_sealed();
-  EXPECT_LT(r.out.safety().up_to(), 3U) << "what was given up is not told to its sender as safe";
+  EXPECT_LT(r.safety.up_to(), 3U) << "what was given up is not told to its sender as safe";
 }
 
 TEST(pipeline, gives_up_events_that_cannot_wait_instead_of_waiting_for_ever) {
@@ -157,7 +158,7 @@ TEST(pipeline, goes_on_when_the_outbox_has_room_again) {
   });
   r.work->finish(steady_clock::now() + 10s);
   EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
-  EXPECT_EQ(r.out.safety().up_to(), 3U);
+  EXPECT_EQ(r.safety.up_to(), 3U);
 }
 
 /// The numbers of all events in the outbox, in its order.
@@ -165,9 +166,8 @@ std::vector<std::uint32_t> numbers_in(outbox& out) {
   std::vector<std::uint32_t> numbers;
   for (std::uint64_t n = 1; n <= out.last_sealed(); ++n) {
     const auto block = out.hold(n);
-    for (std::size_t at = sizeof(block_header); at < block->bytes.size(); at += event_bytes)
-      numbers.push_back(load<std::uint32_t>(block->bytes.data() + at));
-    block->hold->release();
+    for (std::size_t at = sizeof(block_header); at < block.bytes.size(); at += event_bytes)
+      numbers.push_back(load<std::uint32_t>(block.bytes.data() + at));
   }
   return numbers;
 }
@@ -187,7 +187,8 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
       std::move(device), std::make_unique<test::fake_engine>(1, 1, event_bytes), s,
       [&](engine_failure, std::string_view, const frame&) { ++failures; }, [](std::string_view) {});
   frame_ring ring(compute.frames());
-  outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0});
+  safe_batches safety;
+  outbox out({mebibytes(4), {256 << 10}, 1ms}, {1, 1, 0}, safety);
   outcome_counters outcomes;
   spilling_outbox way_out(out);
   shedding sheds(1, {});
@@ -207,8 +208,8 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   EXPECT_EQ(work.failed_frames(), 0U);
   EXPECT_EQ(compute.counters().failures[engine_failure::hang], 1U);
   EXPECT_EQ(failures, static_cast<int>(compute.counters().failures.sum()));
-  out.stored_up_to(out.last_sealed(), steady_now());
-  EXPECT_EQ(out.safety().up_to(), 40U);
+  out.stored_up_to(out.last_sealed(), steady_clock::now());
+  EXPECT_EQ(safety.up_to(), 40U);
 }
 
 RC_GTEST_PROP(pipeline, accounts_for_every_event, ()) {

@@ -9,7 +9,7 @@
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/output/delivery.hpp"
+#include "transport/output/send_window.hpp"
 
 namespace l3::test {
 namespace {
@@ -21,54 +21,45 @@ class any_source final : public block_source {
 public:
   explicit any_source(fuzz_input& in) : in_(in) { begin(); }
 
-  block_identity identity() const override { return {session_, 5, 1}; }
-  bool is_remainder() const override { return remainder_; }
+  lane_state lane() const override { return lane_; }
   bool next_lane() override {
     begin();
     return true;
   }
-  std::optional<held_block> hold(std::uint64_t) override { return std::nullopt; }
-  bool is_held(std::uint64_t) const override { return in_.flag(); }
-  void stored_up_to(std::uint64_t sequence, std::uint64_t) override {
-    require(sequence > stored_, "nothing is let go twice");
-    require(sequence <= sealed_, "nothing is let go that was not sealed");
-    told_ += sequence - stored_;
-    stored_ = sequence;
+  held_block hold(std::uint64_t) override { return {}; }
+  void stored_up_to(std::uint64_t sequence, time_point) override {
+    require(sequence > lane_.stored, "nothing is let go twice");
+    require(sequence <= lane_.sealed, "nothing is let go that was not sealed");
+    told_ += sequence - lane_.stored;
+    lane_.stored = sequence;
   }
-  int wake_descriptor() const override { return -1; }
-  void clear_wake() const override {}
-  void wake() const override {}
-  std::uint64_t last_sealed() const override { return sealed_; }
-  std::uint64_t last_stored() const override { return stored_; }
 
   void seal(std::uint64_t blocks) {
-    if (session_ != 0 && !remainder_ && sealed_ <= ~std::uint64_t{0} - blocks - 1)
-      sealed_ += blocks;
+    if (lane_.identity.session != 0 && !lane_.is_remainder &&
+        lane_.sealed <= ~std::uint64_t{0} - blocks - 1)
+      lane_.sealed += blocks;
   }
   [[nodiscard]] std::uint64_t told() const { return told_; }
 
 private:
   void begin() {
-    session_ = in_.below(4); // 0: there is no lane
-    remainder_ = in_.flag();
-    stored_ = session_ == 0 ? 0 : in_.byte();
+    lane_ = {{in_.below(4), 5, 1}, 0, 0, in_.flag()}; // session 0: there is no lane
+    if (lane_.identity.session == 0) return;
+    lane_.stored = in_.byte();
     // As high as a number may stand in a file of a spool.
-    if (session_ != 0 && in_.below(16) == 15) stored_ = ~std::uint64_t{0} - 64 - in_.byte();
-    sealed_ = stored_ + (session_ == 0 ? 0 : in_.below(16));
+    if (in_.below(16) == 15) lane_.stored = ~std::uint64_t{0} - 64 - in_.byte();
+    lane_.sealed = lane_.stored + in_.below(16);
   }
 
   fuzz_input& in_;
-  std::uint64_t session_ = 0;
-  bool remainder_ = false;
-  std::uint64_t stored_ = 0;
-  std::uint64_t sealed_ = 0;
+  lane_state lane_;
   std::uint64_t told_ = 0; ///< blocks of all lanes
 };
 
 class exchange {
 public:
   explicit exchange(fuzz_input& in)
-      : in_(in), source_(in), delivery_(source_, "tcp://far:1", [](std::string_view text) {
+      : in_(in), source_(in), window_(source_, "tcp://far:1", [](std::string_view text) {
           require(text.size() <= longest_report, "a report is a line of a log");
           for (const char c : text)
             require(static_cast<unsigned char>(c) >= ' ', "a report is one line");
@@ -77,10 +68,10 @@ public:
   void step() {
     switch (in_.below(8)) {
     case 0: source_.seal(in_.below(8)); break;
-    case 1: now_ += in_.number<std::uint32_t>(); break;
-    case 2: delivery_.connection_changed(in_.flag()); break;
+    case 1: now_ += any_time(); break;
+    case 2: window_.connection_changed(in_.flag()); break;
     case 3: send(); break;
-    case 4: delivery_.go_back_after(in_.number<std::uint32_t>(), now_); break;
+    case 4: window_.go_back_after(any_time(), now_); break;
     case 5: change_lane(); break;
     default: answer();
     }
@@ -88,61 +79,67 @@ public:
   }
 
 private:
+  std::chrono::nanoseconds any_time() {
+    return std::chrono::nanoseconds(in_.number<std::uint32_t>());
+  }
+
   /// As the forwarder does.
   void send() {
-    while (delivery_.is_welcome() && delivery_.may_send_next() && in_.below(4) != 3) {
-      const auto n = delivery_.next();
-      require(n <= source_.last_sealed(), "what is sent was sealed");
-      delivery_.sent_next(1, now_);
+    while (window_.is_welcome() && window_.may_send_next() && in_.below(4) != 3) {
+      const auto n = window_.next();
+      require(n <= source_.lane().sealed, "what is sent was sealed");
+      window_.sent({{}, in_.flag() ? in_memory_ : nullptr}, now_);
     }
   }
   void change_lane() {
-    if (source_.last_sealed() != source_.last_stored() || !source_.next_lane()) return;
-    (void)delivery_.leave();
-    delivery_.begin_lane();
-    require(delivery_.lane() == source_.identity(), "the lane is the source's");
+    if (source_.lane().sealed != source_.lane().stored || !source_.next_lane()) return;
+    (void)window_.leave();
+    window_.begin_lane();
+    require(window_.lane() == source_.lane().identity, "the lane is the source's");
   }
 
   void answer() {
     const auto type =
-        static_cast<line_message>(in_.below(16) == 15 ? in_.byte() : 2 + in_.below(4));
+        static_cast<link_message>(in_.below(16) == 15 ? in_.byte() : 2 + in_.below(4));
     const std::uint64_t session =
-        in_.below(8) == 7 ? in_.number<std::uint64_t>() : source_.identity().session;
+        in_.below(8) == 7 ? in_.number<std::uint64_t>() : source_.lane().identity.session;
     const std::uint64_t sequence = in_.below(8) == 7
                                        ? in_.number<std::uint64_t>()
-                                       : source_.last_stored() + in_.below(16) - in_.below(4);
+                                       : source_.lane().stored + in_.below(16) - in_.below(4);
     const std::uint32_t credit = in_.flag() ? in_.below(4) : in_.number<std::uint32_t>();
-    const auto made = make_line_header(type, session, sequence, credit);
+    const auto made = make_link_header(type, session, sequence, credit);
     std::array<std::byte, sizeof made> frame{};
     store(frame.data(), made);
     if (in_.below(16) == 15) in_.damage(frame);
-    const auto head = read_line_header(frame);
+    const auto head = read_link_header(frame);
     if (!head) return;
     const auto n = in_.byte();
     const auto text = in_.bytes(n);
-    const bool was_welcome = delivery_.is_welcome();
-    const auto stored = source_.last_stored();
-    delivery_.take(*head, {reinterpret_cast<const char*>(text.data()), text.size()}, now_);
-    if (head->session == source_.identity().session && head->session != 0) return;
-    require(source_.last_stored() == stored && delivery_.is_welcome() == was_welcome,
+    const bool was_welcome = window_.is_welcome();
+    const auto stored = source_.lane().stored;
+    window_.take(*head, {reinterpret_cast<const char*>(text.data()), text.size()}, now_);
+    if (head->session == source_.lane().identity.session && head->session != 0) return;
+    require(source_.lane().stored == stored && window_.is_welcome() == was_welcome,
             "another session's message changes nothing");
   }
 
   void check() {
-    const auto stored = source_.last_stored();
-    const auto next = delivery_.next();
-    require(next > stored && next - 1 <= source_.last_sealed(),
+    const auto stored = source_.lane().stored;
+    const auto next = window_.next();
+    require(next > stored && next - 1 <= source_.lane().sealed,
             "the next block is behind the stored ones, and not beyond the sealed ones");
-    require(delivery_.counters().acknowledged.get() == source_.told(), "what is let go is counted");
-    require(!delivery_.is_welcome() || source_.identity().session != 0, "no lane is not welcome");
-    if (delivery_.is_welcome() && next == stored + 1 && next <= source_.last_sealed())
-      require(delivery_.may_send_next(), "there is always credit for one");
+    require(window_.counters().acknowledged.get() == source_.told(), "what is let go is counted");
+    require(!window_.is_welcome() || source_.lane().identity.session != 0,
+            "no lane is not welcome");
+    if (window_.is_welcome() && next == stored + 1 && next <= source_.lane().sealed)
+      require(window_.may_send_next(), "there is always credit for one");
   }
 
   fuzz_input& in_;
   any_source source_;
-  delivery delivery_;
-  std::uint64_t now_ = 1;
+  send_window window_;
+  std::shared_ptr<const int> in_memory_ = std::make_shared<int>(); ///< of blocks that have not left
+  time_point now_;
 };
 
 } // namespace

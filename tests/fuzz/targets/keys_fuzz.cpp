@@ -26,7 +26,7 @@ public:
     std::vector<named_key> all;
     const bool good = read([&] { all = read_public_keys(path_); });
     require(good == !all.empty(), "there are keys, or it is refused");
-    line_key one{};
+    link_key one{};
     const bool is_one = read([&] { one = read_public_key(path_); });
     require(is_one == (all.size() == 1) && (!is_one || one == all[0].key), "one of one is that");
     const bool is_secret = read([&] { one = read_secret_key(path_); });

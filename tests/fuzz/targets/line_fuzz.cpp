@@ -49,14 +49,14 @@ private:
 
   void any_message(fuzz_input& in) {
     const std::uint64_t session = in.below(16) == 15 ? in.byte() : first_session_ + in.below(2);
-    const auto type = static_cast<line_message>(in.below(16) == 15 ? in.byte() : 1 + in.below(7));
+    const auto type = static_cast<link_message>(in.below(16) == 15 ? in.byte() : 1 + in.below(7));
     const std::uint64_t sequence =
         in.below(16) == 15 ? in.number<std::uint64_t>() : std::uint64_t{in.below(8)};
-    auto head = make_line_header(type, session, sequence);
+    auto head = make_link_header(type, session, sequence);
     std::vector<std::byte> body;
-    if (type == line_message::hello)
-      body.resize(in.below(8) == 7 ? in.byte() : sizeof(line_hello_body));
-    if (type == line_message::block) body = any_block(in, session, sequence);
+    if (type == link_message::hello)
+      body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
+    if (type == link_message::block) body = any_block(in, session, sequence);
     std::vector<std::byte> frame(sizeof head);
     store(frame.data(), head);
     if (in.below(16) == 15) in.damage(frame);
@@ -111,16 +111,16 @@ private:
     }
     zmq::message_t frame;
     while (near_.recv(frame, zmq::recv_flags::dontwait)) {
-      const auto head = read_line_header({frame.data<std::byte>(), frame.size()});
+      const auto head = read_link_header({frame.data<std::byte>(), frame.size()});
       require(head.has_value() && frame.more(), "answers are messages of the line");
       (void)near_.recv(frame);
       require(!frame.more(), "of two frames");
-      if (head->type == line_message::acknowledgement || head->type == line_message::welcome) {
+      if (head->type == link_message::acknowledgement || head->type == link_message::welcome) {
         require(head->sequence <= store_->last_stored(head->session),
                 "nothing is acknowledged that is not stored");
         require(head->credit > 0, "there is always credit for one");
       } else {
-        require(head->type == line_message::refusal, "a receiver sends nothing else");
+        require(head->type == link_message::refusal, "a receiver sends nothing else");
       }
     }
   }

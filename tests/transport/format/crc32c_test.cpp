@@ -26,7 +26,7 @@ RC_GTEST_PROP(crc32c, chains, (const std::vector<std::uint8_t>& data)) {
 }
 
 TEST(crc32c, of_a_header_leaves_out_its_last_word) {
-  line_header h;
+  link_header h;
   const auto before = header_crc(h);
   h.header_crc = 1;
   EXPECT_EQ(header_crc(h), before);

@@ -19,7 +19,7 @@ namespace {
 
 using namespace test;
 
-class line_keys : public testing::Test {
+class link_keys : public testing::Test {
 protected:
   [[nodiscard]] std::string path(const std::string& name) const {
     return folder_.path() + "/" + name;
@@ -49,7 +49,7 @@ private:
   scratch_folder folder_;
 };
 
-TEST_F(line_keys, a_pair_is_written_for_its_owner_and_read_back) {
+TEST_F(link_keys, a_pair_is_written_for_its_owner_and_read_back) {
   const key_pair pair = make_key_pair();
   EXPECT_NE(pair.secret, make_key_pair().secret);
   write_key_pair(path("node1"), pair);
@@ -60,7 +60,7 @@ TEST_F(line_keys, a_pair_is_written_for_its_owner_and_read_back) {
   EXPECT_EQ(public_half_of(pair.secret), pair.public_half);
 }
 
-TEST_F(line_keys, a_pair_is_never_written_over_another) {
+TEST_F(link_keys, a_pair_is_never_written_over_another) {
   const key_pair first = make_key_pair();
   write_key_pair(path("node1"), first);
   EXPECT_THROW(write_key_pair(path("node1"), make_key_pair()), std::runtime_error);
@@ -71,7 +71,7 @@ TEST_F(line_keys, a_pair_is_never_written_over_another) {
   EXPECT_FALSE(std::filesystem::exists(path("node2.secret")));
 }
 
-TEST_F(line_keys, a_secret_that_others_may_read_is_refused) {
+TEST_F(link_keys, a_secret_that_others_may_read_is_refused) {
   const std::string file = write("s", text_of(make_key_pair().secret) + "\n");
   for (const mode_t mode : {0640U, 0604U, 0620U, 0602U, 0644U}) {
     ASSERT_EQ(::chmod(file.c_str(), mode), 0);
@@ -82,7 +82,7 @@ TEST_F(line_keys, a_secret_that_others_may_read_is_refused) {
   EXPECT_EQ(complaint(read_secret_key, file), "");
 }
 
-TEST_F(line_keys, an_allow_list_has_a_key_a_line_with_names_and_remarks) {
+TEST_F(link_keys, an_allow_list_has_a_key_a_line_with_names_and_remarks) {
   const auto a = make_key_pair().public_half;
   const auto b = make_key_pair().public_half;
   const std::string file =
@@ -96,7 +96,7 @@ TEST_F(line_keys, an_allow_list_has_a_key_a_line_with_names_and_remarks) {
   EXPECT_NE(complaint(read_public_key, file).find("holds 2 keys"), std::string::npos);
 }
 
-TEST_F(line_keys, a_key_may_begin_with_the_sign_of_a_remark) {
+TEST_F(link_keys, a_key_may_begin_with_the_sign_of_a_remark) {
   const std::string key = "#" + std::string(39, '0'); // '#' is the last of the 85 characters
   const auto short_of_overflow = write("allow", "%nSc0" + std::string(35, '0') + "\n", 0644);
   EXPECT_EQ(read_public_keys(short_of_overflow).size(), 1U); // 0xffffffff
@@ -105,7 +105,7 @@ TEST_F(line_keys, a_key_may_begin_with_the_sign_of_a_remark) {
             std::string::npos);
 }
 
-TEST_F(line_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
+TEST_F(link_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
   const std::string good = text_of(make_key_pair().public_half);
   const std::string cut = good.substr(0, 39);
   // As a file may be whose last page never reached the disk.
@@ -125,7 +125,7 @@ TEST_F(line_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
       std::string::npos);
 }
 
-TEST_F(line_keys, a_secret_key_is_not_taken_for_a_public_one) {
+TEST_F(link_keys, a_secret_key_is_not_taken_for_a_public_one) {
   write_key_pair(path("node1"), make_key_pair());
   EXPECT_NE(complaint(read_secret_key, path("node1.public")).find("holds a public key"),
             std::string::npos);
@@ -133,7 +133,7 @@ TEST_F(line_keys, a_secret_key_is_not_taken_for_a_public_one) {
             std::string::npos);
 }
 
-TEST_F(line_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) {
+TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) {
   const key_pair pair = make_key_pair();
   write("line", text_of(pair.secret), 0440); // as systemd shows a file with an access list
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
@@ -150,7 +150,7 @@ TEST_F(line_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) 
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
 }
 
-TEST_F(line_keys, the_setting_to_blame_is_named) {
+TEST_F(link_keys, the_setting_to_blame_is_named) {
   forward_settings s;
   EXPECT_EQ(wrong_with_keys(s), "");
   write_key_pair(path("node1"), make_key_pair());

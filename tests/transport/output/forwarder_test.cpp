@@ -10,7 +10,6 @@
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/store/block.hpp"
-#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 namespace {
@@ -30,7 +29,7 @@ public:
   [[nodiscard]] std::string endpoint() const { return socket_.get(zmq::sockopt::last_endpoint); }
 
   struct message {
-    line_header header;
+    link_header header;
     bytes body;
   };
   /// The next message that is no heartbeat; fails the test if none comes.
@@ -41,7 +40,7 @@ public:
         ADD_FAILURE() << "no message came";
         return {};
       }
-      if (m->header.type != line_message::heartbeat) return *m;
+      if (m->header.type != link_message::heartbeat) return *m;
     }
   }
   /// Whether nothing but heartbeats comes within this time.
@@ -53,19 +52,19 @@ public:
           end - std::chrono::steady_clock::now());
       if (left <= 0ms || zmq_poll(&item, 1, left.count()) == 0) return true;
       const auto m = receive();
-      if (!m || m->header.type != line_message::heartbeat) return false;
+      if (!m || m->header.type != link_message::heartbeat) return false;
     }
   }
-  void answer(line_message type, std::uint64_t sequence, std::uint32_t credit,
+  void answer(link_message type, std::uint64_t sequence, std::uint32_t credit,
               std::string_view body = {}) {
-    const auto h = make_line_header(type, identity.session, sequence, credit);
+    const auto h = make_link_header(type, identity.session, sequence, credit);
     socket_.send(zmq::buffer(address_), zmq::send_flags::sndmore);
     socket_.send(zmq::buffer(&h, sizeof h), zmq::send_flags::sndmore);
     socket_.send(zmq::buffer(body), zmq::send_flags::none);
   }
   void expect_block(std::uint64_t sequence) {
     const auto m = take();
-    EXPECT_EQ(m.header.type, line_message::block);
+    EXPECT_EQ(m.header.type, link_message::block);
     EXPECT_EQ(m.header.sequence, sequence);
     block_header b;
     EXPECT_EQ(check_block(m.body, b), block_fault::none);
@@ -77,7 +76,7 @@ private:
     zmq::message_t address, head, body;
     if (!socket_.recv(address) || !socket_.recv(head) || !socket_.recv(body)) return std::nullopt;
     address_ = address.to_string();
-    const auto header = read_line_header({head.data<std::byte>(), head.size()});
+    const auto header = read_link_header({head.data<std::byte>(), head.size()});
     EXPECT_TRUE(header && !body.more());
     if (!header) return std::nullopt;
     const auto* const bytes = body.data<std::byte>();
@@ -91,132 +90,125 @@ private:
 
 TEST(forwarder, says_hello_and_keeps_to_the_credit) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h), 200);
+  sending_end near(link_to(far.endpoint(), 1h), 200);
   ASSERT_GT(near.box.last_sealed(), 6U);
   const auto hello = far.take();
-  EXPECT_EQ(hello.header.type, line_message::hello);
+  EXPECT_EQ(hello.header.type, link_message::hello);
   EXPECT_EQ(hello.header.session, identity.session);
   EXPECT_EQ(hello.header.sequence, 1U);
-  ASSERT_EQ(hello.body.size(), sizeof(line_hello_body));
-  EXPECT_EQ(load<line_hello_body>(hello.body.data()).run, identity.run);
-  EXPECT_EQ(load<line_hello_body>(hello.body.data()).node, identity.node);
-  far.answer(line_message::welcome, 0, 3);
+  ASSERT_EQ(hello.body.size(), sizeof(link_hello_body));
+  EXPECT_EQ(load<link_hello_body>(hello.body.data()).run, identity.run);
+  EXPECT_EQ(load<link_hello_body>(hello.body.data()).node, identity.node);
+  far.answer(link_message::welcome, 0, 3);
   for (std::uint64_t i = 1; i <= 3; ++i) far.expect_block(i);
   EXPECT_TRUE(far.quiet(50ms)) << "more than the credit";
-  far.answer(line_message::acknowledgement, 2, 3);
+  far.answer(link_message::acknowledgement, 2, 3);
   far.expect_block(4);
   far.expect_block(5);
   EXPECT_TRUE(far.quiet(50ms));
   EXPECT_EQ(near.box.last_stored(), 2U);
-  far.answer(line_message::acknowledgement, near.box.last_sealed(), 3);
+  far.answer(link_message::acknowledgement, near.box.last_sealed(), 3);
   EXPECT_TRUE(near.all_stored());
 }
 
 TEST(forwarder, starts_behind_what_the_receiver_already_has) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h), 200);
+  sending_end near(link_to(far.endpoint(), 1h), 200);
   (void)far.take();
-  far.answer(line_message::welcome, 2, 1);
+  far.answer(link_message::welcome, 2, 1);
   far.expect_block(3);
   EXPECT_EQ(near.box.last_stored(), 2U);
-  far.answer(line_message::acknowledgement, near.box.last_sealed(), 1);
+  far.answer(link_message::acknowledgement, near.box.last_sealed(), 1);
   EXPECT_TRUE(near.all_stored());
 }
 
 TEST(forwarder, sends_again_what_is_not_acknowledged) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 50ms), 200);
+  sending_end near(link_to(far.endpoint(), 50ms), 200);
   (void)far.take();
-  far.answer(line_message::welcome, 0, 2);
+  far.answer(link_message::welcome, 0, 2);
   far.expect_block(1);
   far.expect_block(2);
   far.expect_block(1); // silence: go back
-  far.answer(line_message::acknowledgement, near.box.last_sealed(), 2);
+  far.answer(link_message::acknowledgement, near.box.last_sealed(), 2);
   EXPECT_TRUE(near.all_stored());
-  EXPECT_GE(near.line.counters().resent.get(), 1U);
+  EXPECT_GE(near.sender.counters().resent.get(), 1U);
 }
 
 TEST(forwarder, says_hello_again_to_a_receiver_that_forgot_it) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h), 200);
+  sending_end near(link_to(far.endpoint(), 1h), 200);
   (void)far.take();
-  far.answer(line_message::welcome, 0, 1);
+  far.answer(link_message::welcome, 0, 1);
   far.expect_block(1);
-  far.answer(line_message::acknowledgement, 1, 1);
+  far.answer(link_message::acknowledgement, 1, 1);
   far.expect_block(2);
-  far.answer(line_message::refusal, 0, 0); // of empty body
+  far.answer(link_message::refusal, 0, 0); // of empty body
   const auto hello = far.take();
-  EXPECT_EQ(hello.header.type, line_message::hello);
+  EXPECT_EQ(hello.header.type, link_message::hello);
   EXPECT_EQ(hello.header.sequence, 2U) << "the first that it still holds";
-  far.answer(line_message::welcome, 1, 8);
+  far.answer(link_message::welcome, 1, 8);
   far.expect_block(2);
-  far.answer(line_message::acknowledgement, near.box.last_sealed(), 8);
+  far.answer(link_message::acknowledgement, near.box.last_sealed(), 8);
   EXPECT_TRUE(near.all_stored());
 }
 
 TEST(forwarder, is_not_misled_by_nonsense) {
   played_receiver far;
-  sending_end near(line_to(far.endpoint(), 1h), 200);
+  sending_end near(link_to(far.endpoint(), 1h), 200);
   (void)far.take();
-  far.answer(line_message::welcome, 0, 1);
+  far.answer(link_message::welcome, 0, 1);
   far.expect_block(1);
-  far.answer(line_message::acknowledgement, 1'000'000, 1); // never sent
-  far.answer(line_message::block, 1, 1);
-  far.answer(static_cast<line_message>(99), 1, 1);
-  far.answer(line_message::acknowledgement, 0, 1);
+  far.answer(link_message::acknowledgement, 1'000'000, 1); // never sent
+  far.answer(link_message::block, 1, 1);
+  far.answer(static_cast<link_message>(99), 1, 1);
+  far.answer(link_message::acknowledgement, 0, 1);
   EXPECT_TRUE(far.quiet(20ms));
   EXPECT_EQ(near.box.last_stored(), 0U);
-  EXPECT_EQ(near.line.counters().acknowledged.get(), 0U);
-  far.answer(line_message::acknowledgement, 1, 1);
+  EXPECT_EQ(near.sender.counters().acknowledged.get(), 0U);
+  far.answer(link_message::acknowledgement, 1, 1);
   far.expect_block(2);
-  far.answer(line_message::acknowledgement, near.box.last_sealed(), 1);
+  far.answer(link_message::acknowledgement, near.box.last_sealed(), 1);
   EXPECT_TRUE(near.all_stored());
 }
 
 /// One block, of a lane whose second was lost with an earlier process.
-class remainder_source final : public block_source, block_hold {
+class remainder_source final : public block_source {
 public:
-  block_identity identity() const override { return test::identity; }
-  bool is_remainder() const override { return true; }
-  std::optional<held_block> hold(std::uint64_t) override { return held_block{block_, this}; }
-  bool is_held(std::uint64_t) const override { return false; }
-  void stored_up_to(std::uint64_t sequence, std::uint64_t) override { stored_ = sequence; }
-  int wake_descriptor() const override { return wake_.descriptor(); }
-  void clear_wake() const override { wake_.clear(); }
-  void wake() const override { wake_.wake(); }
-  std::uint64_t last_sealed() const override { return 1; }
-  std::uint64_t last_stored() const override { return stored_; }
-  void release() noexcept override {}
+  lane_state lane() const override { return {test::identity, 1, stored_, true}; }
+  held_block hold(std::uint64_t) override { return {*block_, block_}; }
+  void stored_up_to(std::uint64_t sequence, time_point) override { stored_ = sequence; }
 
 private:
-  bytes block_ = make_block({}, test::identity.session, 1);
-  wake_event wake_;
+  std::shared_ptr<const bytes> block_ =
+      std::make_shared<bytes>(make_block({}, test::identity.session, 1));
   std::atomic<std::uint64_t> stored_{0};
 };
 
 TEST(forwarder, believes_a_receiver_that_has_more_of_a_remainder) {
   played_receiver far;
   remainder_source source;
-  line_pace pace{bit_rate{}};
-  forwarder line(line_to(far.endpoint(), 1h), source, pace, line_pace::share::backlog, nullptr);
-  const std::jthread thread([&](const std::stop_token& stop) { line.run(stop, 0s); });
+  link_pace pace{bit_rate{}};
+  forwarder sender(link_to(far.endpoint(), 1h), source, pace, link_pace::share::backlog, nullptr);
+  const std::jthread thread([&](const std::stop_token& stop) { sender.run(stop, 0s); });
   (void)far.take();
-  far.answer(line_message::welcome, 0, 1);
+  far.answer(link_message::welcome, 0, 1);
   far.expect_block(1);
-  far.answer(line_message::acknowledgement, 2, 1); // what an older connection still had
-  EXPECT_TRUE(eventually([&] { return source.last_stored() == 1; }));
+  far.answer(link_message::acknowledgement, 2, 1); // what an older connection still had
+  EXPECT_TRUE(eventually([&] { return source.lane().stored == 1; }));
 }
 
 TEST(forwarder, takes_its_turns_when_nobody_is_there) {
-  sending_end near(line_to("tcp://127.0.0.1:9"), 0);
-  const std::uint64_t before = near.line.turns();
-  EXPECT_TRUE(eventually([&] { return near.line.turns() > before + 1; }));
+  sending_end near(link_to("tcp://127.0.0.1:9"), 0);
+  const std::uint64_t before = near.sender.turns();
+  EXPECT_TRUE(eventually([&] { return near.sender.turns() > before + 1; }));
 }
 
 TEST(forwarder, refuses_an_address_that_is_none) {
-  outbox box(small_blocks(), identity);
-  line_pace pace(bit_rate{});
-  EXPECT_THROW(forwarder(line_to("carrier pigeon"), box, pace, line_pace::share::fresh, nullptr),
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  link_pace pace(bit_rate{});
+  EXPECT_THROW(forwarder(link_to("carrier pigeon"), box, pace, link_pace::share::fresh, nullptr),
                std::invalid_argument);
 }
 

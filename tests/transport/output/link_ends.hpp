@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both ends of an output line over loopback for tests: a receiver that can be killed and started
+// Both ends of an output link over loopback for tests: a receiver that can be killed and started
 // again, a forwarder in its thread.
 #pragma once
 
@@ -85,7 +85,7 @@ inline outbox_settings small_blocks() {
   return s;
 }
 
-inline forward_settings line_to(const std::string& endpoint,
+inline forward_settings link_to(const std::string& endpoint,
                                 std::chrono::milliseconds limit = 200ms) {
   forward_settings s;
   s.to = endpoint;
@@ -96,23 +96,24 @@ inline forward_settings line_to(const std::string& endpoint,
 
 /// An outbox and a forwarder in its thread. What it reports is kept.
 struct sending_end {
-  outbox box{small_blocks(), identity};
+  safe_batches safety;
+  outbox box{small_blocks(), identity, safety};
   std::mutex lock;
   std::set<std::string> reports;
-  line_pace pace;
-  forwarder line;
+  link_pace pace;
+  forwarder sender;
   std::jthread thread;
 
   /// Its first blocks are sealed before it says hello.
   explicit sending_end(const forward_settings& settings, std::uint32_t events = 0)
       : pace(settings.rate),
-        line(settings, box, pace, line_pace::share::fresh, [this](std::string_view text) {
+        sender(settings, box, pace, link_pace::share::fresh, [this](std::string_view text) {
           const std::lock_guard guard(lock);
           reports.emplace(text);
         }) {
     append(1, events);
     box.seal();
-    thread = std::jthread([this](const std::stop_token& stop) { line.run(stop, patience); });
+    thread = std::jthread([this](const std::stop_token& stop) { sender.run(stop, patience); });
   }
 
   void append(std::uint32_t number) {
@@ -121,7 +122,7 @@ struct sending_end {
     recipe.key = {1, number};
     recipe.fragments = 1;
     const auto event = make_event(recipe, random).packed;
-    while (!box.append(event, 0)) (void)box.wait_for_room(patience, event.size());
+    while (!box.append(event, {})) (void)box.wait_for_room(patience, event.size());
   }
   void append(std::uint32_t first, std::uint32_t last) {
     for (auto i = first; i <= last; ++i) append(i);

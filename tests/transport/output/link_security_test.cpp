@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An output line with keys: the right ones carry data, all others are refused, counted, and told
+// An output link with keys: the right ones carry data, all others are refused, counted, and told
 // why.
 #include "transport/output/link_security.hpp"
 
@@ -16,9 +16,9 @@ namespace {
 using namespace test;
 
 /// Keys of a receiver and of two daemons, of which it takes the first.
-class line_security : public testing::Test {
+class link_security : public testing::Test {
 protected:
-  line_security() {
+  link_security() {
     for (const char* name : {"receiver", "daemon", "stranger"})
       write_key_pair(path(name), make_key_pair());
     std::ofstream(path("allow")) << "# the only one\n"
@@ -33,9 +33,9 @@ protected:
     s.allow = path("allow");
     return s;
   }
-  [[nodiscard]] forward_settings line_with(const std::string& endpoint, const std::string& own,
+  [[nodiscard]] forward_settings link_with(const std::string& endpoint, const std::string& own,
                                            const std::string& receiver = "receiver.public") const {
-    forward_settings s = line_to(endpoint);
+    forward_settings s = link_to(endpoint);
     s.secret_key = path(own);
     s.receiver_key = path(receiver);
     return s;
@@ -57,12 +57,12 @@ std::uint64_t turned_away(const receiving_end& far) {
 /// A daemon that is not let in. It does not wait for its blocks to be stored at its end.
 struct unwanted_end : sending_end {
   explicit unwanted_end(const forward_settings& settings) : sending_end(settings, 10) {}
-  ~unwanted_end() { line.drain_until(std::chrono::steady_clock::now()); }
+  ~unwanted_end() { sender.drain_until(std::chrono::steady_clock::now()); }
 };
 
-TEST_F(line_security, a_listed_daemon_sends_also_after_the_receiver_was_killed) {
+TEST_F(link_security, a_listed_daemon_sends_also_after_the_receiver_was_killed) {
   receiving_end far(store(), 8, with_keys());
-  sending_end near(line_with(far.endpoint(), "daemon.secret"), 100);
+  sending_end near(link_with(far.endpoint(), "daemon.secret"), 100);
   ASSERT_TRUE(near.all_stored());
   far.kill();
   near.append(101, 200);
@@ -72,47 +72,48 @@ TEST_F(line_security, a_listed_daemon_sends_also_after_the_receiver_was_killed) 
   EXPECT_EQ(far.counters().connections.unknown_key, 0U);
 }
 
-TEST_F(line_security, an_unknown_key_is_refused_counted_and_told) {
+TEST_F(link_security, an_unknown_key_is_refused_counted_and_told) {
   receiving_end far(store(), 8, with_keys());
-  sending_end good(line_with(far.endpoint(), "daemon.secret"), 10);
-  unwanted_end bad(line_with(far.endpoint(), "stranger.secret"));
+  sending_end good(link_with(far.endpoint(), "daemon.secret"), 10);
+  unwanted_end bad(link_with(far.endpoint(), "stranger.secret"));
   ASSERT_TRUE(good.all_stored());
   ASSERT_TRUE(eventually([&] { return bad.reported("does not know this daemon's key"); }));
   EXPECT_TRUE(eventually([&] { return far.counters().connections.unknown_key > 0; }));
-  EXPECT_EQ(bad.line.counters().blocks, 0U);
-  EXPECT_FALSE(bad.line.connected());
+  EXPECT_EQ(bad.sender.counters().blocks, 0U);
+  EXPECT_FALSE(bad.sender.connected());
   EXPECT_EQ(far.counters().connections.let_in, 1U);
 }
 
-TEST_F(line_security, a_daemon_without_keys_is_refused_counted_and_told) {
+TEST_F(link_security, a_daemon_without_keys_is_refused_counted_and_told) {
   receiving_end far(store(), 8, with_keys());
-  unwanted_end bad(line_to(far.endpoint()));
+  unwanted_end bad(link_to(far.endpoint()));
   ASSERT_TRUE(eventually([&] { return bad.reported("takes nobody without a key"); }));
   EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; }));
   EXPECT_EQ(far.counters().messages, 0U);
 }
 
-TEST_F(line_security, a_daemon_with_keys_sends_nothing_to_a_receiver_without) {
+TEST_F(link_security, a_daemon_with_keys_sends_nothing_to_a_receiver_without) {
   receiving_end far(store());
-  unwanted_end bad(line_with(far.endpoint(), "daemon.secret"));
+  unwanted_end bad(link_with(far.endpoint(), "daemon.secret"));
   ASSERT_TRUE(eventually([&] { return bad.reported("uses no keys"); }));
   EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; }));
   EXPECT_EQ(far.counters().messages, 0U);
 }
 
-TEST_F(line_security, a_daemon_sends_nothing_to_a_receiver_that_is_not_its_own) {
+TEST_F(link_security, a_daemon_sends_nothing_to_a_receiver_that_is_not_its_own) {
   receiving_end far(store(), 8, with_keys());
-  unwanted_end bad(line_with(far.endpoint(), "daemon.secret", "stranger.public"));
+  unwanted_end bad(link_with(far.endpoint(), "daemon.secret", "stranger.public"));
   ASSERT_TRUE(eventually([&] { return bad.reported("forward.receiver_key is not its own"); }));
   EXPECT_TRUE(eventually([&] { return far.counters().connections.handshake() > 0; }));
   EXPECT_EQ(far.counters().messages, 0U);
 }
 
-TEST_F(line_security, a_key_file_of_no_use_is_an_error_of_the_start) {
-  outbox box(small_blocks(), identity);
-  line_pace pace(bit_rate{});
-  EXPECT_THROW(forwarder(line_with("tcp://127.0.0.1:1", "absent"), box, pace,
-                         line_pace::share::fresh, nullptr),
+TEST_F(link_security, a_key_file_of_no_use_is_an_error_of_the_start) {
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  link_pace pace(bit_rate{});
+  EXPECT_THROW(forwarder(link_with("tcp://127.0.0.1:1", "absent"), box, pace,
+                         link_pace::share::fresh, nullptr),
                std::runtime_error);
   store_writer writer(store_settings{store()});
   receive_settings s = with_keys();

@@ -31,30 +31,30 @@ void expect_stored(const std::string& folder, std::uint32_t last) {
   EXPECT_EQ(reader.damaged(), 0U);
 }
 
-TEST(line, stores_everything_and_says_goodbye) {
+TEST(link, stores_everything_and_says_goodbye) {
   scratch_folder folder;
   receiving_end far(folder.path());
   {
-    sending_end near(line_to(far.endpoint(), 1h));
-    EXPECT_TRUE(eventually([&] { return near.line.connected(); }));
+    sending_end near(link_to(far.endpoint(), 1h));
+    EXPECT_TRUE(eventually([&] { return near.sender.connected(); }));
     near.append(1, 500);
     near.box.batch_done(3);
     EXPECT_TRUE(near.all_stored());
-    EXPECT_EQ(near.box.safety().up_to(), 3U);
-    EXPECT_EQ(near.line.counters().acknowledged.get(), near.box.last_sealed());
-    EXPECT_EQ(near.line.counters().resent.get(), 0U);
+    EXPECT_EQ(near.safety.up_to(), 3U);
+    EXPECT_EQ(near.sender.counters().acknowledged.get(), near.box.last_sealed());
+    EXPECT_EQ(near.sender.counters().resent.get(), 0U);
     EXPECT_EQ(near.box.latency().count(), 500U);
   }
   EXPECT_TRUE(eventually([&] { return far.counters().goodbyes == 1; }));
-  EXPECT_EQ(far.still_receiver().open_sessions(steady_now()), 0U);
+  EXPECT_EQ(far.still_receiver().open_sessions(steady_clock::now()), 0U);
   expect_stored(folder.path(), 500);
 }
 
-TEST(line, drains_after_a_stop) {
+TEST(link, drains_after_a_stop) {
   scratch_folder folder;
   receiving_end far(folder.path());
   far.kill();
-  sending_end near(line_to(far.endpoint()));
+  sending_end near(link_to(far.endpoint()));
   near.append(1, 50);
   near.box.seal();
   near.thread.request_stop(); // nothing could be sent yet
@@ -64,23 +64,24 @@ TEST(line, drains_after_a_stop) {
   expect_stored(folder.path(), 50);
 }
 
-TEST(line, gives_up_draining_at_its_deadline) {
-  outbox box(small_blocks(), identity);
-  ASSERT_TRUE(box.append(bytes(100), 0));
+TEST(link, gives_up_draining_at_its_deadline) {
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  ASSERT_TRUE(box.append(bytes(100), {}));
   box.seal();
-  line_pace pace(bit_rate{});
-  forwarder line(line_to("tcp://127.0.0.1:1"), box, pace, line_pace::share::fresh, nullptr);
+  link_pace pace(bit_rate{});
+  forwarder sender(link_to("tcp://127.0.0.1:1"), box, pace, link_pace::share::fresh, nullptr);
   std::stop_source stop;
   stop.request_stop();
-  line.run(stop.get_token(), 1ms);
+  sender.run(stop.get_token(), 1ms);
   EXPECT_EQ(box.blocks_waiting(), 1U);
-  EXPECT_FALSE(line.connected());
+  EXPECT_FALSE(sender.connected());
 }
 
-TEST(line, loses_nothing_when_the_receiver_dies_again_and_again) {
+TEST(link, loses_nothing_when_the_receiver_dies_again_and_again) {
   scratch_folder folder;
   receiving_end far(folder.path());
-  sending_end near(line_to(far.endpoint()));
+  sending_end near(link_to(far.endpoint()));
   std::uint32_t number = 0;
   for (int i = 0; i < 5; ++i) {
     const auto before = near.box.last_stored();
@@ -92,15 +93,15 @@ TEST(line, loses_nothing_when_the_receiver_dies_again_and_again) {
     far.start();
   }
   EXPECT_TRUE(near.all_stored());
-  EXPECT_GE(near.line.counters().reconnects.get(), 5U);
+  EXPECT_GE(near.sender.counters().reconnects.get(), 5U);
   expect_stored(folder.path(), number);
 }
 
-TEST(line, goes_on_with_a_receiver_that_stores_elsewhere) {
+TEST(link, goes_on_with_a_receiver_that_stores_elsewhere) {
   scratch_folder folder;
   scratch_folder other;
   receiving_end far(folder.path());
-  sending_end near(line_to(far.endpoint()));
+  sending_end near(link_to(far.endpoint()));
   near.append(1, 100);
   ASSERT_TRUE(near.all_stored());
   const auto stored = near.box.last_stored();
@@ -122,10 +123,10 @@ TEST(line, goes_on_with_a_receiver_that_stores_elsewhere) {
   EXPECT_EQ(first->header.sequence, stored + 1);
 }
 
-TEST(line, waits_out_a_store_that_cannot_be_written) {
+TEST(link, waits_out_a_store_that_cannot_be_written) {
   scratch_folder folder;
   receiving_end far(folder.path());
-  sending_end near(line_to(far.endpoint()));
+  sending_end near(link_to(far.endpoint()));
   near.append(1, 50);
   ASSERT_TRUE(near.all_stored());
   far.kill();
@@ -136,7 +137,7 @@ TEST(line, waits_out_a_store_that_cannot_be_written) {
   near.append(51, 100);
   near.box.seal();
   EXPECT_TRUE(eventually([&] { return near.reported("the store cannot be written"); }));
-  EXPECT_GE(near.line.counters().refusals.get(), 1U);
+  EXPECT_GE(near.sender.counters().refusals.get(), 1U);
   std::filesystem::remove(in_the_way);
   EXPECT_TRUE(near.all_stored());
   expect_stored(folder.path(), 100);

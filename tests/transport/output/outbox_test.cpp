@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr block_identity identity{0x1234, 7, 3};
+constexpr time_point start{};
 
 outbox_settings small_settings() {
   outbox_settings s;
@@ -55,55 +56,58 @@ std::vector<std::uint32_t> contents_of(std::span<const std::byte> bytes, std::ui
 }
 
 bool is_awake(const outbox& o) {
-  pollfd p{o.wake_descriptor(), POLLIN, 0};
+  pollfd p{o.bell().descriptor(), POLLIN, 0};
   return ::poll(&p, 1, 0) == 1;
 }
 
 TEST(outbox, refuses_settings_that_cannot_work) {
+  safe_batches safety;
   auto s = small_settings();
   s.block = mebibytes(64);
-  EXPECT_THROW(outbox(s, identity), std::invalid_argument);
+  EXPECT_THROW(outbox(s, identity, safety), std::invalid_argument);
   s = small_settings();
   s.memory = s.block;
-  EXPECT_THROW(outbox(s, identity), std::invalid_argument);
+  EXPECT_THROW(outbox(s, identity, safety), std::invalid_argument);
 }
 
 TEST(outbox, seals_by_size_and_wakes_the_forwarder) {
-  outbox o(small_settings(), identity);
-  ASSERT_TRUE(o.append(event_of(5000, 1), 0));
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  ASSERT_TRUE(o.append(event_of(5000, 1), {}));
   EXPECT_EQ(o.last_sealed(), 0U);
   EXPECT_FALSE(is_awake(o));
-  ASSERT_TRUE(o.append(event_of(5000, 2), 0));
+  ASSERT_TRUE(o.append(event_of(5000, 2), {}));
   EXPECT_EQ(o.last_sealed(), 1U);
   EXPECT_TRUE(is_awake(o));
-  o.clear_wake();
+  o.bell().clear();
   EXPECT_FALSE(is_awake(o));
   const auto block = o.hold(1);
   ASSERT_TRUE(block);
-  EXPECT_EQ(contents_of(block->bytes, 1), (std::vector<std::uint32_t>{1, 2}));
-  block->hold->release();
+  EXPECT_EQ(contents_of(block.bytes, 1), (std::vector<std::uint32_t>{1, 2}));
 }
 
 TEST(outbox, seals_by_the_age_of_the_oldest_event) {
-  outbox o(small_settings(), identity);
-  o.seal_if_due(1'000'000'000);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  o.seal_if_due(start + 1s);
   EXPECT_EQ(o.last_sealed(), 0U) << "nothing to seal";
-  ASSERT_TRUE(o.append(event_of(1000, 1), 2'000'000));
-  ASSERT_TRUE(o.append(event_of(1000, 2), 1'000'000));
-  o.seal_if_due(5'999'999);
+  ASSERT_TRUE(o.append(event_of(1000, 1), start + 2ms));
+  ASSERT_TRUE(o.append(event_of(1000, 2), start + 1ms));
+  o.seal_if_due(start + 6ms - 1ns);
   EXPECT_EQ(o.last_sealed(), 0U);
-  o.seal_if_due(6'000'000);
+  o.seal_if_due(start + 6ms);
   EXPECT_EQ(o.last_sealed(), 1U);
 }
 
 TEST(outbox, measures_from_completion_to_stored) {
-  outbox o(small_settings(), identity);
-  ASSERT_TRUE(o.append(event_of(1000, 1), 1'000'000));
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  ASSERT_TRUE(o.append(event_of(1000, 1), start + 1ms));
   o.seal();
   EXPECT_EQ(o.events_waiting(), 1U);
   EXPECT_EQ(o.bytes_waiting(), 1000U);
   EXPECT_EQ(o.blocks_waiting(), 1U);
-  o.stored_up_to(1, 11'000'000);
+  o.stored_up_to(1, start + 11ms);
   EXPECT_EQ(o.events_stored(), 1U);
   EXPECT_EQ(o.events_waiting(), 0U);
   EXPECT_EQ(o.bytes_waiting(), 0U);
@@ -112,162 +116,168 @@ TEST(outbox, measures_from_completion_to_stored) {
 }
 
 TEST(outbox, ignores_acknowledgements_that_cannot_be) {
-  outbox o(small_settings(), identity);
-  ASSERT_TRUE(o.append(event_of(1000, 1), 0));
-  o.stored_up_to(1, 0); // not sealed yet
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  ASSERT_TRUE(o.append(event_of(1000, 1), {}));
+  o.stored_up_to(1, {}); // not sealed yet
   EXPECT_EQ(o.last_stored(), 0U);
   o.seal();
-  o.stored_up_to(7, 0);
+  o.stored_up_to(7, {});
   EXPECT_EQ(o.last_stored(), 0U);
-  o.stored_up_to(1, 0);
-  o.stored_up_to(1, 0);
+  o.stored_up_to(1, {});
+  o.stored_up_to(1, {});
   EXPECT_EQ(o.events_stored(), 1U);
 }
 
 TEST(outbox, is_bounded_and_takes_again_when_stored) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   std::uint32_t taken = 0;
-  while (o.append(event_of(5000, taken + 1), 0)) ++taken;
+  while (o.append(event_of(5000, taken + 1), {})) ++taken;
   EXPECT_GE(taken, 10U);
   EXPECT_LE(std::size_t{taken} * 5000, o.capacity());
   EXPECT_FALSE(o.wait_for_room(0ms, 5000));
   EXPECT_EQ(o.events_waiting(), taken) << "all of it sealed or open, nothing lost";
-  o.stored_up_to(1, 0);
+  o.stored_up_to(1, {});
   EXPECT_TRUE(o.wait_for_room(0ms, 5000));
-  EXPECT_TRUE(o.append(event_of(5000, taken + 1), 0));
+  EXPECT_TRUE(o.append(event_of(5000, taken + 1), {}));
 }
 
 TEST(outbox, refuses_an_event_that_can_never_fit) {
-  outbox o(small_settings(), identity);
-  EXPECT_FALSE(o.append(event_of(70'000, 1), 0));
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  EXPECT_FALSE(o.append(event_of(70'000, 1), {}));
   EXPECT_FALSE(o.wait_for_room(1h, 70'000)) << "and does not wait for it";
-  EXPECT_TRUE(o.append(event_of(65'000, 1), 0)) << "one block larger than usual";
+  EXPECT_TRUE(o.append(event_of(65'000, 1), {})) << "one block larger than usual";
 }
 
 TEST(outbox, refuses_more_tiny_events_than_its_tables_hold) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   std::uint32_t taken = 0;
-  while (taken < 100'000 && o.append(event_of(8, taken), 0)) ++taken;
+  while (taken < 100'000 && o.append(event_of(8, taken), {})) ++taken;
   EXPECT_EQ(taken, 1024U);
   EXPECT_EQ(o.last_sealed(), 1U) << "what filled it is sealed, and can leave";
-  o.stored_up_to(o.last_sealed(), 0);
-  EXPECT_TRUE(o.append(event_of(8, taken), 0));
+  o.stored_up_to(o.last_sealed(), {});
+  EXPECT_TRUE(o.append(event_of(8, taken), {}));
 }
 
 TEST(outbox, refuses_more_small_blocks_than_its_tables_hold) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   for (int i = 0; i < 64; ++i) {
-    ASSERT_TRUE(o.append(event_of(32, 1), 0));
+    ASSERT_TRUE(o.append(event_of(32, 1), {}));
     o.seal();
   }
-  EXPECT_FALSE(o.append(event_of(32, 1), 0));
-  o.stored_up_to(1, 0);
-  EXPECT_TRUE(o.append(event_of(32, 1), 0));
+  EXPECT_FALSE(o.append(event_of(32, 1), {}));
+  o.stored_up_to(1, {});
+  EXPECT_TRUE(o.append(event_of(32, 1), {}));
 }
 
 TEST(outbox, does_not_reuse_what_is_held) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   std::uint32_t taken = 0;
-  while (o.append(event_of(5000, taken + 1), 0)) ++taken;
-  const auto first = o.hold(1);
-  const auto again = o.hold(1); // as in a block sent twice
-  const auto second = o.hold(2);
+  while (o.append(event_of(5000, taken + 1), {})) ++taken;
+  auto first = o.hold(1);
+  auto again = o.hold(1); // as in a block sent twice
+  auto second = o.hold(2);
   ASSERT_TRUE(first && again && second);
-  const std::vector<std::byte> before(first->bytes.begin(), first->bytes.end());
-  o.stored_up_to(o.last_sealed(), 0);
-  EXPECT_TRUE(o.is_held(1));
-  EXPECT_FALSE(o.append(event_of(5000, 0), 0)) << "stored, but somebody still reads the oldest";
-  second->hold->release(); // out of order
-  first->hold->release();
-  EXPECT_FALSE(o.append(event_of(5000, 0), 0));
-  EXPECT_TRUE(std::equal(before.begin(), before.end(), again->bytes.begin(), again->bytes.end()));
-  again->hold->release();
-  EXPECT_FALSE(o.is_held(1));
-  EXPECT_TRUE(o.append(event_of(5000, 0), 0));
+  const std::vector<std::byte> before(first.bytes.begin(), first.bytes.end());
+  o.stored_up_to(o.last_sealed(), {});
+  EXPECT_FALSE(o.append(event_of(5000, 0), {})) << "stored, but somebody still reads the oldest";
+  second = {}; // out of order
+  first = {};
+  EXPECT_FALSE(o.append(event_of(5000, 0), {}));
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), again.bytes.begin(), again.bytes.end()));
+  again = {};
+  EXPECT_TRUE(o.append(event_of(5000, 0), {}));
 }
 
 TEST(outbox, does_not_reuse_what_is_held_behind_what_is_not) {
-  outbox o(small_settings(), identity);
-  while (o.append(event_of(5000, 1), 0)) {
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  while (o.append(event_of(5000, 1), {})) {
   }
   const auto second = o.hold(2);
   ASSERT_TRUE(second);
-  o.stored_up_to(o.last_sealed(), 0);
+  o.stored_up_to(o.last_sealed(), {});
   for (int i = 0; i < 100; ++i) {
-    if (o.append(event_of(5000, 9), 0)) o.seal();
+    if (o.append(event_of(5000, 9), {})) o.seal();
   }
-  EXPECT_EQ(contents_of(second->bytes, 2), (std::vector<std::uint32_t>{1, 1}));
-  second->hold->release();
+  EXPECT_EQ(contents_of(second.bytes, 2), (std::vector<std::uint32_t>{1, 1}));
 }
 
 TEST(outbox, wakes_whoever_waits_for_room) {
-  outbox o(small_settings(), identity);
-  while (o.append(event_of(5000, 1), 0)) {
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  while (o.append(event_of(5000, 1), {})) {
   }
-  std::jthread forwarder([&] { o.stored_up_to(o.last_sealed(), 0); });
+  std::jthread forwarder([&] { o.stored_up_to(o.last_sealed(), {}); });
   EXPECT_TRUE(o.wait_for_room(1min, 5000));
 }
 
 TEST(outbox, makes_a_batch_safe_when_its_last_event_is_stored) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   o.batch_done(1); // all of it dropped, nothing before it under way
-  EXPECT_EQ(o.safety().up_to(), 1U);
-  ASSERT_TRUE(o.append(event_of(5000, 1), 0));
+  EXPECT_EQ(safety.up_to(), 1U);
+  ASSERT_TRUE(o.append(event_of(5000, 1), {}));
   o.batch_done(2);
-  o.batch_done(3);                             // dropped, but batch 2 is not safe yet
-  ASSERT_TRUE(o.append(event_of(5000, 2), 0)); // seals block 1 with events of batches 2 and 4
-  ASSERT_TRUE(o.append(event_of(1000, 3), 0));
+  o.batch_done(3);                              // dropped, but batch 2 is not safe yet
+  ASSERT_TRUE(o.append(event_of(5000, 2), {})); // seals block 1 with events of batches 2 and 4
+  ASSERT_TRUE(o.append(event_of(1000, 3), {}));
   o.batch_done(4); // its last event is in block 2
   o.seal();
   o.batch_done(5); // dropped; behind block 2
-  EXPECT_EQ(o.safety().up_to(), 1U);
-  o.stored_up_to(1, 0);
-  EXPECT_EQ(o.safety().up_to(), 3U);
-  o.stored_up_to(2, 0);
-  EXPECT_EQ(o.safety().up_to(), 5U);
+  EXPECT_EQ(safety.up_to(), 1U);
+  o.stored_up_to(1, {});
+  EXPECT_EQ(safety.up_to(), 3U);
+  o.stored_up_to(2, {});
+  EXPECT_EQ(safety.up_to(), 5U);
   o.batch_done(6);
-  EXPECT_EQ(o.safety().up_to(), 6U);
+  EXPECT_EQ(safety.up_to(), 6U);
 }
 
 TEST(outbox, keeps_every_byte_over_many_laps) {
   // Random lengths, a random number of blocks under way, holds released late and in any order.
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   std::mt19937 random(5);
-  std::deque<outbox::held_block> held;
+  std::deque<held_block> held;
   std::uint32_t appended = 0;
   std::uint32_t seen = 0;
   std::uint64_t next_block = 1;
   while (seen < 5000) {
     const auto length = 32 + 8 * (random() % (random() % 50 == 0 ? 5000 : 400));
-    const bool taken = o.append(event_of(length, appended), 0);
+    const bool taken = o.append(event_of(length, appended), {});
     if (taken) ++appended;
     if (random() % 20 == 0) o.seal();
     while (next_block <= o.last_sealed() && random() % 3 != 0) {
       const auto block = o.hold(next_block);
       ASSERT_TRUE(block);
-      for (const auto content : contents_of(block->bytes, next_block)) ASSERT_EQ(content, seen++);
-      held.push_back(*block);
+      for (const auto content : contents_of(block.bytes, next_block)) ASSERT_EQ(content, seen++);
+      held.push_back(block);
       ++next_block;
     }
     while (held.size() > (taken ? 3U : 0U)) {
       const auto one = held.begin() + static_cast<std::ptrdiff_t>(random() % held.size());
-      one->hold->release();
       held.erase(one);
     }
-    if (next_block > 1) o.stored_up_to(next_block - 1, 0);
+    if (next_block > 1) o.stored_up_to(next_block - 1, {});
   }
-  for (const auto& h : held) h.hold->release();
   EXPECT_EQ(o.events_stored() + o.events_waiting(), appended);
 }
 
 TEST(outbox, passes_events_between_threads) {
-  outbox o(small_settings(), identity);
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
   constexpr std::uint32_t events = 20'000;
   std::jthread drain([&] {
     std::mt19937 random(6);
     for (std::uint32_t i = 0; i < events;) {
       const auto e = event_of(32 + 8 * (random() % 300), i);
-      if (o.append(e, 0)) {
+      if (o.append(e, {})) {
         if (++i % 64 == 0) o.batch_done(i / 64);
       } else {
         (void)o.wait_for_room(1s, e.size());
@@ -279,18 +289,17 @@ TEST(outbox, passes_events_between_threads) {
   for (std::uint64_t next = 1; seen < events;) {
     const auto block = o.hold(next);
     if (!block) {
-      pollfd p{o.wake_descriptor(), POLLIN, 0};
+      pollfd p{o.bell().descriptor(), POLLIN, 0};
       ::poll(&p, 1, 1000);
-      o.clear_wake();
+      o.bell().clear();
       continue;
     }
-    for (const auto content : contents_of(block->bytes, next)) ASSERT_EQ(content, seen++);
-    o.stored_up_to(next++, 0);
-    block->hold->release();
+    for (const auto content : contents_of(block.bytes, next)) ASSERT_EQ(content, seen++);
+    o.stored_up_to(next++, {});
   }
   EXPECT_EQ(o.events_stored(), events);
   drain.join();
-  EXPECT_EQ(o.safety().up_to(), events / 64);
+  EXPECT_EQ(safety.up_to(), events / 64);
 }
 
 TEST(random_session, differs) { EXPECT_NE(random_session(), random_session()); }

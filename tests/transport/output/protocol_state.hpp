@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of the output line as a small machine (docs/protocol.md): what it may do and what
+// The protocol of the output link as a small machine (docs/protocol.md): what it may do and what
 // may happen to it. A state is a few bytes: one lane of a daemon, a link that breaks, a receiver
 // with its store. Each rule of the protocol is a switch: a checker that finds nothing without a
 // rule is no checker, or the rule is for nothing.

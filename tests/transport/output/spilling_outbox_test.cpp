@@ -48,12 +48,11 @@ void add_events_of(std::span<const std::byte> block, std::multiset<std::uint32_t
 /// Takes all that a source has, as a forwarder would.
 void take_all(block_source& from, std::multiset<std::uint32_t>& to) {
   do {
-    for (auto next = from.last_stored() + 1; next <= from.last_sealed(); ++next) {
+    for (auto next = from.lane().stored + 1; next <= from.lane().sealed; ++next) {
       const auto block = from.hold(next);
       ASSERT_TRUE(block);
-      add_events_of(block->bytes, to);
-      block->hold->release();
-      from.stored_up_to(next, 0);
+      add_events_of(block.bytes, to);
+      from.stored_up_to(next, {});
     }
   } while (from.next_lane());
 }
@@ -69,17 +68,18 @@ struct way_out {
   explicit way_out(const std::filesystem::path& folder, spool_use use = spool_use::overflow,
                    byte_size size = mebibytes(64), std::uint64_t session = 1)
       : disk({folder.string(), use, size, {0}, mebibytes(4), false}),
-        memory(small_memory, {session, 7, 3}), backlog(disk, {session + 1, 7, 3}),
-        out(small_memory, use, memory, disk, backlog, event_bytes, [this](std::string_view text) {
-          const std::lock_guard guard(lock);
-          reports.emplace_back(text);
-        }) {}
+        memory(small_memory, {session, 7, 3}, safety), backlog(disk, {session + 1, 7, 3}),
+        out(small_memory, use, memory, disk, backlog, safety, event_bytes,
+            [this](std::string_view text) {
+              const std::lock_guard guard(lock);
+              reports.emplace_back(text);
+            }) {}
 
   /// A batch of one event; false if there was no room for it within the patience.
   [[nodiscard]] bool add(std::uint32_t number, std::chrono::nanoseconds limit = patience) {
     const auto event = event_of(number);
     const auto until = std::chrono::steady_clock::now() + limit;
-    while (!out.append(event, 0)) {
+    while (!out.append(event, {})) {
       out.seal();
       if (std::chrono::steady_clock::now() > until) return false;
       (void)out.wait_for_room(1ms, event.size());
@@ -100,6 +100,7 @@ struct way_out {
   std::mutex lock;
   std::vector<std::string> reports;
   spool disk;
+  safe_batches safety;
   outbox memory;
   spool_backlog backlog;
   spilling_outbox out;
@@ -114,8 +115,7 @@ TEST(spilling_outbox, takes_to_disk_what_memory_has_no_room_for) {
       << "with a copy of what waits in memory";
   EXPECT_EQ(w.memory.events_waiting() + w.out.events_waiting(), 200U);
   EXPECT_LT(w.memory.events_waiting(), 32U);
-  EXPECT_TRUE(eventually([&] { return w.memory.safety().up_to() == 200; }))
-      << "what is on disk is safe";
+  EXPECT_TRUE(eventually([&] { return w.safety.up_to() == 200; })) << "what is on disk is safe";
   std::multiset<std::uint32_t> got;
   take_all(w.backlog, got);
   take_all(w.memory, got);
@@ -148,8 +148,8 @@ TEST(spilling_outbox, in_memory_waits_for_the_receiver_only_as_long_as_it_is_pat
   scratch_folder folder;
   way_out w(folder.path());
   w.add(1, 4);
-  EXPECT_EQ(w.memory.safety().up_to(), 0U);
-  EXPECT_TRUE(eventually([&] { return w.memory.safety().up_to() == 4; }));
+  EXPECT_EQ(w.safety.up_to(), 0U);
+  EXPECT_TRUE(eventually([&] { return w.safety.up_to() == 4; }));
   EXPECT_EQ(w.out.events_on_disk(), 4U);
   EXPECT_FALSE(w.out.spilling());
 }
@@ -160,16 +160,15 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   {
     way_out w(folder.path(), spool_use::always);
     w.add(1, 100);
-    EXPECT_TRUE(eventually([&] { return w.memory.safety().up_to() == 100; }));
+    EXPECT_TRUE(eventually([&] { return w.safety.up_to() == 100; }));
     // Of each lane the first blocks were stored.
     for (block_source* s :
          {static_cast<block_source*>(&w.memory), static_cast<block_source*>(&w.backlog)}) {
       (void)s->next_lane();
       const auto block = s->hold(1);
       ASSERT_TRUE(block);
-      add_events_of(block->bytes, got);
-      block->hold->release();
-      s->stored_up_to(1, 0);
+      add_events_of(block.bytes, got);
+      s->stored_up_to(1, {});
     }
     EXPECT_TRUE(eventually([&] { return w.disk.lane(1) && w.disk.lane(1)->first == 2; }));
   }
@@ -177,10 +176,10 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   EXPECT_EQ(again.disk.found().lanes.size(), 2U);
   again.add(101, 140);
   ASSERT_TRUE(again.backlog.next_lane());
-  const auto lane = again.backlog.identity();
+  const auto lane = again.backlog.lane().identity;
   EXPECT_TRUE(lane == (block_identity{1, 7, 3}) || lane == (block_identity{2, 7, 3}));
-  EXPECT_EQ(again.backlog.last_stored(), 1U);
-  EXPECT_TRUE(again.backlog.is_remainder());
+  EXPECT_EQ(again.backlog.lane().stored, 1U);
+  EXPECT_TRUE(again.backlog.lane().is_remainder);
   EXPECT_TRUE(eventually([&] { return again.out.all_on_disk(); }));
   take_all(again.backlog, got);
   take_all(again.memory, got);
@@ -236,16 +235,16 @@ TEST(spilling_outbox, brings_everything_to_disk_at_the_end) {
 TEST(spool_backlog, has_nothing_to_send_until_something_is_added) {
   scratch_folder folder;
   way_out w(folder.path());
-  EXPECT_EQ(w.backlog.identity().session, 0U);
+  EXPECT_EQ(w.backlog.lane().identity.session, 0U);
   EXPECT_FALSE(w.backlog.next_lane());
   w.add(1, 40);
   EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
   EXPECT_TRUE(w.backlog.next_lane());
-  EXPECT_EQ(w.backlog.identity(), (block_identity{2, 7, 3}));
-  EXPECT_FALSE(w.backlog.is_remainder());
+  EXPECT_EQ(w.backlog.lane().identity, (block_identity{2, 7, 3}));
+  EXPECT_FALSE(w.backlog.lane().is_remainder);
   std::multiset<std::uint32_t> got;
   take_all(w.backlog, got);
-  EXPECT_EQ(w.backlog.identity().session, 0U) << "its session ends until there is more";
+  EXPECT_EQ(w.backlog.lane().identity.session, 0U) << "its session ends until there is more";
 }
 
 TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {

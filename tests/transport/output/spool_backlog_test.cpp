@@ -19,15 +19,14 @@ constexpr std::uint64_t head_bytes = 16;
 /// Takes the current lane block by block; the numbers of those that are empty.
 std::vector<std::uint64_t> take_one_by_one(spool_backlog& from) {
   std::vector<std::uint64_t> empty;
-  for (auto next = from.last_stored() + 1; next <= from.last_sealed(); ++next) {
+  for (auto next = from.lane().stored + 1; next <= from.lane().sealed; ++next) {
     const auto block = from.hold(next);
     if (!block) {
       ADD_FAILURE() << "the lane stands still at block " << next;
       return empty;
     }
-    if (load<block_header>(block->bytes.data()).payload_bytes == 0) empty.push_back(next);
-    block->hold->release();
-    from.stored_up_to(next, 0);
+    if (load<block_header>(block.bytes.data()).payload_bytes == 0) empty.push_back(next);
+    from.stored_up_to(next, {});
   }
   return empty;
 }
@@ -47,7 +46,7 @@ TEST(spool_backlog, goes_on_behind_a_block_that_was_damaged_when_it_was_found) {
   ASSERT_TRUE(backlog.next_lane());
   EXPECT_EQ(take_one_by_one(backlog), numbers(2, 3));
   EXPECT_TRUE(backlog.next_lane()) << "it is done, and there is no other";
-  EXPECT_EQ(backlog.identity().session, 0U);
+  EXPECT_EQ(backlog.lane().identity.session, 0U);
   EXPECT_EQ(disk.totals().blocks, 0U);
   EXPECT_EQ(disk.totals().missing, 2U);
 }
@@ -62,7 +61,7 @@ TEST(spool_backlog, goes_on_behind_a_number_that_was_never_on_disk) {
   spool disk(small_spool(folder.path()));
   spool_backlog backlog(disk, {5, 7, 3});
   ASSERT_TRUE(backlog.next_lane());
-  EXPECT_EQ(backlog.last_stored(), 1U);
+  EXPECT_EQ(backlog.lane().stored, 1U);
   EXPECT_EQ(take_one_by_one(backlog), numbers(3, 3)) << "to a receiver that stores elsewhere now";
 }
 

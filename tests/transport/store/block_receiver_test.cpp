@@ -29,25 +29,25 @@ TEST(block_receiver, takes_blocks_in_order_only) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(9, 1);
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 9, 1, block_of(9, 1));
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 9, 3, block_of(9, 3)); // a gap
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 9, 1, block_of(9, 1)); // a repeat
-  near.expect(line_message::acknowledgement, 1);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, block_of(9, 1));
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 9, 3, block_of(9, 3)); // a gap
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 9, 1, block_of(9, 1)); // a repeat
+  near.expect(link_message::acknowledgement, 1);
   auto corrupt = block_of(9, 2);
   corrupt.back() ^= std::byte{1};
-  near.send(line_message::block, 9, 2, corrupt);
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 9, 2, block_of(9, 7)); // not what was announced
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 9, 2, {});
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 9, 2, block_of(9, 2));
-  near.expect(line_message::acknowledgement, 2);
+  near.send(link_message::block, 9, 2, corrupt);
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 9, 2, block_of(9, 7)); // not what was announced
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 9, 2, {});
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 9, 2, block_of(9, 2));
+  near.expect(link_message::acknowledgement, 2);
   near.hello(9, 1);
-  near.expect(line_message::welcome, 2);
+  near.expect(link_message::welcome, 2);
   EXPECT_EQ(far.counters().duplicates.get(), 1U);
   EXPECT_EQ(far.counters().gaps.get(), 1U);
   EXPECT_EQ(far.counters().damaged.sum(), 3U);
@@ -63,33 +63,33 @@ TEST(block_receiver, counts_what_it_drops) {
   scratch_folder folder;
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
-  near.send(line_message::block, 9, 1, block_of(9, 1)); // no hello yet
-  near.expect(line_message::refusal, 0);
-  near.send(line_message::heartbeat, 9, 0);
-  near.expect(line_message::refusal, 0);
+  near.send(link_message::block, 9, 1, block_of(9, 1)); // no hello yet
+  near.expect(link_message::refusal, 0);
+  near.send(link_message::heartbeat, 9, 0);
+  near.expect(link_message::refusal, 0);
   near.hello(9, 1);
-  near.expect(line_message::welcome, 0);
+  near.expect(link_message::welcome, 0);
   // Garbage of every kind, none of it answered.
   near.send_raw({bytes(3)});
   near.send_raw({bytes(32), bytes(32)});
   near.send_raw({bytes(32), bytes(1), bytes(1), bytes(1)});
-  auto wrong = make_line_header(line_message::block, 9, 1);
+  auto wrong = make_link_header(link_message::block, 9, 1);
   wrong.magic[0] = 'k';
   near.send_raw({played_daemon::header_bytes(wrong), block_of(9, 1)});
-  wrong = make_line_header(line_message::block, 9, 1);
+  wrong = make_link_header(link_message::block, 9, 1);
   wrong.credit = 5; // without its checksum
   near.send_raw({played_daemon::header_bytes(wrong), block_of(9, 1)});
-  near.send(line_message::welcome, 9, 1); // a receiver's word
-  near.send(line_message::hello, 0, 1, bytes(8));
-  near.send(line_message::hello, 9, 1, bytes(7));
-  near.send(line_message::heartbeat, 9, 0);
-  near.expect(line_message::acknowledgement, 0);
+  near.send(link_message::welcome, 9, 1); // a receiver's word
+  near.send(link_message::hello, 0, 1, bytes(8));
+  near.send(link_message::hello, 9, 1, bytes(7));
+  near.send(link_message::heartbeat, 9, 0);
+  near.expect(link_message::acknowledgement, 0);
   auto corrupt = block_of(9, 1);
   corrupt[0] = std::byte{0};
-  near.send(line_message::block, 9, 1, corrupt);
-  near.expect(line_message::acknowledgement, 0);
-  near.send(line_message::block, 9, 2, block_of(9, 2));
-  near.expect(line_message::acknowledgement, 0);
+  near.send(link_message::block, 9, 1, corrupt);
+  near.expect(link_message::acknowledgement, 0);
+  near.send(link_message::block, 9, 2, block_of(9, 2));
+  near.expect(link_message::acknowledgement, 0);
   EXPECT_EQ(far.counters().garbage.get(), 8U);
   EXPECT_EQ(far.counters().strangers.get(), 1U);
   EXPECT_EQ(far.counters().gaps.get(), 1U);
@@ -104,12 +104,12 @@ TEST(block_receiver, serves_several_daemons) {
   played_daemon two(far.endpoint());
   one.hello(1, 1);
   two.hello(2, 5); // blocks 1 … 4 are stored elsewhere
-  one.expect(line_message::welcome, 0);
-  two.expect(line_message::welcome, 0);
-  two.send(line_message::block, 2, 5, block_of(2, 5));
-  one.send(line_message::block, 1, 1, block_of(1, 1));
-  two.expect(line_message::acknowledgement, 5);
-  one.expect(line_message::acknowledgement, 1);
+  one.expect(link_message::welcome, 0);
+  two.expect(link_message::welcome, 0);
+  two.send(link_message::block, 2, 5, block_of(2, 5));
+  one.send(link_message::block, 1, 1, block_of(1, 1));
+  two.expect(link_message::acknowledgement, 5);
+  one.expect(link_message::acknowledgement, 1);
 }
 
 TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
@@ -127,11 +127,11 @@ TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
   };
   near.hello(9, 1);
   take_one();
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 9, 1, block_of(9, 1));
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, block_of(9, 1));
   take_one();
-  near.expect(line_message::acknowledgement, 0);
-  near.expect(line_message::refusal, 0);
+  near.expect(link_message::acknowledgement, 0);
+  near.expect(link_message::refusal, 0);
   EXPECT_EQ(far.counters().stored_blocks.get(), 0U);
   EXPECT_EQ(far.counters().stored_events.get(), 0U);
   EXPECT_EQ(far.counters().store_errors.get(), 1U);
@@ -139,7 +139,7 @@ TEST(block_receiver, does_not_count_what_the_disk_did_not_confirm) {
 
   disk_works = true;
   EXPECT_TRUE(eventually([&] { // it tries again after a second
-    near.send(line_message::block, 9, 1, block_of(9, 1));
+    near.send(link_message::block, 9, 1, block_of(9, 1));
     take_one();
     return far.counters().stored_blocks != 0;
   }));
@@ -166,12 +166,12 @@ TEST(block_receiver, welcomes_with_what_is_committed) {
     played_daemon near(far.endpoint());
     near.hello(9, 1);
     while (far.counters().messages == 0) (void)far.step(5ms);
-    near.expect(line_message::welcome, 0);
-    near.send(line_message::block, 9, 1, block_of(9, 1));
+    near.expect(link_message::welcome, 0);
+    near.send(link_message::block, 9, 1, block_of(9, 1));
     near.hello(9, 1);
     while (far.counters().messages == 1) (void)far.step(5ms);
     if (far.counters().messages != 3) return false;
-    near.expect(line_message::welcome, 0);
+    near.expect(link_message::welcome, 0);
     return true;
   }));
 }
@@ -181,14 +181,14 @@ TEST(block_receiver, asks_for_another_hello_if_blocks_begin_before_the_last) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(9, 2); // an older one, that was read late
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 9, 1, block_of(9, 1));
-  near.expect(line_message::refusal, 0);
-  near.expect(line_message::acknowledgement, 0);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, block_of(9, 1));
+  near.expect(link_message::refusal, 0);
+  near.expect(link_message::acknowledgement, 0);
   near.hello(9, 1);
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 9, 1, block_of(9, 1));
-  near.expect(line_message::acknowledgement, 1);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, block_of(9, 1));
+  near.expect(link_message::acknowledgement, 1);
 }
 
 packed_and_original event_of(std::uint32_t number) {
@@ -224,20 +224,20 @@ TEST(block_receiver, leaves_out_events_that_another_session_has_stored) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(9, 1);
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 9, 1, make_block({event_of(1).packed, event_of(2).packed}, 9, 1));
-  near.expect(line_message::acknowledgement, 1);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, make_block({event_of(1).packed, event_of(2).packed}, 9, 1));
+  near.expect(link_message::acknowledgement, 1);
   far.kill(); // what it remembers, it has from the store now
   far.start();
   near.hello(10, 1);
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 10, 1,
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 10, 1,
             make_block({event_of(3).packed, event_of(2).packed, event_of(4).packed}, 10, 1));
-  near.expect(line_message::acknowledgement, 1);
-  near.send(line_message::block, 10, 2, make_block({event_of(1).packed}, 10, 2));
-  near.expect(line_message::acknowledgement, 2);
-  near.send(line_message::block, 10, 3, make_block({event_of(3).packed}, 10, 3)); // of its own
-  near.expect(line_message::acknowledgement, 3);
+  near.expect(link_message::acknowledgement, 1);
+  near.send(link_message::block, 10, 2, make_block({event_of(1).packed}, 10, 2));
+  near.expect(link_message::acknowledgement, 2);
+  near.send(link_message::block, 10, 3, make_block({event_of(3).packed}, 10, 3)); // of its own
+  near.expect(link_message::acknowledgement, 3);
   EXPECT_EQ(contents_of(folder.path()),
             (std::vector<std::string>{"9:1:2:0", "10:1:2:1", "10:2:0:1", "10:3:1:0"}));
   EXPECT_EQ(far.counters().repeated_events.get(), 2U);

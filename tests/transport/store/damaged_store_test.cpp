@@ -32,21 +32,21 @@ TEST(damaged_store, gets_what_is_missing_and_nothing_twice) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(77, 1); // so that the damaged file is not the newest at the next start
-  near.expect(line_message::welcome, 0);
-  near.send(line_message::block, 77, 1, block_of(1, 77));
-  near.expect(line_message::acknowledgement, 1);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 77, 1, block_of(1, 77));
+  near.expect(link_message::acknowledgement, 1);
   far.kill();
   far.start();
   near.hello(session, 1);
-  near.expect(line_message::welcome, 1);
-  near.send(line_message::block, session, 3, block_of(3));
-  near.expect(line_message::acknowledgement, 1); // a gap
-  near.send(line_message::block, session, 2, block_of(2));
-  near.expect(line_message::acknowledgement, 4);
-  near.send(line_message::block, session, 3, block_of(3));
-  near.expect(line_message::acknowledgement, 4);
-  near.send(line_message::block, session, 5, block_of(5));
-  near.expect(line_message::acknowledgement, 5);
+  near.expect(link_message::welcome, 1);
+  near.send(link_message::block, session, 3, block_of(3));
+  near.expect(link_message::acknowledgement, 1); // a gap
+  near.send(link_message::block, session, 2, block_of(2));
+  near.expect(link_message::acknowledgement, 4);
+  near.send(link_message::block, session, 3, block_of(3));
+  near.expect(link_message::acknowledgement, 4);
+  near.send(link_message::block, session, 5, block_of(5));
+  near.expect(link_message::acknowledgement, 5);
   EXPECT_EQ(far.counters().duplicates.get(), 1U);
   EXPECT_EQ(far.counters().gaps.get(), 1U);
   far.kill();
@@ -63,11 +63,11 @@ TEST(damaged_store, counts_what_a_daemon_has_let_go) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(session, 4); // up to 3 everything was acknowledged
-  near.expect(line_message::welcome, 4);
-  near.send(line_message::block, session, 4, block_of(4));
-  near.expect(line_message::acknowledgement, 4);
-  near.send(line_message::block, session, 5, block_of(5));
-  near.expect(line_message::acknowledgement, 5);
+  near.expect(link_message::welcome, 4);
+  near.send(link_message::block, session, 4, block_of(4));
+  near.expect(link_message::acknowledgement, 4);
+  near.send(link_message::block, session, 5, block_of(5));
+  near.expect(link_message::acknowledgement, 5);
   EXPECT_EQ(far.counters().duplicates.get(), 1U);
   far.kill();
   EXPECT_EQ(contents(folder.path()),
@@ -80,10 +80,10 @@ TEST(damaged_store, takes_no_event_for_repeated_that_is_not_there) {
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
   near.hello(77, 1);
-  near.expect(line_message::welcome, 0);
+  near.expect(link_message::welcome, 0);
   for (std::uint64_t i = 1; i <= 4; ++i) {
-    near.send(line_message::block, 77, i, block_of(i, 77));
-    near.expect(line_message::acknowledgement, i);
+    near.send(link_message::block, 77, i, block_of(i, 77));
+    near.expect(link_message::acknowledgement, i);
   }
   EXPECT_EQ(far.counters().repeated_events.get(), 3U);
   EXPECT_EQ(far.counters().stored_events.get(), 1U) << "that of the damaged block";
@@ -109,8 +109,8 @@ TEST(damaged_store, has_an_event_on_disk_before_the_block_from_which_it_is_left_
     near.hello(session, 1);
     near.hello(77, 1);
     while (far.counters().messages < 2) (void)far.step(5ms);
-    near.send(line_message::block, session, 1, block_of(1));
-    near.send(line_message::block, 77, 1, block_of(1, 77));
+    near.send(link_message::block, session, 1, block_of(1));
+    near.send(link_message::block, 77, 1, block_of(1, 77));
     while (far.counters().messages < 3) (void)far.step(5ms);
     if (far.counters().messages != 4) return false;
     EXPECT_EQ(far.counters().repeated_events.get(), 1U);

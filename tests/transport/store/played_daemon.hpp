@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's end of an output line, played by a test: it sends what it is told to, right or
+// The daemon's end of an output link, played by a test: it sends what it is told to, right or
 // wrong, and says what it expects to hear.
 #pragma once
 
@@ -31,24 +31,24 @@ public:
                    i + 1 < frames.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
     }
   }
-  void send(line_message type, std::uint64_t session, std::uint64_t sequence,
+  void send(link_message type, std::uint64_t session, std::uint64_t sequence,
             const bytes& body = {}) {
-    send_raw({header_bytes(make_line_header(type, session, sequence)), body});
+    send_raw({header_bytes(make_link_header(type, session, sequence)), body});
   }
-  static bytes header_bytes(const line_header& h) {
+  static bytes header_bytes(const link_header& h) {
     bytes b(sizeof h);
     store(b.data(), h);
     return b;
   }
   void hello(std::uint64_t session, std::uint64_t sequence) {
-    bytes body(sizeof(line_hello_body));
-    send(line_message::hello, session, sequence, body);
+    bytes body(sizeof(link_hello_body));
+    send(link_message::hello, session, sequence, body);
   }
   /// The next message must be this one.
-  void expect(line_message type, std::uint64_t sequence) {
+  void expect(link_message type, std::uint64_t sequence) {
     zmq::message_t head, body;
     ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
-    const auto header = read_line_header({head.data<std::byte>(), head.size()});
+    const auto header = read_link_header({head.data<std::byte>(), head.size()});
     ASSERT_TRUE(header);
     EXPECT_EQ(header->type, type);
     EXPECT_EQ(header->sequence, sequence);

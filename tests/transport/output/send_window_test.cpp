@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a forwarder makes of a receiver's messages, without a connection.
+#include "transport/output/send_window.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "transport/link/link_message.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t session = 7;
+
+/// Ten blocks, of which three are stored.
+class ten_blocks final : public block_source {
+public:
+  lane_state lane() const override { return {{session_of_lane, 5, 1}, 10, told.back(), remainder}; }
+  held_block hold(std::uint64_t) override { return {}; }
+  void stored_up_to(std::uint64_t sequence, time_point) override { told.push_back(sequence); }
+
+  std::uint64_t session_of_lane = session;
+  bool remainder = false;
+  std::vector<std::uint64_t> told{3};
+};
+
+class a_send_window : public testing::Test {
+protected:
+  void say(link_message type, std::uint64_t sequence, std::uint32_t credit = 4,
+           std::string_view body = {}, std::uint64_t of = session) {
+    window_.take(make_link_header(type, of, sequence, credit), body, now_);
+  }
+  void send_all() {
+    while (window_.may_send_next()) window_.sent({{}, in_memory_}, now_);
+  }
+  using numbers = std::vector<std::uint64_t>;
+
+  ten_blocks source_;
+  std::vector<std::string> reports_;
+  send_window window_{source_, "far",
+                      [this](std::string_view text) { reports_.emplace_back(text); }};
+  std::shared_ptr<const int> in_memory_; ///< of all blocks sent
+  time_point now_{100ns};
+};
+
+TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_sealed) {
+  EXPECT_FALSE(window_.is_welcome());
+  EXPECT_EQ(window_.next(), 4U);
+  say(link_message::welcome, 5);
+  EXPECT_TRUE(window_.is_welcome());
+  EXPECT_EQ(window_.next(), 6U);
+  send_all();
+  EXPECT_EQ(window_.next(), 10U) << "four under way";
+  say(link_message::acknowledgement, 11); // never made
+  say(link_message::acknowledgement, ~std::uint64_t{0});
+  say(link_message::acknowledgement, 4); // no news
+  EXPECT_EQ(source_.told, (numbers{3, 5}));
+  say(link_message::acknowledgement, 10);
+  EXPECT_EQ(source_.told, (numbers{3, 5, 10}));
+  EXPECT_EQ(window_.next(), 11U);
+  EXPECT_EQ(window_.counters().acknowledged.get(), 7U);
+}
+
+TEST_F(a_send_window, has_credit_for_one_at_least) {
+  say(link_message::welcome, 3, 0);
+  send_all();
+  EXPECT_EQ(window_.next(), 5U);
+  say(link_message::acknowledgement, 4, 0);
+  EXPECT_TRUE(window_.may_send_next());
+}
+
+TEST_F(a_send_window, takes_no_welcome_for_blocks_that_were_never_made) {
+  say(link_message::welcome, 11);
+  EXPECT_FALSE(window_.is_welcome());
+  EXPECT_GT(window_.not_before(), now_);
+  EXPECT_EQ(source_.told, numbers{3});
+  source_.remainder = true; // the newest blocks may have been lost
+  say(link_message::welcome, 11);
+  EXPECT_TRUE(window_.is_welcome());
+  EXPECT_EQ(source_.told, (numbers{3, 10}));
+}
+
+TEST_F(a_send_window, passes_over_what_is_said_to_another_lane) {
+  say(link_message::welcome, 5, 4, {}, session + 1);
+  EXPECT_FALSE(window_.is_welcome());
+  EXPECT_EQ(window_.answered_at(), time_point());
+  source_.session_of_lane = 0; // there is none now
+  window_.begin_lane();
+  say(link_message::welcome, 5, 4, {}, 0);
+  EXPECT_FALSE(window_.is_welcome());
+  EXPECT_EQ(source_.told, numbers{3});
+}
+
+TEST_F(a_send_window, tries_a_single_block_after_a_refusal_and_shows_its_text_as_a_line) {
+  say(link_message::welcome, 3);
+  send_all();
+  say(link_message::refusal, 0, 0, "disk full\n2026-11-21 [info] all is well\x1b[2J");
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0], "the receiver refuses: disk full?2026-11-21 [info] all is well?[2J");
+  EXPECT_GT(window_.not_before(), now_);
+  EXPECT_EQ(window_.next(), 4U);
+  send_all();
+  EXPECT_EQ(window_.next(), 5U);
+  say(link_message::refusal, 0, 0, std::string(60'000, 'x'));
+  EXPECT_LT(reports_.back().size(), 500U);
+  EXPECT_TRUE(window_.is_refused());
+  say(link_message::acknowledgement, 3);
+  EXPECT_TRUE(window_.is_refused()) << "no news";
+  say(link_message::acknowledgement, 4);
+  EXPECT_FALSE(window_.is_refused());
+}
+
+TEST_F(a_send_window, goes_back_after_silence_unless_the_block_has_not_left) {
+  in_memory_ = std::make_shared<int>();
+  say(link_message::welcome, 3);
+  send_all();
+  window_.go_back_after(50ns, now_ + 49ns);
+  EXPECT_EQ(window_.next(), 8U);
+  window_.go_back_after(50ns, now_ + 50ns);
+  EXPECT_EQ(window_.next(), 8U);
+  in_memory_.reset();
+  window_.go_back_after(50ns, now_ + 99ns);
+  EXPECT_EQ(window_.next(), 8U) << "it was asked a moment ago";
+  window_.go_back_after(50ns, now_ + 100ns);
+  EXPECT_EQ(window_.next(), 4U);
+  send_all();
+  EXPECT_EQ(window_.counters().resent.get(), 4U);
+}
+
+} // namespace
+} // namespace l3
