@@ -30,7 +30,7 @@ struct compute_quantities {
 
   struct shared {
     std::int64_t nearest[max_clusters];  // squared distance from a photon to the nearest before it
-    std::int32_t energy[max_clusters];   // of the cluster's photon; 0 if the cluster is no photon
+    std::int32_t energy[max_clusters];   // energy as a photon; 0 if the cluster is none
     photon_summary photon[max_clusters]; // by falling energy
   };
 

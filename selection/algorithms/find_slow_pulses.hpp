@@ -20,8 +20,8 @@ struct find_slow_pulses {
   static constexpr std::uint32_t part = slow_pedestal_samples / 2;
 
   struct shared {
-    alignas(64) std::uint16_t highest[half * packet_lanes]; // of rows k and k + half
-    alignas(64) std::uint16_t sums[part * packet_lanes];    // of rows k and k + part
+    alignas(64) std::uint16_t highest[half * packet_lanes]; // the higher of rows k and k + half
+    alignas(64) std::uint16_t sums[part * packet_lanes];    // the sum of rows k and k + part
     alignas(64) std::uint16_t least[packet_lanes];          // the lowest sample that is high enough
   };
 

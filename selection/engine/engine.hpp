@@ -40,7 +40,7 @@ enum class packing_form : std::uint8_t {
 struct engine_limits {
   batch_capacity batch;
   std::uint32_t frames = 4;
-  std::size_t output_bytes = 0; ///< of a frame; 0: enough for every batch
+  std::size_t output_bytes = 0; ///< for each frame; 0: enough for every batch
   output_path output = output_path::mapped;
   packing_form packing = packing_form::automatic;
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets

@@ -84,7 +84,7 @@ struct calorimeter {
   struct fields {
     column<std::int32_t> energy;    ///< keV, the sum of all crystals above threshold and in time
     column<std::uint16_t> crystals; ///< number of these crystals
-    column<std::uint16_t> clusters; ///< of two crystals or more; max_clusters of them have rows
+    column<std::uint16_t> clusters; ///< clusters of two crystals or more; max_clusters have rows
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }

@@ -186,7 +186,7 @@ TEST_P(waveforms, says_where_the_input_is_cut_off) {
   randomness r(5);
   const auto samples = make_waveforms(6, r);
   const bytes records = reference(samples);
-  std::size_t begin = 0; // of the record that the cut is in
+  std::size_t begin = 0; // where the record with the cut begins
   std::size_t whole = 0;
   for (std::size_t n = 0; n < records.size(); ++n) {
     const std::size_t length = koto::record_bytes(std::to_integer<std::uint32_t>(records[begin]));

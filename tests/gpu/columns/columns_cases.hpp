@@ -10,6 +10,7 @@
 
 #include "gpu/columns/collection.hpp"
 #include "tests/gpu/columns/columns_layouts.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 
 namespace l3::test {
 
@@ -37,12 +38,7 @@ struct move_rows {
 };
 
 template <class Place>
-class columns_on : public testing::Test {
-protected:
-  void SetUp() override {
-    if (const std::string why_not = Place::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
-  }
-};
+class columns_on : public on_executor<Place> {};
 TYPED_TEST_SUITE_P(columns_on);
 
 TYPED_TEST_P(columns_on, are_read_and_written_by_kernels) {

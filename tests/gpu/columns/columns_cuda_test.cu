@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/columns/device_collection.hpp"
-#include "gpu/executors/cuda.cuh"
 #include "tests/gpu/columns/columns_cases.hpp"
 #include "tests/gpu/columns/columns_example.hpp"
-#include "tests/gpu/executors/device.hpp"
+#include "tests/gpu/executors/on_device.cuh"
 
 namespace l3::test {
 
-struct on_device {
-  static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
-  static cuda_queue make() { return {}; }
+struct to_device : on_device {
   template <class Layout>
   using there = device_columns<Layout>;
 };
-struct pinned_and_device : on_device {
+struct pinned_and_device : to_device {
   template <class Layout>
   using here = pinned_columns<Layout>;
 };
-struct pageable_and_device : on_device {
+struct pageable_and_device : to_device {
   template <class Layout>
   using here = host_columns<Layout>;
 };

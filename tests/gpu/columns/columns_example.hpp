@@ -27,9 +27,9 @@ using pulses = soa<pulse_fields>;
 template <template <class> class column>
 struct gain_fields {
   column<float> gain;
-  column<vector_of<float, 3>> position;     // of the crystal; mm
-  column<matrix_of<float, 2, 2>> crosstalk; // of two neighbours
-  column<scalar<std::int32_t>> delay;       // of all channels; 1/256 sample
+  column<vector_of<float, 3>> position;     // mm: the place of the crystal
+  column<matrix_of<float, 2, 2>> crosstalk; // between two neighbours
+  column<scalar<std::int32_t>> delay;       // 1/256 sample, for all channels
 };
 using gains = soa<gain_fields>;
 // end

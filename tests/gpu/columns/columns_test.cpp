@@ -337,7 +337,6 @@ struct finished : Queue {
   static std::string finish() { return {}; }
 };
 struct on_host {
-  static std::string why_not() { return {}; }
   template <class Layout>
   using here = host_columns<Layout>;
   template <class Layout>

@@ -13,6 +13,7 @@
 #include "gpu/decode/run.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 #include "tests/gpu/decode/decode_textbook.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 
 namespace l3::test {
 
@@ -130,15 +131,7 @@ inline decode_techniques techniques_of(unsigned mask) {
 inline constexpr unsigned all_techniques = 64;
 
 template <class Executor>
-class decoder : public testing::Test {
-protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-};
+class decoder : public on_executor<Executor> {};
 TYPED_TEST_SUITE_P(decoder);
 
 inline std::vector<made_event> admitted_events(std::uint32_t n, std::uint32_t fragments,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads in the machine code of decode_boards whether the switch "warp-aggregated atomics" switches what it says. Off: an atomic a
-lane, without a vote or an exchange between lanes. On: one vote, one atomic and an exchange for the lanes of a warp, and not a
-second gathering around it, as the compiler makes by itself around what it sees to be uniform.
+"""Checks in the machine code of decode_boards that the switch "warp-aggregated atomics" acts. Off: one atomic for each lane, without
+a vote or an exchange between lanes. On: one vote, one atomic and an exchange for the lanes of a warp, without the second gathering
+that the compiler adds around atomics whose address it sees to be uniform.
 
-gathered_atomics.py CUOBJDUMP FILE…, of which one has the kernels, or --self-test. Ends with 77 where there is no cuobjdump."""
+gathered_atomics.py CUOBJDUMP FILE…, one of which has the kernels, or --self-test. Exits with 77 without cuobjdump."""
 import collections
 import re
 import subprocess
@@ -50,7 +50,7 @@ def check(sass, say=print):
         seen.add(on)
         name = f"{architecture}, aggregation {'on' if on else 'off'}{', looping' if how['opportunistic'] else ''}"
         say(f"{name}: {n['ATOM']} atomics, {n['VOTE']} votes, {n['SHFL']} exchanges, {n['SHFLUP']} of a scan")
-        atomics = n["ATOM"] + n["RED"] - how["opportunistic"]  # which fetches its work by one
+        atomics = n["ATOM"] + n["RED"] - how["opportunistic"]  # it fetches its work by one atomic
         if on and (atomics, n["VOTE"], n["SHFLUP"]) != (1, 1, 0) or on and n["SHFL"] == 0:
             problems.append(f"{name}: not gathered once")
         if not on and (atomics < 1 or n["VOTE"] + n["SHFL"] + n["SHFLUP"] != 0):

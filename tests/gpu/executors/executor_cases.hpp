@@ -4,14 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "gpu/executors/block.hpp"
-#include "gpu/memory/buffer.hpp"
 #include "gpu/memory/column.hpp"
+#include "tests/gpu/executors/lent_memory.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/gpu/executors/shared_words.hpp"
 
 namespace l3::test {
@@ -62,50 +62,32 @@ struct reverse {
 template <class T, class Queue>
 class reachable {
 public:
-  explicit reachable(std::uint32_t n) : size_(n), memory_(allocate(n * sizeof(T))) {}
-  [[nodiscard]] column<T> view() const { return {reinterpret_cast<T*>(memory_.data()), size_}; }
-  [[nodiscard]] std::vector<T> read(Queue& queue) const {
+  reachable(Queue& queue, std::uint32_t n) : size_(n), memory_(queue, n * sizeof(T)) {}
+  [[nodiscard]] column<T> view() const {
+    return {reinterpret_cast<T*>(memory_.bytes().data()), size_};
+  }
+  [[nodiscard]] std::vector<T> read() const {
     std::vector<T> values(size_);
-    if constexpr (Queue::memory::has_device) {
-      queue.copy_out(values.data(), memory_.data(), size_ * sizeof(T));
-      EXPECT_EQ(queue.finish(), "");
-    } else {
-      std::memcpy(values.data(), memory_.data(), size_ * sizeof(T));
-    }
+    memory_.read(values.data());
     return values;
   }
 
 private:
-  static buffer allocate(std::size_t n) {
-    if constexpr (Queue::memory::has_device) {
-      return Queue::memory::allocate_on_device(n);
-    } else {
-      return Queue::memory::allocate(n);
-    }
-  }
   std::uint32_t size_;
-  buffer memory_;
+  lent_memory<Queue> memory_;
 };
 
 template <class Executor>
-class executors : public testing::Test {
-protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-};
+class executors : public on_executor<Executor> {};
 TYPED_TEST_SUITE_P(executors);
 
 TYPED_TEST_P(executors, visit_every_item_once) {
   auto queue = TypeParam::make();
   for (const std::uint32_t n : {1U, 31U, 32U, 33U, 255U, 256U, 257U}) {
     for (const std::uint32_t blocks : {1U, 7U}) {
-      reachable<std::uint32_t, decltype(queue)> seen(n * blocks);
+      reachable<std::uint32_t, decltype(queue)> seen(queue, n * blocks);
       queue.run(visit{}, blocks, n, seen.view());
-      const auto values = seen.read(queue);
+      const auto values = seen.read();
       for (std::uint32_t k = 0; k < n * blocks; ++k) ASSERT_EQ(values[k], k % n + 1);
     }
   }
@@ -115,27 +97,27 @@ TYPED_TEST_P(executors, visit_every_cell_of_a_table_once) {
   auto queue = TypeParam::make();
   constexpr std::uint32_t n = 13;
   constexpr std::uint32_t m = 16;
-  reachable<std::uint32_t, decltype(queue)> seen(n * m);
+  reachable<std::uint32_t, decltype(queue)> seen(queue, n * m);
   queue.run(visit_table{}, 1, n, m, seen.view());
-  const auto values = seen.read(queue);
+  const auto values = seen.read();
   for (std::uint32_t k = 0; k < n * m; ++k) ASSERT_EQ(values[k], 1000 * (k / m) + k % m + 1);
 }
 
 TYPED_TEST_P(executors, may_have_nothing_to_do) {
   auto queue = TypeParam::make();
-  reachable<std::uint32_t, decltype(queue)> seen(1);
+  reachable<std::uint32_t, decltype(queue)> seen(queue, 1);
   queue.run(visit{}, 0, 1U, seen.view());
   queue.run(visit{}, 1, 0U, seen.view());
-  EXPECT_EQ(seen.read(queue)[0], 0U);
+  EXPECT_EQ(seen.read()[0], 0U);
 }
 
 TYPED_TEST_P(executors, share_memory_within_a_block) {
   auto queue = TypeParam::make();
   constexpr std::uint32_t blocks = 20;
-  reachable<std::uint64_t, decltype(queue)> out(blocks * reverse::items);
+  reachable<std::uint64_t, decltype(queue)> out(queue, blocks * reverse::items);
   for (int again = 0; again < 3; ++again) {
     queue.run(reverse{}, blocks, out.view());
-    const auto values = out.read(queue);
+    const auto values = out.read();
     for (std::uint32_t k = 0; k < values.size(); ++k) {
       const std::uint64_t base = std::uint64_t{1000} * (k / reverse::items);
       ASSERT_EQ(values[k], 2 * base + k % reverse::items);
@@ -147,9 +129,9 @@ TYPED_TEST_P(executors, use_words_of_shared_memory_at_once) {
   using kernel = use_shared_words;
   auto queue = TypeParam::make();
   constexpr std::uint32_t blocks = 5;
-  reachable<kernel::results, decltype(queue)> out(blocks);
+  reachable<kernel::results, decltype(queue)> out(queue, blocks);
   queue.run(kernel{}, blocks, out.view());
-  for (const kernel::results& r : out.read(queue)) {
+  for (const kernel::results& r : out.read()) {
     EXPECT_EQ(r.last, kernel::items);
     EXPECT_EQ(r.sum, std::uint64_t{kernel::items} * (kernel::items - 1) / 2 * kernel::step);
     EXPECT_EQ(r.balance, 0U);

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/executors/on_device.cuh"
+
 #include <thread>
 
-#include "gpu/executors/cuda.cuh"
-#include "tests/gpu/executors/device.hpp"
 #include "tests/gpu/executors/executor_cases.hpp"
 
 namespace l3::test {
 
-struct on_device {
-  static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
-  static cuda_queue make() { return {}; }
-};
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, executors, on_device);
 
 /// Ends when the host writes a word, or after `patience` reads; it reports which came first.
@@ -34,7 +30,7 @@ TEST(cuda_queue, waits_for_no_other) {
   volatile std::uint32_t* const go = host;
   cuda_queue waiting;
   cuda_queue other;
-  const reachable<std::uint32_t, cuda_queue> counted(1);
+  const reachable<std::uint32_t, cuda_queue> counted(other, 1);
   const auto run_both = [&] {
     waiting.run(wait_for_host{}, 1, mapped, mapped + 1);
     waiting.submit();
@@ -49,7 +45,7 @@ TEST(cuda_queue, waits_for_no_other) {
   *go = 1;
   EXPECT_EQ(waiting.finish(), "");
   EXPECT_EQ(host[1], 1U) << "the other queue was done only when this one had lost its patience";
-  EXPECT_EQ(counted.read(other)[0], 2U);
+  EXPECT_EQ(counted.read()[0], 2U);
 }
 
 TEST(cuda_queue, is_finished_by_another_thread) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints what each kernel takes on each architecture, as the compiler reported it when it was built, and fails if one has a
-stack frame or spills registers: such a kernel works in device memory where it should work in registers.
+"""Prints the resources of each kernel on each architecture, as the compiler reported them, and fails if a kernel has a stack
+frame or spills registers: such a kernel works in device memory where it should work in registers.
 
 kernel_resources.py SOURCE_FOLDER BUILD_FOLDER, or --self-test."""
 import pathlib
@@ -14,7 +14,7 @@ ENTRY = re.compile(r"ptxas info\s*: Compiling entry function '(\w+)' for '(\w+)'
 PROPERTIES = re.compile(r"ptxas info\s*: Function properties for (\w+)")
 STACK = re.compile(r"\s*(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"ptxas info\s*: Used (\d+) registers")
-LIBRARIES = ("_ZN3cub",)  # their kernels are as they are
+LIBRARIES = ("_ZN3cub",)  # the test ignores their kernels
 SHARED = re.compile(r"(\d+) bytes smem")
 
 
@@ -28,7 +28,7 @@ class Kernel:
 
 
 def parse(text):
-    """The kernels of one report. Functions that were not inlined are listed by name under the kernel before them."""
+    """The kernels of one report. The report lists functions that are not inlined by name under the kernel before them."""
     kernels = []
     for line in text.splitlines():
         if m := ENTRY.match(line):
@@ -44,7 +44,7 @@ def parse(text):
 
 
 def reports(source, build):
-    """Of every device source that still exists, but the tests'."""
+    """The reports of all device sources that still exist, except those of tests."""
     for report in sorted(build.rglob("*.cu.o.ptxas")):
         room, target, name = re.fullmatch(r"(.*)/CMakeFiles/(.*?)\.dir/(.*)\.o\.ptxas", str(report.relative_to(build))).groups()
         if not room.startswith("tests") and (source / room / name).exists():

@@ -13,6 +13,7 @@
 
 #include "gpu/executors/sort.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 
 namespace l3::test {
 
@@ -35,16 +36,9 @@ struct sort_segments {
 };
 
 template <class Executor>
-class block_sort : public testing::Test {
+class block_sort : public on_executor<Executor> {
 protected:
   using keys = std::vector<std::uint64_t>;
-
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
 
   /// The first n keys of each segment must be sorted, the others unchanged.
   template <std::uint32_t capacity>

@@ -17,6 +17,7 @@
 #include "selection/algorithms/rounding.hpp"
 #include "selection/sequence/algorithm.hpp"
 #include "selection/sequence/slots.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/made_calorimeter.hpp"
 
 namespace l3::test {
@@ -175,15 +176,7 @@ std::vector<early_result> run_count_early_crystals(Queue& queue,
 // end
 
 template <class Executor>
-class early_crystals : public testing::Test {
-protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-};
+class early_crystals : public on_executor<Executor> {};
 TYPED_TEST_SUITE_P(early_crystals);
 
 /// Draws up to as many pulses as a dense event has, at any time, some too low or without an edge,

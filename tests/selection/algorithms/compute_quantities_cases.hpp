@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/algorithms/compute_quantities.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/made_pulses.hpp"
 #include "tests/selection/algorithms/quantities_textbook.hpp"
 
@@ -93,15 +94,8 @@ inline clustered_event draw_clustered(randomness& r) {
 }
 
 template <class Executor>
-class measuring : public testing::Test {
+class measuring : public on_executor<Executor> {
 protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-
   /// Expects the summaries of the textbook, and returns them.
   static std::vector<event_summary> expect(const selection_constants& cut,
                                            const std::vector<clustered_event>& events) {

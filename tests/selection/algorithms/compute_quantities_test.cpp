@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/selection/algorithms/compute_quantities_cases.hpp"
+#include "tests/selection/algorithms/promise_cases.hpp"
 
 #include <limits>
 
@@ -141,7 +142,7 @@ TEST(vertex, is_nowhere_if_nothing_fits) {
   EXPECT_FALSE(find_pion_decay({67488.4, 1000, 0}, {67488.4, -1000, 0}).found) << "back to back";
 }
 
-class quantity_promises : public testing::Test {
+class quantity_promises : public promise_cases {
 protected:
   quantity_promises() : found_(queue_, clusters::max_clusters), all_(queue_, 1), out_(queue_, 1) {
     frame_.tables.constants = usual_constants();
@@ -161,20 +162,10 @@ protected:
     out_.fetch();
   }
 
-  [[nodiscard]] std::string broken() const {
+  [[nodiscard]] std::string broken() const override {
     const char* const what =
         compute_quantities::broken_promise(frame_, found_.host(), all_.host(), out_.host());
     return what == nullptr ? "" : what;
-  }
-
-  /// Expects the broken promise `what` with `value` in the cell, and none without it.
-  template <class Cell, class Value>
-  void expect_noticed(Cell& cell, Value value, const std::string& what) {
-    const Cell before = cell;
-    cell = static_cast<Cell>(value);
-    EXPECT_EQ(broken(), what);
-    cell = before;
-    EXPECT_EQ(broken(), "");
   }
 
   serial_queue queue_;

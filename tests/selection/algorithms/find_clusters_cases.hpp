@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/algorithms/find_clusters.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/clusters_textbook.hpp"
 
 namespace l3::test {
@@ -50,7 +51,7 @@ std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
       if (k < result.found) {
         result.clusters.push_back({one.energy, one.time, one.x, one.y, one.crystals});
       } else {
-        EXPECT_EQ(one.energy, untouched) << "a row that nobody asked for";
+        EXPECT_EQ(one.energy, untouched) << "the kernel wrote a row beyond its clusters";
       }
     }
   }
@@ -58,15 +59,8 @@ std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
 }
 
 template <class Executor>
-class clustering : public testing::Test {
+class clustering : public on_executor<Executor> {
 protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-
   /// Expects the clusters of the textbook, and returns them.
   static std::vector<textbook_calorimeter> expect(const made_calorimeter& calorimeter,
                                                   const std::vector<pulse_event>& events) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpu/executors/cpu_executors.hpp"
 #include "tests/selection/algorithms/find_clusters_cases.hpp"
+#include "tests/selection/algorithms/promise_cases.hpp"
 
 #include <utility>
 
@@ -111,7 +112,7 @@ TEST(ranked_bits, number_what_is_in_the_set) {
 }
 
 /// Two pairs of crystals and a single one, with the output of the kernel, which breaks no promise.
-class promises : public testing::Test {
+class promises : public promise_cases {
 protected:
   promises() : made_(queue_, {event()}), found_(queue_, clusters::max_clusters), all_(queue_, 1) {
     queue_.run(find_clusters{}, 1, frame(), pulses::columns::const_view(made_.rows().there()),
@@ -121,20 +122,10 @@ protected:
     all_.fetch();
   }
 
-  [[nodiscard]] std::string broken() const {
+  [[nodiscard]] std::string broken() const override {
     const char* const what = find_clusters::broken_promise(
         frame(), made_.rows().host(), made_.signals().host(), found_.host(), all_.host());
     return what == nullptr ? "" : what;
-  }
-
-  /// Expects the broken promise `what` with `value` in the cell, and none without it.
-  template <class Cell, class Value>
-  void expect_noticed(Cell& cell, Value value, const std::string& what) {
-    const Cell before = cell;
-    cell = static_cast<Cell>(value);
-    EXPECT_EQ(broken(), what);
-    cell = before;
-    EXPECT_EQ(broken(), "");
   }
 
   serial_queue queue_;

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/veto_stand.hpp"
 
 namespace l3::test {
@@ -191,14 +192,8 @@ inline veto_event random_veto_event(const veto_tables& t, randomness& r) {
 }
 
 template <class Executor>
-class matching : public testing::Test {
+class matching : public on_executor<Executor> {
 protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
   static std::vector<found_hits> match(const veto_tables& t,
                                        const std::vector<veto_event>& events) {
     auto queue = Executor::make();

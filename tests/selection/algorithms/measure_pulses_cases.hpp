@@ -12,6 +12,7 @@
 
 #include "selection/algorithms/measure_pulses.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/pulses_textbook.hpp"
 #include "tests/selection/engine/make_events.hpp"
 
@@ -120,15 +121,8 @@ inline std::string describe(const pulse& p) {
 }
 
 template <class Executor>
-class measuring_pulses : public testing::Test {
+class measuring_pulses : public on_executor<Executor> {
 protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-
   /// Counts of unread boards, lit rows and flags, so that a test can demand that all occur.
   struct tally {
     std::uint32_t unread = 0;

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/executors/cuda.cuh"
-#include "tests/gpu/executors/device.hpp"
+#include "tests/gpu/executors/on_device.cuh"
+
 #include "tests/selection/algorithms/measure_pulses_cases.hpp"
 
 namespace l3::test {
 
-struct on_device {
-  static constexpr bool slow = false;
-  static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
-  static cuda_queue make() { return {}; }
-};
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, measuring_pulses, on_device);
 
 } // namespace l3::test

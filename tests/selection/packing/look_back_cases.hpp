@@ -10,6 +10,7 @@
 
 #include "selection/packing/look_back.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 
 namespace l3::test {
 
@@ -58,15 +59,7 @@ inline std::vector<std::uint64_t> ends_of(const std::vector<std::uint64_t>& leng
 }
 
 template <class Executor>
-class looking_back : public testing::Test {
-protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
-};
+class looking_back : public on_executor<Executor> {};
 TYPED_TEST_SUITE_P(looking_back);
 
 TYPED_TEST_P(looking_back, finds_every_end_and_tells_it) {

@@ -12,6 +12,7 @@
 #include "selection/engine/frame_parts.hpp"
 #include "selection/packing/one_pass_plan.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
+#include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/engine/make_events.hpp"
 
 namespace l3::test {
@@ -84,14 +85,8 @@ inline void expect_same(const std::vector<event_result>& found,
 }
 
 template <class Executor>
-class both_forms : public testing::Test {
+class both_forms : public on_executor<Executor> {
 protected:
-  void SetUp() override {
-    if constexpr (requires { Executor::why_not(); }) {
-      if (const std::string why_not = Executor::why_not(); !why_not.empty())
-        GTEST_SKIP() << why_not;
-    }
-  }
   static constexpr bool slow = Executor::slow;
 
   static bytes oracle(const std::vector<made_event>& events) {
