@@ -4,8 +4,9 @@
 //
 // The compiler makes three forms of run_solo, for AVX-512, AVX2 and plain x86-64, and the dynamic
 // linker takes the best form that the processor can run. `flatten` inlines the whole kernel, so
-// that all of it is vectorised for that processor. Builds with sanitizers, which do not work with
-// such indirect functions, and other compilers, which do not have them, get one ordinary function.
+// that all of it is vectorised for that processor. Builds with assertions have one form, to compile
+// quickly. Sanitizers do not work with such indirect functions, and other compilers do not have
+// them: these get an ordinary function.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,11 @@ private:
 template <class Kernel, class... Args>
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) &&     \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef _GLIBCXX_ASSERTIONS
+__attribute__((flatten))
+#else
 __attribute__((flatten, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
 #endif
 void run_solo(Kernel kernel, std::uint32_t first, std::uint32_t last, Args... args) {
   for (std::uint32_t i = first; i < last; ++i) {
