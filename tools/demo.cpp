@@ -2,8 +2,6 @@
 // `koto-l3 demo`: a spill through the whole chain on this machine, by UDP and by TCP, verified
 // event by event.
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"
@@ -33,74 +32,72 @@ struct demo_options {
   bool json = false;
 };
 
-void say(const std::string& text) { std::fprintf(stderr, "demo: %s\n", text.c_str()); }
+void say(const std::string& text) { fmt::print(stderr, "demo: {}\n", text); }
 
 struct column {
   const char* name;
   const rehearsal_result* of;
 };
 
-template <class Value>
-void row(const char* name, const std::vector<column>& columns, const char* format, Value value) {
-  std::printf("  %-38s", name);
-  for (const column& c : columns) {
-    char text[64];
-    std::snprintf(text, sizeof text, format, value(*c.of)); // NOLINT: formats are literals below
-    std::printf("%14s", text);
-  }
-  std::printf("\n");
+template <class Figure>
+void row(const char* name, const std::vector<column>& columns, const Figure& figure) {
+  fmt::print("  {:<38}", name);
+  for (const column& c : columns) fmt::print("{:>14}", figure(*c.of));
+  fmt::print("\n");
+}
+
+template <class Figure>
+void row(const char* name, const std::vector<column>& columns, int decimals, const Figure& figure) {
+  row(name, columns,
+      [&](const rehearsal_result& r) { return fmt::format("{:.{}f}", figure(r), decimals); });
 }
 
 std::uint64_t sum(const reason_counts& r) { return sum_of(r); }
 
 void print_table(const std::vector<column>& columns) {
-  std::printf("\n  %-38s", "");
-  for (const column& c : columns) std::printf("%14s", c.name);
-  std::printf("\n");
   using result = const rehearsal_result&;
-  constexpr const char* count = "%" PRIu64;
-  row("events sent", columns, count, [](result r) { return r.replay.events.admitted; });
-  row("events admitted", columns, count, [](result r) { return r.daemon.events.admitted; });
-  row("= forwarded (stored by the receiver)", columns, count,
-      [](result r) { return r.daemon.events.forwarded; });
-  row("+ rejected", columns, count, [](result r) { return r.daemon.events.rejected; });
-  row("+ shed", columns, count, [](result r) { return sum(r.daemon.events.shed); });
-  row("+ in flight", columns, count, [](result r) { return r.daemon.events.in_flight; });
-  row("fragments seen", columns, count, [](result r) { return r.daemon.fragments.seen; });
-  row("= admitted", columns, count, [](result r) { return r.daemon.fragments.admitted; });
-  row("+ incomplete", columns, count, [](result r) { return r.daemon.fragments.incomplete; });
-  row("+ malformed", columns, count, [](result r) { return sum(r.daemon.fragments.malformed); });
-  row("+ late", columns, count, [](result r) { return r.daemon.fragments.late; });
-  row("+ duplicate", columns, count, [](result r) { return r.daemon.fragments.duplicate; });
-  row("both sums balance", columns, "%s",
-      [](result r) { return r.daemon.balanced() ? "yes" : "NO"; });
-  row("every event verified, bit for bit", columns, "%s",
-      [](result r) { return r.verified ? "yes" : "NO"; });
   constexpr double megabyte = 1e6;
-  row("events/s", columns, "%.0f",
-      [](result r) { return static_cast<double>(r.daemon.events.forwarded) / r.seconds; });
-  row("input MB/s", columns, "%.0f",
-      [](result r) { return static_cast<double>(r.daemon.bytes.in) / r.seconds / megabyte; });
-  row("output MB/s", columns, "%.0f",
-      [](result r) { return static_cast<double>(r.daemon.bytes.out) / r.seconds / megabyte; });
-  row("compression ratio", columns, "%.2f", [](result r) { return r.ratio; });
   constexpr double millisecond = 1e-3;
-  row("latency to stored, median, ms", columns, "%.1f",
+  fmt::print("\n  {:<38}", "");
+  for (const column& c : columns) fmt::print("{:>14}", c.name);
+  fmt::print("\n");
+  row("events sent", columns, [](result r) { return r.replay.events.admitted; });
+  row("events admitted", columns, [](result r) { return r.daemon.events.admitted; });
+  row("= forwarded (stored by the receiver)", columns,
+      [](result r) { return r.daemon.events.forwarded; });
+  row("+ rejected", columns, [](result r) { return r.daemon.events.rejected; });
+  row("+ shed", columns, [](result r) { return sum(r.daemon.events.shed); });
+  row("+ in flight", columns, [](result r) { return r.daemon.events.in_flight; });
+  row("fragments seen", columns, [](result r) { return r.daemon.fragments.seen; });
+  row("= admitted", columns, [](result r) { return r.daemon.fragments.admitted; });
+  row("+ incomplete", columns, [](result r) { return r.daemon.fragments.incomplete; });
+  row("+ malformed", columns, [](result r) { return sum(r.daemon.fragments.malformed); });
+  row("+ late", columns, [](result r) { return r.daemon.fragments.late; });
+  row("+ duplicate", columns, [](result r) { return r.daemon.fragments.duplicate; });
+  row("both sums balance", columns, [](result r) { return r.daemon.balanced() ? "yes" : "NO"; });
+  row("every event verified, bit for bit", columns,
+      [](result r) { return r.verified ? "yes" : "NO"; });
+  row("events/s", columns, 0,
+      [](result r) { return static_cast<double>(r.daemon.events.forwarded) / r.seconds; });
+  row("input MB/s", columns, 0,
+      [](result r) { return static_cast<double>(r.daemon.bytes.in) / r.seconds / megabyte; });
+  row("output MB/s", columns, 0,
+      [](result r) { return static_cast<double>(r.daemon.bytes.out) / r.seconds / megabyte; });
+  row("compression ratio", columns, 2, [](result r) { return r.ratio; });
+  row("latency to stored, median, ms", columns, 1,
       [](result r) { return r.latency_median / millisecond; });
-  row("latency to stored, 99 %, ms", columns, "%.1f",
+  row("latency to stored, 99 %, ms", columns, 1,
       [](result r) { return r.latency_p99 / millisecond; });
-  std::printf("\n");
+  fmt::print("\n");
 }
 
 void print_report(const std::vector<column>& columns, bool ok) {
-  std::printf("koto-l3 demo: kernels on %s\n", columns.front().of->backend.c_str());
+  fmt::print("koto-l3 demo: kernels on {}\n", columns.front().of->backend);
   print_table(columns);
-  for (const column& c : columns) {
-    for (const auto& p : c.of->problems) std::printf("  %s: %s\n", c.name, p.c_str());
-  }
-  std::printf("%s\n",
-              ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
-                 : "SOMETHING IS OFF: see above.");
+  for (const column& c : columns)
+    for (const auto& p : c.of->problems) fmt::print("  {}: {}\n", c.name, p);
+  fmt::print("{}\n", ok ? "Everything that was sent is stored, bit for bit, and every sum balances."
+                        : "SOMETHING IS OFF: see above.");
 }
 
 json::object object_of(const rehearsal_result& r) {
@@ -123,7 +120,7 @@ void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
                          {"udp", object_of(udp)},
                          {"tcp", object_of(tcp)},
                          {"folder", folder.string()}};
-  std::printf("%s\n", json::serialize(all).c_str());
+  fmt::print("{}\n", json::serialize(all));
 }
 
 std::filesystem::path make_folder(const demo_options& o) {
@@ -151,8 +148,8 @@ int demo_in(const std::filesystem::path& folder, const demo_options& o, interrup
   const auto data = folder / "spill.l2raw";
   const auto interrupted = [&] { return signals.came(); };
 
-  say("simulating " + std::to_string(o.data.events) + " events" +
-      (o.data.waveforms.empty() ? "" : " with the waveforms of " + o.data.waveforms));
+  say(fmt::format("simulating {} events{}{}", o.data.events,
+                  o.data.waveforms.empty() ? "" : " with the waveforms of ", o.data.waveforms));
   simulate(o.data, data, o.json ? folder / "simulate.log" : std::filesystem::path(), interrupted);
 
   rehearsal_plan plan;
@@ -178,7 +175,7 @@ int demo_in(const std::filesystem::path& folder, const demo_options& o, interrup
     print_json(udp, tcp, keep ? folder : std::filesystem::path());
   } else {
     print_report({{"UDP", &udp}, {"TCP", &tcp}}, ok);
-    if (keep) std::printf("Configuration, logs, ledgers and store are in %s\n", folder.c_str());
+    if (keep) fmt::print("Configuration, logs, ledgers and store are in {}\n", folder.string());
   }
   if (!keep) std::filesystem::remove_all(folder, ignored);
   return ok ? 0 : exit_failure;
