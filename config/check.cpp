@@ -4,7 +4,9 @@
 #include <limits>
 #include <tuple>
 
-#include "config/quantity.hpp"
+#include <fmt/format.h>
+
+#include "config/amount.hpp"
 #include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
@@ -14,10 +16,6 @@ constexpr std::uint64_t largest_u32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t largest_port = 65535;
 constexpr std::uint64_t blocks_in_outbox =
     4; // fewer, and sending waits for every single acknowledgement
-
-std::string name_of(const std::string& bind, std::uint16_t port) {
-  return bind + ":" + std::to_string(port);
-}
 
 // Whether two listeners of the same protocol would ask for the same socket.
 bool collide(const std::string& a, std::uint16_t port_a, const std::string& b,
@@ -30,30 +28,26 @@ bool collide(const std::string& a, std::uint16_t port_a, const std::string& b,
 void check_building(const daemon_settings& s, std::vector<conflict>& found) {
   const std::uint32_t chunk = s.building.chunk_bytes;
   if (chunk % 4 != 0) {
-    found.push_back(
-        {{"building.chunk_bytes"},
-         "building.chunk_bytes = " + std::to_string(chunk) + " is not a multiple of 4"});
+    found.push_back({{"building.chunk_bytes"},
+                     fmt::format("building.chunk_bytes = {} is not a multiple of 4", chunk)});
     return;
   }
   const std::uint64_t crates = s.building.crates.size();
-  if (std::uint64_t{s.building.max_events_per_spill} * crates > largest_u32) {
+  if (std::uint64_t{s.building.max_events_per_spill} * crates > largest_u32)
     found.push_back(
         {{"building.max_events_per_spill", "readout.crates"},
-         "building.max_events_per_spill = " + std::to_string(s.building.max_events_per_spill) +
-             " with " + std::to_string(crates) +
-             " crates needs fragment ids of more than 32 bits; at most " +
-             std::to_string(largest_u32 / crates) + " events fit"});
-  }
+         fmt::format("building.max_events_per_spill = {} with {} crates needs fragment ids of "
+                     "more than 32 bits; at most {} events fit",
+                     s.building.max_events_per_spill, crates, largest_u32 / crates)});
   // Tables in a frame hold 32-bit offsets.
   const std::size_t bytes = capacity_of(s.building.crates, s.frames.events, chunk).bytes;
-  if (bytes > largest_u32) {
-    const std::size_t one = capacity_of(s.building.crates, 1, chunk).bytes;
-    found.push_back({{"frames.events", "readout.crates", "building.chunk_bytes"},
-                     "frames.events = " + std::to_string(s.frames.events) + " makes frames of " +
-                         std::to_string(bytes >> 20) + " MiB; with this readout at most " +
-                         std::to_string(largest_u32 / one) +
-                         " events fit into the 4 GiB that a frame can have"});
-  }
+  if (bytes > largest_u32)
+    found.push_back(
+        {{"frames.events", "readout.crates", "building.chunk_bytes"},
+         fmt::format("frames.events = {} makes frames of {} MiB; with this readout at most {} "
+                     "events fit into the 4 GiB that a frame can have",
+                     s.frames.events, bytes >> 20,
+                     largest_u32 / capacity_of(s.building.crates, 1, chunk).bytes)});
 }
 
 void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
@@ -63,40 +57,39 @@ void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
   }
   if (!s.udp.bind.empty() && std::uint32_t{s.udp.port} + s.udp.ports - 1 > largest_port) {
     found.push_back({{"udp.bind", "udp.ports"},
-                     "udp.bind = " + name_of(s.udp.bind, s.udp.port) + " with udp.ports = " +
-                         std::to_string(s.udp.ports) + " goes beyond port 65535"});
+                     fmt::format("udp.bind = {}:{} with udp.ports = {} goes beyond port 65535",
+                                 s.udp.bind, s.udp.port, s.udp.ports)});
   }
   if (s.udp.threads > s.udp.ports) {
-    found.push_back({{"udp.threads", "udp.ports"},
-                     "udp.threads = " + std::to_string(s.udp.threads) +
-                         " is more than udp.ports = " + std::to_string(s.udp.ports)});
+    found.push_back(
+        {{"udp.threads", "udp.ports"},
+         fmt::format("udp.threads = {} is more than udp.ports = {}", s.udp.threads, s.udp.ports)});
   }
 }
 
 void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
   if (collide(s.tcp.bind, s.tcp.port, s.monitor.bind, s.monitor.port)) {
     found.push_back({{"monitor.bind", "tcp.bind"},
-                     "monitor.bind and tcp.bind are the same address, " +
-                         name_of(s.monitor.bind, s.monitor.port)});
+                     fmt::format("monitor.bind and tcp.bind are the same address, {}:{}",
+                                 s.monitor.bind, s.monitor.port)});
   }
   for (const auto& [path, bind, port] :
        {std::tuple{"tcp.bind", s.tcp.bind, s.tcp.port},
         std::tuple{"monitor.bind", s.monitor.bind, s.monitor.port}}) {
-    if (!bind.empty() && s.forward.to == "tcp://" + name_of(bind, port)) {
-      found.push_back(
-          {{"forward.to", path}, "forward.to = " + s.forward.to + " is this daemon's own " + path});
-    }
+    if (!bind.empty() && s.forward.to == fmt::format("tcp://{}:{}", bind, port))
+      found.push_back({{"forward.to", path},
+                       fmt::format("forward.to = {} is this daemon's own {}", s.forward.to, path)});
   }
 }
 
 void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
   if (s.forward.secret_key.empty() == s.forward.receiver_key.empty()) return;
   const bool has_secret = !s.forward.secret_key.empty();
-  const std::string set = has_secret ? "forward.secret_key" : "forward.receiver_key";
-  const std::string missing = has_secret ? "forward.receiver_key" : "forward.secret_key";
   found.push_back({{"forward.secret_key", "forward.receiver_key"},
-                   set + " = " + (has_secret ? s.forward.secret_key : s.forward.receiver_key) +
-                       " is of no use without " + missing});
+                   fmt::format("forward.{} = {} is of no use without forward.{}",
+                               has_secret ? "secret_key" : "receiver_key",
+                               has_secret ? s.forward.secret_key : s.forward.receiver_key,
+                               has_secret ? "receiver_key" : "secret_key")});
 }
 
 } // namespace
@@ -110,9 +103,9 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
     found.push_back(
         {{"outbox.memory", "outbox.block"},
-         "outbox.memory = " + show_quantity(s.outbox.memory.bytes, dimension::size) +
-             " holds fewer than " + std::to_string(blocks_in_outbox) +
-             " blocks of outbox.block = " + show_quantity(s.outbox.block.bytes, dimension::size)});
+         fmt::format("outbox.memory = {} holds fewer than {} blocks of outbox.block = {}",
+                     show_amount(s.outbox.memory.bytes, dimension::size), blocks_in_outbox,
+                     show_amount(s.outbox.block.bytes, dimension::size))});
   }
   return found;
 }

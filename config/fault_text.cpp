@@ -5,7 +5,9 @@
 #include <charconv>
 #include <utility>
 
-#include "config/quantity.hpp"
+#include <fmt/format.h>
+
+#include "config/amount.hpp"
 
 namespace l3 {
 namespace {
@@ -54,7 +56,7 @@ std::optional<fault_plan> read_fault(std::string_view text) {
     const std::string_view name = part.substr(0, equals);
     const std::string_view value = part.substr(equals + 1);
     if (name == "for" && plan.kind == fault_kind::hang && plan.lasts.count() == 0) {
-      const auto time = read_quantity(value, dimension::duration);
+      const auto time = read_amount(value, dimension::duration);
       if (!time || *time == 0) return std::nullopt;
       plan.lasts = std::chrono::nanoseconds(static_cast<std::int64_t>(*time));
       continue;
@@ -81,13 +83,11 @@ std::string show_fault(const fault_plan& plan) {
   for (const auto& [name, kind] : kinds) {
     if (kind == plan.kind) text = name;
   }
-  if (plan.every != 0) text += ":every=" + std::to_string(plan.every);
-  if (plan.at != 0) text += ":at=" + std::to_string(plan.at);
-  if (plan.from != 0) text += ":from=" + std::to_string(plan.from);
-  if (plan.lasts.count() != 0) {
-    text += ":for=" +
-            show_quantity(static_cast<std::uint64_t>(plan.lasts.count()), dimension::duration);
-  }
+  for (const auto& [name, n] :
+       {std::pair{"every", plan.every}, {"at", plan.at}, {"from", plan.from}})
+    if (n != 0) text += fmt::format(":{}={}", name, n);
+  if (const auto lasts = static_cast<std::uint64_t>(plan.lasts.count()); lasts != 0)
+    text += ":for=" + show_amount(lasts, dimension::duration);
   return text;
 }
 

@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
+#include "config/amount.hpp"
 #include "config/key.hpp"
-#include "config/quantity.hpp"
 
 namespace l3::key_kinds {
 
@@ -34,7 +34,7 @@ template <class Field>
             if (*n < least || *n > most) return refuse(v, "is out of range " + allowed);
             field(s) = static_cast<number>(*n);
           },
-          [=](const daemon_settings& s) { return std::to_string(field(s)); }};
+          [=](const daemon_settings& s) { return fmt::to_string(field(s)); }};
 }
 
 /// Between the plain numbers and the settings' types.
@@ -51,14 +51,14 @@ inline void assign(std::chrono::nanoseconds& to, std::uint64_t v) {
 
 /// A number with a unit; `unlimited`, if the kind knows it, is the word for 0.
 template <class Field>
-[[nodiscard]] key quantity(std::string_view path, Field field, dimension d, const char* form,
-                           std::uint64_t least, std::uint64_t most, std::string_view text,
-                           const char* unlimited = nullptr) {
-  auto allowed = fmt::format(R"("{}".."{}")", show_quantity(least, d), show_quantity(most, d));
+[[nodiscard]] key amount(std::string_view path, Field field, dimension d, const char* form,
+                         std::uint64_t least, std::uint64_t most, std::string_view text,
+                         const char* unlimited = nullptr) {
+  auto allowed = fmt::format(R"("{}".."{}")", show_amount(least, d), show_amount(most, d));
   if (unlimited) allowed += " or " + quote(unlimited);
   const auto show = [=](const daemon_settings& s) {
     const std::uint64_t value = plain(field(s));
-    return quote(unlimited && value == 0 ? std::string(unlimited) : show_quantity(value, d));
+    return quote(unlimited && value == 0 ? std::string(unlimited) : show_amount(value, d));
   };
   return {path,
           text,
@@ -67,7 +67,7 @@ template <class Field>
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* words = v.as<std::string>();
             if (words && unlimited && *words == unlimited) return assign(field(s), 0);
-            const auto value = words ? read_quantity(*words, d) : std::nullopt;
+            const auto value = words ? read_amount(*words, d) : std::nullopt;
             if (!value)
               return refuse(v, fmt::format("is not a {}: write a number and a unit ({}) in quotes",
                                            form, units_of(d)));
@@ -80,20 +80,19 @@ template <class Field>
 template <class Field>
 [[nodiscard]] key size(std::string_view path, Field field, byte_size least, byte_size most,
                        std::string_view text) {
-  return quantity(path, field, dimension::size, "size", least.bytes, most.bytes, text);
+  return amount(path, field, dimension::size, "size", least.bytes, most.bytes, text);
 }
 
 template <class Field>
 [[nodiscard]] key duration(std::string_view path, Field field, std::chrono::nanoseconds least,
                            std::chrono::nanoseconds most, std::string_view text) {
-  return quantity(path, field, dimension::duration, "duration", plain(least), plain(most), text);
+  return amount(path, field, dimension::duration, "duration", plain(least), plain(most), text);
 }
 
 template <class Field>
 [[nodiscard]] key rate(std::string_view path, Field field, bit_rate least, bit_rate most,
                        std::string_view text) {
-  return quantity(path, field, dimension::rate, "rate", plain(least), plain(most), text,
-                  "unlimited");
+  return amount(path, field, dimension::rate, "rate", plain(least), plain(most), text, "unlimited");
 }
 
 /// One of some words.

@@ -6,6 +6,8 @@
 #include <bit>
 #include <charconv>
 
+#include <fmt/format.h>
+
 namespace l3 {
 namespace {
 
@@ -35,7 +37,7 @@ std::string show_network(const source_network& network) {
   char text[INET_ADDRSTRLEN];
   inet_ntop(AF_INET, &address, text, sizeof text);
   const int bits = std::popcount(network.mask);
-  return bits == address_bits ? text : std::string(text) + "/" + std::to_string(bits);
+  return bits == address_bits ? text : fmt::format("{}/{}", text, bits);
 }
 
 } // namespace l3

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/print.hpp"
 
-#include <sstream>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "config/key.hpp"
 
@@ -52,54 +53,45 @@ constexpr const char* file_head =
 } // namespace
 
 std::string print_config(const daemon_settings& settings, const config_origins& origins) {
-  std::ostringstream out;
-  out << "# Effective configuration of koto-l3d, and where each value comes from.\n";
+  std::string out = "# Effective configuration of koto-l3d, and where each value comes from.\n";
   for (const section& s : sections()) {
-    out << "\n[" << s.name << "]\n";
+    out += fmt::format("\n[{}]\n", s.name);
     for (const key& k : keys()) {
       if (!is_in(k, s)) continue;
-      out << name_in_section(k) << " = " << k.show(settings) << "  # ";
       const auto from = origins.find(k.path);
-      if (from == origins.end()) {
-        out << "default\n";
-      } else {
-        out << from->second.file << ":" << from->second.line << "\n";
-      }
+      out += fmt::format("{} = {}  # {}\n", name_in_section(k), k.show(settings),
+                         from == origins.end()
+                             ? "default"
+                             : fmt::format("{}:{}", from->second.file, from->second.line));
     }
   }
-  return out.str();
+  return out;
 }
 
 std::string default_config_file() {
-  const daemon_settings defaults;
-  std::ostringstream out;
-  out << file_head;
+  std::string out = file_head;
   for (const section& s : sections()) {
-    out << "\n# " << s.text << "\n[" << s.name << "]\n";
-    for (const key& k : keys()) {
-      if (!is_in(k, s)) continue;
-      out << "\n# " << k.text << "\n# " << k.form << ": " << k.allowed << (k.live ? "; live" : "")
-          << "\n";
-      out << "#" << name_in_section(k) << " = " << k.show(defaults) << "\n";
-    }
+    out += fmt::format("\n# {}\n[{}]\n", s.text, s.name);
+    for (const key& k : keys())
+      if (is_in(k, s))
+        out += fmt::format("\n# {}\n# {}: {}{}\n#{} = {}\n", k.text, k.form, k.allowed,
+                           k.live ? "; live" : "", name_in_section(k), k.show({}));
   }
-  return out.str();
+  return out;
 }
 
 std::string reference_page() {
-  const daemon_settings defaults;
-  std::ostringstream out;
-  out << page_head;
+  std::string out = page_head;
   for (const section& s : sections()) {
-    out << "\n## [" << s.name << "]\n\n" << s.text << "\n\n";
-    out << "| key | takes | default | what it sets |\n| --- | --- | --- | --- |\n";
-    for (const key& k : keys()) {
-      if (!is_in(k, s)) continue;
-      out << "| `" << k.path << "` | " << k.form << ": " << k.allowed << " | `" << k.show(defaults)
-          << "` | " << k.text << (k.live ? " *Live.*" : "") << " |\n";
-    }
+    out += fmt::format(
+        "\n## [{}]\n\n{}\n\n| key | takes | default | what it sets |\n| --- | --- | --- | --- |\n",
+        s.name, s.text);
+    for (const key& k : keys())
+      if (is_in(k, s))
+        out += fmt::format("| `{}` | {}: {} | `{}` | {}{} |\n", k.path, k.form, k.allowed,
+                           k.show({}), k.text, k.live ? " *Live.*" : "");
   }
-  return out.str();
+  return out;
 }
 
 } // namespace l3

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace l3 {
 namespace {
 
@@ -56,14 +58,11 @@ std::variant<std::vector<crate_readout>, std::string> read_crates(std::string_vi
   if (!megahertz || !s.word("MHz") || !s.at_end()) return shape;
 
   if (*last < *first) return "has its crates in falling order";
-  if (*last > largest_crate) return "names crate " + std::to_string(*last) + "; crates are 0..255";
-  if (*boards < 1 || *boards > l2::max_boards) {
-    return "has " + std::to_string(*boards) + " boards; a crate has 1.." +
-           std::to_string(l2::max_boards);
-  }
-  if (*megahertz != 125 && *megahertz != 500) {
-    return "samples at " + std::to_string(*megahertz) + " MHz; boards sample at 125 or 500 MHz";
-  }
+  if (*last > largest_crate) return fmt::format("names crate {}; crates are 0..255", *last);
+  if (*boards < 1 || *boards > l2::max_boards)
+    return fmt::format("has {} boards; a crate has 1..{}", *boards, l2::max_boards);
+  if (*megahertz != 125 && *megahertz != 500)
+    return fmt::format("samples at {} MHz; boards sample at 125 or 500 MHz", *megahertz);
   std::vector<crate_readout> crates;
   for (unsigned c = *first; c <= *last; ++c) {
     crates.push_back(
@@ -82,11 +81,9 @@ std::vector<std::string> show_crates(const readout& crates) {
            all[end].boards == all[i].boards && all[end].kind == all[i].kind) {
       ++end;
     }
-    std::string entry = std::to_string(all[i].number);
-    if (end - i > 1) entry += "-" + std::to_string(all[end - 1].number);
-    entry += ": " + std::to_string(all[i].boards) + " x ";
-    entry += all[i].kind == board_kind::sampling_125_mhz ? "125 MHz" : "500 MHz";
-    entries.push_back(entry);
+    const auto last = end - i > 1 ? fmt::format("-{}", all[end - 1].number) : "";
+    entries.push_back(fmt::format("{}{}: {} x {} MHz", all[i].number, last, all[i].boards,
+                                  all[i].kind == board_kind::sampling_125_mhz ? 125 : 500));
     i = end;
   }
   return entries;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/quantity.hpp"
+#include "config/amount.hpp"
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <span>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace l3 {
 namespace {
@@ -52,7 +55,7 @@ constexpr double largest_exact = 9007199254740992.0;
 
 } // namespace
 
-std::optional<std::uint64_t> read_quantity(std::string_view text, dimension d) {
+std::optional<std::uint64_t> read_amount(std::string_view text, dimension d) {
   double number = 0;
   const auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -71,21 +74,18 @@ std::optional<std::uint64_t> read_quantity(std::string_view text, dimension d) {
   return std::nullopt;
 }
 
-std::string show_quantity(std::uint64_t value, dimension d) {
+std::string show_amount(std::uint64_t value, dimension d) {
   unit best = units(d).front();
   for (const unit& u : units(d)) {
     if (u.shown && value != 0 && value % u.factor == 0) best = u;
   }
-  return std::to_string(value / best.factor) + " " + std::string(best.name);
+  return fmt::format("{} {}", value / best.factor, best.name);
 }
 
 std::string units_of(dimension d) {
-  std::string names;
-  for (const unit& u : units(d)) {
-    if (!names.empty()) names += ", ";
-    names += u.name;
-  }
-  return names;
+  std::vector<std::string_view> names;
+  for (const unit& u : units(d)) names.push_back(u.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 } // namespace l3

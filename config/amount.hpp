@@ -14,10 +14,10 @@ enum class dimension : std::uint8_t { size, duration, rate };
 
 /// In bytes, nanoseconds, bits per second; nothing if the text is not a number and a unit of this
 /// dimension.
-[[nodiscard]] std::optional<std::uint64_t> read_quantity(std::string_view text, dimension d);
+[[nodiscard]] std::optional<std::uint64_t> read_amount(std::string_view text, dimension d);
 
 /// In the largest unit that needs no fraction.
-[[nodiscard]] std::string show_quantity(std::uint64_t value, dimension d);
+[[nodiscard]] std::string show_amount(std::uint64_t value, dimension d);
 
 /// The units of a dimension, for messages and for the reference page: "ns, us, ms, s, min".
 [[nodiscard]] std::string units_of(dimension d);
