@@ -6,6 +6,8 @@
 #include <exception>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "config/toml/nearest.hpp"
 
 namespace l3 {
@@ -15,10 +17,9 @@ int no_such_command(const std::string& program, const std::string& asked,
                     std::span<const command> commands) {
   std::vector<std::string_view> names;
   for (const command& c : commands) names.push_back(c.name);
-  const std::string meant(nearest(asked, names));
-  std::fprintf(stderr, "%s: no command '%s'; %s%s%ssee %s --help\n", program.c_str(), asked.c_str(),
-               meant.empty() ? "" : "did you mean ", meant.c_str(), meant.empty() ? "" : "? ",
-               program.c_str());
+  const auto meant = nearest(asked, names);
+  fmt::print(stderr, "{0}: no command '{1}'; {2}see {0} --help\n", program, asked,
+             meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   return exit_usage;
 }
 
@@ -51,7 +52,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     return program.exit(e) == 0 ? 0 : exit_usage;
   }
   const auto failed = [&](const char* text, int code) {
-    std::fprintf(stderr, "%s %s: %s\n", name.c_str(), asked.c_str(), text);
+    fmt::print(stderr, "{} {}: {}\n", name, asked, text);
     return code;
   };
   try {

@@ -2,11 +2,11 @@
 // `koto-l3 evaluate`: how good a selection is on simulated events, whose truth is beside them. With
 // several selections it shows where their decisions differ.
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <memory>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/pending_file.hpp"
@@ -61,9 +61,9 @@ evaluated evaluate_one(const options& o, const std::string& selection_file, file
       in, *compute,
       [&](const decided_event& e) {
         if (!truth.next(event, key) || key.spill != e.event.spill || key.number != e.event.number)
-          throw command_error(o.truth + " is not the truth of " + o.run.in + ": spill " +
-                              std::to_string(e.event.spill) + " event " +
-                              std::to_string(e.event.number) + " is not where it must be");
+          throw command_error(
+              fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be",
+                          o.truth, o.run.in, e.event.spill, e.event.number));
         one.result.add(event, e.summary, selection.what, signal);
         one.kept.push_back(e.summary.kept != 0);
       },
@@ -80,9 +80,8 @@ void print_comparison(const std::vector<evaluated>& all) {
       only_first += all[0].kept[e] && !all[i].kept[e] ? 1 : 0;
       only_other += !all[0].kept[e] && all[i].kept[e] ? 1 : 0;
     }
-    std::printf("%s keeps %llu events that %s does not, and rejects %llu that it keeps\n",
-                all[i].name.c_str(), static_cast<unsigned long long>(only_other),
-                all[0].name.c_str(), static_cast<unsigned long long>(only_first));
+    fmt::print("{} keeps {} events that {} does not, and rejects {} that it keeps\n", all[i].name,
+               only_other, all[0].name, only_first);
   }
 }
 
@@ -115,13 +114,13 @@ int evaluate(options o) {
       one["selection"] = e.name;
       list.push_back(std::move(one));
     }
-    std::printf("%s\n", json::serialize(json::object{{"evaluations", list}}).c_str());
+    fmt::print("{}\n", json::serialize(json::object{{"evaluations", list}}));
     return 0;
   }
   for (const evaluated& e : all) {
-    if (all.size() > 1) std::printf("%s\n", e.name.c_str());
-    std::fputs(evaluation_text(e.result, e.lines, o.signal_line).c_str(), stdout);
-    if (all.size() > 1) std::printf("\n");
+    if (all.size() > 1) fmt::print("{}\n", e.name);
+    fmt::print("{}", evaluation_text(e.result, e.lines, o.signal_line));
+    if (all.size() > 1) fmt::print("\n");
   }
   print_comparison(all);
   return 0;

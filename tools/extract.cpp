@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
-#include <cinttypes>
-#include <cstdio>
 #include <memory>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
@@ -43,20 +42,17 @@ int extract_store(const options& o) {
                                   {"damaged", done.damaged},
                                   {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
-    std::printf("%s\n", boost::json::serialize(all).c_str());
+    fmt::print("{}\n", boost::json::serialize(all));
   } else {
-    std::printf("%s: %" PRIu64 " events, %" PRIu64 " fragments, %.1f MB\n", o.out.c_str(),
-                done.events, done.fragments, static_cast<double>(done.bytes) / 1e6);
+    fmt::print("{}: {} events, {} fragments, {:.1f} MB\n", o.out, done.events, done.fragments,
+               static_cast<double>(done.bytes) / 1e6);
   }
-  if (done.repeats > 0) {
-    std::fprintf(stderr, "%" PRIu64 " events were stored more than once and are written once\n",
-                 done.repeats);
-  }
-  for (const auto& end : stored.torn_ends()) std::fprintf(stderr, "%s\n", text_of(end).c_str());
-  if (done.damaged > 0) {
-    throw command_error(std::to_string(done.damaged) +
-                        " places of the store are damaged; what was there is missing");
-  }
+  if (done.repeats > 0)
+    fmt::print(stderr, "{} events were stored more than once and are written once\n", done.repeats);
+  for (const auto& end : stored.torn_ends()) fmt::print(stderr, "{}\n", text_of(end));
+  if (done.damaged > 0)
+    throw command_error(fmt::format(
+        "{} places of the store are damaged; the events there are missing", done.damaged));
   return 0;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 keys`: makes the key pair of a daemon or a receiver.
-#include <cstdio>
 #include <memory>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "transport/link/link_keys.hpp"
@@ -16,8 +17,8 @@ int keys(const std::string& name) {
     write_key_pair(name, pair);
     return true;
   });
-  std::printf("%s.secret: keep it where it was made; %s.public: for the other end\n%s\n",
-              name.c_str(), name.c_str(), text_of(pair.public_half).c_str());
+  fmt::print("{0}.secret: keep it where it was made; {0}.public: for the other end\n{1}\n", name,
+             text_of(pair.public_half));
   return 0;
 }
 
@@ -25,7 +26,7 @@ int keys(const std::string& name) {
 
 void add_keys(CLI::App& program, command_body& run) {
   auto name = std::make_shared<std::string>();
-  auto* c = program.add_subcommand("keys", "make the keys of one end of the output line");
+  auto* c = program.add_subcommand("keys", "make the keys of one end of the output link");
   c->footer(
       "A daemon takes them as forward.secret_key and, of its receiver, forward.receiver_key;\n"
       "koto-l3 receive as --secret-key and, of its daemons, a line each in the file of --allow.\n"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records and back.
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/packing/packing.hpp"
@@ -49,14 +49,12 @@ int convert(const options& o, const char* label, direction go) {
                                   {"ratio", ratio},
                                   {"seconds", took.count()},
                                   {"waveform_bytes_per_second", rate}};
-    std::fprintf(o.out == standard_output ? stderr : stdout, "%s\n",
-                 boost::json::serialize(all).c_str());
+    fmt::print(o.out == standard_output ? stderr : stdout, "{}\n", boost::json::serialize(all));
     return 0;
   }
   constexpr double giga = 1e9;
-  std::fprintf(stderr, "%s: %llu bytes to %llu, ratio %.3f, %.2f GB/s of waveforms\n", label,
-               static_cast<unsigned long long>(in.offset()),
-               static_cast<unsigned long long>(out.written()), ratio, rate / giga);
+  fmt::print(stderr, "{}: {} bytes to {}, ratio {:.3f}, {:.2f} GB/s of waveforms\n", label,
+             in.offset(), out.written(), ratio, rate / giga);
   return 0;
 }
 

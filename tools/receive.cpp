@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 receive`: the far end of the output link. Stores blocks and acknowledges them.
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -38,9 +37,7 @@ constexpr auto longest_step = 100ms;
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
 constexpr mode_t folder_mode = 0755;
 
-void say(std::string_view text) {
-  std::fprintf(stderr, "koto-l3 receive: %.*s\n", static_cast<int>(text.size()), text.data());
-}
+void say(std::string_view text) { fmt::print(stderr, "koto-l3 receive: {}\n", text); }
 
 ledger account(const store_writer& store, const receive_counters& c, bool clean) {
   ledger l;
@@ -106,19 +103,19 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"garbage", c.garbage.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
-    std::printf("%s\n", boost::json::serialize(all).c_str());
+    fmt::print("{}\n", boost::json::serialize(all));
   } else {
-    std::printf(
-        "%s: %" PRIu64 " events, %.1f MB of %zu sessions; now %" PRIu64 " blocks stored, %" PRIu64
-        " dropped as repeats, %" PRIu64 " events left out as repeats\n",
-        o.store.folder.c_str(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
-        l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(), c.repeated_events.get());
-    if (const std::uint64_t n = refused_connections(c); n > 0) {
-      std::printf("%" PRIu64 " connections refused: %" PRIu64 " with an unknown key, %" PRIu64
-                  " with keys on one side only, %" PRIu64 " that were no whole handshake\n",
-                  n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
-                  c.connections.handshake());
-    }
+    fmt::print("{}: {} events, {:.1f} MB of {} sessions; now {} blocks stored, {} dropped as "
+               "repeats, {} events left out as repeats\n",
+               o.store.folder.string(), l.events.forwarded, static_cast<double>(l.bytes.out) / 1e6,
+               l.sessions.size(), c.stored_blocks.get(), c.duplicates.get(),
+               c.repeated_events.get());
+    if (const std::uint64_t n = refused_connections(c); n > 0)
+      fmt::print(
+          "{} connections refused: {} with an unknown key, {} with keys on one side only, {} "
+          "that were no whole handshake\n",
+          n, c.connections.unknown_key.get(), c.connections.mechanism.get(),
+          c.connections.handshake());
   }
 }
 
@@ -173,8 +170,10 @@ int receive(const options& o) {
   interrupt signals;
   raise_descriptor_limit();
   if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
-    say("warning: any program that reaches " + o.receiver.bind +
-        " may send: make keys with `koto-l3 keys` and give --secret-key and --allow");
+    say(fmt::format(
+        "warning: any program that reaches {} may send: make keys with `koto-l3 keys` and "
+        "give --secret-key and --allow",
+        o.receiver.bind));
   }
   make_folder(o.store.folder);
   try {
@@ -183,9 +182,8 @@ int receive(const options& o) {
     if (store.torn_tails_left() > 0)
       say("a torn tail cannot be set aside for want of room: it stays where it is until a later "
           "start");
-    if (store.damaged() > 0) {
-      say(std::to_string(store.damaged()) + " places of the store are damaged");
-    }
+    if (store.damaged() > 0)
+      say(fmt::format("{} places of the store are damaged", store.damaged()));
     block_receiver receiver(o.receiver, store, say);
     return receive_until_told(o, store, receiver, signals);
   } catch (const std::runtime_error& e) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 select`: shows the selection's decision on every event of a file, and its reason.
 #include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <memory>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/selection/selection_run.hpp"
@@ -103,18 +102,10 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
   }
   if ((s.status & l3::not_judged) != 0) fired = "not judged";
   constexpr double kev_per_mev = 1000;
-  std::printf("%5" PRIu32 " %8" PRIu32 "  %-8s 0x%04x %3u %10.1f 0x%08" PRIx32 "  %s\n",
-              e.event.spill, e.event.number, s.kept != 0 ? "kept" : "rejected", s.trigger,
-              s.photons_found,
-              s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
-              s.vetoes, fired.empty() ? "-" : fired.c_str());
-}
-
-std::string percent(std::uint64_t some, std::uint64_t all) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f %%",
-                all == 0 ? 0.0 : 100.0 * static_cast<double>(some) / static_cast<double>(all));
-  return text.data();
+  fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
+             s.kept != 0 ? "kept" : "rejected", s.trigger, s.photons_found,
+             s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
+             s.vetoes, fired.empty() ? "-" : fired);
 }
 
 json::array lines_to_json(const totals& t, const loaded_selection& selection) {
@@ -137,8 +128,8 @@ json::array lines_to_json(const totals& t, const loaded_selection& selection) {
 
 void print_totals(const totals& t, const loaded_selection& selection) {
   const auto names = selection.line_names();
-  std::printf("%-16s %9s %10s %10s   what it was refused for, most often first\n", "line",
-              "prescale", "fired", "kept");
+  fmt::print("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
+             "prescale", "fired", "kept");
   for (std::size_t n = 0; n < t.lines.size(); ++n) {
     const line_total& line = t.lines[n];
     std::vector<std::pair<std::uint64_t, std::string>> reasons;
@@ -147,16 +138,16 @@ void print_totals(const totals& t, const loaded_selection& selection) {
         reasons.emplace_back(line.reasons[r], name_of_reason(static_cast<std::uint8_t>(r)));
     std::stable_sort(reasons.begin(), reasons.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::string text;
-    for (const auto& [count, what] : reasons)
-      text += (text.empty() ? "" : ", ") + what + ' ' + std::to_string(count);
-    std::printf("%-16s %9" PRIu32 " %10" PRIu64 " %10" PRIu64 "   %s\n", names[n].c_str(),
-                selection.tables.lines[n].prescale, line.fired, line.kept, text.c_str());
+    std::vector<std::string> texts;
+    for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
+    fmt::print("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
+               line.fired, line.kept, fmt::join(texts, ", "));
   }
-  std::printf("%" PRIu64 " of %" PRIu64 " events kept (%s)", t.kept, t.events,
-              percent(t.kept, t.events).c_str());
-  if (t.not_judged != 0) std::printf(", %" PRIu64 " of them without being judged", t.not_judged);
-  std::printf("\n");
+  fmt::print("{} of {} events kept ({:.2f} %)", t.kept, t.events,
+             t.events == 0 ? 0.0
+                           : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
+  if (t.not_judged != 0) fmt::print(", {} of them without being judged", t.not_judged);
+  fmt::print("\n");
 }
 
 int select(const options& o) {
@@ -169,30 +160,28 @@ int select(const options& o) {
   totals t;
   t.lines.resize(lines.size());
   if (o.json)
-    std::printf("{\"executor\":%s,\"settings\":%" PRIu32 ",\"events\":[",
-                json::serialize(json::value(compute->name())).c_str(),
-                selection.tables.constants.settings);
+    fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
+               json::serialize(json::value(compute->name())), selection.tables.constants.settings);
   if (!o.json && !o.totals)
-    std::printf("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
+    fmt::print("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
   for_each_decided(
       in, *compute,
       [&](const decided_event& e) {
         if (o.json && !o.totals)
-          std::printf("%s\n%s", t.events == 0 ? "" : ",",
-                      json::serialize(to_json(e, lines, counters)).c_str());
+          fmt::print("{}\n{}", t.events == 0 ? "" : ",",
+                     json::serialize(to_json(e, lines, counters)));
         if (!o.json && !o.totals) print_text(e, lines);
         t.add(e.summary);
       },
       "select");
   if (o.json) {
-    std::printf("],\"total\":%s}\n",
-                json::serialize(json::object{{"events", t.events},
-                                             {"kept", t.kept},
-                                             {"not_judged", t.not_judged},
-                                             {"lines", lines_to_json(t, selection)}})
-                    .c_str());
+    fmt::print("],\"total\":{}}}\n",
+               json::serialize(json::object{{"events", t.events},
+                                            {"kept", t.kept},
+                                            {"not_judged", t.not_judged},
+                                            {"lines", lines_to_json(t, selection)}}));
   } else {
-    if (!o.totals) std::printf("\n");
+    if (!o.totals) fmt::print("\n");
     print_totals(t, selection);
   }
   return 0;

@@ -2,14 +2,15 @@
 // `koto-l3 simulate`: writes level-2 data of known truth.
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
+#include "config/toml/nearest.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
@@ -54,43 +55,44 @@ void report(const options& o, const type_counts& counts, std::uint64_t bytes, do
                                   {"seconds", seconds},
                                   {"events_per_second", rate},
                                   {"types", types}};
-    std::printf("%s\n", boost::json::serialize(all).c_str());
+    fmt::print("{}\n", boost::json::serialize(all));
     return;
   }
-  std::printf("%s: %u events in %u spill%s, %.1f MB, in %.1f s (%.0f events/s); truth in %s\n",
-              o.out.c_str(), o.settings.events, o.settings.spills,
-              o.settings.spills == 1 ? "" : "s", static_cast<double>(bytes) / 1e6, seconds, rate,
-              truth.c_str());
-  for (const auto& [name, n] : types)
-    std::printf("  %-14s %8lld  %5.1f %%\n", std::string(name).c_str(),
-                static_cast<long long>(n.to_number<std::int64_t>()),
-                100.0 * n.to_number<double>() / o.settings.events);
+  fmt::print("{}: {} events in {} spill{}, {:.1f} MB, in {:.1f} s ({:.0f} events/s); truth in {}\n",
+             o.out, o.settings.events, o.settings.spills, o.settings.spills == 1 ? "" : "s",
+             static_cast<double>(bytes) / 1e6, seconds, rate, truth);
+  for (std::size_t t = 0; t < counts.size(); ++t)
+    if (counts[t] != 0)
+      fmt::print("  {:<14} {:8}  {:5.1f} %\n", name_of(static_cast<event_type>(t)), counts[t],
+                 100.0 * static_cast<double>(counts[t]) / o.settings.events);
 }
 
 /// The names of all types that can be simulated.
-std::string type_names() {
-  std::string names = "there are";
+std::vector<std::string_view> type_names() {
+  std::vector<std::string_view> names;
   for (std::size_t t = 0; t < static_cast<std::size_t>(event_type::recorded); ++t)
-    names += (t == 0 ? " " : ", ") + std::string(name_of(static_cast<event_type>(t)));
+    names.push_back(name_of(static_cast<event_type>(t)));
   return names;
 }
 
 int simulate(options o) {
   if (o.settings.events < o.settings.spills)
-    throw command_error("fewer events (" + std::to_string(o.settings.events) + ") than spills (" +
-                            std::to_string(o.settings.spills) + ")",
-                        exit_usage);
+    throw command_error(
+        fmt::format("fewer events ({}) than spills ({})", o.settings.events, o.settings.spills),
+        exit_usage);
   if (o.settings.events / o.settings.spills >= most_events_per_spill)
-    throw command_error("more than " + std::to_string(most_events_per_spill) +
-                            " events a spill: give more --spills",
-                        exit_usage);
+    throw command_error(
+        fmt::format("more than {} events a spill: give more --spills", most_events_per_spill),
+        exit_usage);
   if (o.settings.threads == 0)
     o.settings.threads = std::max(1U, std::thread::hardware_concurrency());
 
   if (!o.type.empty()) {
     o.settings.only = event_type_named(o.type);
     if (!o.settings.only || *o.settings.only == event_type::recorded)
-      throw command_error("--type: there is no type " + o.type + "; " + type_names(), exit_usage);
+      throw command_error(
+          fmt::format("--type: there is no type {}; {}", o.type, suggest(o.type, type_names())),
+          exit_usage);
   }
 
   interrupt signals;

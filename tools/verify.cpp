@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 verify`: compares the sent events with the stored ones, and the ledgers with both.
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
@@ -43,15 +42,14 @@ std::vector<table_row> rows_of(const comparison& c) {
 
 void print_table(const std::string& sent, const comparison& c,
                  const std::vector<agreement>& agreements) {
-  std::printf("events\n");
-  for (const auto& r : rows_of(c)) std::printf("  %-12s %12" PRIu64 "\n", r.name, r.count);
-  for (const auto& e : c.examples) std::printf("  %s\n", e.c_str());
-  if (!c.sent_damage.empty()) std::printf("  %s %s\n", sent.c_str(), c.sent_damage.c_str());
-  if (!agreements.empty()) std::printf("ledgers\n");
-  for (const auto& a : agreements) {
-    std::printf("  %-52s %12" PRIu64 " %12" PRIu64 "  %s\n", a.what.c_str(), a.one, a.other,
-                a.holds() ? "agree" : "DIFFER");
-  }
+  fmt::print("events\n");
+  for (const auto& r : rows_of(c)) fmt::print("  {:<12} {:12}\n", r.name, r.count);
+  for (const auto& e : c.examples) fmt::print("  {}\n", e);
+  if (!c.sent_damage.empty()) fmt::print("  {} {}\n", sent, c.sent_damage);
+  if (!agreements.empty()) fmt::print("ledgers\n");
+  for (const auto& a : agreements)
+    fmt::print("  {:<52} {:12} {:12}  {}\n", a.what, a.one, a.other,
+               a.holds() ? "agree" : "DIFFER");
 }
 
 bool hold(const std::vector<agreement>& agreements) {
@@ -85,46 +83,41 @@ struct remarks {
 };
 
 void print_remarks(const remarks& r) {
-  for (const auto& end : r.torn_ends) std::printf("%s\n", end.c_str());
+  for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
   if (r.receiver_final == false)
-    std::printf("the receiver's ledger is not final: the receiver still runs, or was killed\n");
-  for (const auto& path : r.not_final) {
-    std::printf("%s is not final: the daemon still runs, was killed, or ended with events under "
-                "way\n",
-                path.c_str());
-  }
-  if (r.without_ledger > 0) {
-    std::printf("%zu sessions are in no daemon's ledger: what was sent and what was admitted is "
-                "not compared\n",
-                r.without_ledger);
-  }
-  if (r.fates && r.fates->shed_and_again > 0) {
-    std::printf("%" PRIu64 " events that a daemon gave up at its stop, shed(drain), came again to "
-                "another start\n",
-                r.fates->shed_and_again);
-  }
-  if (r.fates && r.fates->stored_and_again > 0) {
-    std::printf("%" PRIu64 " events that were stored came again to another start of a daemon\n",
-                r.fates->stored_and_again);
-  }
+    fmt::print("the receiver's ledger is not final: the receiver still runs, or was killed\n");
+  for (const auto& path : r.not_final)
+    fmt::print(
+        "{} is not final: the daemon still runs, was killed, or ended with events under way\n",
+        path);
+  if (r.without_ledger > 0)
+    fmt::print("{} sessions are in no daemon's ledger: what was sent and what was admitted is not "
+               "compared\n",
+               r.without_ledger);
+  if (r.fates && r.fates->shed_and_again > 0)
+    fmt::print("{} events that a daemon gave up at its stop, shed(drain), came again to another "
+               "start\n",
+               r.fates->shed_and_again);
+  if (r.fates && r.fates->stored_and_again > 0)
+    fmt::print("{} events that were stored came again to another start of a daemon\n",
+               r.fates->stored_and_again);
 }
 
 /// Tells counted loss from uncounted.
 void print_missing(std::uint64_t missing, const event_fates& f) {
-  std::printf("%" PRIu64 " events missing, %" PRIu64 " shed and counted", missing, f.shed);
-  if (f.rejected > 0) std::printf(", %" PRIu64 " rejected", f.rejected);
-  if (f.left > 0) std::printf(", %" PRIu64 " left on disk or under way", f.left);
-  if (f.unknown > 0)
-    std::printf(", %" PRIu64 " of which the daemons' ledgers say nothing", f.unknown);
-  std::printf("\n");
+  fmt::print("{} events missing, {} shed and counted", missing, f.shed);
+  if (f.rejected > 0) fmt::print(", {} rejected", f.rejected);
+  if (f.left > 0) fmt::print(", {} left on disk or under way", f.left);
+  if (f.unknown > 0) fmt::print(", {} of which the daemons' ledgers say nothing", f.unknown);
+  fmt::print("\n");
 }
 
 void print_verdict(bool events_hold, bool ledgers_hold, bool selected) {
-  std::printf("%s\n", !events_hold ? "what was stored is NOT what was sent"
-                      : selected
-                          ? "every event that was sent and not rejected is stored, byte for byte"
-                          : "every event that was sent is stored, byte for byte");
-  if (!ledgers_hold) std::printf("the ledgers do NOT agree\n");
+  fmt::print("{}\n", !events_hold ? "what was stored is NOT what was sent"
+                     : selected
+                         ? "every event that was sent and not rejected is stored, byte for byte"
+                         : "every event that was sent is stored, byte for byte");
+  if (!ledgers_hold) fmt::print("the ledgers do NOT agree\n");
 }
 
 boost::json::value json_of(const std::optional<event_fates>& f) {
@@ -161,7 +154,7 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, c
                          {"receiver_ledger_final",
                           r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
                          {"daemon_ledgers_not_final", not_final}};
-  std::printf("%s\n", json::serialize(all).c_str());
+  fmt::print("{}\n", json::serialize(all));
 }
 
 /// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ

@@ -5,7 +5,10 @@
 #include <cstring>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "gpu/codec/waveforms.hpp"
 
@@ -15,29 +18,27 @@ namespace {
 constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
 constexpr std::size_t chunk_records = 1024; // fits into the first caches of a core
 
-[[noreturn]] void refuse(const byte_input& in, std::uint64_t offset, const std::string& what) {
-  throw std::runtime_error(in.name() + ": offset " + std::to_string(offset) + ": " + what);
+template <class... Parts>
+[[noreturn]] void refuse(const byte_input& in, std::uint64_t offset,
+                         fmt::format_string<Parts...> what, Parts&&... parts) {
+  throw std::runtime_error(fmt::format("{}: offset {}: {}", in.name(), offset,
+                                       fmt::format(what, std::forward<Parts>(parts)...)));
 }
 
 [[noreturn]] void refuse_rest(const byte_input& in, std::uint64_t offset, std::uint64_t rest,
                               std::uint32_t samples) {
-  refuse(in, offset,
-         std::to_string(rest) + " bytes are left, not a whole waveform of " +
-             std::to_string(samples) + " samples");
+  refuse(in, offset, "{} bytes are left, not a whole waveform of {} samples", rest, samples);
 }
 
 [[noreturn]] void refuse_record(const byte_input& in, koto::unpack_status why,
                                 std::span<const std::byte> record) {
   const auto bits = load<std::uint8_t>(record.data());
   if (why == koto::unpack_status::too_many_bits)
-    refuse(in, in.offset(),
-           "a record of N = " + std::to_string(bits) + " bits; there are at most " +
-               std::to_string(koto::max_bits));
+    refuse(in, in.offset(), "a record of N = {} bits; there are at most {}", bits, koto::max_bits);
   if (why == koto::unpack_status::sample_too_large)
     refuse(in, in.offset(), "a record with a sample beyond 65535");
-  refuse(in, in.offset(),
-         "the record is cut off: it has " + std::to_string(record.size()) + " of " +
-             std::to_string(koto::record_bytes(bits)) + " bytes");
+  refuse(in, in.offset(), "the record is cut off: it has {} of {} bytes", record.size(),
+         koto::record_bytes(bits));
 }
 
 } // namespace
@@ -86,10 +87,8 @@ void unpack_stream(byte_input& in, byte_output& out, std::uint32_t samples,
     tell(in.offset());
   }
   if (const auto rest = records % records_per_waveform; rest != 0)
-    refuse(in, waveform_begin,
-           "the last waveform has " + std::to_string(rest) + " of " +
-               std::to_string(records_per_waveform) + " records of its " + std::to_string(samples) +
-               " samples");
+    refuse(in, waveform_begin, "the last waveform has {} of {} records of its {} samples", rest,
+           records_per_waveform, samples);
 }
 
 } // namespace l3

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
@@ -65,7 +66,7 @@ std::string text_of(const std::filesystem::path& file) {
 
 /// A figure of /proc/PID/status, in bytes.
 std::uint64_t memory_of(pid_t pid, const std::string& what) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  std::ifstream in(fmt::format("/proc/{}/status", pid));
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with(what + ":")) return std::stoull(line.substr(what.size() + 1)) * 1024;
   }
@@ -119,12 +120,12 @@ private:
   }
 
   [[nodiscard]] std::filesystem::path log(const char* name) const {
-    return plan_.folder / (std::string(name) + ".log");
+    return plan_.folder / fmt::format("{}.log", name);
   }
 
   child_process start_receiver() {
     return child_process({program("koto-l3"), "receive", "--bind",
-                          "tcp://127.0.0.1:" + std::to_string(at_.link), "--out",
+                          fmt::format("tcp://127.0.0.1:{}", at_.link), "--out",
                           (plan_.folder / "store").string()},
                          log("receive"));
   }
@@ -152,17 +153,17 @@ private:
 
   void replay() {
     const bool udp = plan_.way == way_in::udp;
-    std::vector<std::string> arguments{program("koto-l3"),
-                                       "replay",
-                                       plan_.data.string(),
-                                       "--to",
-                                       udp ? "udp://127.0.0.1:" + std::to_string(at_.udp) + "+" +
-                                                 std::to_string(udp_ports)
-                                           : "tcp://127.0.0.1:" + std::to_string(at_.tcp),
-                                       "--loop",
-                                       std::to_string(plan_.loops),
-                                       "--ledger",
-                                       (plan_.folder / "replay-ledger.json").string()};
+    std::vector<std::string> arguments{
+        program("koto-l3"),
+        "replay",
+        plan_.data.string(),
+        "--to",
+        udp ? fmt::format("udp://127.0.0.1:{}+{}", at_.udp, udp_ports)
+            : fmt::format("tcp://127.0.0.1:{}", at_.tcp),
+        "--loop",
+        fmt::to_string(plan_.loops),
+        "--ledger",
+        (plan_.folder / "replay-ledger.json").string()};
     if (!plan_.rate.empty()) arguments.insert(arguments.end(), {"--rate", plan_.rate});
     arguments.emplace_back("--json");
     const auto report = plan_.folder / "replay.json";
@@ -173,7 +174,7 @@ private:
     const auto code = wait_for(client, plan_.time_limit);
     if (!code) return problem("the replay client did not end in time");
     if (*code != 0)
-      problem("the replay client ended with " + std::to_string(*code) + see_log(report));
+      problem(fmt::format("the replay client ended with {}{}", *code, see_log(report)));
     json::error_code error;
     const json::value said = json::parse(text_of(report), error);
     if (error) return problem("the replay client did not report" + see_log(report));
@@ -216,9 +217,9 @@ private:
   void end(child_process& child, const char* name, const char* its_log) {
     child.signal(SIGTERM);
     const auto code = wait_for(child, 70s);
-    if (!code) problem(std::string(name) + " did not end when told to" + see_log(log(its_log)));
+    if (!code) problem(fmt::format("{} did not end when told to{}", name, see_log(log(its_log))));
     if (code && *code != 0)
-      problem(std::string(name) + " ended with " + std::to_string(*code) + see_log(log(its_log)));
+      problem(fmt::format("{} ended with {}{}", name, *code, see_log(log(its_log))));
   }
 
   void read_ledgers() {
@@ -238,8 +239,7 @@ private:
     const auto& d = result_.daemon;
     if (!d.balanced()) problem("the daemon's sums do not balance");
     const auto same = [&](const char* what, std::uint64_t a, std::uint64_t b) {
-      if (a != b)
-        problem(std::string(what) + ": " + std::to_string(a) + " and " + std::to_string(b));
+      if (a != b) problem(fmt::format("{}: {} and {}", what, a, b));
     };
     if (result_.receiver.events.forwarded > result_.replay.events.admitted)
       problem("more events are stored than were sent");
@@ -252,7 +252,7 @@ private:
 
   void verify() {
     child_process v({program("koto-l3"), "verify", plan_.data.string(),
-                     (plan_.folder / "store").string(), "--loop", std::to_string(plan_.loops),
+                     (plan_.folder / "store").string(), "--loop", fmt::to_string(plan_.loops),
                      "--ledger", (plan_.folder / "replay-ledger.json").string(), "--ledger",
                      (plan_.folder / "daemon-ledger.json").string()},
                     log("verify"));

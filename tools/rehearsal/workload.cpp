@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tools/command.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/log_tail.hpp"
@@ -35,14 +37,14 @@ void simulate(const workload& what, const std::filesystem::path& file,
                                      "simulate",
                                      file.string(),
                                      "--events",
-                                     std::to_string(what.events),
+                                     fmt::to_string(what.events),
                                      "--spills",
-                                     std::to_string(what.spills),
+                                     fmt::to_string(what.spills),
                                      "--seed",
-                                     std::to_string(what.seed)};
+                                     fmt::to_string(what.seed)};
   if (!what.waveforms.empty()) {
     arguments.insert(arguments.end(),
-                     {"--waveforms", what.waveforms, "--samples", std::to_string(what.samples)});
+                     {"--waveforms", what.waveforms, "--samples", fmt::to_string(what.samples)});
   }
   child_process p(arguments, log);
   const auto code = p.wait(std::chrono::minutes(30), interrupted);

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <fmt/format.h>
 #include <linux/errqueue.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -115,9 +116,9 @@ void datagram_burst::send() {
       break;
     }
     case EMSGSIZE:
-      throw std::runtime_error(to_.text() + ": a datagram of " +
-                               std::to_string(datagrams_[sent].payload.size()) +
-                               " bytes is too long for the way: give a smaller --chunk");
+      throw std::runtime_error(
+          fmt::format("{}: a datagram of {} bytes is too long for the way: give a smaller --chunk",
+                      to_.text(), datagrams_[sent].payload.size()));
     default: fail(to_, errno);
     }
   }

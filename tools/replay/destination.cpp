@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <netdb.h>
 
 #include "transport/format/endian.hpp"
@@ -48,9 +49,8 @@ std::optional<double> take_number(std::string_view& text) {
 std::string destination::text() const {
   const bool udp = how == protocol::udp;
   const bool brackets = host.find(':') != std::string::npos;
-  auto t = std::string(udp ? "udp://" : "tcp://") + (brackets ? '[' + host + ']' : host) + ':' +
-           std::to_string(port);
-  return ports > 1 ? t + '+' + std::to_string(ports) : t;
+  return fmt::format("{}://{}{}{}:{}{}", udp ? "udp" : "tcp", brackets ? "[" : "", host,
+                     brackets ? "]" : "", port, ports > 1 ? fmt::format("+{}", ports) : "");
 }
 
 destination parse_destination(std::string_view whole) {

@@ -2,7 +2,6 @@
 #include "tools/replay/rerun.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "config/load.hpp"
 #include "selection/engine/engine.hpp"
@@ -140,16 +141,14 @@ std::string difference(const outcome::event& found, const outcome::event& right)
   if (found.kept != right.kept) return right.kept ? "is rejected" : "is kept";
   if (found.is_elsewhere) return "has an entry that points outside the output";
   const auto [f, r] = std::ranges::mismatch(found.packed, right.packed);
-  const auto at = std::to_string(f - found.packed.begin());
-  if (found.packed.size() != right.packed.size()) {
-    return "has " + std::to_string(found.packed.size()) + " bytes in place of " +
-           std::to_string(right.packed.size()) + ", and differs from byte " + at + " on";
-  }
+  const auto at = f - found.packed.begin();
+  if (found.packed.size() != right.packed.size())
+    return fmt::format("has {} bytes in place of {}, and differs from byte {} on",
+                       found.packed.size(), right.packed.size(), at);
   std::size_t bytes = 0;
   for (std::size_t k = 0; k < found.packed.size(); ++k)
     bytes += found.packed[k] != right.packed[k] ? 1 : 0;
-  return "differs in " + std::to_string(bytes) + " of " + std::to_string(found.packed.size()) +
-         " bytes, first in byte " + at;
+  return fmt::format("differs in {} of {} bytes, first in byte {}", bytes, found.packed.size(), at);
 }
 
 /// Prints each event that differs from the reference; true if none does.
@@ -158,15 +157,14 @@ bool compare(const outcome& found, const outcome& right, const batch_file& b) {
   for (std::size_t e = 0; e < b.events.size(); ++e) {
     if (found.events[e] == right.events[e]) continue;
     ++wrong;
-    std::printf("%s: spill %u, event %u %s\n", found.who.c_str(), b.events[e].spill,
-                b.events[e].number, difference(found.events[e], right.events[e]).c_str());
+    fmt::print("{}: spill {}, event {} {}\n", found.who, b.events[e].spill, b.events[e].number,
+               difference(found.events[e], right.events[e]));
   }
-  if (wrong == 0) {
-    std::printf("%s: the same as %s\n", found.who.c_str(), right.who.c_str());
-  } else {
-    std::printf("%s: %zu of %zu events differ from %s\n", found.who.c_str(), wrong, b.events.size(),
-                right.who.c_str());
-  }
+  if (wrong == 0)
+    fmt::print("{}: the same as {}\n", found.who, right.who);
+  else
+    fmt::print("{}: {} of {} events differ from {}\n", found.who, wrong, b.events.size(),
+               right.who);
   return wrong == 0;
 }
 
@@ -176,17 +174,17 @@ bool rerun(const std::string& file, const compute_settings& where) {
   const batch_file b = read_batch_file(file);
   const daemon_settings settings = settings_of(b, file);
   const auto selection = selection_of(settings, b);
-  std::printf("%s: %zu events, %s\n", file.c_str(), b.events.size(), b.about.c_str());
+  fmt::print("{}: {} events, {}\n", file, b.events.size(), b.about);
 
   const outcome reference = compute(b, {backend::serial, 0}, selection);
   bool same = true;
   if (where.where == backend::serial) {
-    std::printf("serial: %zu events computed\n", b.events.size());
+    fmt::print("serial: {} events computed\n", b.events.size());
   } else {
     same = compare(compute(b, where, selection), reference, b);
   }
   if (b.results.empty()) {
-    std::printf("no output was stored: there was none\n");
+    fmt::print("no output was stored: there was none\n");
   } else {
     same = compare(stored(b), reference, b) && same;
   }

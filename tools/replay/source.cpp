@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/format/endian.hpp"
@@ -13,8 +15,8 @@ replay_source::replay_source(const std::filesystem::path& file,
                              const std::function<void(std::uint64_t)>& tell)
     : reader_(file) {
   const auto refuse = [&](std::uint64_t offset, const std::string& what) {
-    throw std::runtime_error(file.string() + " is broken at offset " + std::to_string(offset) +
-                             ": " + what);
+    throw std::runtime_error(
+        fmt::format("{} is broken at offset {}: {}", file.string(), offset, what));
   };
   event_view view;
   bool in_spill = false;

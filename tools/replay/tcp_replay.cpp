@@ -167,8 +167,8 @@ bool tcp_replay::send_something() {
 void tcp_replay::take_acknowledgements() {
   const auto safe = connection_->acknowledged();
   if (safe > sequence_)
-    throw std::runtime_error(settings_.to.text() + ": acknowledged record " + std::to_string(safe) +
-                             ", the last one sent is " + std::to_string(sequence_));
+    throw std::runtime_error(fmt::format("{}: acknowledged record {}, the last one sent is {}",
+                                         settings_.to.text(), safe, sequence_));
   while (!window_.empty() && window_.front().sequence <= safe) {
     if (window_.front().what.type == record_type::event) ++report_.acknowledged;
     window_bytes_ -= window_.front().bytes;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 namespace l3 {
 namespace {
@@ -84,8 +85,8 @@ bool truth_reader::next(true_event& out, event_key& key) {
   try {
     take(json::parse(line_).as_object(), detector_, out, key);
   } catch (const std::exception& e) {
-    throw std::runtime_error(name_ + ':' + std::to_string(number_) +
-                             ": is no line of truth: " + e.what());
+    throw std::runtime_error(
+        fmt::format("{}:{}: is no line of truth: {}", name_, number_, e.what()));
   }
   return true;
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
@@ -15,35 +17,27 @@ namespace {
 constexpr std::size_t most_examples = 5;
 
 std::string name_of(event_key key) {
-  return "spill " + std::to_string(key.spill) + " event " + std::to_string(key.number);
+  return fmt::format("spill {} event {}", key.spill, key.number);
 }
 
 /// The first difference between the sent and the stored fragments of an event; empty if there is
 /// none.
 std::string difference(const event_view& sent, const packed_event_view& stored,
                        std::vector<std::byte>& rebuilt) {
-  if (stored.fragments() != sent.fragments.size()) {
-    return std::to_string(sent.fragments.size()) + " fragments sent, " +
-           std::to_string(stored.fragments()) + " stored";
-  }
+  if (stored.fragments() != sent.fragments.size())
+    return fmt::format("{} fragments sent, {} stored", sent.fragments.size(), stored.fragments());
   for (std::uint32_t i = 0; i < stored.fragments(); ++i) {
     const auto crate = stored.fragment(i).crate;
     const auto of_crate = std::find_if(sent.fragments.begin(), sent.fragments.end(),
                                        [&](const crate_fragment& f) { return f.crate == crate; });
-    if (of_crate == sent.fragments.end()) {
-      return "crate place " + std::to_string(crate) + " was not sent";
-    }
+    if (of_crate == sent.fragments.end()) return fmt::format("crate place {} was not sent", crate);
     rebuild_fragment(stored, i, rebuilt);
-    if (rebuilt.size() != of_crate->bytes.size()) {
-      return "crate place " + std::to_string(crate) + ": " +
-             std::to_string(of_crate->bytes.size()) + " B sent, " + std::to_string(rebuilt.size()) +
-             " B stored";
-    }
+    if (rebuilt.size() != of_crate->bytes.size())
+      return fmt::format("crate place {}: {} B sent, {} B stored", crate, of_crate->bytes.size(),
+                         rebuilt.size());
     const auto [at, end] = std::mismatch(rebuilt.begin(), rebuilt.end(), of_crate->bytes.begin());
-    if (at != rebuilt.end()) {
-      return "crate place " + std::to_string(crate) + " from byte " +
-             std::to_string(at - rebuilt.begin());
-    }
+    if (at != rebuilt.end())
+      return fmt::format("crate place {} from byte {}", crate, at - rebuilt.begin());
   }
   return {};
 }
@@ -134,9 +128,9 @@ comparison compare(const std::filesystem::path& sent_file,
   std::uint32_t spills = 0; // of the file; counted in the first loop
   for (std::uint32_t loop = 0; loop < loops && c.result().sent_damage.empty(); ++loop) {
     if (std::uint64_t{spills} * loops > spill_numbers)
-      throw std::runtime_error(std::to_string(spills) + " spills sent " + std::to_string(loops) +
-                               " times have more than " + std::to_string(spill_numbers) +
-                               " numbers: they wrap");
+      throw std::runtime_error(
+          fmt::format("{} spills sent {} times have more than {} numbers: they wrap", spills, loops,
+                      spill_numbers));
     sent.rewind();
     while (const auto record = sent.next()) {
       const auto spill = record->header.spill;
