@@ -2,6 +2,8 @@
 // A node's account: the ledger's sums and the snapshot, read from counters only.
 #include "daemon/node_parts.hpp"
 
+#include <fmt/format.h>
+
 namespace l3 {
 namespace {
 
@@ -66,7 +68,7 @@ metrics_snapshot node::snapshot() const {
   s.node = p.settings.run.node;
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) {
     const input_counters& l = p.udp->input(i);
-    s.inputs.push_back({"udp" + std::to_string(i), l.datagrams, l.bytes, l.kernel_drops});
+    s.inputs.push_back({fmt::format("udp{}", i), l.datagrams, l.bytes, l.kernel_drops});
   }
   if (p.tcp) s.inputs.push_back({"tcp", p.tcp->input().datagrams, p.tcp->input().bytes, 0});
   s.fragments_in_flight = p.builder.open_fragments();

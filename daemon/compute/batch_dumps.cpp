@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 namespace l3 {
@@ -63,9 +64,8 @@ void batch_dumps::offer(std::string_view kind, std::string_view reason, const fr
   try {
     batch_file batch = copy_of(kind, reason, f);
     const std::lock_guard lock(mutex_);
-    name_ = "run" + std::to_string(origin_.run) + "-node" + std::to_string(origin_.node) + "-" +
-            std::to_string(seconds_since_epoch()) + "-batch" + std::to_string(f.input.serial) +
-            "-" + std::string(kind) + ending;
+    name_ = fmt::format("run{}-node{}-{}-batch{}-{}{}", origin_.run, origin_.node,
+                        seconds_since_epoch(), f.input.serial, kind, ending);
     waiting_ = std::move(batch);
   } catch (const std::bad_alloc&) {
     return skipped_by_owner_.add();

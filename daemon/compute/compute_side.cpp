@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "daemon/monitor/build_id.hpp"
@@ -78,8 +79,8 @@ compute_side::compute_side(const daemon_settings& s,
 
 void compute_side::failed(engine_failure kind, std::string_view text, const frame& what) {
   if (const auto n = failures_told_.happened(steady_clock::now())) {
-    const std::string more = *n == 1 ? "" : " (" + std::to_string(*n) + " since the last line)";
-    spdlog::error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text, more);
+    spdlog::error("compute: {} in batch {}: {}{}", name_of(kind), what.input.serial, text,
+                  *n == 1 ? "" : fmt::format(" ({} since the last line)", *n));
   }
   dumps_->offer(name_of(kind), text, what);
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "selection/detector/random.hpp"
 #include "transport/store/event_view.hpp"
 
@@ -26,8 +28,7 @@ bool equals(const input_batch& in, const fragment_entry& f, const std::vector<st
 }
 
 std::string about(const event_entry& event, const std::string& what) {
-  return "spill " + std::to_string(event.spill) + ", event " + std::to_string(event.number) + ": " +
-         what;
+  return fmt::format("spill {}, event {}: {}", event.spill, event.number, what);
 }
 
 } // namespace
@@ -53,11 +54,12 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
   }
   for (std::uint32_t k = 0; k < e.fragments; ++k) {
     const fragment_entry& original = f.input.fragments[e.first_fragment + k];
-    const std::string crate = "crate place " + std::to_string(original.crate);
-    if (view->fragment(k).crate != original.crate) return about(e, crate + " is another");
+    if (view->fragment(k).crate != original.crate)
+      return about(e, fmt::format("crate place {} is another", original.crate));
     rebuild_fragment(*view, k, rebuilt_);
     if (!equals(f.input, original, rebuilt_))
-      return about(e, crate + " does not unpack to what came in");
+      return about(e,
+                   fmt::format("crate place {} does not unpack to what came in", original.crate));
   }
   return {};
 }

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace l3 {
 namespace {
 
 std::string seconds(std::chrono::nanoseconds t) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(t).count();
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+  return ms % 1000 == 0 ? fmt::format("{} s", ms / 1000) : fmt::format("{} ms", ms);
 }
 
 bool lies_within(const event_result& r, std::span<const std::byte> output) {
@@ -81,8 +83,9 @@ bool supervised_engine::may_try(frame& f, time_point now) {
 
 void supervised_engine::put_off(time_point now) {
   if (tries_ >= settings_.restarts) {
-    tell_("after " + std::to_string(tries_) +
-          " restarts the device is left alone: the CPU computes until the daemon starts anew");
+    tell_(fmt::format(
+        "after {} restarts the device is left alone: the CPU computes until the daemon starts anew",
+        tries_));
     return;
   }
   next_try_ = now + pause_;

@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <fmt/format.h>
 
 #include "transport/system/thread_name.hpp"
 
@@ -168,8 +169,8 @@ public:
       acceptor_.bind(where);
       acceptor_.listen();
     } catch (const boost::system::system_error& e) {
-      throw std::runtime_error("monitoring cannot listen on " + address + ":" +
-                               std::to_string(port) + ": " + e.code().message());
+      throw std::runtime_error(
+          fmt::format("monitoring cannot listen on {}:{}: {}", address, port, e.code().message()));
     }
     port_ = acceptor_.local_endpoint().port();
     accept();

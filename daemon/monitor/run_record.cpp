@@ -9,10 +9,11 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <system_error>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "transport/system/thread_name.hpp"
 
@@ -40,13 +41,6 @@ std::string text_of_time(std::uint64_t nanoseconds) {
   return {text.data(), length};
 }
 
-std::string text_of_session(std::uint64_t session) {
-  std::array<char, 17> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx",
-                      static_cast<unsigned long long>(session));
-  return text.data();
-}
-
 std::string last_error() { return std::generic_category().message(errno); }
 
 } // namespace
@@ -71,14 +65,15 @@ std::uint64_t in_memory(const run_record& r) {
 }
 
 std::string describe_crash(const run_record& r) {
-  return "the last run (session " + text_of_session(r.session) + ", run " + std::to_string(r.run) +
-         ") did not end properly, shortly after " + text_of_time(r.noted) + ": of " +
-         std::to_string(r.admitted) + " events admitted, " + std::to_string(r.forwarded) +
-         " forwarded, " + std::to_string(r.rejected) + " rejected, " + std::to_string(r.shed) +
-         " shed, " + std::to_string(r.on_disk) + " on disk (sent now); up to " +
-         std::to_string(in_memory(r)) +
-         " were in memory: lost if they came over UDP, sent again by senders over TCP; what came "
-         "in the last half second before is not counted here";
+  return fmt::format(
+      "the last run (session {:016x}, run {}) did not end properly, shortly after {}: of {} events "
+      "admitted, {} forwarded, {} rejected, {} shed, {} on disk (sent now); up to {} were in "
+      "memory: "
+      "lost if they came over UDP, sent again by senders over TCP; what came in the last half "
+      "second "
+      "before is not counted here",
+      r.session, r.run, text_of_time(r.noted), r.admitted, r.forwarded, r.rejected, r.shed,
+      r.on_disk, in_memory(r));
 }
 
 run_record_file::run_record_file(const std::string& file, const run_record& now,

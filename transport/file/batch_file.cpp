@@ -9,6 +9,9 @@
 #include <system_error>
 #include <tuple>
 #include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "transport/file/check_batch.hpp"
 #include "transport/format/crc32c.hpp"
@@ -48,8 +51,11 @@ auto sections_of(Batch& b) {
 }
 constexpr std::uint32_t sections = 12;
 
-[[noreturn]] void fail(const std::filesystem::path& name, const std::string& what) {
-  throw std::runtime_error(name.string() + ": " + what);
+template <class... Parts>
+[[noreturn]] void fail(const std::filesystem::path& name, fmt::format_string<Parts...> what,
+                       Parts&&... parts) {
+  throw std::runtime_error(
+      fmt::format("{}: {}", name.string(), fmt::format(what, std::forward<Parts>(parts)...)));
 }
 
 /// A file being written; removed unless it is finished.
@@ -76,7 +82,7 @@ public:
 
 private:
   [[noreturn]] void fail_for(const std::error_code& error) const {
-    fail(path_, "cannot be written: " + error.message());
+    fail(path_, "cannot be written: {}", error.message());
   }
 
   std::filesystem::path name_;
@@ -94,14 +100,14 @@ Header sealed(Header h) {
 class source {
 public:
   explicit source(const std::filesystem::path& name) : name_(name), in_(name, std::ios::binary) {
-    if (!in_) fail(name, "cannot be read: " + std::generic_category().message(errno));
+    if (!in_) fail(name, "cannot be read: {}", std::generic_category().message(errno));
     std::error_code error;
     size_ = std::filesystem::file_size(name, error);
-    if (error) fail(name, "cannot be read: " + error.message());
+    if (error) fail(name, "cannot be read: {}", error.message());
   }
 
   void read(void* to, std::uint64_t bytes) {
-    if (bytes > size_ - at_) fail(name_, "ends too early, at offset " + std::to_string(size_));
+    if (bytes > size_ - at_) fail(name_, "ends too early, at offset {}", size_);
     in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
     if (!in_) fail(name_, "cannot be read");
     at_ += bytes;
@@ -111,8 +117,7 @@ public:
     const std::uint64_t at = at_;
     Header h;
     read(&h, sizeof h);
-    if (h.crc != header_crc(h))
-      fail(name_, std::string(what) + " at offset " + std::to_string(at) + " is damaged");
+    if (h.crc != header_crc(h)) fail(name_, "{} at offset {} is damaged", what, at);
     return h;
   }
   [[nodiscard]] std::uint64_t left() const { return size_ - at_; }
@@ -129,18 +134,18 @@ private:
 template <class Rows>
 void read_section(source& in, const std::filesystem::path& name, std::uint32_t kind, Rows& rows) {
   using row = typename Rows::value_type;
-  const auto at = " at offset " + std::to_string(in.position());
+  const auto at = in.position();
   const auto h = in.header<section_header>("the header of a section");
   if (h.kind != kind || h.row_bytes != sizeof(row) || h.bytes % sizeof(row) != 0)
-    fail(name, "section " + std::to_string(kind) + at + " is none that this version knows");
-  if (h.bytes > in.left()) fail(name, "section " + std::to_string(kind) + at + " is cut off");
+    fail(name, "section {} at offset {} is none that this version knows", kind, at);
+  if (h.bytes > in.left()) fail(name, "section {} at offset {} is cut off", kind, at);
   rows.resize(h.bytes / sizeof(row));
   in.read(rows.data(), h.bytes);
   std::array<std::byte, alignment> padding{};
   in.read(padding.data(), round_up(h.bytes, alignment) - h.bytes);
   if (crc32c(std::as_bytes(std::span(rows))) != h.payload_crc ||
       padding != std::array<std::byte, alignment>{})
-    fail(name, "section " + std::to_string(kind) + at + " is damaged");
+    fail(name, "section {} at offset {} is damaged", kind, at);
 }
 
 } // namespace
@@ -195,17 +200,14 @@ batch_file read_batch_file(const std::filesystem::path& name) {
   source in(name);
   const auto head = in.header<file_header>("the header");
   if (head.version != version || head.sections != sections)
-    fail(name,
-         "is of version " + std::to_string(head.version) + ", which this program cannot read");
-  if (head.bytes != in.size())
-    fail(name,
-         "has " + std::to_string(in.size()) + " bytes in place of " + std::to_string(head.bytes));
+    fail(name, "is of version {}, which this program cannot read", head.version);
+  if (head.bytes != in.size()) fail(name, "has {} bytes in place of {}", in.size(), head.bytes);
   batch_file batch;
   std::uint32_t kind = 0;
   std::apply([&](auto&... rows) { (read_section(in, name, ++kind, rows), ...); },
              sections_of(batch));
   if (in.left() != 0) fail(name, "goes on behind its last section");
-  if (const std::string wrong = wrong_with(batch); !wrong.empty()) fail(name, wrong);
+  if (const std::string wrong = wrong_with(batch); !wrong.empty()) fail(name, "{}", wrong);
   return batch;
 }
 

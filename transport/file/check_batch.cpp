@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "transport/format/endian.hpp"
 
 namespace l3 {
@@ -63,7 +65,7 @@ std::string wrong_with(const batch_file& b) {
   std::uint64_t bytes = 0;
   for (std::uint32_t e = 0; e < b.events.size(); ++e) {
     const event_entry& event = b.events[e];
-    const std::string text = "event " + std::to_string(e) + " of its table is none";
+    const auto text = fmt::format("event {} of its table is none", e);
     if (event.first_fragment != fragments || event.first_board != boards) return text;
     if (!within(fragments, event.fragments, b.fragments.size())) return text;
     std::uint32_t of_fragments = 0;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "transport/file/l2raw.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -15,8 +17,8 @@ namespace l3 {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& file, int error) {
-  throw std::runtime_error("cannot read " + file.string() + ": " +
-                           std::generic_category().message(error));
+  throw std::runtime_error(
+      fmt::format("cannot read {}: {}", file.string(), std::generic_category().message(error)));
 }
 
 std::span<const std::byte> map(const std::filesystem::path& file) {
@@ -36,7 +38,7 @@ std::span<const std::byte> map(const std::filesystem::path& file) {
 } // namespace
 
 std::string file_damage::text() const {
-  return "offset " + std::to_string(offset) + ": " + std::string(name_of(reason));
+  return fmt::format("offset {}: {}", offset, name_of(reason));
 }
 
 l2raw_reader::l2raw_reader(const std::filesystem::path& file) : bytes_(map(file)) {
