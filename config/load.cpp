@@ -70,7 +70,7 @@ private:
       if (in(wrong_) != c.paths.end()) continue;
       const auto path = in(into_.origins);
       wrong.add(path == c.paths.end() ? source_place{file} : into_.origins.find(*path)->second,
-                c.text);
+                "{}", c.text);
     }
   }
 

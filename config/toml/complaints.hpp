@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "config/toml/place.hpp"
 
 namespace l3 {
@@ -23,8 +25,10 @@ struct complaint {
 class bad_file : public std::runtime_error {
 public:
   explicit bad_file(std::vector<complaint> all);
-  bad_file(source_place at, std::string text)
-      : bad_file(std::vector{complaint{std::move(at), std::move(text)}}) {}
+  template <class... Parts>
+  bad_file(source_place at, fmt::format_string<Parts...> text, Parts&&... parts)
+      : bad_file(std::vector{
+            complaint{std::move(at), fmt::format(text, std::forward<Parts>(parts)...)}}) {}
   [[nodiscard]] const std::vector<complaint>& all() const { return all_; }
 
 private:
@@ -33,14 +37,17 @@ private:
 
 class complaints {
 public:
-  void add(source_place at, std::string text) { all_.push_back({std::move(at), std::move(text)}); }
+  template <class... Parts>
+  void add(source_place at, fmt::format_string<Parts...> text, Parts&&... parts) {
+    all_.push_back({std::move(at), fmt::format(text, std::forward<Parts>(parts)...)});
+  }
   /// Calls f(); what it throws is wrong at that place.
   template <class F>
   void hear(const source_place& at, const F& f) {
     try {
       f();
     } catch (const std::runtime_error& e) {
-      add(at, e.what());
+      add(at, "{}", e.what());
     }
   }
   [[nodiscard]] bool any() const { return !all_.empty(); }

@@ -37,12 +37,12 @@ source_place toml_table::place(std::string_view key) const {
 
 void toml_table::complain(std::string_view key, std::string_view text) const {
   if (const auto* v = find(key)) return complain(key, *v, text);
-  wrong_->add(place(key), fmt::format("{} {}", path(key), text));
+  wrong_->add(place(key), "{} {}", path(key), text);
 }
 
 void toml_table::complain(std::string_view key, const toml_value& element,
                           std::string_view text) const {
-  wrong_->add(place(element), fmt::format("{} = {} {}", path(key), written(element), text));
+  wrong_->add(place(element), "{} = {} {}", path(key), written(element), text);
 }
 
 void toml_table::allow(const std::vector<std::string_view>& required,
@@ -55,10 +55,8 @@ void toml_table::allow(const std::vector<std::string_view>& required,
   for (const toml_value& v : values()) {
     if (std::find(known.begin(), known.end(), v.key) != known.end()) continue;
     const auto meant = nearest(path(v.key), elsewhere);
-    wrong_->add({*file_, v.key_line, v.key_column},
-                fmt::format("{} is not a key; {}", path(v.key),
-                            meant.empty() ? suggest(v.key, known)
-                                          : fmt::format("did you mean {}?", meant)));
+    wrong_->add({*file_, v.key_line, v.key_column}, "{} is not a key; {}", path(v.key),
+                meant.empty() ? suggest(v.key, known) : fmt::format("did you mean {}?", meant));
   }
 }
 

@@ -49,21 +49,22 @@ void check_nesting(std::string_view text, const std::string& name) {
   std::size_t parts = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
-    if (c == '#') at = std::min(text.find('\n', at), text.size());
-    if (c == '"' || c == '\'') at += length_of_string(text.substr(at));
-    if (c == '#' || c == '"' || c == '\'') continue;
+    if (c == '#' || c == '"' || c == '\'') {
+      at += c == '#' ? std::min(text.find('\n', at), text.size()) - at
+                     : length_of_string(text.substr(at));
+      continue;
+    }
     if (c == '[' || c == '{') ++open;
     if ((c == ']' || c == '}') && open > 0) --open;
-    parts = c == '.'                                                         ? parts + 1
-            : std::string_view("=,[]{}\n").find(c) != std::string_view::npos ? 0
-                                                                             : parts;
+    if (c == '.') ++parts;
+    if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) parts = 0;
     ++at;
     if (open <= most_nested && parts < most_nested) continue;
     const auto before = text.substr(0, at);
     throw bad_file({name,
                     static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
                     static_cast<std::uint32_t>(at - (before.rfind('\n') + 1))},
-                   fmt::format("is nested more than {} deep; no key is", most_nested));
+                   "this is nested more than {} deep; no key is", most_nested);
   }
 }
 
@@ -155,7 +156,7 @@ std::string read_text(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (errno != 0 || in.bad())
-    throw bad_file({file.string()}, "cannot be read: " + std::generic_category().message(errno));
+    throw bad_file({file.string()}, "cannot be read: {}", std::generic_category().message(errno));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > most_file_bytes)
     throw bad_file({file.string()}, "is longer than 1 MiB, the most that settings may have");
@@ -168,8 +169,7 @@ toml_value parse_toml(std::string_view text, const std::string& name) {
     return converted(toml::parse(text, name));
   } catch (const toml::parse_error& e) {
     const auto at = e.source().begin;
-    throw bad_file({name, at.line, at.column},
-                   fmt::format("this is not TOML: {}", e.description()));
+    throw bad_file({name, at.line, at.column}, "this is not TOML: {}", e.description());
   }
 }
 

@@ -65,7 +65,7 @@ private:
   }
 
   [[noreturn]] void refuse_header() const {
-    throw bad_file(place_, fmt::format("the table must begin with its header; write {}", header));
+    throw bad_file(place_, "the table must begin with its header; write {}", header);
   }
 
   void take_row(std::string_view row) {

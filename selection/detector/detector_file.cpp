@@ -180,9 +180,7 @@ detector parse_detector(std::string_view text, const std::string& name, readout 
   whole.for_each_table("veto", [&](const toml_table& s) { add_veto(d, s); });
   for (const auto& input : whole.texts("dead")) {
     const auto at = parse_address(input.value, 3);
-    if (!at)
-      wrong.add(input.place,
-                fmt::format("dead = {} is not \"crate/slot/channel\"", quote(input.value)));
+    if (!at) wrong.add(input.place, "dead = {} is not \"crate/slot/channel\"", quote(input.value));
     if (at && !wrong.any()) wrong.hear(input.place, [&] { d.kill(*at); });
   }
   wrong.raise();

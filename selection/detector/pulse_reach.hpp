@@ -23,7 +23,11 @@ struct pulse_reach {
 
   [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
   /// What is wrong with a window that does not meet it.
-  [[nodiscard]] std::string missed() const;
+  [[nodiscard]] std::string missed() const {
+    return fmt::format("holds no pulse: they are sought from {:g} to {:g} ns; choose a window that "
+                       "overlaps that",
+                       from, to);
+  }
 };
 
 /// `pulse_time`: of a pulse at the trigger's time, since the first sample.
@@ -35,6 +39,11 @@ struct pulse_reach {
 }
 
 /// A window in ns; complains of an empty one and of one that reaches beyond the waveform.
-[[nodiscard]] std::array<double, 2> read_window(const toml_table& table, std::string_view key);
+[[nodiscard]] inline std::array<double, 2> read_window(const toml_table& t, std::string_view key) {
+  const auto window = t.range(key, -waveform_length, waveform_length);
+  if (window[0] == window[1])
+    t.complain(key, "must rise; write [from, to] in ns, such as [-15.0, 15.0]");
+  return window;
+}
 
 } // namespace l3

@@ -118,7 +118,7 @@ inline constexpr std::uint32_t max_correction_points = 8;
 struct selection_constants {
   std::uint32_t run = 0;
   std::uint32_t settings =
-      0; ///< hash of everything that decides (trigger/hash_tables.hpp), for the output
+      0; ///< hash of everything that decides (trigger/hash_tables.cpp), for the output
 
   // Crystals, clusters, photons.
   std::int32_t crystal_threshold = 0; ///< keV

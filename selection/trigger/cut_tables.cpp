@@ -74,15 +74,15 @@ private:
     };
     if (line != s_.lines.end() && std::none_of(all.begin(), all.end(), has_neighbour))
       wrong_.add(s_.clusters.neighbour_distance.place,
-                 fmt::format("no two crystals are within {:g} mm, so that there are no photons and "
-                             "line {} can never fire; raise clusters.neighbour_distance",
-                             reach, quote(line->name.value)));
+                 "no two crystals are within {:g} mm, so that there are no photons and "
+                 "line {} can never fire; raise clusters.neighbour_distance",
+                 reach, quote(line->name.value));
   }
 
   void check_window(const time_window& window, input_address at, std::string_view whose) {
     const auto reach = reach_of(d_.kind_of(at), d_.signals().pulse_time);
     if (!reach.meets(window.from, window.to))
-      wrong_.add(window.place, fmt::format("{} {}", whose, reach.missed()));
+      wrong_.add(window.place, "{} {}", whose, reach.missed());
   }
 
   /// Counts over the pedestal.
@@ -92,11 +92,10 @@ private:
 
   void check_threshold(const setting<double>& threshold, double highest, std::string_view whose) {
     if (threshold >= highest)
-      wrong_.add(
-          threshold.place,
-          fmt::format(
-              "the threshold of {}, {:g}, is above what the digitizer can give, {:g}; lower it",
-              whose, threshold.value, highest));
+      wrong_.add(threshold.place,
+
+                 "the threshold of {}, {:g}, is above what the digitizer can give, {:g}; lower it",
+                 whose, threshold.value, highest);
   }
 
   void make_vetoes() {
@@ -124,15 +123,15 @@ private:
         time_window{{v.window_from + margin, v.window_to - margin}, all.window_margin.place});
     if (!(window.from < window.to))
       wrong_.add(all.window_margin.place,
-                 fmt::format("the margin leaves nothing of the window of {}; lower it, or give the "
-                             "counter a window of its own",
-                             v.name));
+                 "the margin leaves nothing of the window of {}; lower it, or give the "
+                 "counter a window of its own",
+                 v.name);
     check_window(window, v.inputs.front(), "the window of " + v.name);
     const std::uint32_t neighbours = c.neighbours ? c.neighbours->value : v.neighbours;
     if (c.neighbours && neighbours > v.modules)
       wrong_.add(c.neighbours->place,
-                 fmt::format("so many neighbours cannot have a hit: {} has {} modules; lower it",
-                             v.name, v.modules));
+                 "so many neighbours cannot have a hit: {} has {} modules; lower it", v.name,
+                 v.modules);
 
     veto_entry e;
     e.threshold = whole(threshold * table_units::energy);
@@ -163,9 +162,9 @@ private:
       if (t_.lines[other].id == e.id)
         wrong_.add(
             line.name.place,
-            fmt::format(
-                "the stream would call {} and {} by the same number; change one of the two names",
-                quote(line.name.value), quote(s_.lines[other].name.value)));
+
+            "the stream would call {} and {} by the same number; change one of the two names",
+            quote(line.name.value), quote(s_.lines[other].name.value));
     e.prescale = line.prescale;
     e.trigger_any = line.trigger_any;
     e.trigger_none = line.trigger_none;
@@ -191,8 +190,8 @@ private:
       if (d_.vetoes()[i].name == name.value) return 1U << i;
       names.push_back(d_.vetoes()[i].name);
     }
-    wrong_.add(name.place, fmt::format("the detector has no counter {}; {}", quote(name.value),
-                                       suggest(name.value, names)));
+    wrong_.add(name.place, "the detector has no counter {}; {}", quote(name.value),
+               suggest(name.value, names));
     return 0;
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "selection/trigger/hash_tables.hpp"
+#include "selection/trigger/make_tables.hpp"
 
 #include "selection/trigger/line_id.hpp"
 

@@ -170,8 +170,8 @@ public:
 private:
   template <class... Parts>
   void say(const source_place& place, fmt::format_string<Parts...> what, Parts&&... parts) {
-    wrong_.add(place, fmt::format("line {} can never fire: {}", quote(line_.name.value),
-                                  fmt::format(what, std::forward<Parts>(parts)...)));
+    wrong_.add(place, "line {} can never fire: {}", quote(line_.name.value),
+               fmt::format(what, std::forward<Parts>(parts)...));
   }
 
   [[nodiscard]] std::string its_photons() const {

@@ -44,7 +44,7 @@ void check_sequence(const selection_settings& settings) {
   const auto names = names_in(settings);
   const auto refuse = [&](std::size_t step, const std::string& why) {
     throw bad_file(names.empty() ? source_place{settings.source} : settings.sequence[step].place,
-                   why);
+                   "{}", why);
   };
   if (const std::string why = why_not(names); !why.empty()) refuse(step_to_blame(names, why), why);
   for (std::size_t step = 0; step < names.size(); ++step)

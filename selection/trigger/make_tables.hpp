@@ -29,6 +29,11 @@ struct host_tables {
   [[nodiscard]] selection_tables view() const;
 };
 
+/// A number for all that decides: algorithms, cuts, vetoes, lines, calibration and geometry, but
+/// not the run (constants.run, .settings). Each selected event carries it, so that analysts can
+/// tell what was in force; two files with the same number select alike. FNV-1a, 32 bits.
+[[nodiscard]] std::uint32_t hash_of(const host_tables& t, const selection_settings& settings);
+
 /// Throws std::runtime_error, "the detector …", if the algorithms have no room for it or if there
 /// is nothing in it.
 void check_fits(const detector& d, const calibration& c);

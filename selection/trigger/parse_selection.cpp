@@ -35,8 +35,8 @@ std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
   for (const auto& name : s.texts(key)) {
     const auto known = std::find(names.begin(), names.end(), name.value);
     if (known == names.end()) {
-      s.wrong().add(name.place, fmt::format("no trigger bit is called {}; {}", quote(name.value),
-                                            suggest(name.value, names)));
+      s.wrong().add(name.place, "no trigger bit is called {}; {}", quote(name.value),
+                    suggest(name.value, names));
     } else {
       bits = static_cast<std::uint16_t>(bits | trigger_names[known - names.begin()].bit);
     }
@@ -192,8 +192,8 @@ void check_names(const std::vector<Named>& all, std::string_view what, complaint
   std::set<std::string> seen;
   for (const auto& one : all)
     if (!one.name.value.empty() && !seen.insert(one.name.value).second)
-      wrong.add(one.name.place, fmt::format("there is a {} {} already; give each a name of its own",
-                                            what, quote(one.name.value)));
+      wrong.add(one.name.place, "there is a {} {} already; give each a name of its own", what,
+                quote(one.name.value));
 }
 
 /// The times of clusters are those of their crystals.
@@ -203,11 +203,10 @@ void check_photon_window(const selection_settings& s, complaints& wrong) {
   const auto line = std::find_if(s.lines.begin(), s.lines.end(), asks_for_photons);
   if (line == s.lines.end()) return;
   if (photons.from > crystals.to || photons.to < crystals.from)
-    wrong.add(
-        (photons.place == time_window{}.place ? crystals : photons).place,
-        fmt::format("photons.window lies outside of clusters.crystal_window, so that there are no "
-                    "photons and line {} can never fire; let the two windows overlap",
-                    quote(line->name.value)));
+    wrong.add((photons.place == time_window{}.place ? crystals : photons).place,
+              "photons.window lies outside of clusters.crystal_window, so that there are no "
+              "photons and line {} can never fire; let the two windows overlap",
+              quote(line->name.value));
 }
 
 void check_lines(const selection_settings& s, complaints& wrong) {
@@ -215,13 +214,13 @@ void check_lines(const selection_settings& s, complaints& wrong) {
   if (s.lines.empty())
     wrong.add({s.source}, "there is no line, so nothing would be kept; add a [[line]]");
   if (s.lines.size() > max_lines)
-    wrong.add(s.lines[max_lines].name.place,
-              fmt::format("there are {} lines; leave at most {}", s.lines.size(), max_lines));
+    wrong.add(s.lines[max_lines].name.place, "there are {} lines; leave at most {}", s.lines.size(),
+              max_lines);
   for (const auto& line : s.lines) {
     if (line.ranges.size() > line_entry::max_ranges)
       wrong.add(line.ranges[line_entry::max_ranges].place,
-                fmt::format("line {} has {} ranges; leave at most {}", quote(line.name.value),
-                            line.ranges.size(), line_entry::max_ranges));
+                "line {} has {} ranges; leave at most {}", quote(line.name.value),
+                line.ranges.size(), line_entry::max_ranges);
     check_line(line, s.photons, wrong);
   }
   check_photon_window(s, wrong);

@@ -34,7 +34,7 @@ TEST(toml, what_is_nested_too_deeply_is_refused_before_it_is_parsed) {
   const auto said = [](const std::string& text) {
     return refusal([&] { return parse_toml(text, "f"); });
   };
-  const std::string deep = " is nested more than 16 deep; no key is";
+  const std::string deep = " this is nested more than 16 deep; no key is";
   for (const std::string part : {"a.", "a . ", R"("=".)", "'[x]'.", R"("\"".)"}) {
     EXPECT_EQ(said(repeated(part, 15) + "a = 1"), "") << part;
     EXPECT_NE(said("\n" + repeated(part, 16) + "a = 1").find(deep), std::string::npos) << part;
