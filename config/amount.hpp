@@ -12,7 +12,7 @@ namespace l3 {
 
 enum class dimension : std::uint8_t { size, duration, rate };
 
-/// In bytes, nanoseconds, bits per second; nothing if the text is not a number and a unit of this
+/// In bytes, nanoseconds, bits per second; empty if the text is not a number and a unit of this
 /// dimension.
 [[nodiscard]] std::optional<std::uint64_t> read_amount(std::string_view text, dimension d);
 

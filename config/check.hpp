@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What settings must satisfy together, beyond the range of each.
+// Rules between several settings, beyond the range of each.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace l3 {
 
 struct conflict {
-  std::vector<std::string_view> paths; ///< of the keys that do not go together
+  std::vector<std::string_view> paths; ///< the keys that contradict each other
   std::string text;
 };
 

@@ -12,7 +12,7 @@
 
 namespace l3 {
 
-/// Nothing if it is not written so.
+/// Empty if the text is not of this form.
 [[nodiscard]] std::optional<fault_plan> read_fault(std::string_view text);
 
 /// Reads back to the same plan.

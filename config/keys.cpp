@@ -26,7 +26,7 @@ std::string show_list(std::vector<std::string> texts) {
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
-/// For a setting that a running daemon can change.
+/// Marks a setting that a running daemon can change.
 key live(key k) {
   k.live = true;
   return k;

@@ -60,7 +60,8 @@ private:
     });
   }
 
-  /// Of settings that do not go together; one that is wrong by itself was complained of already.
+  /// Complains of settings that contradict each other, except of those with a complaint of their
+  /// own.
   void check_together(const std::string& file, complaints& wrong) {
     for (const conflict& c : conflicts_in(into_.settings)) {
       const auto in = [&](const auto& set) {

@@ -9,8 +9,8 @@
 
 namespace l3 {
 
-/// Nothing if it is none, also if bits beyond those of the network are set: such a text does not
-/// say what is meant.
+/// Empty if the text is no network, or sets bits beyond those of the network: its meaning is then
+/// unclear.
 [[nodiscard]] std::optional<source_network> read_network(const std::string& text);
 [[nodiscard]] std::string show_network(const source_network& network);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with files that people write, told at once and in one form: readers note a mistake
-// and go on. Each complaint says where, what is wrong, and what to write instead.
+// The mistakes in files that people write, all told at once and in one form: a reader notes a
+// mistake and goes on. Each complaint names the place, the mistake, and what to write instead.
 #pragma once
 
 #include <stdexcept>

@@ -28,17 +28,17 @@ public:
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
 
   [[nodiscard]] source_place place(const toml_value& v) const { return {*file_, v.line, v.column}; }
-  /// Of the table if the key is missing.
+  /// The place of the table if the key is missing.
   [[nodiscard]] source_place place(std::string_view key) const;
 
   /// "FILE:LINE:COLUMN: table.key = VALUE " and the text.
   void complain(std::string_view key, std::string_view text) const;
-  /// The same of an element of the key's list.
+  /// The same with an element of the key's list as VALUE, at its place.
   void complain(std::string_view key, const toml_value& element, std::string_view text) const;
   [[nodiscard]] complaints& wrong() const { return *wrong_; }
 
-  /// Complains of a required key that is missing, and of any key in neither list: of those in
-  /// `elsewhere` ("table.key") it suggests one, or else of its own.
+  /// Complains of a required key that is missing, and of any key in neither list. It suggests the
+  /// nearest of `elsewhere` ("table.key") or else of the two lists.
   void allow(const std::vector<std::string_view>& required,
              const std::vector<std::string_view>& optional,
              const std::vector<std::string_view>& elsewhere = {}) const;
@@ -52,7 +52,7 @@ public:
 
   [[nodiscard]] setting<double> number(std::string_view key, double least, double most,
                                        setting<double> missing = {}) const;
-  /// Above 0.
+  /// A number above 0.
   [[nodiscard]] setting<double> positive(std::string_view key, double most,
                                          setting<double> missing = {}) const;
   [[nodiscard]] setting<std::uint32_t> count(std::string_view key, std::uint32_t least,

@@ -24,7 +24,7 @@ std::string cut(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-/// Of the text in quotes that `text` begins with.
+/// The length of the string in quotes at the begin of `text`.
 std::size_t length_of_string(std::string_view text) {
   const char mark = text[0];
   const std::string three(3, mark);
@@ -43,7 +43,8 @@ std::size_t length_of_string(std::string_view text) {
   return text.size();
 }
 
-/// The parser follows what is nested with its stack, so that some lines could end the program.
+/// The parser recurses into nested lists and tables: a line of some kilobytes could overflow its
+/// stack and end the program.
 void check_nesting(std::string_view text, const std::string& name) {
   std::size_t open = 0;
   std::size_t parts = 0;

@@ -32,9 +32,9 @@ struct toml_value {
   [[nodiscard]] const T* as() const {
     return std::get_if<T>(&content);
   }
-  /// Of an integer too.
+  /// Converts an integer too.
   [[nodiscard]] std::optional<double> number() const;
-  /// Of a list of so many numbers; empty if it is none.
+  /// The elements of a list of so many numbers; empty if it is none.
   [[nodiscard]] std::vector<double> numbers(std::size_t count) const;
 };
 

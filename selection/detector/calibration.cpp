@@ -34,7 +34,7 @@ std::string_view without_space(std::string_view s) {
                                          : s.substr(first, s.find_last_not_of(space) - first + 1);
 }
 
-/// What stands before the next separator; takes both away from `rest`.
+/// Takes the text before the next separator, and the separator, off `rest`.
 std::string_view cut(std::string_view& rest, char separator) {
   const auto end = rest.find(separator);
   const auto part = rest.substr(0, end);
@@ -110,7 +110,7 @@ private:
     }
   }
 
-  /// Of an input that carries something.
+  /// The address of an input that carries a crystal or a veto.
   input_address address_of(std::string_view text) const {
     input_address at;
     std::string_view rest = text;
@@ -130,7 +130,7 @@ private:
     return at;
   }
 
-  /// Nothing if the field is empty.
+  /// Empty if the field is.
   static std::optional<double> number(std::string_view what, std::string_view text, double least,
                                       double most) {
     if (text.empty()) return std::nullopt;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calibration: what a count means on each input, when its pulses appear, and which inputs are
-// dead. The nominal one follows from the detector's description; its
-// time offsets are those of the simulator (selection/detector/input_constants.hpp). A real
-// detector's come from a calibration file, a table with a line for each input that differs:
+// dead. The nominal one follows from the detector's description; its time offsets are those of the
+// simulator (selection/detector/input_constants.hpp). A real detector's come from a calibration
+// file, a table with a line for each input that differs:
 //
 //   input,gain,time,threshold,dead
 //   0/3/7,0.0851,-2.4,,
@@ -23,11 +23,11 @@ namespace l3 {
 struct channel_calibration {
   double gain = 0;                ///< MeV, or photoelectrons, per count of a pulse's height
   double time = 0;                ///< ns: so much later a pulse of this input appears
-  std::uint32_t least_height = 0; ///< counts: lower pulses are noise, whatever the cuts say
-  bool dead = true;               ///< so is what carries nothing
+  std::uint32_t least_height = 0; ///< counts: lower pulses are noise to every cut
+  bool dead = true;               ///< also an input that carries nothing
 };
 
-/// Of all inputs, by their number in the detector.
+/// All inputs, by their number in the detector.
 using calibration = std::vector<channel_calibration>;
 
 [[nodiscard]] calibration nominal_calibration(const detector& d);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hangs on which input: the crystals of the calorimeter with their places, and the veto
-// counters with their modules and ends. A detector is read from a description (deploy/detector.toml
-// is the one compiled in); the calorimeter is computed from a few rules, the vetoes are runs of
-// consecutive inputs. A part that does not fit the readout, or claims an input that another one
-// has, is refused with its place in the description.
+// The inputs and their parts of the detector: the crystals of the calorimeter with their places,
+// and the veto counters with their modules and ends. A detector is read from a description
+// (deploy/detector.toml is the one compiled in); the calorimeter is computed from a few rules, the
+// vetoes are runs of consecutive inputs. A part that does not fit the readout, or claims an input
+// that another one has, is refused with its place in the description.
 #pragma once
 
 #include <compare>
@@ -70,7 +70,7 @@ struct veto {
   std::vector<bool> dead;            ///< by the same index
 };
 
-/// What the simulator needs to know of the electronics.
+/// The electronics, for the simulator.
 struct signal_figures {
   double noise_typical = 0; ///< rms, counts
   double noise_min = 0;
@@ -84,7 +84,7 @@ struct signal_figures {
   std::uint64_t seed = 0;        ///< of the constants that differ from input to input
 };
 
-/// What an input carries.
+/// The part of the detector that an input carries.
 struct element {
   enum class kind : std::uint8_t { none, crystal, veto } what = kind::none;
   std::uint16_t index = 0; ///< in crystals or in vetoes
@@ -111,7 +111,7 @@ class detector {
 public:
   explicit detector(readout crates);
 
-  // What does not fit the readout, or is claimed twice, throws std::runtime_error.
+  // Throw std::runtime_error if the input is not in the readout, or carries a part already.
   void add_crystal(const crystal& c);
   /// Its inputs are those listed in v.
   void add_veto(veto v);
@@ -134,7 +134,7 @@ public:
   static constexpr std::uint32_t inputs_per_board = 16;
   [[nodiscard]] std::uint32_t input_count() const { return crates_.boards() * inputs_per_board; }
   [[nodiscard]] bool exists(input_address at) const;
-  // Of an input that exists:
+  // For an input that exists:
   [[nodiscard]] std::uint32_t number_of(input_address at) const;
   [[nodiscard]] board_kind kind_of(input_address at) const { return crate(at.crate)->kind; }
   [[nodiscard]] const element& at(std::uint32_t input_number) const { return map_[input_number]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs from input to input of a detector that nobody has measured: noise, pedestal, time
+// The constants that differ from input to input of a simulated detector: noise, pedestal, time
 // offset. They are drawn from the seed in the detector's description, so that the simulator, which
 // puts them into the waveforms, and the nominal calibration (selection/detector/calibration.hpp)
 // speak of the same detector. A real detector's come from a calibration file.
@@ -17,7 +17,7 @@ struct input_constants {
   double time = 0;     ///< ns: so much later a pulse of this input appears
 };
 
-/// Of all inputs, by their number in the detector.
+/// For all inputs, by their number in the detector.
 [[nodiscard]] std::vector<input_constants> draw_input_constants(const detector& d);
 
 } // namespace l3

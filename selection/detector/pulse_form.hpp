@@ -17,7 +17,7 @@ struct pulse_form {
   double width = 0;
   double skew = 0;
 
-  /// Of a pulse of height 1.
+  /// Height of a pulse of height 1 at this time.
   [[nodiscard]] double at(double t) const {
     const double s = width + skew * t;
     return s > 0 ? exp_of_minus(t * t / (2 * s * s)) : 0;

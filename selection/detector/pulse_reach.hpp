@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between which times pulses are found at all: on boards of 64 samples only those that peak near
 // the trigger's time are sought, on boards of 256 samples all of the waveform's. A window that lies
-// outside holds nothing, ever, so it is refused where it is set.
+// outside never holds a pulse, so it is refused where it is set.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct pulse_reach {
   double to = 0;
 
   [[nodiscard]] bool meets(double first, double last) const { return first <= to && last >= from; }
-  /// What is wrong with a window that does not meet it.
+  /// The complaint of a window that does not meet it.
   [[nodiscard]] std::string missed() const {
     return fmt::format("holds no pulse: they are sought from {:g} to {:g} ns; choose a window that "
                        "overlaps that",

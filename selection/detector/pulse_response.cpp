@@ -9,7 +9,7 @@
 namespace l3 {
 namespace {
 
-/// Of one pulse whose peak lies `phase` samples behind the highest sample.
+/// The response to one pulse whose peak lies `phase` samples behind the highest sample.
 pulse_response response_to(const pulse_form& form, pulse_window window, double sample,
                            double phase) {
   const auto height_at = [&](int k) { return form.at((k - phase) * sample); };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random numbers of a seed: xoshiro256** started from splitmix64, and the few distributions that
 // are needed, made of operations whose rounding is fixed. The same seed gives the same numbers on
-// every machine: the simulator lives on them, and the constants of the inputs of a detector that
-// nobody has measured (selection/detector/input_constants.hpp).
+// every machine. The simulator draws from them, and so do the constants of its inputs
+// (selection/detector/input_constants.hpp).
 #pragma once
 
 #include <array>

@@ -143,7 +143,7 @@ public:
     photon_sum(cuts.threshold);
   }
 
-  /// What the calorimeter allows.
+  /// Holds the ranges against the calorimeter.
   void places(const detector& d) {
     double inner = 0;
     double radius = 0;

@@ -29,7 +29,7 @@ private:
   std::uint32_t value_ = 0x811c9dc5U;
 };
 
-/// Of a line, from its name.
+/// The id of a line, from its name.
 [[nodiscard]] constexpr std::uint32_t line_id(std::string_view name) {
   fnv1a hash;
   hash.add(name);

@@ -20,7 +20,7 @@ struct loaded_selection {
   selection_settings settings;
   host_tables tables;
 
-  /// For make_engine; valid as long as this stays where it is.
+  /// For make_engine; valid as long as this object is neither moved nor destroyed.
   [[nodiscard]] selection_program program() const;
   /// In the order of their bits.
   [[nodiscard]] std::vector<std::string> line_names() const;
@@ -31,7 +31,7 @@ struct loaded_selection {
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
 
-/// What the files say; empty for one that is built in, left out or unreadable.
+/// The files as text; empty for one that is built in, left out or unreadable.
 struct selection_texts {
   std::string lines, detector, calibration;
 };

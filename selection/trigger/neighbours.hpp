@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which crystals are neighbours: those that lie no farther apart than a given reach, in x as well
-// as in y, whatever their sizes. That is all the clusters need to know of the geometry, so it is
-// worked out once, at start, from nothing but places.
+// as in y; sizes do not count. Clusters need no more of the geometry, so the table is made once, at
+// start, from the places alone.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct neighbour_table {
   std::vector<std::uint16_t> neighbours; ///< of each crystal those with lower numbers, rising
 };
 
-/// Of `crystals` only the places are looked at; there are at most 65 536. `reach` is in 0.1 mm, and
-/// itself near enough.
+/// Looks at the places of `crystals` only; there are at most 65 536. `reach` is in 0.1 mm; crystals
+/// exactly that far apart are neighbours.
 [[nodiscard]] neighbour_table find_neighbours(std::vector<crystal_entry> crystals,
                                               std::int32_t reach);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files say how the selection selects.
+// The names of the files that describe the selection.
 #pragma once
 
 #include <string>

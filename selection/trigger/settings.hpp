@@ -44,7 +44,7 @@ struct photon_settings {
       {30, 30}, {60, 24}, {100, 18.5}, {140, 12}, {170, 8.5}, {205, 4.2}, {260, 2}, {500, 0.5}};
 };
 
-/// What holds for all counters that do not say otherwise.
+/// The vetoes, for all counters without settings of their own.
 struct veto_settings {
   setting<double> threshold_factor = 2; ///< online threshold = offline threshold × this
   setting<double> window_margin = 2;    ///< ns: cut off both ends of the offline window

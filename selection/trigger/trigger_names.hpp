@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What settings and tables call the bits of the trigger word.
+// The names of the bits of the trigger word in settings and tables.
 #pragma once
 
 #include <array>
