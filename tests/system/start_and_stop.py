@@ -213,6 +213,7 @@ class Stop(harness.SystemTest):
         self.stop_daemon(daemon)
         before = daemon.ledger()
         daemon = self.start_daemon()
+        daemon.wait_to_say("ready: run")  # /readyz answers a moment before the new ledger is written
         daemon.kill()
         after = daemon.ledger()
         self.assertNotEqual(after["session"], before["session"])
