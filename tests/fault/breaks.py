@@ -63,7 +63,7 @@ class Breaker:
 
     def reset_line(self):
         self._reset(self.chain.network.receiver, self.chain.ports.receiver)
-        return "resets of the output line"
+        return "resets of the output link"
 
     def reset_input(self):
         self._reset(self.chain.network.daemon, self.chain.ports.tcp)
@@ -87,7 +87,7 @@ class Breaker:
         rules.load("meta l4proto tcp numgen random mod 100 < 10 {count lost} drop", hook="input", priority="0")
         self.wait(0.2, 1)
         rules.clear()
-        return "spells of 10 % loss on the output line"
+        return "spells of 10 % loss on the output link"
 
     def talk_nonsense(self):
         datagrams = 300

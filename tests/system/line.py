@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's end of the output line against an independent receiver: credit, acknowledgements, repeats, hello after every break,
+"""The daemon's end of the output link against an independent receiver: credit, acknowledgements, repeats, hello after every break,
 heartbeats, goodbye."""
 import struct
 import time

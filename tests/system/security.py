@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who is not meant to send does not get in: keys on the output line, allow-lists on the inputs, and listeners that stay small
+"""Who is not meant to send does not get in: keys on the output link, allow-lists on the inputs, and listeners that stay small
 and open however many strangers knock. Meanwhile the data of those who are meant to goes on, and nothing of it is lost."""
 import contextlib
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output line's far end: any messages to a receiver, right ones and wrong ones, of two
+// The output link's far end: any messages to a receiver, right ones and wrong ones, of two
 // sessions. It answers what it says it does, acknowledges nothing that is not stored, and its store
 // holds each session's blocks in rising order.
 #include <chrono>

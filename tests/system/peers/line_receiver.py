@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An independent receiver's end of the output line, written from section 8 of docs/formats.md: a ROUTER for one daemon in
+"""An independent receiver's end of the output link, written from section 8 of docs/formats.md: a ROUTER for one daemon in
 plain sockets. It does nothing by itself: a test says when to welcome, acknowledge, refuse or be silent."""
 import socket
 import struct

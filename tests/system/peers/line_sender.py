@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An independent daemon's end of the output line, written from section 8 of docs/formats.md: a DEALER in plain sockets (ZMTP 3.0,
+"""An independent daemon's end of the output link, written from section 8 of docs/formats.md: a DEALER in plain sockets (ZMTP 3.0,
 https://rfc.zeromq.org/spec/23, without security), so that a test can also be a stranger on the receiver's port."""
 import socket
 import struct
