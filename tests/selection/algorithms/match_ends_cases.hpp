@@ -203,7 +203,7 @@ protected:
     const auto found = match(t, events);
     for (std::size_t e = 0; e < events.size(); ++e) {
       expect_hits(found[e], textbook_hits(t, events[e]));
-      if (HasFatalFailure()) FAIL() << "event " << e;
+      if (testing::Test::HasFatalFailure()) FAIL() << "event " << e;
     }
   }
   /// One event with every row of every board lit, on `modules` modules with `ends` ends.
