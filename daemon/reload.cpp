@@ -11,7 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
-#include "transport/output/link_security.hpp"
+#include "transport/output/forwarder.hpp"
 
 namespace l3 {
 namespace {

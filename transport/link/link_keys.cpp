@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/link/link_keys.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -14,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
+
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 namespace {
@@ -32,8 +32,6 @@ constexpr std::string_view public_remark = "# koto-l3 public key\n";
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-std::string system_text(int error) { return std::generic_category().message(error); }
-
 bool is_credential(std::string_view name) { return name.starts_with(credential); }
 
 std::string path_of(const std::string& name) {
@@ -50,19 +48,15 @@ std::string path_of(const std::string& name) {
 /// A file that is read once, through a descriptor whose mode was looked at: not another of its
 /// name.
 std::string content_of(const std::string& path, mode_t forbidden) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (file < 0) fail("cannot read " + path + ": " + system_text(errno));
+  const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!file) fail("cannot read " + path + ": " + last_error().message());
   struct stat is {};
-  std::string problem;
-  if (::fstat(file, &is) != 0 || !S_ISREG(is.st_mode)) {
-    problem = path + " is no file";
-  } else if (static_cast<std::uintmax_t>(is.st_size) > largest_file) {
-    problem = path + " is too long for a file of keys";
-  }
-  std::string content(problem.empty() ? static_cast<std::size_t>(is.st_size) : 0, '\0');
-  const auto got = ::read(file, content.data(), content.size());
-  ::close(file);
-  if (!problem.empty()) fail(problem);
+  if (::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) fail(path + " is no file");
+  if (static_cast<std::uintmax_t>(is.st_size) > largest_file)
+    fail(path + " is too long for a file of keys");
+  std::string content(static_cast<std::size_t>(is.st_size), '\0');
+  if (const auto error = read_all(file.get(), 0, std::as_writable_bytes(std::span(content))))
+    fail("cannot read " + path + ": " + error.message());
   // A slip that would make a key of no use, and that no other mode of the file mends.
   if (forbidden != public_forbidden && content.starts_with(public_remark))
     fail(path + " holds a public key; what is wanted is a secret one");
@@ -70,7 +64,6 @@ std::string content_of(const std::string& path, mode_t forbidden) {
     fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
                 "to read it");
   }
-  content.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   return content;
 }
 
@@ -120,16 +113,14 @@ link_key only_key_in(const std::string& path, mode_t forbidden) {
 }
 
 void write_new(const std::string& path, std::string_view text, mode_t mode) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (file < 0) fail("cannot write " + path + ": " + system_text(errno));
-  const bool whole = ::fchmod(file, mode) == 0 &&
-                     ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                     ::fsync(file) == 0;
-  const int error = errno;
-  ::close(file);
-  if (whole) return;
-  ::unlink(path.c_str());
-  fail("cannot write " + path + ": " + system_text(error));
+  const file_descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  std::error_code error = file ? std::error_code() : last_error();
+  if (!error && ::fchmod(file.get(), mode) != 0) error = last_error();
+  if (!error) error = write_all(file.get(), 0, std::as_bytes(std::span(text)));
+  if (!error && ::fsync(file.get()) != 0) error = last_error();
+  if (!error) return;
+  if (file) ::unlink(path.c_str());
+  fail("cannot write " + path + ": " + error.message());
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 
 #include <zmq.hpp>
 
+#include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/output/link_connection.hpp"
 
@@ -27,6 +28,20 @@ constexpr std::chrono::nanoseconds longest_wait = 1s;
 
 } // namespace
 
+std::string wrong_with_keys(const forward_settings& settings) {
+  const auto wrong = [](const char* setting, const std::string& file, auto read) -> std::string {
+    try {
+      if (!file.empty()) static_cast<void>(read(file));
+      return {};
+    } catch (const std::runtime_error& e) {
+      return std::string(setting) + ": " + e.what();
+    }
+  };
+  const std::string secret = wrong("forward.secret_key", settings.secret_key, read_secret_key);
+  return secret.empty() ? wrong("forward.receiver_key", settings.receiver_key, read_public_key)
+                        : secret;
+}
+
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
                      link_pace::share share, report_function report)
     : settings_(settings), source_(from), pace_(pace), share_(share),
@@ -43,7 +58,7 @@ forwarder::~forwarder() = default;
 
 /// Without a lane there is nothing to say to anybody.
 void forwarder::connect_once() {
-  if (window_.lane().session != 0) link_->connect_once();
+  if (source_.lane().identity.session != 0) link_->connect_once();
 }
 
 bool forwarder::connected() const {
@@ -56,8 +71,7 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
   while (true) {
     const time_point now = steady_clock::now();
     turns_.add();
-    take_link_events();
-    take_messages(now);
+    take_news(now);
     if (stop.stop_requested()) {
       if (deadline == never) deadline = std::min(now + drain_time_limit, drain_until_.load());
       while (leave_lane(now)) {
@@ -70,13 +84,10 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
   if (window_.leave() && all_stored()) send(link_message::goodbye, source_.lane().stored, {}, now);
 }
 
-void forwarder::take_link_events() {
+void forwarder::take_news(time_point now) {
   const auto news =
       link_->take_events([this](std::string text) { window_.report_once(std::move(text)); });
   if (news.any) window_.connection_changed(news.down);
-}
-
-void forwarder::take_messages(time_point now) {
   while (const auto got = link_->receive())
     window_.take(got->header, got->body.to_string_view(), now);
 }
@@ -99,7 +110,7 @@ bool forwarder::all_stored() const {
 /// Does what is due and says when the next thing will be.
 time_point forwarder::act(time_point now) {
   leave_lane(now);
-  const block_identity& lane = window_.lane();
+  const block_identity lane = source_.lane().identity;
   if (!link_->is_up() || lane.session == 0) return never; // the link or the source wakes us
   if (now < window_.not_before()) return window_.not_before();
   if (!window_.is_welcome()) {
@@ -130,7 +141,8 @@ time_point forwarder::send_blocks(time_point now) {
 bool forwarder::send_block(time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
-  const auto head = make_link_header(link_message::block, window_.lane().session, window_.next());
+  const auto head =
+      make_link_header(link_message::block, source_.lane().identity.session, window_.next());
   if (!link_->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);
   window_.sent(block, now);
@@ -141,7 +153,7 @@ bool forwarder::send_block(time_point now) {
 bool forwarder::send(link_message type, std::uint64_t sequence, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
-  return link_->send(make_link_header(type, window_.lane().session, sequence), body);
+  return link_->send(make_link_header(type, source_.lane().identity.session, sequence), body);
 }
 
 void forwarder::wait_until(time_point due, time_point now) {

@@ -10,12 +10,11 @@
 #include <cstdint>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
-#include "transport/output/block_source.hpp"
 #include "transport/output/link_pace.hpp"
 #include "transport/output/send_window.hpp"
 #include "transport/output/settings.hpp"
@@ -23,6 +22,9 @@
 namespace l3 {
 
 class link_connection;
+
+/// What is wrong with the key files of a daemon, by the names of its settings; empty if nothing is.
+[[nodiscard]] std::string wrong_with_keys(const forward_settings& settings);
 
 class forwarder {
 public:
@@ -53,9 +55,7 @@ public:
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
-  void take_link_events();
-  void take_messages(time_point now);
-
+  void take_news(time_point now);
   void connect_once();
   bool leave_lane(time_point now);
   [[nodiscard]] bool all_stored() const;

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 
 #include "transport/format/endian.hpp"
+#include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
-#include "transport/output/link_security.hpp"
 
 namespace l3 {
 
@@ -26,6 +26,10 @@ constexpr int first_reconnect_ms = 50;
 constexpr int slowest_reconnect_ms = 500;
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
+/// The events that why_not_let_in() understands.
+constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                                   ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
 /// Whoever connects to a port of this machine at which nobody listens may be given that very port
 /// as its own, and TCP connects a socket to itself. ZeroMQ has no doubts about such a peer, and no
@@ -41,10 +45,41 @@ bool is_connected_to_itself(int socket) {
          std::memcmp(&here, &there, length) == 0;
 }
 
-/// The port is free at once when the socket is closed.
-void let_close_at_once(int socket) {
-  constexpr linger at_once{1, 0};
-  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+/// Nothing to do if the settings name no keys. Throws std::runtime_error that names the file.
+void use_keys(zmq::socket_t& socket, const forward_settings& settings) {
+  if (settings.secret_key.empty()) return;
+  const link_key secret = read_secret_key(settings.secret_key);
+  const link_key own = public_half_of(secret);
+  const link_key receiver = read_public_key(settings.receiver_key);
+  socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret));
+  socket.set(zmq::sockopt::curve_publickey, zmq::buffer(own));
+  socket.set(zmq::sockopt::curve_serverkey, zmq::buffer(receiver));
+}
+
+/// What to tell a person about an event of the socket; empty where there is nothing to tell.
+/// Without that text a wrong key is mere silence: ZeroMQ goes on trying.
+std::string why_not_let_in(const forward_settings& settings, std::uint16_t event,
+                           std::int32_t value) {
+  const bool with_keys = !settings.secret_key.empty();
+  switch (event) {
+  case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+    return "the receiver at " + settings.to +
+           " does not know this daemon's key: its public key belongs into the file that the "
+           "receiver was given with --allow";
+  case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+    if (value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) break;
+    return with_keys ? "the receiver at " + settings.to +
+                           " uses no keys: start it with --secret-key and --allow"
+                     : "the receiver at " + settings.to +
+                           " takes nobody without a key: set forward.secret_key and "
+                           "forward.receiver_key";
+  case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: break;
+  default: return {};
+  }
+  // A receiver that cannot read what was sealed for another key hangs up without a word.
+  if (!with_keys) return {};
+  return "the receiver at " + settings.to +
+         " broke off: it is restarting, or the key in forward.receiver_key is not its own";
 }
 
 } // namespace
@@ -103,7 +138,8 @@ link_connection::news link_connection::take_events(const report_function& report
 
 void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
-  let_close_at_once(socket);
+  constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
+  (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("nobody listens at " + settings_.to + ", and the connection came back to itself");
   socket_.disconnect(settings_.to);
   socket_.connect(settings_.to);

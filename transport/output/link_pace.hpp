@@ -78,28 +78,24 @@ public:
   void set_rate(bit_rate rate, time_point now) {
     const std::lock_guard guard(lock_);
     pacer_.set_rate(rate, now);
-    for (sender& s : senders_) s.waits_until = {}; // by the old rate
+    waits_until_ = {}; // by the old rate
   }
 
   /// Zero if a block may go now; else ask again then.
   [[nodiscard]] std::chrono::nanoseconds wait(share who, time_point now) {
     const std::lock_guard guard(lock_);
-    sender& mine = senders_[index(who)];
-    const sender& other = senders_[1 - index(who)];
     auto time = pacer_.wait(now);
-    if (time.count() == 0 && now < other.waits_until && who != preferred()) time = turn;
-    if (time.count() > 0) mine.waits_until = now + time + patience;
+    if (time.count() == 0 && now < waits_until_[1 - index(who)] && who != preferred()) time = turn;
+    if (time.count() > 0) waits_until_[index(who)] = now + time + patience;
     return time;
   }
 
   void sent(share who, std::uint64_t bytes, time_point now) {
     const std::lock_guard guard(lock_);
-    sender& mine = senders_[index(who)];
     pacer_.sent(bytes, now);
-    mine.sent += bytes;
-    mine.waits_until = {};
-    if (senders_[0].sent + senders_[1].sent < lately) return;
-    for (sender& s : senders_) s.sent /= 2;
+    waits_until_[index(who)] = {};
+    const auto n = static_cast<std::int64_t>(bytes);
+    owed_ = std::clamp(owed_ + (who == share::fresh ? n : -fresh_per_backlog * n), -lately, lately);
   }
 
 private:
@@ -109,25 +105,17 @@ private:
   /// A sender that does not ask for so long after its time has nothing to send any more.
   static constexpr std::chrono::nanoseconds patience = std::chrono::milliseconds(4);
 
-  static constexpr std::uint64_t backlog_part = 4; ///< one in so many bytes
-  static constexpr std::uint64_t lately = mebibytes(64).bytes;
-
-  struct sender {
-    std::uint64_t sent = 0; ///< lately
-    time_point waits_until;
-  };
+  static constexpr std::int64_t fresh_per_backlog = 3; ///< bytes: the backlog has one in four
+  static constexpr std::int64_t lately = std::int64_t{64} << 20;
 
   static constexpr std::size_t index(share who) { return static_cast<std::size_t>(who); }
 
-  [[nodiscard]] share preferred() const {
-    const std::uint64_t backlog = senders_[index(share::backlog)].sent;
-    return backlog * backlog_part < backlog + senders_[index(share::fresh)].sent ? share::backlog
-                                                                                 : share::fresh;
-  }
+  [[nodiscard]] share preferred() const { return owed_ > 0 ? share::backlog : share::fresh; }
 
   std::mutex lock_;
   pacer pacer_;
-  std::array<sender, 2> senders_{};
+  std::array<time_point, 2> waits_until_{};
+  std::int64_t owed_ = 0; ///< to the backlog, lately, in fresh bytes
 };
 
 } // namespace l3

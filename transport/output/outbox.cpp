@@ -4,11 +4,16 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <sys/mman.h>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/block.hpp"
 
 namespace l3 {
 
@@ -24,6 +29,10 @@ constexpr std::uint64_t smallest_mean_block = 4096;
 constexpr std::uint64_t smallest_mean_event = 1024;
 constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
+
+std::uint64_t nanoseconds_since_1970() {
+  return whole_nanoseconds(std::chrono::system_clock::now().time_since_epoch());
+}
 
 } // namespace
 
@@ -57,8 +66,8 @@ bool outbox::times_full() const {
 }
 
 bool outbox::fits_in_open(std::size_t bytes) const {
-  const std::uint64_t end = open_start_ + open_.bytes() + bytes;
-  const std::uint64_t lap_end = open_start_ - open_start_ % capacity_ + capacity_;
+  const std::uint64_t end = open_.start + open_.bytes + bytes;
+  const std::uint64_t lap_end = open_.start - open_.start % capacity_ + capacity_;
   return end <= lap_end && end <= tail_.load(std::memory_order_acquire) + capacity_ &&
          !times_full();
 }
@@ -80,7 +89,7 @@ bool outbox::fits_as_new(std::size_t bytes) const {
 }
 
 bool outbox::make_room(std::size_t bytes) {
-  if (!open_.empty()) {
+  if (has_open_block()) {
     if (fits_in_open(bytes)) return true;
     seal(); // so that it can leave
   }
@@ -89,12 +98,17 @@ bool outbox::make_room(std::size_t bytes) {
 
 bool outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
   if (!make_room(packed_event.size())) return false;
-  if (open_.empty()) open_start_ = start_for(packed_event.size());
-  open_.add(at(open_start_), packed_event, completed_at);
+  if (!has_open_block()) open_.start = start_for(packed_event.size());
+  std::byte* const to = at(open_.start) + open_.bytes;
+  std::memcpy(to, packed_event.data(), packed_event.size());
+  open_.payload_crc = crc32c({to, packed_event.size()}, open_.payload_crc);
+  open_.bytes += static_cast<std::uint32_t>(packed_event.size());
+  open_.oldest = std::min(open_.oldest, completed_at);
+  ++open_.events;
   times_[next_time_++ % times_.size()] = completed_at;
   events_appended_.add();
   bytes_appended_.add(packed_event.size());
-  if (open_.payload_bytes() >= block_bytes_) seal();
+  if (open_.bytes >= sizeof(block_header) + block_bytes_) seal();
   return true;
 }
 
@@ -106,29 +120,42 @@ bool outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes) {
 }
 
 void outbox::batch_done(std::uint64_t serial) {
-  if (open_.empty()) {
+  if (!has_open_block()) {
     safety_.batch_done(serial);
   } else {
-    open_last_batch_ = serial;
+    open_.last_batch = serial;
   }
 }
 
 void outbox::seal_if_due(time_point now) {
-  if (!open_.empty() && now >= open_.oldest() + block_age_) seal();
+  if (has_open_block() && now >= open_.oldest + block_age_) seal();
 }
 
 void outbox::seal() {
-  if (open_.empty()) return;
-  const std::uint64_t sequence = sealed_.load(std::memory_order_relaxed) + 1;
-  const std::uint32_t bytes = open_.bytes();
-  const std::uint32_t events = open_.events();
-  open_.seal(at(open_start_), identity_, sequence, wall_clock_now());
-  sealed_end_ = round_up(open_start_ + bytes, block_alignment);
-  const auto ticket = safety_.sealed(std::exchange(open_last_batch_, 0));
+  if (!has_open_block()) return;
+  const open_block sealed = std::exchange(open_, {});
+  block_header header;
+  header.payload_bytes = sealed.bytes - static_cast<std::uint32_t>(sizeof header);
+  header.events = sealed.events;
+  header.session = identity_.session;
+  header.sequence = sealed_.load(std::memory_order_relaxed) + 1;
+  header.run = identity_.run;
+  header.node = identity_.node;
+  header.sealed_at = nanoseconds_since_1970();
+  header.payload_crc = sealed.payload_crc;
+  seal_header(header);
+  store(at(sealed.start), header);
+  sealed_end_ = round_up(sealed.start + sealed.bytes, block_alignment);
+  const auto ticket = safety_.sealed(sealed.last_batch);
   {
     const std::lock_guard guard(lock_);
-    slot_of(sequence) = {open_start_, sealed_end_, next_time_ - events, ticket, bytes, events, 0};
-    sealed_.store(sequence, std::memory_order_release);
+    slot_of(header.sequence) = {.start = sealed.start,
+                                .end = sealed_end_,
+                                .first_time = next_time_ - sealed.events,
+                                .ticket = ticket,
+                                .bytes = sealed.bytes,
+                                .events = sealed.events};
+    sealed_.store(header.sequence, std::memory_order_release);
   }
   bell().wake();
 }

@@ -22,7 +22,6 @@
 #include "transport/accounting/histogram.hpp"
 #include "transport/format/block.hpp"
 #include "transport/format/time.hpp"
-#include "transport/output/block_builder.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/safe_batches.hpp"
 #include "transport/output/settings.hpp"
@@ -52,7 +51,7 @@ public:
   /// Seals the open block if its oldest event was complete longer ago than the block age.
   void seal_if_due(time_point now);
   void seal();
-  [[nodiscard]] bool has_open_block() const { return !open_.empty(); }
+  [[nodiscard]] bool has_open_block() const { return open_.events != 0; }
 
   // --- the thread that empties it ---
 
@@ -96,6 +95,18 @@ private:
     std::uint32_t holds = 0;
   };
 
+  /// The block to which events are added, behind the room for its header. Their checksum is taken
+  /// while the copy is still in the cache: a second walk would cost a read from memory, and bytes
+  /// that wait for long would wait unguarded.
+  struct open_block {
+    std::uint64_t start = 0;
+    std::uint32_t bytes = sizeof(block_header);
+    std::uint32_t events = 0;
+    std::uint32_t payload_crc = 0;
+    time_point oldest = never;    ///< when the event that has waited longest was complete
+    std::uint64_t last_batch = 0; ///< that ends in it; 0: none does
+  };
+
   [[nodiscard]] bool make_room(std::size_t bytes);
   [[nodiscard]] bool fits_in_open(std::size_t bytes) const;
   [[nodiscard]] std::uint64_t start_for(std::size_t bytes) const;
@@ -117,10 +128,8 @@ private:
   std::vector<slot> slots_;       ///< of the blocks not yet reused, by sequence number
   std::vector<time_point> times_; ///< when each event in the ring was complete, as a ring
 
-  // The open block; the filling thread's own.
-  block_builder open_;
-  std::uint64_t open_start_ = 0;
-  std::uint64_t open_last_batch_ = 0;
+  // The filling thread's own.
+  open_block open_;
   std::uint64_t sealed_end_ = 0; ///< where the next block may begin
   std::uint64_t next_time_ = 0;
 

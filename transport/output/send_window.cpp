@@ -26,9 +26,7 @@ send_window::send_window(block_source& from, std::string receiver, report_functi
 }
 
 void send_window::begin_lane() {
-  const lane_state lane = source_.lane();
-  lane_ = lane.identity;
-  highest_sent_ = lane.stored;
+  highest_sent_ = source_.lane().stored;
   under_way_.clear();
   welcomes_ = 0;
   not_before_ = {};
@@ -40,7 +38,8 @@ void send_window::connection_changed(bool broke) {
 }
 
 void send_window::take(const link_header& header, std::string_view body, time_point now) {
-  if (lane_.session == 0 || header.session != lane_.session) return;
+  const std::uint64_t session = source_.lane().identity.session;
+  if (session == 0 || header.session != session) return;
   answered_at_ = now;
   switch (header.type) {
   case link_message::welcome: return welcomed(header, now);

@@ -63,7 +63,6 @@ public:
 
   // What is known.
 
-  [[nodiscard]] const block_identity& lane() const { return lane_; }
   [[nodiscard]] time_point not_before() const { return not_before_; }
   /// The block to be sent next: behind those under way, and no further than behind the last sealed
   /// one.
@@ -95,7 +94,6 @@ private:
   report_function report_;
   forward_counters counters_;
 
-  block_identity lane_;                             ///< what the source has now
   std::uint64_t welcomes_ = 0;                      ///< in this lane
   std::deque<std::weak_ptr<const void>> under_way_; ///< holds of the blocks behind the stored ones
   std::uint64_t highest_sent_ = 0;                  ///< of all connections

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <limits>
+#include <charconv>
 #include <stdexcept>
 
 #include <fcntl.h>
@@ -36,14 +36,6 @@ bool is_want_of_room(const std::error_code& error) {
          error == std::error_code(EDQUOT, std::generic_category());
 }
 
-/// `identity` tells session, sequence, run and node.
-void make_empty_block(block_header identity, std::vector<std::byte>& to) {
-  identity.payload_crc = crc32c({});
-  seal_header(identity);
-  to.resize(sizeof identity);
-  store(to.data(), identity);
-}
-
 std::uint64_t above(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
 
 } // namespace
@@ -59,16 +51,16 @@ spool::spool(const spool_settings& settings, const spool_system& system)
     : path_(made(settings.folder)), size_(settings.size.bytes), floor_(settings.floor.bytes),
       segment_bytes_(std::min(settings.segment.bytes, settings.size.bytes / fewest_segments)),
       system_(system), folder_(take_folder(path_, "daemon")), releases_(path_),
-      quarantine_(path_ / "damaged") {
+      copies_(path_ / "damaged") {
   if (!settings.sync) system_.flush = nullptr;
   for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
+  count_copies();
   const auto numbers = store_file_numbers(path_, store_kind::spool);
   for (const auto number : numbers) recover_segment(number, number == numbers.back());
-  next_number_ = std::max(numbers.empty() ? 0 : numbers.back(), quarantine_.last_segment()) + 1;
+  if (!numbers.empty()) next_number_ = std::max(next_number_, numbers.back() + 1);
 
   remove(index_.take_free());
-  for (const auto& [session, up_to] : releases_.all())
-    if (!index_.on_disk(session)) releases_.forget(session, up_to);
+  forget_releases();
   found_.blocks = index_.all().blocks;
   found_.events = index_.all().events;
   std::vector<std::pair<spool_place, block_identity>> lanes;
@@ -109,9 +101,40 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
   index_.let_go(number);
 }
 
+/// Counts the copies that are there from earlier. They are named after segments: a new one gets a
+/// number of which there is none.
+void spool::count_copies() {
+  constexpr std::string_view prefix = "spool-";
+  std::error_code error;
+  for (auto i = std::filesystem::directory_iterator(copies_, error);
+       !error && i != std::filesystem::directory_iterator(); i.increment(error)) {
+    std::error_code vanished;
+    const auto bytes = i->file_size(vanished);
+    if (vanished) continue;
+    const std::string name = i->path().filename().string();
+    std::uint64_t segment = 0;
+    if (name.starts_with(prefix))
+      (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), segment);
+    next_number_ = std::max(next_number_, segment + 1);
+    ++copy_count_;
+    copy_bytes_ = std::min(most_copied_bytes, copy_bytes_ + bytes);
+  }
+}
+
+/// Copies what lies at this place of a segment, unless it costs more than it is worth.
 void spool::keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind) {
-  if (system_.free_bytes(folder_.get()) < floor_ + what.bytes) return;
-  (void)quarantine_.keep(path_of(segment), what, kind);
+  if (copy_count_ == most_copies || what.bytes > most_copied_bytes - copy_bytes_ ||
+      system_.free_bytes(folder_.get()) < floor_ + what.bytes) {
+    return;
+  }
+  auto name = path_of(segment).stem().string() + "-at-" + std::to_string(what.offset) + '.';
+  const auto path = copies_ / name.append(kind);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) return;
+  std::filesystem::create_directory(copies_, error);
+  if (set_aside(path_of(segment), what.offset, what.bytes, path)) return;
+  ++copy_count_;
+  copy_bytes_ += what.bytes;
 }
 
 // --- the writing thread ---
@@ -232,25 +255,26 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     empty.run = lane->run;
     empty.node = lane->node;
   }
-  if (place.bytes == 0) { // missing, or known to be damaged
-    make_empty_block(empty, to);
-    return {};
+  if (place.bytes != 0) { // else it is missing, or known to be damaged
+    const auto error = fetch(place, to);
+    if (error && may_pass(error, place)) return {error};
+    block_header header;
+    if (!error && check_block(to, header) == block_fault::none && header.session == session &&
+        header.sequence == sequence) {
+      return {.error = {}, .whole = true};
+    }
+    {
+      const std::lock_guard guard(lock_);
+      // Released while it was read, and its file gone: no wonder, and no loss.
+      if (index_.find_block(session, sequence) == nullptr) return not_here;
+      index_.mark_damaged(session, sequence);
+    }
+    if (!error) keep_copy(place.segment, {place.offset, place.bytes}, "damaged");
   }
-  const auto error = fetch(place, to);
-  if (error && may_pass(error, place)) return {error};
-  block_header header;
-  if (!error && check_block(to, header) == block_fault::none && header.session == session &&
-      header.sequence == sequence) {
-    return {.error = {}, .whole = true};
-  }
-  {
-    const std::lock_guard guard(lock_);
-    // Released while it was read, and its file gone: no wonder, and no loss.
-    if (index_.find_block(session, sequence) == nullptr) return not_here;
-    index_.mark_damaged(session, sequence);
-  }
-  if (!error) keep_copy(place.segment, {place.offset, place.bytes}, "damaged");
-  make_empty_block(empty, to);
+  empty.payload_crc = crc32c({});
+  seal_header(empty);
+  to.resize(sizeof empty);
+  store(to.data(), empty);
   return {.error = {}, .lost_events = place.events};
 }
 
@@ -293,12 +317,21 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
   for (const auto number : segments) {
     // A file that cannot be removed keeps what is noted of its lanes.
     if (::unlink(path_of(number).c_str()) != 0 && errno != ENOENT) continue;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> finished;
     {
       const std::lock_guard guard(lock_);
-      finished = index_.forget_segment(number);
+      index_.forget_segment(number);
     }
-    for (const auto& [session, released] : finished) releases_.forget(session, released);
+    forget_releases();
+  }
+}
+
+/// Clears the notes of sessions of which nothing is on the disk any more.
+void spool::forget_releases() {
+  for (const auto& [session, up_to] : releases_.all()) {
+    std::unique_lock guard(lock_);
+    const bool gone = !index_.on_disk(session);
+    guard.unlock();
+    if (gone) releases_.forget(session, up_to);
   }
 }
 

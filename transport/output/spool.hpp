@@ -24,10 +24,10 @@
 
 #include "transport/output/settings.hpp"
 #include "transport/output/spool_index.hpp"
-#include "transport/output/spool_quarantine.hpp"
 #include "transport/output/spool_releases.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/block_file.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
@@ -73,6 +73,10 @@ public:
 
   // --- the reading thread ---
 
+  /// Copies of what is damaged or torn are kept for a person to look at; no program needs them.
+  static constexpr std::uint64_t most_copies = 64;
+  static constexpr std::uint64_t most_copied_bytes = std::uint64_t{64} << 20;
+
   struct read_result {
     std::error_code error;         ///< then there is no block; ENOENT: released, or not there yet
     bool whole = false;            ///< as it was appended; else an empty block stands in for it
@@ -103,12 +107,14 @@ public:
 
 private:
   void recover_segment(std::uint64_t number, bool newest);
+  void count_copies();
   void keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind);
   [[nodiscard]] std::error_code prepare_segment(std::uint64_t bytes);
   void close_segment();
   [[nodiscard]] std::error_code refuse(std::error_code error, std::uint64_t bytes, bool by_system);
   [[nodiscard]] std::uint64_t room(bool with_written_segment) const;
   void remove(const std::vector<std::uint64_t>& segments);
+  void forget_releases();
   [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
   [[nodiscard]] std::error_code fetch(const spool_place& place, std::vector<std::byte>& to) const;
   [[nodiscard]] std::filesystem::path path_of(std::uint64_t segment) const {
@@ -122,10 +128,13 @@ private:
   spool_system system_;
   file_descriptor folder_; ///< locked
   spool_releases releases_;
-  spool_quarantine quarantine_; ///< the reading thread's
   recovery found_;
 
-  spool_place failed_; ///< the reading thread's: the block that the disk did not give
+  // The reading thread's.
+  std::filesystem::path copies_; ///< folder of what was set aside; made when it is needed
+  std::uint64_t copy_count_ = 0;
+  std::uint64_t copy_bytes_ = 0;
+  spool_place failed_; ///< the block that the disk did not give
   std::uint64_t failures_ = 0;
 
   block_file segment_; ///< the writing thread's, as is the next number

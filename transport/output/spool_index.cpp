@@ -2,7 +2,6 @@
 #include "transport/output/spool_index.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace l3 {
 
@@ -105,14 +104,9 @@ void spool_index::mark_missing(std::uint64_t session, std::uint64_t sequence) {
   told = std::max(told, sequence);
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>>
-spool_index::forget_segment(std::uint64_t number) {
-  const segment gone = segments_.extract(number).mapped();
-  all_.disk_bytes -= gone.bytes;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> finished;
-  for (const auto session : gone.sessions)
-    if (!on_disk(session)) finished.emplace_back(session, lanes_.at(session).released);
-  return finished;
+void spool_index::forget_segment(std::uint64_t number) {
+  all_.disk_bytes -= segments_.at(number).bytes;
+  segments_.erase(number);
 }
 
 bool spool_index::on_disk(std::uint64_t session) const {

@@ -70,9 +70,7 @@ public:
 
   /// The segments whose files may go; each is told once.
   [[nodiscard]] std::vector<std::uint64_t> take_free() { return std::exchange(free_, {}); }
-  /// The file is gone. Returns the sessions of which nothing is on the disk any more, and how far
-  /// each was released.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> forget_segment(std::uint64_t number);
+  void forget_segment(std::uint64_t number); ///< its file is gone
   /// A segment holds a block of the session, needed or not.
   [[nodiscard]] bool on_disk(std::uint64_t session) const;
 

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/block.hpp"
 
+#include <random>
+
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
+
+std::uint64_t random_session() {
+  std::random_device source;
+  std::uint64_t session = 0;
+  while (session == 0) session = std::uint64_t{source()} << 32 | source();
+  return session;
+}
 
 std::string_view name_of(block_fault f) {
   switch (f) {

@@ -21,26 +21,13 @@ constexpr std::uint64_t copy_step = std::uint64_t{1} << 20;
 
 std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
 
-std::filesystem::path numbered(const std::filesystem::path& folder, store_kind kind,
-                               std::uint64_t number, std::string_view suffix) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
-  return folder / prefix_of(kind).append(digits).append(suffix);
-}
-
 } // namespace
 
 std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
                                       store_kind kind) {
-  return numbered(folder, kind, number, ".kl3");
-}
-
-std::filesystem::path torn_file_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, store_kind::store, number, ".torn");
-}
-
-std::filesystem::path damage_mark_path(const std::filesystem::path& folder, std::uint64_t number) {
-  return numbered(folder, store_kind::store, number, ".damaged");
+  std::string digits = std::to_string(number);
+  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
+  return folder / (prefix_of(kind) + digits + ".kl3");
 }
 
 store_kind kind_of(const std::filesystem::path& folder) {

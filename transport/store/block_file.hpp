@@ -24,11 +24,15 @@ enum class store_kind : std::uint8_t { store, spool };
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
                                                     std::uint64_t number,
                                                     store_kind kind = store_kind::store);
-[[nodiscard]] std::filesystem::path torn_file_path(const std::filesystem::path& folder,
-                                                   std::uint64_t number);
+[[nodiscard]] inline std::filesystem::path torn_file_path(const std::filesystem::path& folder,
+                                                          std::uint64_t number) {
+  return store_file_path(folder, number).replace_extension(".torn");
+}
 /// Path of the empty file that says: this block file holds blocks whose payloads are wrong.
-[[nodiscard]] std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
-                                                     std::uint64_t number);
+[[nodiscard]] inline std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
+                                                            std::uint64_t number) {
+  return store_file_path(folder, number).replace_extension(".damaged");
+}
 /// Numbers of the block files in a folder, rising. Throws std::system_error if there is no such
 /// folder.
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,

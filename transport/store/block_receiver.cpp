@@ -160,7 +160,11 @@ void block_receiver::take_hello(const link_header& header, std::span<const std::
     counters_.garbage.add();
     return;
   }
-  if (peers_.size() == most_peers && !peers_.contains(header.session)) forget_the_quietest();
+  if (peers_.size() == most_peers && !peers_.contains(header.session)) {
+    // A daemon that is forgotten is told so when it sends something, and says hello again.
+    peers_.erase(
+        std::ranges::min_element(peers_, {}, [](const auto& p) { return p.second.heard_at; }));
+  }
   peer& from = peers_[header.session];
   from = {};
   from.address = address;
@@ -296,13 +300,6 @@ void block_receiver::answer_all() {
            "the store cannot be written: " + store_error_.message());
     }
   }
-}
-
-/// Its daemon, if it is still there, is told that nobody knows it, and says hello again.
-void block_receiver::forget_the_quietest() {
-  peers_.erase(std::min_element(peers_.begin(), peers_.end(), [](const auto& a, const auto& b) {
-    return a.second.heard_at < b.second.heard_at;
-  }));
 }
 
 void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,

@@ -111,7 +111,6 @@ private:
   void commit(time_point now);
   void store_failed(const std::error_code& error, time_point now);
   void answer_all();
-  void forget_the_quietest();
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
   void report_once(std::string text);

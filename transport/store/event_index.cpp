@@ -21,15 +21,12 @@ event_index::event_index(const std::filesystem::path& folder) {
   damaged_ += reader.damaged();
   torn_ends_ = reader.torn_ends();
   // Stable: what was stored first stays first.
-  std::stable_sort(entries_.begin(), entries_.end(),
-                   [](const entry& a, const entry& b) { return a.key < b.key; });
+  std::ranges::stable_sort(entries_, {}, &entry::key);
 }
 
 void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
   ++blocks_;
-  auto of_session = std::find_if(sessions_.begin(), sessions_.end(), [&](const session& s) {
-    return s.number == block.header.session;
-  });
+  auto of_session = std::ranges::find(sessions_, block.header.session, &session::number);
   if (of_session == sessions_.end()) {
     sessions_.push_back({block.header.session, block.header.run, 0, 0});
     of_session = std::prev(sessions_.end());

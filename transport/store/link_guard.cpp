@@ -85,31 +85,24 @@ bool link_guard::answer_question(time_point now) {
     more = frame.more();
     if (count < frames.size()) frames[count].move(frame);
   }
+  const auto& proven = frames[credentials];
+  link_key key{};
+  if (proven.size() != 0)
+    std::memcpy(key.data(), proven.data(), std::min(key.size(), proven.size()));
   const bool asked = count == frames.size() && frames[version].to_string_view() == zap_version &&
-                     frames[mechanism].to_string_view() == "CURVE";
-  const std::string* const name = asked ? allowed_name(frames[credentials]) : nullptr;
+                     frames[mechanism].to_string_view() == "CURVE" && proven.size() == key.size();
+  const auto found = asked ? allowed_.find(key) : allowed_.end();
   const std::string_view number = frames[request].to_string_view();
-  if (name != nullptr) {
-    (void)send_frames(questions_, {zap_version, number, "200", "OK", *name, ""});
+  if (found != allowed_.end()) {
+    (void)send_frames(questions_, {zap_version, number, "200", "OK", found->second, ""});
     return true;
   }
   (void)send_frames(questions_, {zap_version, number, "400", "not allowed", "", ""});
   counters_.unknown_key.add();
-  link_key key{};
-  std::memcpy(key.data(), frames[credentials].data(),
-              std::min(key.size(), frames[credentials].size()));
   report(refusal::unknown_key, now,
          "refused a daemon at " + frames[address].to_string() + ": its key " + text_of(key) +
              " is not in " + allow_file_);
   return true;
-}
-
-const std::string* link_guard::allowed_name(const zmq::message_t& credentials) const {
-  link_key key;
-  if (credentials.size() != key.size()) return nullptr;
-  std::memcpy(key.data(), credentials.data(), key.size());
-  const auto found = allowed_.find(key);
-  return found == allowed_.end() ? nullptr : &found->second;
 }
 
 bool link_guard::take_event(time_point now) {

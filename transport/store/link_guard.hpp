@@ -54,7 +54,6 @@ private:
 
   [[nodiscard]] bool answer_question(time_point now);
   [[nodiscard]] bool take_event(time_point now);
-  [[nodiscard]] const std::string* allowed_name(const zmq::message_t& credentials) const;
   void report(refusal what, time_point now, const std::string& text);
 
   bool with_keys_;

@@ -23,13 +23,6 @@ constexpr std::size_t fewest_shares = 8;
 /// Of the end of a store, at its restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
 
-void recall_block(recent_events& to, const block_header& block,
-                  std::span<const std::byte> payload) {
-  event_walk walk(payload);
-  while (const auto event = walk.next())
-    to.add(block.session, block.run, recent_events::identity_of(*event));
-}
-
 } // namespace
 
 recent_events::identity recent_events::identity_of(std::span<const std::byte> packed) {
@@ -50,58 +43,39 @@ void recent_events::add(std::uint64_t session, std::uint32_t run, const identity
   const auto found = sessions_.find(session);
   session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
-  const std::uint64_t key = key_of(event);
-  events_.insert({key, {session, event}});
-  if (m.last.empty() && m.first.size() < share_) return m.first.push_back(key);
-  m.last.push_back(key);
-  shorten(session, m);
+  const auto added = events_.insert({key_of(event), {session, event}});
+  if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
+  m.last.push_back(added);
+  shorten(m, share_);
 }
 
 recent_events::session_memory& recent_events::new_session(std::uint64_t session,
                                                           std::uint32_t run) {
   if (sessions_.size() == most_sessions_) {
     const auto used_at = [](const auto& s) { return s.second.used_at; };
-    forget_session(std::ranges::min_element(sessions_, {}, used_at)->first);
+    const auto oldest = std::ranges::min_element(sessions_, {}, used_at);
+    shorten(oldest->second, 0);
+    sessions_.erase(oldest);
   }
   session_memory& made = sessions_[session];
   made.run = run;
   share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
-  for (auto& [other, m] : sessions_) shorten(other, m);
+  for (auto& [other, m] : sessions_) shorten(m, share_);
   return made;
 }
 
-void recent_events::shorten(std::uint64_t session, session_memory& m) {
-  for (; m.first.size() > share_; m.first.pop_back()) forget(session, m.first.back());
-  for (; m.last.size() > share_; m.last.pop_front()) forget(session, m.last.front());
+void recent_events::shorten(session_memory& of, std::size_t share) {
+  for (; of.first.size() > share; of.first.pop_back()) events_.erase(of.first.back());
+  for (; of.last.size() > share; of.last.pop_front()) events_.erase(of.last.front());
 }
 
 void recent_events::take_back(std::uint64_t session, const identity& event) {
-  const std::uint64_t key = key_of(event);
-  forget(session, key);
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  session_memory& m = found->second;
-  if (!m.last.empty() && m.last.back() == key) {
-    m.last.pop_back();
-  } else if (!m.first.empty() && m.first.back() == key) {
-    m.first.pop_back();
-  }
-}
-
-/// The oldest of them, if the session had several events of these numbers: the map keeps equal keys
-/// in no promised order, but any of them will do.
-void recent_events::forget(std::uint64_t session, std::uint64_t key) {
-  const auto [begin, end] = events_.equal_range(key);
-  const auto found =
-      std::find_if(begin, end, [&](const auto& e) { return e.second.session == session; });
-  if (found != end) events_.erase(found);
-}
-
-void recent_events::forget_session(std::uint64_t session) {
-  const auto gone = sessions_.find(session);
-  for (const auto key : gone->second.first) forget(session, key);
-  for (const auto key : gone->second.last) forget(session, key);
-  sessions_.erase(gone);
+  auto& of = found->second.last.empty() ? found->second.first : found->second.last;
+  if (of.empty() || of.back()->second.event != event) return;
+  events_.erase(of.back());
+  of.pop_back();
 }
 
 void recall(recent_events& to, const std::filesystem::path& store) {
@@ -115,8 +89,10 @@ void recall(recent_events& to, const std::filesystem::path& store) {
   for (; from != numbers.end(); ++from, skipped = 0) {
     store_file file(store, *from);
     while (const auto block = file.next()) {
-      if (block->offset >= skipped && file.read_payload(*block, payload))
-        recall_block(to, block->header, payload);
+      if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
+      event_walk walk(payload);
+      while (const auto event = walk.next())
+        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
     }
   }
 }

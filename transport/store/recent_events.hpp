@@ -12,9 +12,9 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <unordered_map>
-#include <vector>
 
 namespace l3 {
 
@@ -49,24 +49,23 @@ private:
     std::uint64_t session = 0;
     identity event;
   };
+  using memory = std::multimap<std::uint64_t, remembered>; ///< by spill and number
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;
-    std::vector<std::uint64_t> first;
-    std::deque<std::uint64_t> last;
+    std::deque<memory::iterator> first;
+    std::deque<memory::iterator> last;
   };
 
   session_memory& new_session(std::uint64_t session, std::uint32_t run);
-  void shorten(std::uint64_t session, session_memory& memory);
-  void forget(std::uint64_t session, std::uint64_t key);
-  void forget_session(std::uint64_t session);
+  void shorten(session_memory& of, std::size_t share);
 
   std::size_t most_events_;
   std::size_t most_sessions_;
   std::size_t share_ = 0;  ///< of a session, of its first events and of its last
   std::uint64_t time_ = 0; ///< counts additions
   std::unordered_map<std::uint64_t, session_memory> sessions_;
-  std::unordered_multimap<std::uint64_t, remembered> events_; ///< by spill and number
+  memory events_;
 };
 
 /// Adds what the newest files of a store hold, as much as can be read in a moment. Throws

@@ -20,6 +20,15 @@ namespace {
 
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
+bool can_be_read(const store_file& file, const damaged_stretch& stretch) {
+  std::vector<std::byte> bytes;
+  for (std::uint64_t at = 0; at < stretch.bytes; at += bytes.size()) {
+    bytes.resize(std::min<std::uint64_t>(search_step, stretch.bytes - at));
+    if (!file.read(stretch.offset + at, bytes)) return false;
+  }
+  return true;
+}
+
 } // namespace
 
 store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
@@ -119,9 +128,39 @@ bool store_file::read_payload(const stored_block& block, std::vector<std::byte>&
   return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
 }
 
+block_scan scan_block_file(const std::filesystem::path& folder, std::uint64_t number,
+                           store_kind kind, bool thorough) {
+  store_file file(folder, number, kind);
+  block_scan found;
+  std::vector<std::byte> payload;
+  found.bytes = file.size();
+  found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
+  std::uint64_t seen_end = found.good_end;
+  while (const auto block = file.next()) {
+    if (block->offset > seen_end) found.damaged.push_back({seen_end, block->offset - seen_end});
+    seen_end = block->end();
+    if (thorough && !file.read_payload(*block, payload)) {
+      found.damaged.push_back(
+          {block->offset, block->end() - block->offset, true, block->header.events});
+      continue;
+    }
+    found.good_end = block->end();
+    found.blocks.push_back({*block, file.damaged() > 0 || !found.damaged.empty()});
+  }
+  found.stepped_over = file.damaged();
+  if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
+
+  // What was passed over was perhaps not bad, but only out of reach.
+  const auto reached = [&](const damaged_stretch& s) { return can_be_read(file, s); };
+  found.readable =
+      std::ranges::all_of(found.damaged, reached) && (!found.torn || reached(*found.torn));
+  return found;
+}
+
 store_reader::store_reader(std::filesystem::path folder)
     : folder_(std::move(folder)), kind_(kind_of(folder_)) {
-  if (const auto first = following()) open(*first); // throws if there is no such folder
+  if (const auto first = following())
+    file_.emplace(folder_, *first, kind_); // throws if there is no such folder
 }
 
 /// The number of the file after the present one, if it is there.
@@ -130,14 +169,6 @@ std::optional<std::uint64_t> store_reader::following() const {
   const auto next = std::upper_bound(numbers.begin(), numbers.end(), file_ ? file_->number() : 0);
   if (next == numbers.end()) return std::nullopt;
   return *next;
-}
-
-void store_reader::open(std::uint64_t number) {
-  if (file_) {
-    damaged_ += file_->damaged();
-    if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
-  }
-  file_.emplace(folder_, number, kind_);
 }
 
 std::optional<stored_block> store_reader::next() {
@@ -150,8 +181,10 @@ std::optional<stored_block> store_reader::next() {
     // Blocks may have come between the two looks. Now that there is a next file, none will.
     if (file_) {
       if (auto block = file_->next()) return block;
+      damaged_ += file_->damaged();
+      if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
     }
-    open(*number);
+    file_.emplace(folder_, *number, kind_);
   }
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/store_writer.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <stdexcept>
-#include <vector>
 
 #include <fcntl.h>
 
-#include "transport/store/block_scan.hpp"
+#include "transport/store/store_reader.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {

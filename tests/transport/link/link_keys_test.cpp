@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "tests/transport/store/packed_events.hpp"
-#include "transport/output/link_security.hpp"
+#include "transport/output/forwarder.hpp"
 
 namespace l3 {
 namespace {

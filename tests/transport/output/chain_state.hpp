@@ -26,7 +26,7 @@ struct rules {
   bool leave_when_all_is_on_disk = true;   ///< spilling_outbox::finish, all_on_disk
   bool send_what_was_found = true;         ///< spool_backlog::next_lane
   bool begin_where_hello_says = true;      ///< block_receiver::take_block: peer::first
-  bool believe_more_of_remainder = true;   ///< delivery::acknowledged: is_remainder()
+  bool believe_more_of_remainder = true;   ///< send_window::acknowledged: is_remainder
   bool empty_for_missing = true;           ///< spool::read: a number that the lane leaves out
   bool empty_behind_what_is_stored = true; ///< the same, when what is before it was released
   bool leave_out_repeats = true;           ///< block_receiver::without_repeats

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An output link with keys: the right ones carry data, all others are refused, counted, and told
 // why.
-#include "transport/output/link_security.hpp"
-
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -16,9 +16,9 @@ struct rules {
   bool acknowledge_after_commit = true;   ///< block_receiver::step: commit(), then answer_all()
   bool welcome_after_commit = true;       ///< the same, for the welcome
   bool keep_until_acknowledged = true;    ///< outbox, spool: freed by stored_up_to()
-  bool go_back_at_welcome = true;         ///< delivery::welcomed
-  bool go_back_after_refusal = true;      ///< delivery::refused
-  bool go_back_after_silence = true;      ///< delivery::go_back_after
+  bool go_back_at_welcome = true;         ///< send_window::welcomed
+  bool go_back_after_refusal = true;      ///< send_window::refused
+  bool go_back_after_silence = true;      ///< send_window::go_back_after
   bool drop_what_is_stored = true;        ///< block_receiver::take_block
   bool refuse_gaps = true;                ///< block_receiver::take_block
   bool begin_where_hello_says = true;     ///< block_receiver::take_block: peer::first
@@ -26,10 +26,10 @@ struct rules {
   bool answer_strangers = true;           ///< block_receiver::take_message: a refusal without text
   bool count_nothing_behind_a_gap = true; ///< store_writer: stored_numbers::add_behind_damage
   bool count_what_the_daemon_let_go = true; ///< stored_numbers::last(first)
-  bool keep_to_credit = true;               ///< delivery::may_send_next
+  bool keep_to_credit = true;               ///< send_window::may_send_next
   bool empty_for_damaged = true;            ///< spool::read: an empty block of the same number
-  bool believe_welcome_of_remainder = true; ///< delivery::welcomed: is_remainder()
-  bool believe_acknowledgement_of_remainder = true; ///< delivery::acknowledged: the same
+  bool believe_welcome_of_remainder = true; ///< send_window::welcomed: is_remainder
+  bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
 };
 
 /// What may go wrong, and how often.

@@ -17,6 +17,7 @@
 
 #include "tests/transport/output/link_ends.hpp"
 #include "tests/transport/store/packed_events.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/output/spool_backlog.hpp"
 
 namespace l3 {

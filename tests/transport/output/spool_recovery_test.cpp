@@ -7,7 +7,6 @@
 
 #include "tests/transport/output/spool_blocks.hpp"
 #include "transport/output/spool.hpp"
-#include "transport/output/spool_quarantine.hpp"
 #include "transport/output/spool_releases.hpp"
 
 namespace l3 {
@@ -293,7 +292,7 @@ TEST(spool_recovery, does_not_give_again_what_was_released) {
 
 TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
   const test::scratch_folder folder;
-  constexpr std::uint64_t blocks = spool_quarantine::most_files + 10;
+  constexpr std::uint64_t blocks = spool::most_copies + 10;
   {
     spool disk(small_spool(folder.path(), 1 << 20));
     for (std::uint64_t i = 1; i <= blocks; ++i) ASSERT_FALSE(disk.append(spool_block(1, i)));
@@ -307,7 +306,7 @@ TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
   {
     spool disk(small_spool(folder.path()));
     EXPECT_EQ(disk.found().damaged, blocks);
-    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool_quarantine::most_files);
+    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), spool::most_copies);
     disk.release(1, blocks + 1);
     EXPECT_FALSE(fs::exists(segment_path(folder.path(), 1)));
   }
@@ -317,30 +316,24 @@ TEST(spool_recovery, sets_a_bounded_number_of_damaged_blocks_aside) {
   EXPECT_TRUE(fs::exists(segment_path(folder.path(), 2)));
 }
 
-TEST(spool_quarantine, is_bounded_in_bytes_and_counts_what_is_there_from_earlier) {
-  const test::scratch_folder folder;
-  const auto segment = [&](std::uint64_t n) { return segment_path(folder.path(), n); };
-  constexpr std::uint64_t half = spool_quarantine::most_bytes / 2;
-  for (const std::uint64_t n : {7, 8, 9}) {
-    test::write_file(segment(n), {});
-    fs::resize_file(segment(n), head_bytes + half);
+TEST(spool_recovery, bounds_the_bytes_of_what_it_sets_aside) {
+  // Of earlier copies, as many bytes that there is room for another block, or for one byte less.
+  for (const bool room : {true, false}) {
+    const test::scratch_folder folder;
+    fill(folder.path(), 3);
+    auto file = test::read_file(segment_path(folder.path(), 1));
+    file.back() ^= std::byte{1};
+    test::write_file(segment_path(folder.path(), 1), file);
+    const auto earlier = folder.path() + "/damaged/spool-000007-at-16.torn";
+    fs::create_directory(folder.path() + "/damaged");
+    test::write_file(earlier, {});
+    fs::resize_file(earlier, spool::most_copied_bytes - block_bytes + (room ? 0 : 1));
+    spool disk(small_spool(folder.path()));
+    EXPECT_EQ(disk.found().damaged, 1U);
+    EXPECT_EQ(test::files_in(folder.path() + "/damaged"), room ? 2U : 1U);
+    ASSERT_FALSE(disk.append(spool_block(1, 3)));
+    EXPECT_TRUE(fs::exists(segment_path(folder.path(), 8))) << "copies are named after segments";
   }
-  {
-    spool_quarantine quarantine(folder.path() + "/damaged");
-    EXPECT_TRUE(quarantine.keep(segment(7), {head_bytes, half}, "damaged"));
-    EXPECT_EQ(quarantine.last_segment(), 0U) << "at the start";
-  }
-  spool_quarantine quarantine(folder.path() + "/damaged");
-  EXPECT_EQ(quarantine.last_segment(), 7U);
-  EXPECT_TRUE(quarantine.keep(segment(7), {head_bytes, half}, "damaged")) << "is there";
-  EXPECT_TRUE(quarantine.has_room(half));
-  EXPECT_FALSE(quarantine.has_room(half + 1));
-  EXPECT_FALSE(quarantine.keep(segment(8), {head_bytes + 1, half}, "torn")) << "it ends before";
-  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 1U);
-  EXPECT_TRUE(quarantine.keep(segment(8), {head_bytes, half}, "torn"));
-  EXPECT_FALSE(quarantine.has_room(1));
-  EXPECT_FALSE(quarantine.keep(segment(9), {head_bytes, 1}, "torn"));
-  EXPECT_EQ(test::files_in(folder.path() + "/damaged"), 2U);
 }
 
 TEST(spool_recovery, makes_no_copy_that_would_cost_the_floor) {
