@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench pack` and `koto-l3-bench unpack`: waveforms to KOTO records and back on one core,
 // hot and from memory, beside memcpy of the same waveforms, a plain loop and general compressors.
-#include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include "bench/codec/codec_entrants.hpp"
 #include "bench/codec/codec_report.hpp"
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
+#include "bench/measure/options.hpp"
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
-#include "tools/figures/svg_plot.hpp"
 
 namespace l3 {
 namespace {
@@ -42,11 +40,8 @@ public:
 
   int run() {
     const codec_report r = report();
-    std::fputs((options_.as_json ? to_json(r) : to_table(r)).c_str(), stdout);
-    std::fflush(stdout);
-    bool right = r.all_right();
-    if (!options_.plot.empty()) right = write_plot() && right;
-    return right ? 0 : exit_failure;
+    const int code = print_report(to_json(r), options_.as_json, r.all_right());
+    return options_.plot.empty() || plot_by_size() ? code : exit_failure;
   }
 
 private:
@@ -66,7 +61,6 @@ private:
   codec_report report() const {
     codec_report r;
     r.bench = name();
-    r.processor = processor_name();
     r.waveforms = options_.waveforms.empty() ? "waveforms made up" : options_.waveforms;
     r.by_n = count_by_n(samples_);
     r.left_out = codecs_left_out();
@@ -74,9 +68,9 @@ private:
     r.cold_bytes = samples_of(options_.cold_bytes).size_bytes();
 
     const auto hot = codec_entrants(direction_, samples_of(options_.hot_bytes));
-    const auto hot_times = measure(those_of(hot), {options_.hot_rounds, hot_passes, true});
+    const auto hot_times = measure(those_of(hot), {options_.hot_rounds, hot_passes, start::hot});
     const auto cold = codec_entrants(direction_, samples_of(options_.cold_bytes));
-    const auto cold_times = measure(those_of(cold), {options_.cold_rounds, 1, false});
+    const auto cold_times = measure(those_of(cold), {options_.cold_rounds});
     // All outputs are poisoned before a round, and every other one reads or writes its input.
     r.cold_distance = (2 * cold.size() - 1) * r.cold_bytes;
     for (std::size_t i = 0; i < cold.size(); ++i) {
@@ -90,7 +84,7 @@ private:
 
   /// Time against size, from one waveform to what was measured from memory. Returns whether all
   /// outputs were right.
-  bool write_plot() const {
+  bool plot_by_size() const {
     constexpr std::uint32_t rounds = 7;
     constexpr std::size_t step = 4;
     constexpr std::size_t bytes_of_a_timing = 1 << 20;
@@ -103,7 +97,7 @@ private:
          bytes *= step) {
       const auto entrants = codec_entrants(direction_, samples_of(bytes));
       const auto passes = static_cast<std::uint32_t>(bytes_of_a_timing / bytes);
-      const auto times = measure(those_of(entrants), {rounds, std::max(1U, passes), true});
+      const auto times = measure(those_of(entrants), {rounds, std::max(1U, passes), start::hot});
       p.lines.resize(entrants.size());
       for (std::size_t i = 0; i < entrants.size(); ++i) {
         p.lines[i].name = entrants[i].what.name;
@@ -111,9 +105,7 @@ private:
         right = right && times[i].right;
       }
     }
-    std::ofstream file(options_.plot);
-    file << to_svg(p);
-    if (!file.flush()) throw command_error("cannot write " + options_.plot);
+    write_plot(options_.plot, p);
     return right;
   }
 
@@ -122,23 +114,18 @@ private:
   std::vector<std::uint16_t> samples_;
 };
 
-void add_codec_bench(CLI::App& bench, command_body& run, codec_direction direction,
+void add_codec_bench(CLI::App& program, command_body& run, codec_direction direction,
                      const char* name, const char* what) {
   auto o = std::make_shared<codec_options>();
-  auto* c = bench.add_subcommand(name, what);
-  const auto size = [&](const char* option, std::uint64_t& bytes, const char* is) {
-    c->add_option(option, bytes, is)
-        ->transform(CLI::AsSizeValue(true))
-        ->check(CLI::Range(std::uint64_t{waveform_bytes}, std::uint64_t{1} << 30))
-        ->capture_default_str();
-  };
-  const auto rounds = [&](const char* option, std::uint32_t& n, const char* is) {
-    c->add_option(option, n, is)->check(CLI::Range(1U, 10'000U))->capture_default_str();
-  };
-  size("--hot", o->hot_bytes, "Bytes of waveforms that stay in a core's caches");
-  size("--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time");
-  rounds("--hot-rounds", o->hot_rounds, "How often each takes its turn when hot");
-  rounds("--cold-rounds", o->cold_rounds, "How often each takes its turn from memory");
+  auto* c = program.add_subcommand(name, what);
+  constexpr std::uint64_t most = 1 << 30;
+  add_size(*c, "--hot", o->hot_bytes, "Bytes of waveforms that stay in a core's caches",
+           waveform_bytes, most);
+  add_size(*c, "--cold", o->cold_bytes, "Bytes of waveforms that come from memory each time",
+           waveform_bytes, most);
+  add_count(*c, "--hot-rounds", o->hot_rounds, "How often each takes its turn when hot", 1, 10'000);
+  add_count(*c, "--cold-rounds", o->cold_rounds, "How often each takes its turn from memory", 1,
+            10'000);
   c->add_option("--waveforms", o->waveforms,
                 "Recorded waveforms in place of made-up ones: little-endian u16, 64 samples each");
   c->add_option("--plot", o->plot, "Write time against size to this file, as SVG");
@@ -151,13 +138,13 @@ void add_codec_bench(CLI::App& bench, command_body& run, codec_direction directi
 
 } // namespace
 
-void add_bench_pack(CLI::App& bench, command_body& run) {
-  add_codec_bench(bench, run, codec_direction::pack, "pack",
+void add_bench_pack(CLI::App& program, command_body& run) {
+  add_codec_bench(program, run, codec_direction::pack, "pack",
                   "Waveforms to KOTO records on one core, beside memcpy and other codecs");
 }
 
-void add_bench_unpack(CLI::App& bench, command_body& run) {
-  add_codec_bench(bench, run, codec_direction::unpack, "unpack",
+void add_bench_unpack(CLI::App& program, command_body& run) {
+  add_codec_bench(program, run, codec_direction::unpack, "unpack",
                   "KOTO records to waveforms on one core, beside memcpy and other codecs");
 }
 

@@ -15,15 +15,13 @@ namespace {
 
 using input = std::span<const std::byte>;
 
-constexpr int poison = 0xa5;
-
 struct memory {
   memory(input content, std::size_t output_bytes) : in(content), out(output_bytes) {}
   memory_block in;
   memory_block out;
 };
 
-/// What all entrants of one direction and size have in common.
+/// Makes the entrants of one direction and size.
 class field {
 public:
   explicit field(std::span<const std::uint16_t> samples)
@@ -74,7 +72,7 @@ public:
     const auto used = std::make_shared<std::size_t>(0);
     const auto is_right = [m, used, c, plain = plain_,
                            back = std::make_shared<std::vector<std::byte>>(plain_.size())] {
-      std::fill(back->begin(), back->end(), static_cast<std::byte>(poison));
+      std::fill(back->begin(), back->end(), static_cast<std::byte>(poison_byte));
       return c.decompress(m->out.bytes().first(*used), *back) == plain.size() &&
              std::ranges::equal(*back, plain);
     };
@@ -105,7 +103,9 @@ private:
 
   static entrant entrant_of(const std::string& name, const std::shared_ptr<memory>& m,
                             std::function<void()> run, std::function<bool()> is_right) {
-    const auto spoil = [m] { std::memset(m->out.bytes().data(), poison, m->out.bytes().size()); };
+    const auto spoil = [m] {
+      std::memset(m->out.bytes().data(), poison_byte, m->out.bytes().size());
+    };
     return {name, spoil, std::move(run), std::move(is_right)};
   }
 

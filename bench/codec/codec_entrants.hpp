@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes part in `koto-l3-bench pack` and `unpack`: copies of the same bytes as the limit, the
+// The entrants of `koto-l3-bench pack` and `unpack`: copies of the same bytes as the limit, the
 // plain loop, every instruction set that this processor has, and the general compressors. Each has
 // input and output memory of its own, so that none finds its data in a cache because another was
 // there before.

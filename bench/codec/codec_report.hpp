@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `koto-l3-bench pack` and `unpack` found, as a table to read and as JSON: each rate beside
-// that of memcpy in the same run. Rates count bytes of waveforms, in both directions.
+// The report of `koto-l3-bench pack` and `unpack`: each rate beside that of memcpy in the same run.
+// Rates count bytes of waveforms, in both directions.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/measure/report.hpp"
 
 namespace l3::bench {
 
@@ -20,7 +19,6 @@ struct codec_row {
 
 struct codec_report {
   std::string bench;
-  std::string processor;
   std::string waveforms;         ///< where they are from
   std::vector<std::size_t> by_n; ///< how many have each N
   std::size_t hot_bytes = 0;     ///< of waveforms in a run
@@ -32,7 +30,6 @@ struct codec_report {
   [[nodiscard]] bool all_right() const;
 };
 
-[[nodiscard]] std::string to_table(const codec_report& r);
-[[nodiscard]] std::string to_json(const codec_report& r);
+[[nodiscard]] boost::json::object to_json(const codec_report& r);
 
 } // namespace l3::bench

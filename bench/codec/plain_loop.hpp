@@ -38,7 +38,7 @@ inline std::size_t plain_pack(std::span<const std::uint16_t> samples, std::span<
   return static_cast<std::size_t>(p - out.data());
 }
 
-/// Of good records only, as many as there is room for.
+/// Unpacks as many records as there is room for. The records must be good.
 inline void plain_unpack(std::span<const std::byte> records, std::span<std::uint16_t> samples) {
   const std::byte* p = records.data();
   for (std::size_t w = 0; w < samples.size(); w += koto::record_samples) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t length = koto::record_samples;
 
-// Of 100 waveforms, how many have N = 2, 3, …, 14: about the ratio of the recordings, with more
+// How many of 100 waveforms have N = 2, 3, …, 14: about the ratio of the recordings, with more
 // large pulses than most of them.
 constexpr std::array<std::uint32_t, 13> percent_from_2{5, 20, 30, 15, 8, 5, 4, 3, 3, 2, 2, 2, 1};
 constexpr std::uint32_t largest_noise = 6; // beyond, it is a pulse
@@ -53,7 +53,7 @@ void make_pulse(std::uint16_t* samples, std::uint32_t bits, randomness& r) {
   const double height = (1U << (bits - 1)) * (1.1 + 0.8 * (below(r, 1000) / 1000.0));
   const double begin = 8 + below(r, 24);
   constexpr double rise = 3, decay = 9;
-  // What rises and decays by these has its maximum here.
+  // A pulse with these times has its maximum here.
   const double peak = std::pow(rise / (rise + decay), rise / decay) * decay / (rise + decay);
   for (std::size_t i = 0; i < length; ++i) {
     const double t = static_cast<double>(i) - begin;

@@ -6,40 +6,23 @@
 namespace l3::bench {
 
 decode_batch::decode_batch(std::uint32_t events, std::uint32_t percent_opaque)
-    : memory_(made_up_capacity(events).bytes) {
-  const batch_capacity c = made_up_capacity(events);
-  events_.resize(c.events);
-  fragments_.resize(c.fragments);
-  pieces_.resize(c.pieces);
-  boards_.resize(c.boards);
-  batch_.bytes = memory_.bytes();
-  batch_.events = events_;
-  batch_.fragments = fragments_;
-  batch_.pieces = pieces_;
-  batch_.boards = boards_;
+    : held_batch(readout::koto(), events) {
   make_up_batch(batch_);
-  fragment_bytes_ = bench::fragment_bytes(batch_);
-
   constexpr std::uint32_t hundred = 100;
   constexpr std::uint32_t stride = 37; // has no factor in common with it: they do not lie in a row
   for (std::uint32_t i = 0; i < batch_.used_boards; ++i) {
-    if (i * stride % hundred < percent_opaque) make_opaque(boards_[i]);
+    if (i * stride % hundred < percent_opaque) make_opaque(batch_.boards[i]);
   }
-  view_.input = batch_.bytes.data();
-  view_.events = {events_.data(), batch_.used_events};
-  view_.fragments = {fragments_.data(), batch_.used_fragments};
-  view_.pieces = {pieces_.data(), batch_.used_pieces};
-  view_.boards = {boards_.data(), batch_.used_boards};
 }
 
-/// It says so, and has sent all its samples nevertheless.
+/// The board claims it, and has sent all its samples nevertheless.
 void decode_batch::make_opaque(board_entry& b) {
   b.opaque = 1;
-  const fragment_entry& f = fragments_[b.fragment];
+  const fragment_entry& f = batch_.fragments[b.fragment];
   const std::uint32_t offset = b.offset + sizeof(std::uint16_t);
   const std::uint32_t piece = offset / f.piece_bytes;
   std::byte* const word =
-      batch_.bytes.data() + pieces_[f.first_piece + piece] + offset % f.piece_bytes;
+      batch_.bytes.data() + batch_.pieces[f.first_piece + piece] + offset % f.piece_bytes;
   store_big(word, static_cast<std::uint16_t>(load_big<std::uint16_t>(word) | l2::compressed_bit));
 }
 

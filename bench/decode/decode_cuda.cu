@@ -6,15 +6,15 @@
 
 namespace l3::bench {
 
-decode_runner make_cuda_decode_runner(const decode_batch& batch, std::uint32_t threshold) {
+decode_entrants make_cuda_decode_entrants(const decode_batch& batch, std::uint32_t threshold) {
   int processors = 0;
   cuda::check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0),
               "cannot ask the device");
   // No more fit on a processor of any device. Those that have to wait find nothing left to do.
   constexpr std::uint32_t blocks_per_processor = 16;
-  return make_decode_runner("cuda (" + cuda::device_name() + ")", cuda_queue(),
-                            blocks_per_processor * static_cast<std::uint32_t>(processors), batch,
-                            threshold);
+  return make_decode_entrants("cuda (" + cuda::device_name() + ")", cuda_queue(),
+                              blocks_per_processor * static_cast<std::uint32_t>(processors), batch,
+                              threshold);
 }
 
 } // namespace l3::bench

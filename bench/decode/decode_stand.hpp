@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // A batch of made-up events, and the decoder on one kind of queue, with the techniques added one
-// after the other in the order in which LHCb added them. What every step gives is compared with
-// what the first one gave on the serial executor.
+// after the other in the order in which LHCb added them. The output of every step is compared with
+// that of the first one on the serial executor.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/decode/decode_batch.hpp"
 #include "bench/device/host_reference.hpp"
+#include "bench/measure/measure.hpp"
+#include "bench/measure/queue_memory.hpp"
 #include "gpu/decode/run.hpp"
-#include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {
 
@@ -37,107 +35,43 @@ inline constexpr std::array<decode_step, 7> decode_steps{{
     {"+ opportunistic looping", {true, true, true, true, true, true}},
 }};
 
-/// The same on any executor, for the program that prints.
-struct decode_runner {
-  std::string where;
-  std::function<void()> poison; ///< what copies and steps write
-  /// The batch's bytes, within the memory that is computed in. Like step it returns when all its
-  /// passes, one behind the other, are done.
-  std::function<void(std::uint32_t passes)> copy;
-  std::function<void(std::size_t, std::uint32_t passes)> step;
-  std::function<bool()> copy_is_right;
-  std::function<bool()> step_is_right;
-};
-
 template <class Queue>
 class decode_stand {
 public:
   /// `at_once` blocks of the queue run at the same time. The batch outlives the stand.
   decode_stand(Queue queue, std::uint32_t at_once, const decode_batch& batch,
                std::uint32_t threshold)
-      : queue_(std::move(queue)), at_once_(at_once), batch_(batch), threshold_(threshold),
-        expected_(decode_on_host(batch, threshold)), input_(place(batch.bytes())),
-        copied_(memory_for(batch.bytes().size())), output_(memory_for(output_bytes())),
-        back_(Queue::memory::allocate(std::max(output_bytes(), batch.bytes().size()))) {
-    const batch_view& host = batch.view();
-    there_.input = input_.data();
-    there_.events = place(host.events);
-    there_.fragments = place(host.fragments);
-    there_.pieces = place(host.pieces);
-    there_.boards = place(host.boards);
-    for (const decode_step& s : decode_steps) work_.push_back(place_work(s.how));
+      : memory_(std::move(queue)), at_once_(at_once), batch_(batch), threshold_(threshold),
+        expected_(decode_on_host(batch, threshold)), input_(memory_.place(batch.bytes())),
+        copied_(memory_.allocate(batch.bytes().size())), output_(memory_.allocate(output_bytes())),
+        there_(memory_.place(input_, batch.view())) {}
+
+  [[nodiscard]] entrant copy(std::string name) {
+    return {std::move(name), [this] { memory_.poison(copied_); },
+            [this] { memory_.copy_within(copied_, input_, batch_.bytes().size()); },
+            [this] { return memory_.begins_with(copied_, batch_.bytes()); },
+            [this] { memory_.finish(); }};
   }
 
-  void poison() {
-    std::memset(back_.data(), poison_byte, back_.size());
-    for (const buffer* b : {&output_, &copied_}) move_in(*b, back_.data(), b->size());
-  }
-  void copy(std::uint32_t passes) {
-    for (std::uint32_t pass = 0; pass < passes; ++pass) {
-      if constexpr (Queue::memory::has_device) {
-        queue_.copy_within(copied_.data(), input_.data(), batch_.bytes().size());
-      } else {
-        std::memcpy(copied_.data(), input_.data(), batch_.bytes().size());
-      }
-    }
-    finish();
-  }
-  void step(std::size_t i, std::uint32_t passes) {
-    for (std::uint32_t pass = 0; pass < passes; ++pass)
-      run(i, std::make_index_sequence<decode_steps.size()>());
-    finish();
-  }
-  bool copy_is_right() {
-    move_back(copied_, batch_.bytes().size());
-    return std::memcmp(back_.data(), batch_.bytes().data(), batch_.bytes().size()) == 0;
-  }
-  bool step_is_right() {
-    move_back(output_, output_bytes());
-    put_in_order(output_in(back_), batch_.view());
-    return std::memcmp(back_.data(), expected_.data(), output_bytes()) == 0;
+  template <std::size_t i>
+  [[nodiscard]] entrant step() {
+    const std::vector<std::uint32_t> list = decode_work(batch_.view(), decode_steps[i].how);
+    const column<const std::uint32_t> work = memory_.place(
+        column<const std::uint32_t>(list.data(), static_cast<std::uint32_t>(list.size())));
+    return {decode_steps[i].name, [this] { memory_.poison(output_); },
+            [this, work] {
+              run_decoder<decode_steps[i].how>(memory_.queue(), there_, work, threshold_,
+                                               output_in(output_.data()), at_once_);
+            },
+            [this] { return is_right(); }, [this] { memory_.finish(); }};
   }
 
 private:
-  template <std::size_t... all>
-  void run(std::size_t i, std::index_sequence<all...>) {
-    const decoded_batch out = output_in(output_);
-    const auto run_this = [&]<std::size_t n>() {
-      if (n == i)
-        run_decoder<decode_steps[n].how>(queue_, there_, work_[n], threshold_, out, at_once_);
-    };
-    (run_this.template operator()<all>(), ...);
+  [[nodiscard]] bool is_right() {
+    const std::span<std::byte> made = memory_.read(output_.data(), output_bytes());
+    put_in_order(output_in(made.data()), batch_.view());
+    return std::memcmp(made.data(), expected_.data(), made.size()) == 0;
   }
-
-  void finish() {
-    if constexpr (Queue::memory::has_device) {
-      queue_.submit();
-      if (const std::string error = queue_.finish(); !error.empty())
-        throw std::runtime_error(error);
-    }
-  }
-
-  static buffer memory_for(std::size_t bytes) {
-    if constexpr (Queue::memory::has_device) {
-      return Queue::memory::allocate_on_device(bytes);
-    } else {
-      return Queue::memory::allocate(bytes);
-    }
-  }
-  buffer place(std::span<const std::byte> bytes) {
-    buffer b = memory_for(std::max<std::size_t>(bytes.size(), 1));
-    if (!bytes.empty()) move_in(b, bytes.data(), bytes.size());
-    return b;
-  }
-  template <class T>
-  column<const T> place(column<const T> from) {
-    tables_.push_back(place(std::as_bytes(std::span(from.data(), from.size()))));
-    return {reinterpret_cast<const T*>(tables_.back().data()), from.size()};
-  }
-  column<const std::uint32_t> place_work(const decode_techniques& how) {
-    const std::vector<std::uint32_t> list = decode_work(batch_.view(), how);
-    return place(column<const std::uint32_t>(list.data(), static_cast<std::uint32_t>(list.size())));
-  }
-
   [[nodiscard]] std::size_t output_bytes() const {
     region counted;
     static_cast<void>(take_output(counted));
@@ -146,56 +80,48 @@ private:
   [[nodiscard]] decoded_batch take_output(region& from) const {
     return decoded_batch::take(from, batch_.view().events.size(), batch_.view().boards.size());
   }
-  [[nodiscard]] decoded_batch output_in(const buffer& b) const {
-    region from(b);
+  [[nodiscard]] decoded_batch output_in(std::byte* memory) const {
+    region from(buffer(memory, 0, [](std::byte*, std::size_t) {}));
     return take_output(from);
   }
-  void move_in(const buffer& to, const std::byte* from, std::size_t n) {
-    if constexpr (Queue::memory::has_device) {
-      queue_.copy_in(to.data(), from, n);
-      finish();
-    } else {
-      std::memcpy(to.data(), from, n);
-    }
-  }
-  void move_back(const buffer& from, std::size_t n) {
-    if constexpr (Queue::memory::has_device) {
-      queue_.copy_out(back_.data(), from.data(), n);
-      finish();
-    } else {
-      std::memcpy(back_.data(), from.data(), n);
-    }
-  }
 
-  Queue queue_;
+  queue_memory<Queue> memory_;
   std::uint32_t at_once_;
   const decode_batch& batch_;
   std::uint32_t threshold_;
   buffer expected_;
-  std::vector<buffer> tables_;
   buffer input_;
   buffer copied_;
   buffer output_;
-  buffer back_; // on the host
   batch_view there_;
-  std::vector<column<const std::uint32_t>> work_;
+};
+
+/// The same on any executor, for the program that prints. The first entrant is the copy of the
+/// batch's bytes, within the memory that is computed in; the steps follow.
+struct decode_entrants {
+  std::string where;
+  std::vector<entrant> all;
+  std::shared_ptr<void> stand; ///< they use it
 };
 
 template <class Queue>
-decode_runner make_decode_runner(std::string where, Queue queue, std::uint32_t at_once,
-                                 const decode_batch& batch, std::uint32_t threshold) {
+decode_entrants make_decode_entrants(std::string where, Queue queue, std::uint32_t at_once,
+                                     const decode_batch& batch, std::uint32_t threshold) {
   const auto stand =
       std::make_shared<decode_stand<Queue>>(std::move(queue), at_once, batch, threshold);
-  return {std::move(where),
-          [stand] { stand->poison(); },
-          [stand](std::uint32_t passes) { stand->copy(passes); },
-          [stand](std::size_t i, std::uint32_t passes) { stand->step(i, passes); },
-          [stand] { return stand->copy_is_right(); },
-          [stand] { return stand->step_is_right(); }};
+  decode_entrants made{std::move(where), {}, stand};
+  made.all.push_back(stand->copy(Queue::memory::has_device
+                                     ? "copy of the same bytes within the device"
+                                     : "memcpy of the same bytes, one core"));
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    (made.all.push_back(stand->template step<i>()), ...);
+  }
+  (std::make_index_sequence<decode_steps.size()>());
+  return made;
 }
 
-/// On the CUDA device. Throws std::runtime_error in a program that was built without CUDA.
-[[nodiscard]] decode_runner make_cuda_decode_runner(const decode_batch& batch,
-                                                    std::uint32_t threshold);
+/// On the CUDA device.
+[[nodiscard]] decode_entrants make_cuda_decode_entrants(const decode_batch& batch,
+                                                        std::uint32_t threshold);
 
 } // namespace l3::bench

@@ -7,7 +7,6 @@
 // every wrong byte is found.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/measure.hpp"
 #include "gpu/memory/buffer.hpp"
 #include "selection/packing/deliver.hpp"
 
@@ -23,9 +23,8 @@ namespace l3::bench {
 
 struct copy_row {
   std::string name;
-  std::uint64_t bytes = 0;     ///< that count, in each of the seconds
-  std::vector<double> seconds; ///< by round
-  bool right = true;           ///< every byte arrived, in every round
+  std::uint64_t bytes = 0; ///< that count, in each of the seconds
+  timing time;
 };
 
 template <class Queue>
@@ -48,46 +47,37 @@ public:
 
   /// Each of them in turn, `rounds` times.
   std::vector<copy_row> run(std::uint32_t rounds) {
-    const std::vector<task> tasks = {
-        {"host to device", link_passes, bytes_, 0, bytes_, [this] { to_device(one_); }},
-        {"device to host", link_passes, bytes_, bytes_, 0, [this] { to_host(other_); }},
-        {"both at once", link_passes, 2 * bytes_, bytes_, bytes_,
-         [this] { to_device(one_), to_host(other_); }},
-        {"kernel to mapped host memory", link_passes, bytes_, bytes_, 0,
-         [this] { deliver(other_, 0); }},
-        {"host to device, a third leaves mapped", link_passes, bytes_, bytes_ / 3, bytes_,
-         [this] { to_device(one_), deliver(other_, 1); }},
-        {"within the device, read and written", device_passes, 2 * bytes_, 0, bytes_,
-         [this] { one_.copy_within(target_.data(), on_device_.data(), bytes_); }},
-    };
     std::vector<copy_row> rows;
-    for (const task& t : tasks) rows.push_back({t.name, t.counted * t.passes, {}, true});
-    for (std::uint32_t round = 0; round < warming_rounds + rounds; ++round) {
-      for (std::size_t i = 0; i < tasks.size(); ++i) {
-        poison();
-        const double seconds = time(tasks[i]);
-        rows[i].right = rows[i].right && is_right(tasks[i]);
-        if (round >= warming_rounds) rows[i].seconds.push_back(seconds);
-      }
-    }
+    std::vector<entrant> entrants;
+    // The second and the third number are the bytes that must have arrived here and there.
+    const auto add = [&](const char* name, std::uint64_t counted, std::uint64_t here,
+                         std::uint64_t there, std::function<void()> enqueue) {
+      rows.push_back({name, counted, {}});
+      entrants.push_back({name, [this] { poison(); }, std::move(enqueue),
+                          [=, this] { return is_right(here, there); }, [this] { finish_both(); }});
+    };
+    add("host to device", bytes_, 0, bytes_, [this] { to_device(one_); });
+    add("device to host", bytes_, bytes_, 0, [this] { to_host(other_); });
+    add("both at once", 2 * bytes_, bytes_, bytes_, [this] { to_device(one_), to_host(other_); });
+    add("kernel to mapped host memory", bytes_, bytes_, 0, [this] { deliver(other_, 0); });
+    add("host to device, a third leaves mapped", bytes_, bytes_ / 3, bytes_,
+        [this] { to_device(one_), deliver(other_, 1); });
+    // So many that a timing is as long as those over the link.
+    constexpr std::uint32_t within = 16;
+    add("within the device, read and written", within * 2 * bytes_, 0, bytes_, [this] {
+      for (std::uint32_t i = 0; i < within; ++i)
+        one_.copy_within(target_.data(), on_device_.data(), bytes_);
+    });
+    // Waking a sleeping host is no part of so many.
+    constexpr std::uint32_t passes = 4;
+    std::vector<timing> times = measure(entrants, {rounds, passes, start::in_turn, timer::wall});
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].time = std::move(times[i]);
     return rows;
   }
 
 private:
   using memory = typename Queue::memory;
 
-  struct task {
-    std::string name;
-    std::uint32_t passes;  // in one timing: waking a sleeping host is then no part of it
-    std::uint64_t counted; // bytes of a pass
-    std::uint64_t to_host; // bytes that must then have arrived there
-    std::uint64_t to_device;
-    std::function<void()> enqueue;
-  };
-
-  static constexpr std::uint32_t link_passes = 4;
-  static constexpr std::uint32_t device_passes = 64;
-  static constexpr std::uint32_t warming_rounds = 1; // clocks and links wake up
   static constexpr std::uint64_t odd_factor = 0x9e3779b97f4a7c15U;
 
   void to_device(Queue& q) { q.copy_in(target_.data(), source_.data(), bytes_); }
@@ -99,30 +89,26 @@ private:
     q.run(deliver_output{}, deliver_output::blocks, from, size, to, std::uint64_t{0});
   }
 
-  double time(const task& t) {
-    const auto start = std::chrono::steady_clock::now();
-    for (std::uint32_t pass = 0; pass < t.passes; ++pass) t.enqueue();
-    one_.submit();
-    other_.submit();
-    finish(one_);
-    finish(other_);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-
   void poison() {
-    std::memset(arrived_.data(), 0xa5, bytes_);
+    std::memset(arrived_.data(), poison_byte, bytes_);
     one_.copy_in(target_.data(), arrived_.data(), bytes_);
     finish(one_);
   }
 
-  bool is_right(const task& t) {
-    if (std::memcmp(arrived_.data(), source_.data(), t.to_host) != 0) return false;
-    if (t.to_device == 0) return true;
-    one_.copy_out(arrived_.data(), target_.data(), t.to_device);
+  bool is_right(std::uint64_t here, std::uint64_t there) {
+    if (std::memcmp(arrived_.data(), source_.data(), here) != 0) return false;
+    if (there == 0) return true;
+    one_.copy_out(arrived_.data(), target_.data(), there);
     finish(one_);
-    return std::memcmp(arrived_.data(), source_.data(), t.to_device) == 0;
+    return std::memcmp(arrived_.data(), source_.data(), there) == 0;
   }
 
+  void finish_both() {
+    one_.submit();
+    other_.submit();
+    finish(one_);
+    finish(other_);
+  }
   void finish(Queue& q) {
     q.submit();
     if (const std::string error = q.finish(); !error.empty()) throw std::runtime_error(error);
@@ -138,7 +124,7 @@ private:
   Queue other_;
 };
 
-/// On the CUDA device; nothing in a program that was built without CUDA.
+/// On the CUDA device.
 [[nodiscard]] std::vector<copy_row> cuda_copies(std::size_t bytes, std::uint32_t rounds);
 
 } // namespace l3::bench

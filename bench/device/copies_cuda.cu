@@ -10,8 +10,9 @@ std::vector<copy_row> cuda_copies(std::size_t bytes, std::uint32_t rounds) {
   return copies<cuda_queue>([] { return cuda_queue(); }, bytes).run(rounds);
 }
 
-some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from) {
-  return some_arrivals(std::make_shared<arrivals<cuda_queue>>([] { return cuda_queue(); }, from));
+entrant cuda_arrivals(std::span<const std::span<const std::byte>> from, std::uint32_t n) {
+  return arrivals_entrant<cuda_queue>(
+      "the same buffers copied to the device", [] { return cuda_queue(); }, from, n);
 }
 
 } // namespace l3::bench

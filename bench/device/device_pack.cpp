@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/device/device_pack.hpp"
 
+#include <cstring>
+
 #include "bench/measure/memory_block.hpp"
 #include "gpu/codec/waveforms.hpp"
 
@@ -8,7 +10,7 @@ namespace l3::bench {
 
 namespace {
 
-/// One after the other, those which lie in slots.
+/// Whether the records that lie in slots are there, one after the other.
 bool has_records(std::span<const std::byte> packed, const device_pack_expected& expected) {
   for (std::uint32_t w = 0; w < expected.waveforms(); ++w) {
     const std::byte* const slot = expected.slots.data() + w * waveform_slots::bytes;
@@ -40,15 +42,12 @@ device_pack_row pack_on_one_core(const device_pack_expected& expected, std::uint
                       expected.samples.size() * sizeof(std::uint16_t)};
   row.traffic = row.input_bytes + expected.record_bytes;
   const memory_block out(koto::max_packed_bytes(expected.waveforms()));
-  constexpr std::uint32_t warming_rounds = 1;
-  for (std::uint32_t round = 0; round < warming_rounds + rounds; ++round) {
-    std::memset(out.bytes().data(), poison_byte, out.bytes().size());
-    const auto begin = std::chrono::steady_clock::now();
-    const std::size_t used = koto::pack(expected.samples, out.bytes());
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    row.right = row.right && used == expected.record_bytes && has_records(out.bytes(), expected);
-    if (round >= warming_rounds) row.seconds.push_back(took.count());
-  }
+  std::size_t used = 0;
+  const entrant core{
+      row.name, [&] { std::memset(out.bytes().data(), poison_byte, out.bytes().size()); },
+      [&] { used = koto::pack(expected.samples, out.bytes()); },
+      [&] { return used == expected.record_bytes && has_records(out.bytes(), expected); }};
+  row.time = measure({&core, 1}, {rounds, 1, start::in_turn}).front();
   return row;
 }
 

@@ -7,18 +7,16 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/device/first_kernels.hpp"
 #include "bench/device/host_reference.hpp"
+#include "bench/measure/queue_memory.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/packing/one_pass_plan.hpp"
 #include "selection/packing/two_pass_plan.hpp"
@@ -29,12 +27,11 @@ struct device_pack_row {
   std::string name;
   std::uint64_t input_bytes = 0; ///< that were packed or copied in each of the seconds
   std::uint64_t traffic = 0;     ///< read once and written once
-  std::vector<double> seconds{};
-  bool right = true;
-  bool first_kernel = false; ///< that gains are quoted against
+  bool first_kernel = false;     ///< that gains are quoted against
+  timing time{};
 };
 
-/// What has to come out, made on the host.
+/// The right outputs, made on the host.
 struct device_pack_expected {
   explicit device_pack_expected(const decode_batch& batch);
 
@@ -56,20 +53,15 @@ template <class Queue>
 class device_pack {
 public:
   device_pack(Queue queue, const decode_batch& batch, const device_pack_expected& expected)
-      : queue_(std::move(queue)), packets_(batch.bytes()), expected_(expected),
-        input_(place(packets_.data(), packets_.size())),
-        samples_(place(expected.samples.data(), expected.samples.size() * sizeof(std::uint16_t))),
-        output_(memory::allocate_on_device(
+      : memory_(std::move(queue)), packets_(batch.bytes()), expected_(expected),
+        input_(memory_.place(packets_)),
+        samples_(memory_.place(std::as_bytes(std::span(expected.samples)))),
+        output_(memory_.allocate(
             std::max({packets_.size(), expected.packed.size(), expected.slots.size()}))),
-        back_(memory::allocate(output_.size())) {
-    const batch_view& host = batch.view();
-    there_ = {input_.data(), place(host.events), place(host.fragments), place(host.pieces),
-              place(host.boards)};
-    capacity_ = {host.events.size(), host.fragments.size(), host.pieces.size(), host.boards.size(),
-                 batch.bytes().size()};
+        capacity_(batch.capacity()), there_(memory_.place(input_, batch.view())) {
     region counted;
     take(counted);
-    arena_ = memory::allocate_on_device(counted.used());
+    arena_ = memory_.allocate(counted.used());
     region from(arena_);
     take(from);
   }
@@ -82,93 +74,45 @@ public:
     const std::uint64_t waveforms = samples_.size();
     const std::uint64_t packed = packets + expected_.packed.size();
     const std::uint64_t records = waveforms + expected_.record_bytes;
-    const std::vector<task> tasks = {
-        {{"copy of the packets", packets, 2 * packets},
-         packets_,
-         [this] { queue_.copy_within(output_.data(), input_.data(), packets_.size()); }},
-        {{"in one pass", packets, packed},
-         expected_.packed,
-         [&] { one_pass_plan::run(queue_, there_, columns_, out, summary_); }},
-        {{"measure, select, place, pack", packets, packed},
-         expected_.packed,
-         [&] { two_pass_plan<keep_all>::run(queue_, there_, columns_.frame, out, summary_); }},
-        {{"a block a waveform, a thread a byte", waveforms, records, {}, true, true},
-         expected_.slots,
-         [&] { queue_.run(pack_by_blocks{}, slots.waveforms, slots); }},
-        {{"a thread a waveform", waveforms, records, {}, true, true},
-         expected_.slots,
-         [&] { queue_.run(pack_by_threads{}, pack_by_threads::blocks(slots), slots); }},
-    };
     std::vector<device_pack_row> rows;
-    for (const task& t : tasks) rows.push_back(t.row);
-    constexpr std::uint32_t warming_rounds = 1;
-    for (std::uint32_t round = 0; round < warming_rounds + rounds; ++round) {
-      for (std::size_t i = 0; i < tasks.size(); ++i) {
-        poison();
-        const auto begin = std::chrono::steady_clock::now();
-        for (std::uint32_t pass = 0; pass < passes; ++pass) tasks[i].enqueue();
-        finish();
-        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-        rows[i].right = rows[i].right && is_right(tasks[i].expected);
-        if (round >= warming_rounds) rows[i].seconds.push_back(took.count() / passes);
-      }
-    }
+    std::vector<entrant> entrants;
+    const auto add = [&](device_pack_row row, std::span<const std::byte> expected,
+                         std::function<void()> enqueue) {
+      entrants.push_back({row.name, [this] { memory_.poison(output_); }, std::move(enqueue),
+                          [=, this] { return memory_.begins_with(output_, expected); },
+                          [this] { memory_.finish(); }});
+      rows.push_back(std::move(row));
+    };
+    Queue& queue = memory_.queue();
+    add({"copy of the packets", packets, 2 * packets}, packets_,
+        [this] { memory_.copy_within(output_, input_, packets_.size()); });
+    add({"in one pass", packets, packed}, expected_.packed,
+        [&] { one_pass_plan::run(queue, there_, columns_, out, summary_); });
+    add({"measure, select, place, pack", packets, packed}, expected_.packed,
+        [&] { two_pass_plan<keep_all>::run(queue, there_, columns_.frame, out, summary_); });
+    add({"a block a waveform, a thread a byte", waveforms, records, true}, expected_.slots,
+        [&] { queue.run(pack_by_blocks{}, slots.waveforms, slots); });
+    add({"a thread a waveform", waveforms, records, true}, expected_.slots,
+        [&] { queue.run(pack_by_threads{}, pack_by_threads::blocks(slots), slots); });
+    std::vector<timing> times =
+        measure(entrants, {rounds, device_passes, start::in_turn, timer::wall});
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].time = std::move(times[i]);
     return rows;
   }
 
 private:
-  using memory = typename Queue::memory;
-
-  struct task {
-    device_pack_row row;
-    std::span<const std::byte> expected;
-    std::function<void()> enqueue;
-  };
-
-  /// In one timing: waking the host is then no part of it.
-  static constexpr std::uint32_t passes = 16;
-
   void take(region& from) {
     results_ = from.take<event_result>(capacity_.events);
     summary_ = from.take<frame_summary>(1).data();
     columns_ = one_pass_columns::take(from, capacity_, results_);
   }
 
-  buffer place(const void* from, std::size_t n) {
-    buffer b = memory::allocate_on_device(n);
-    queue_.copy_in(b.data(), from, n);
-    finish();
-    return b;
-  }
-  template <class T>
-  column<const T> place(column<const T> from) {
-    tables_.push_back(place(from.data(), from.size() * sizeof(T)));
-    return {reinterpret_cast<const T*>(tables_.back().data()), from.size()};
-  }
-
-  void poison() {
-    std::memset(back_.data(), poison_byte, back_.size());
-    queue_.copy_in(output_.data(), back_.data(), back_.size());
-    finish();
-  }
-  bool is_right(std::span<const std::byte> expected) {
-    queue_.copy_out(back_.data(), output_.data(), expected.size());
-    finish();
-    return std::memcmp(back_.data(), expected.data(), expected.size()) == 0;
-  }
-  void finish() {
-    queue_.submit();
-    if (const std::string error = queue_.finish(); !error.empty()) throw std::runtime_error(error);
-  }
-
-  Queue queue_;
+  queue_memory<Queue> memory_;
   std::span<const std::byte> packets_;
   const device_pack_expected& expected_;
-  std::vector<buffer> tables_;
   buffer input_;
   buffer samples_;
   buffer output_;
-  buffer back_; // on the host
   buffer arena_;
   batch_capacity capacity_;
   batch_view there_;
@@ -177,10 +121,10 @@ private:
   one_pass_columns columns_; // those of the other plan are a part of them
 };
 
-/// Of the CUDA device; nothing in a program that was built without CUDA.
+/// The name of the CUDA device.
 [[nodiscard]] std::string device_name();
 
-/// On it; likewise.
+/// The rows of that device.
 [[nodiscard]] std::vector<device_pack_row>
 cuda_pack(const decode_batch& batch, const device_pack_expected& expected, std::uint32_t rounds);
 

@@ -12,7 +12,7 @@
 namespace l3::bench {
 
 buffer decode_on_host(const decode_batch& batch, std::uint32_t threshold) {
-  const batch_view& in = batch.view();
+  const batch_view in = batch.view();
   const auto take = [&](region from, decoded_batch& d) {
     d = decoded_batch::take(from, in.events.size(), in.boards.size());
     return from.used();
@@ -41,9 +41,8 @@ void put_in_order(const decoded_batch& d, const batch_view& batch) {
 }
 
 std::vector<std::byte> pack_on_host(const decode_batch& batch) {
-  const batch_view& in = batch.view();
-  const batch_capacity c{in.events.size(), in.fragments.size(), in.pieces.size(), in.boards.size(),
-                         batch.bytes().size()};
+  const batch_view in = batch.view();
+  const batch_capacity c = batch.capacity();
   std::vector<event_result> results(c.events);
   frame_summary summary;
   std::vector<std::byte> output(largest_output(c));

@@ -2,7 +2,6 @@
 #include "bench/measure/made_up_batch.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -34,17 +33,6 @@ void put_board(std::byte* at, const event_entry& event, const board_entry& board
   for (int w = 0; w < l2::footer_words; ++w, at += 2) store_big(at, l2::footer_tag);
 }
 
-/// Lays the fragment down in pieces, each at the start of a cache line.
-void put_fragment(input_batch& batch, std::span<const std::byte> content) {
-  constexpr std::size_t cache_line = 64;
-  for (std::size_t at = 0; at < content.size(); at += piece_bytes) {
-    const std::size_t n = std::min<std::size_t>(piece_bytes, content.size() - at);
-    std::memcpy(batch.bytes.data() + batch.used_bytes, content.data() + at, n);
-    batch.pieces[batch.used_pieces++] = static_cast<piece_offset>(batch.used_bytes);
-    batch.used_bytes = round_up(batch.used_bytes + n, cache_line);
-  }
-}
-
 } // namespace
 
 batch_capacity made_up_capacity(std::uint32_t events) {
@@ -69,13 +57,8 @@ void make_up_batch(input_batch& batch) {
     event.boards = crates.boards();
     for (std::uint8_t c = 0; c < crates.size(); ++c) {
       const crate_readout& crate = crates.crates[c];
-      fragment_entry f;
-      f.first_piece = batch.used_pieces;
-      f.piece_bytes = piece_bytes;
-      f.bytes = static_cast<std::uint32_t>(l2::fragment_bytes(crate.boards));
-      f.first_board = batch.used_boards;
-      f.boards = crate.boards;
-      f.crate = c;
+      const auto bytes = static_cast<std::uint32_t>(l2::fragment_bytes(crate.boards));
+      const std::uint32_t first_board = batch.used_boards;
       store_big(content.data(), l2::fragment_header(event.number));
       std::uint32_t at = l2::fragment_header_bytes;
       for (std::uint8_t k = 0; k < crate.boards; ++k, at += l2::board_bytes) {
@@ -93,17 +76,12 @@ void make_up_batch(input_batch& batch) {
         batch.boards[batch.used_boards++] = b;
       }
       store_big(content.data() + at, l2::fragment_trailer);
-      put_fragment(batch, std::span(content).first(f.bytes));
-      batch.fragments[batch.used_fragments++] = f;
+      fragment_entry& f = add_fragment(batch, c, std::span(content).first(bytes));
+      f.first_board = first_board;
+      f.boards = crate.boards;
     }
     batch.events[batch.used_events++] = event;
   }
-}
-
-std::uint64_t fragment_bytes(const input_batch& batch) {
-  std::uint64_t n = 0;
-  for (const fragment_entry& f : batch.fragments.first(batch.used_fragments)) n += f.bytes;
-  return n;
 }
 
 } // namespace l3::bench

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "bench/measure/report_table.hpp"
+#include "bench/measure/report.hpp"
 #include "tools/command.hpp"
 
 namespace l3 {
@@ -26,9 +26,9 @@ int show(const std::string& path) {
 
 } // namespace
 
-void add_bench_show(CLI::App& bench, command_body& run) {
+void add_bench_show(CLI::App& program, command_body& run) {
   auto path = std::make_shared<std::string>();
-  auto* c = bench.add_subcommand("show", "What a bench printed with --json, as a table");
+  auto* c = program.add_subcommand("show", "What a bench printed with --json, as a table");
   c->add_option("FILE", *path, "Where that is")->required();
   c->callback([path, &run] { run = [path] { return show(*path); }; });
 }

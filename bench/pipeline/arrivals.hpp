@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit of an engine: the same buffers copied to where it computes, as many at a time as it has
-// frames, and nothing computed. What arrived is compared, as every output of a bench. For any
-// queue, as copies.hpp; on a CPU one core copies.
+// frames, and nothing computed. The bytes that arrive are compared, as every output of a bench is.
+// For any queue, as copies.hpp; on a CPU one core copies.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/measure.hpp"
 #include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {
@@ -65,8 +65,6 @@ public:
   }
 
 private:
-  static constexpr int poison_byte = 0xa5;
-
   struct lane {
     buffer to;
     Queue queue; // goes first: then nothing is copied any more
@@ -93,25 +91,24 @@ struct memcpy_queue {
   static std::string finish() { return {}; }
 };
 
-/// Arrivals by some queue.
-struct some_arrivals {
-  template <class Queue>
-  explicit some_arrivals(std::shared_ptr<arrivals<Queue>> by)
-      : poison([by] { by->poison(); }), run([by](std::uint32_t n) { by->run(n); }),
-        is_right([by] { return by->is_right(); }) {}
-
-  std::function<void()> poison;
-  std::function<void(std::uint32_t)> run;
-  std::function<bool()> is_right;
-};
-
-[[nodiscard]] inline some_arrivals
-memcpy_arrivals(std::span<const std::span<const std::byte>> from) {
-  return some_arrivals(
-      std::make_shared<arrivals<memcpy_queue>>([] { return memcpy_queue(); }, from));
+/// Copies `n` buffers in each run. The memory outlives it.
+template <class Queue, class MakeQueue>
+[[nodiscard]] entrant arrivals_entrant(std::string name, MakeQueue&& make_queue,
+                                       std::span<const std::span<const std::byte>> from,
+                                       std::uint32_t n) {
+  const auto by = std::make_shared<arrivals<Queue>>(make_queue, from);
+  return {std::move(name), [by] { by->poison(); }, [by, n] { by->run(n); },
+          [by] { return by->is_right(); }};
 }
 
-/// On the CUDA device. Only if there is one.
-[[nodiscard]] some_arrivals cuda_arrivals(std::span<const std::span<const std::byte>> from);
+[[nodiscard]] inline entrant memcpy_arrivals(std::span<const std::span<const std::byte>> from,
+                                             std::uint32_t n) {
+  return arrivals_entrant<memcpy_queue>(
+      "memcpy of the same buffers, one core", [] { return memcpy_queue(); }, from, n);
+}
+
+/// On the CUDA device.
+[[nodiscard]] entrant cuda_arrivals(std::span<const std::span<const std::byte>> from,
+                                    std::uint32_t n);
 
 } // namespace l3::bench

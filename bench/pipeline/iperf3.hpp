@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limit beside which TCP is measured: what iperf3 moves over loopback on this machine. It is
-// looked up in PATH; a bench without it says so, and measures the rest.
+// looked up in PATH; without it the bench names the reason and measures the rest.
 #pragma once
 
 #include <filesystem>

@@ -3,7 +3,6 @@
 // TCP moves end to end beside what iperf3 moves over loopback in the same minute, and at which UDP
 // rates not one event is lost.
 #include <algorithm>
-#include <cinttypes>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,9 +11,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include <boost/json.hpp>
+#include <fmt/format.h>
 
-#include "bench/measure/measure.hpp"
+#include "bench/measure/report.hpp"
 #include "bench/pipeline/iperf3.hpp"
 #include "bench/pipeline/udp_claim.hpp"
 #include "tools/command.hpp"
@@ -25,6 +24,7 @@ namespace l3 {
 namespace {
 
 namespace json = boost::json;
+
 constexpr double gigabyte = 1e9;
 
 struct pipeline_options {
@@ -49,7 +49,7 @@ public:
         std::filesystem::temp_directory_path() / ("koto-l3-bench-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder_);
   }
-  /// What went wrong can be read in the folder; otherwise it is not wanted.
+  /// The folder stays if something went wrong: its logs and ledgers tell.
   ~pipeline_bench() {
     std::error_code ignored;
     if (ok_) std::filesystem::remove_all(folder_, ignored);
@@ -68,8 +68,8 @@ public:
     judge();
     ok_ = problems_.empty();
     if (options_.as_json) print_json();
-    for (const auto& p : problems_) std::fprintf(stderr, "bench: %s\n", p.c_str());
-    if (!ok_) std::fprintf(stderr, "bench: logs and ledgers are in %s\n", folder_.c_str());
+    for (const auto& p : problems_) fmt::print(stderr, "bench: {}\n", p);
+    if (!ok_) fmt::print(stderr, "bench: logs and ledgers are in {}\n", folder_.string());
     return ok_ ? 0 : exit_failure;
   }
 
@@ -83,7 +83,7 @@ private:
     plan.loops = options_.loops;
     plan.link_rate = "unlimited";
     plan.backend = options_.data.backend;
-    plan.verify = false; // the demo and the tests do that; here the ledgers must agree
+    plan.verify = false; // demo and tests verify; here the ledgers must agree
     plan.may_lose = way == way_in::udp;
     plan.quiet = true;
     rehearsal_result r = rehearse(plan);
@@ -101,58 +101,39 @@ private:
 
   void udp(double gigabytes) {
     constexpr double bits = 8; // in a byte
-    char text[64];
-    std::snprintf(text, sizeof text, "%.3fGb/s", gigabytes * bits);
-    const std::string rate = text;
-    std::snprintf(text, sizeof text, "UDP sent at %.2f GB/s", gigabytes);
-    const auto r = rehearsed("udp-" + std::to_string(trials_.size() + 1), way_in::udp, rate);
+    const auto r = rehearsed(fmt::format("udp-{}", trials_.size() + 1), way_in::udp,
+                             fmt::format("{:.3f}Gb/s", gigabytes * bits));
     const double reached = static_cast<double>(r.replay.bytes.out) / r.seconds;
     trials_.push_back({reached, r.lost()});
-    add({text, reached, {}, summary(r)});
+    add({fmt::format("UDP sent at {:.2f} GB/s", gigabytes), reached, {}, summary(r)});
   }
 
   void judge() {
     if (trials_.empty()) return;
     const double must =
         options_.must_sustain.value_or(*std::ranges::min_element(options_.udp_rates));
-    for (const auto& t : broken_claims(trials_, must * gigabyte)) {
-      char text[128];
-      std::snprintf(text, sizeof text,
-                    "UDP lost %" PRIu64 " events at %.3f GB/s, where none may be lost", t.lost,
-                    t.rate / gigabyte);
-      problems_.emplace_back(text);
-    }
+    for (const auto& t : broken_claims(trials_, must * gigabyte))
+      problems_.push_back(fmt::format("UDP lost {} events at {:.3f} GB/s, where none may be lost",
+                                      t.lost, t.rate / gigabyte));
     if (!options_.as_json)
-      std::printf("UDP without a lost event: up to %.3f GB/s\n", sustained(trials_) / gigabyte);
+      fmt::print("UDP without a lost event: up to {:.3f} GB/s\n", sustained(trials_) / gigabyte);
   }
 
   static std::string summary(const rehearsal_result& r) {
-    char text[256];
-    std::snprintf(
-        text, sizeof text,
-        "%" PRIu64 " events, %" PRIu64
-        " not stored; 99 %% latency %.1f ms; memory %.0f MB %+.1f %%",
-        r.replay.events.admitted, r.lost(), r.latency_p99 * 1e3,
-        static_cast<double>(r.memory_planned) / 1e6,
-        100.0 * (static_cast<double>(r.memory_peak) / static_cast<double>(r.memory_planned) - 1));
-    return text;
+    const auto planned = static_cast<double>(r.memory_planned);
+    return fmt::format(
+        "{} events, {} not stored; 99 % latency {:.1f} ms; memory {:.0f} MB {:+.1f} %",
+        r.replay.events.admitted, r.lost(), r.latency_p99 * 1e3, planned / 1e6,
+        100.0 * (static_cast<double>(r.memory_peak) / planned - 1));
   }
 
   void add(const measured& m) {
     results_.push_back(m);
     if (options_.as_json) return;
-    std::printf("%-34s ", m.what.c_str());
-    if (m.rate) {
-      std::printf("%7.3f GB/s", *m.rate / gigabyte);
-    } else {
-      std::printf("not measured");
-    }
-    if (m.rate && m.limit) {
-      std::printf("  %5.2f of the limit", *m.rate / *m.limit);
-    } else {
-      std::printf("%21s", "");
-    }
-    std::printf("  %s\n", m.note.c_str());
+    fmt::print("{:<34} {} {:>20}  {}\n", m.what,
+               m.rate ? fmt::format("{:7.3f} GB/s", *m.rate / gigabyte) : "not measured",
+               m.rate && m.limit ? fmt::format("{:.2f} of the limit", *m.rate / *m.limit) : "",
+               m.note);
     std::fflush(stdout);
   }
 
@@ -165,13 +146,12 @@ private:
                                      {"limit", value_of(m.limit)},
                                      {"note", m.note}});
     }
-    const json::object all{{"bench", "pipeline"},
-                           {"processor", bench::processor_name()},
-                           {"holds", ok_},
-                           {"figures", figures},
-                           {"udp_without_loss", sustained(trials_)},
-                           {"problems", json::array(problems_.begin(), problems_.end())}};
-    std::printf("%s\n", json::serialize(all).c_str());
+    json::object report = bench::report_of("pipeline");
+    report["holds"] = ok_;
+    report["figures"] = std::move(figures);
+    report["udp_without_loss"] = sustained(trials_);
+    report["problems"] = json::array(problems_.begin(), problems_.end());
+    std::ignore = bench::print_report(report, true, ok_);
   }
 
   pipeline_options options_;
@@ -185,9 +165,9 @@ private:
 
 } // namespace
 
-void add_bench_pipeline(CLI::App& bench, command_body& run) {
+void add_bench_pipeline(CLI::App& program, command_body& run) {
   auto o = std::make_shared<pipeline_options>();
-  auto* c = bench.add_subcommand(
+  auto* c = program.add_subcommand(
       "pipeline",
       "Replay, daemon and receiver together: TCP beside iperf3, UDP rates without loss");
   c->footer("Losing events at a UDP rate is a finding, and no failure, unless none were lost at a "
@@ -203,7 +183,7 @@ void add_bench_pipeline(CLI::App& bench, command_body& run) {
   c->add_option("--sustain", o->must_sustain,
                 "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
       ->check(CLI::NonNegativeNumber);
-  c->add_flag("--json", o->as_json, "report as JSON");
+  c->add_flag("--json", o->as_json, "For machines");
   c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
 }
 

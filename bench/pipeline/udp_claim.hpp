@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bench may say of UDP. Losing events at some rate is a finding, not a failure: to find
+// The claims of a bench about UDP. Losing events at some rate is a finding, not a failure: to find
 // where loss begins is what the bench is for. It fails when it contradicts itself or what it was
 // told to prove: when events are lost below a rate at which none was, or up to the rate that must
 // be sustained.

@@ -2,150 +2,81 @@
 #include "bench/selection/select_report.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
-
-#include <boost/json.hpp>
-
-#include "tools/figures/text.hpp"
 
 namespace l3::bench {
-namespace {
 
 namespace json = boost::json;
 
-/// One core is timed by the thread's own clock, which stands still while another program has it.
-double seconds_now(std::uint32_t cores) {
-  if (cores != 1)
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  constexpr double nano = 1e-9;
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
-}
-
-/// A bar.
-const char* verdict(bool met) { return met ? "met" : "NOT MET"; }
-
-} // namespace
-
 std::vector<select_row> measure_selection(const select_runner& runner, std::uint32_t rounds,
                                           std::uint32_t passes) {
+  std::vector<entrant> entrants;
+  for (const select_part& p : runner.parts) entrants.push_back(p.what);
+  const timer by = runner.cores == 1 ? timer::thread : timer::wall;
+  std::vector<timing> times = measure(entrants, {rounds, passes, start::in_turn, by});
   std::vector<select_row> rows;
-  for (const select_part& p : runner.parts) rows.push_back({p});
-  constexpr std::uint32_t warming_rounds = 1;
-  for (std::uint32_t round = 0; round < warming_rounds + rounds; ++round) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      runner.prepare(i);
-      const double begin = seconds_now(runner.cores);
-      runner.run(i, passes);
-      const double took = seconds_now(runner.cores) - begin;
-      rows[i].right = rows[i].right && runner.is_right(i);
-      if (round >= warming_rounds) rows[i].seconds.push_back(took / passes);
-    }
-  }
+  for (std::size_t i = 0; i < entrants.size(); ++i)
+    rows.push_back({runner.parts[i].kind, entrants[i].name, std::move(times[i])});
   return rows;
 }
 
-bool select_report::all_right() const { return std::ranges::all_of(rows, &select_row::right); }
+bool select_report::all_right() const {
+  return std::ranges::all_of(rows, [](const select_row& r) { return r.time.right; });
+}
 
 const select_row& select_report::row(part_kind kind) const {
-  return *std::ranges::find(rows, kind, [](const select_row& r) { return r.part.kind; });
+  return *std::ranges::find(rows, kind, &select_row::kind);
 }
 
 timing select_report::of_decode(const select_row& r) const {
-  const select_row& decode = row(part_kind::decode);
+  const std::vector<double>& decode = row(part_kind::decode).time.seconds;
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < r.seconds.size(); ++i)
-    ratios.push_back(r.seconds[i] / decode.seconds[i]);
+  for (std::size_t i = 0; i < decode.size(); ++i) ratios.push_back(r.time.seconds[i] / decode[i]);
   return summary(std::move(ratios));
 }
 
 timing select_report::added() const {
-  const select_row& decode = row(part_kind::decode);
+  const std::vector<double>& decode = row(part_kind::decode).time.seconds;
   std::vector<double> ratios;
-  for (std::size_t i = 0; i < decode.seconds.size(); ++i) {
-    double sum = -decode.seconds[i];
+  for (std::size_t i = 0; i < decode.size(); ++i) {
+    double sum = -decode[i];
     for (const select_row& r : rows)
-      if (r.part.kind == part_kind::algorithm) sum += r.seconds[i];
-    ratios.push_back(sum / decode.seconds[i]);
+      if (r.kind == part_kind::algorithm) sum += r.time.seconds[i];
+    ratios.push_back(sum / decode[i]);
   }
   return summary(std::move(ratios));
 }
 
-std::string to_table(const select_report& r) {
-  constexpr double micro = 1e6;
-  std::string out;
-  append(out,
-         "selection on %s, %s: %u simulated events of %.0f bytes, %.1f %% of them kept\n"
-         "Medians, quartiles in brackets; the decode alone measures waveforms for packing, and the "
-         "first algorithm does so on its way\n\n"
-         "%-30s %11s%26s %10s %10s %10s\n",
-         r.where.c_str(), r.processor.c_str(), r.events,
-         static_cast<double>(r.input_bytes) / r.events, 100.0 * r.kept / r.events, "", "events/s",
-         "", "per core", "us/event", "of decode");
-  for (const select_row& row : r.rows) {
-    const timing t = summary(row.seconds);
-    append(out, "%-30s %11.0f (%10.0f … %10.0f) ", row.part.name.c_str(),
-           r.events_per_second(t.median), r.events_per_second(t.high), r.events_per_second(t.low));
-    // One thread copies, whoever computes.
-    const std::uint32_t cores = row.part.kind == part_kind::copy ? 1 : r.cores;
-    if (r.cores == 0) {
-      append(out, "%10s ", "-");
-    } else {
-      append(out, "%10.0f ", r.events_per_second(t.median) / cores);
-    }
-    append(out, "%10.3f %10.3f%s\n", t.median / r.events * micro, r.of_decode(row).median,
-           row.right ? "" : "  WRONG OUTPUT");
-  }
+json::object to_json(const select_report& r) {
+  json::object report = report_of("select");
+  report["backend"] = r.where;
+  report["cores"] = r.cores;
+  report["no_device"] = r.no_device;
+  report["events"] = r.events;
+  report["kept"] = r.kept;
+  report["fragment_bytes"] = r.input_bytes;
   const timing added = r.added();
-  append(out,
-         "\nfeatures and selection, the algorithms in sum without the decode: %.2f (%.2f … %.2f) "
-         "of the decode; below %.0f: %s\n",
-         added.median, added.low, added.high, select_report::most_of_decode,
-         verdict(added.median < select_report::most_of_decode));
-  if (r.cores == 0) {
-    const double rate = r.events_per_second(summary(r.row(part_kind::selection).seconds).median);
-    append(out,
-           "from the memory of the device, all algorithms: %.2f M events/s; at least %.0f M: %s\n",
-           rate / micro, select_report::least_device_rate / micro,
-           verdict(rate >= select_report::least_device_rate));
-  } else {
-    append(out, "on a device: not measured: %s\n", r.no_device.c_str());
-  }
-  return out;
-}
-
-std::string to_json(const select_report& r) {
+  report["added_of_decode"] = added.median;
+  report["added_low_quartile"] = added.low;
+  report["added_high_quartile"] = added.high;
+  report["added_must_be_below"] = select_report::most_of_decode;
+  report["added_is_below"] = added.median < select_report::most_of_decode;
+  report["device_events_per_second_must_reach"] = select_report::least_device_rate;
+  if (r.cores == 0)
+    report["device_reaches_it"] = r.events_per_second(r.row(part_kind::selection).time.median) >=
+                                  select_report::least_device_rate;
   json::array rows;
   for (const select_row& row : r.rows) {
-    const timing t = summary(row.seconds);
-    rows.push_back(json::object{{"what", row.part.name},
-                                {"events_per_second", r.events_per_second(t.median)},
-                                {"low_quartile", r.events_per_second(t.high)},
-                                {"high_quartile", r.events_per_second(t.low)},
-                                {"seconds_per_event", t.median / r.events},
-                                {"of_decode", r.of_decode(row).median},
-                                {"right", row.right}});
+    json::object o = rated({{"what", row.name}}, "events_per_second", r.events, row.time);
+    // One thread copies, on any executor.
+    const std::uint32_t cores = row.kind == part_kind::copy ? 1 : r.cores;
+    if (r.cores != 0)
+      o["events_per_second_and_core"] = r.events_per_second(row.time.median) / cores;
+    o["seconds_per_event"] = row.time.median / r.events;
+    o["of_decode"] = r.of_decode(row).median;
+    rows.push_back(std::move(o));
   }
-  const timing added = r.added();
-  return json::serialize(
-             json::object{{"bench", "select"},
-                          {"backend", r.where},
-                          {"processor", r.processor},
-                          {"cores", r.cores},
-                          {"no_device", r.no_device},
-                          {"events", r.events},
-                          {"kept", r.kept},
-                          {"fragment_bytes", r.input_bytes},
-                          {"added_of_decode", added.median},
-                          {"added_low_quartile", added.low},
-                          {"added_high_quartile", added.high},
-                          {"added_must_be_below", select_report::most_of_decode},
-                          {"device_events_per_second_must_reach", select_report::least_device_rate},
-                          {"rows", rows}}) +
-         "\n";
+  report["rows"] = std::move(rows);
+  return report;
 }
 
 } // namespace l3::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the selection costs, part by part and in sum, beside decoding in the same run. Ratios are
+// The cost of the selection, part by part and in sum, beside decoding in the same run. Ratios are
 // made within each round, where the parts ran one behind the other, and of these the median: what
 // slows a whole round down does not change them.
 #pragma once
@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/measure/report.hpp"
 #include "bench/selection/select_runner.hpp"
 
 namespace l3::bench {
 
 struct select_row {
-  select_part part;
-  std::vector<double> seconds{}; ///< of a batch, round by round
-  bool right = true;
+  part_kind kind;
+  std::string name;
+  timing time; ///< of a batch
 };
 
 struct select_report {
@@ -25,29 +25,27 @@ struct select_report {
   /// A device must select so many events a second from its memory.
   static constexpr double least_device_rate = 1e6;
 
-  std::string processor;
   std::string where;
   std::uint32_t cores = 0; ///< 0: a device
   std::uint32_t events = 0;
   std::uint64_t input_bytes = 0;
   std::uint32_t kept = 0;
-  std::string no_device; ///< why nothing was measured on one
+  std::string no_device; ///< why no device was measured
   std::vector<select_row> rows;
 
   [[nodiscard]] bool all_right() const;
   [[nodiscard]] const select_row& row(part_kind kind) const; ///< the first of its kind
   /// The row's time, as a multiple of the decode's.
   [[nodiscard]] timing of_decode(const select_row& r) const;
-  /// What the algorithms, each by itself, take beyond the decode, as a multiple of it.
+  /// The time of all algorithms, each by itself, beyond the decode, as a multiple of it.
   [[nodiscard]] timing added() const;
   [[nodiscard]] double events_per_second(double seconds) const { return events / seconds; }
 };
 
-/// All parts take turns; `passes` make one timing.
+/// All parts take turns; `passes` make one timing. One core is timed by the thread's own clock.
 [[nodiscard]] std::vector<select_row> measure_selection(const select_runner& runner,
                                                         std::uint32_t rounds, std::uint32_t passes);
 
-[[nodiscard]] std::string to_table(const select_report& r);
-[[nodiscard]] std::string to_json(const select_report& r);
+[[nodiscard]] boost::json::object to_json(const select_report& r);
 
 } // namespace l3::bench

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is measured of the selection, the same on any executor for the program that measures: parts
-// that are prepared, run and looked at one by one.
+// that are prepared, run and compared one by one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/measure/measure.hpp"
 #include "bench/selection/select_batch.hpp"
 #include "selection/sequence/program.hpp"
 
@@ -23,11 +24,11 @@ enum class part_kind : std::uint8_t {
 };
 
 struct select_part {
-  std::string name;
   part_kind kind;
+  entrant what; ///< its `poison` puts the columns as they are when its turn comes
 };
 
-/// What has to come out.
+/// The right outputs.
 struct select_expected {
   using bytes = std::vector<std::byte>;
   bytes decoded;              ///< the columns, by decoding alone
@@ -40,29 +41,21 @@ struct select_runner {
   std::string where;
   std::uint32_t cores = 0; ///< that work; 0: a device
   std::vector<select_part> parts;
-  std::function<void(std::size_t part)> prepare;
-  /// Returns when all its passes, one behind the other, are done.
-  std::function<void(std::size_t part, std::uint32_t passes)> run;
-  std::function<bool(std::size_t part)> is_right;
+  std::vector<std::shared_ptr<void>> in_use; ///< by the parts
 };
 
-/// By the serial executor.
+/// By one core.
 [[nodiscard]] select_expected expect_selection(const select_batch& batch,
                                                const selection_program& program);
 
-// What is passed to these outlives the runner.
-
-[[nodiscard]] select_runner make_serial_select_runner(const select_batch& batch,
-                                                      const selection_program& program,
-                                                      const select_expected& expected);
+// The arguments of these functions outlive the runner.
 
 /// 0 threads: one per processor.
-[[nodiscard]] select_runner make_pool_select_runner(std::uint32_t threads,
-                                                    const select_batch& batch,
-                                                    const selection_program& program,
-                                                    const select_expected& expected);
+[[nodiscard]] select_runner make_cpu_select_runner(std::uint32_t threads, const select_batch& batch,
+                                                   const selection_program& program,
+                                                   const select_expected& expected);
 
-/// Throws std::runtime_error in a program that was built without CUDA.
+/// On the CUDA device.
 [[nodiscard]] select_runner make_cuda_select_runner(const select_batch& batch,
                                                     const selection_program& program,
                                                     const select_expected& expected);

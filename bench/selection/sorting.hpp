@@ -34,7 +34,7 @@ struct sort_segments {
   }
 };
 
-/// What is sorted, and what must come out.
+/// The keys, and what must come out.
 struct sort_work {
   /// Segments of at most max_segment keys.
   sort_work(std::uint32_t segments, std::uint32_t keys_per_segment);
@@ -54,26 +54,13 @@ struct sort_row {
   timing ours{};
   timing theirs{};
 
-  [[nodiscard]] double keys_per_second(double seconds) const {
-    return static_cast<double>(segments) * keys_per_segment / seconds;
-  }
+  [[nodiscard]] double keys() const { return static_cast<double>(segments) * keys_per_segment; }
   [[nodiscard]] bool right() const { return ours.right && theirs.right; }
 };
 
 [[nodiscard]] sort_row sort_on_one_core(const sort_work& work, std::uint32_t rounds);
 
-/// On the CUDA device; not called in a program that was built without CUDA.
+/// On the CUDA device.
 [[nodiscard]] sort_row sort_on_device(const sort_work& work, std::uint32_t rounds);
-
-struct sort_report {
-  std::string processor;
-  std::string no_device; ///< why nothing was measured on one
-  std::vector<sort_row> rows;
-
-  [[nodiscard]] bool all_right() const;
-};
-
-[[nodiscard]] std::string to_table(const sort_report& r);
-[[nodiscard]] std::string to_json(const sort_report& r);
 
 } // namespace l3::bench

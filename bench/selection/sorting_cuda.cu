@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
-#include <functional>
-
 #include <cub/device/device_segmented_sort.cuh>
 
 #include "bench/selection/sorting.hpp"
@@ -9,9 +6,6 @@
 
 namespace l3::bench {
 namespace {
-
-/// In one timing: waking the host is then no part of it.
-constexpr std::uint32_t passes = 16;
 
 class device_sorts {
 public:
@@ -37,23 +31,24 @@ public:
             sort_segments{}, {in(), size}, {out(), size}, work_.keys_per_segment);
     cuda::check(cudaGetLastError(), "cannot sort in blocks");
   }
-  void sort_by_cub() {
+  void sort_by_library() {
     std::size_t bytes = scratch_.size();
     sort_by_cub(scratch_.data(), bytes);
   }
 
-  /// Seconds of one pass; `right` stays true if what came out is.
-  double time(const std::function<void()>& sort, bool& right) {
-    constexpr int poison = 0xa5;
-    cuda::check(cudaMemsetAsync(out_.data(), poison, bytes_, stream_.get()), "cannot poison");
-    finish();
-    const auto begin = std::chrono::steady_clock::now();
-    for (std::uint32_t pass = 0; pass < passes; ++pass) sort();
-    finish();
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    copy(back_.data(), out_.data(), bytes_);
-    right = right && back_ == work_.sorted;
-    return took.count() / passes;
+  [[nodiscard]] entrant by(std::string name, void (device_sorts::*sort)()) {
+    return {std::move(name),
+            [this] {
+              cuda::check(cudaMemsetAsync(out_.data(), poison_byte, bytes_, stream_.get()),
+                          "cannot poison");
+              finish();
+            },
+            [this, sort] { (this->*sort)(); },
+            [this] {
+              copy(back_.data(), out_.data(), bytes_);
+              return back_ == work_.sorted;
+            },
+            [this] { finish(); }};
   }
 
 private:
@@ -89,23 +84,11 @@ private:
 
 sort_row sort_on_device(const sort_work& work, std::uint32_t rounds) {
   device_sorts sorts(work);
-  std::vector<double> ours;
-  std::vector<double> theirs;
-  bool ours_right = true;
-  bool theirs_right = true;
-  constexpr std::uint32_t warming_rounds = 1;
-  for (std::uint32_t round = 0; round < warming_rounds + rounds; ++round) {
-    const double us = sorts.time([&] { sorts.sort_by_blocks(); }, ours_right);
-    const double them = sorts.time([&] { sorts.sort_by_cub(); }, theirs_right);
-    if (round < warming_rounds) continue;
-    ours.push_back(us);
-    theirs.push_back(them);
-  }
-  sort_row row{cuda::device_name(), work.segments,  work.keys_per_segment, "CUB",
-               summary(ours),       summary(theirs)};
-  row.ours.right = ours_right;
-  row.theirs.right = theirs_right;
-  return row;
+  const std::vector<entrant> entrants{sorts.by("sort_block", &device_sorts::sort_by_blocks),
+                                      sorts.by("CUB", &device_sorts::sort_by_library)};
+  std::vector<timing> times =
+      measure(entrants, {rounds, device_passes, start::in_turn, timer::wall});
+  return {cuda::device_name(), work.segments, work.keys_per_segment, "CUB", times[0], times[1]};
 }
 
 } // namespace l3::bench

@@ -59,13 +59,14 @@ TEST(arrivals, are_right_when_all_have_arrived_and_wrong_before) {
 
 TEST(arrivals, are_right_on_a_cpu_likewise) {
   const three_buffers from;
-  const bench::some_arrivals a = bench::memcpy_arrivals(from.spans);
-  a.poison();
-  EXPECT_FALSE(a.is_right());
-  a.run(2);
-  EXPECT_FALSE(a.is_right()) << "the third was not copied";
-  a.run(3);
-  EXPECT_TRUE(a.is_right());
+  const bench::entrant two = bench::memcpy_arrivals(from.spans, 2);
+  two.poison();
+  EXPECT_FALSE(two.is_right());
+  two.run();
+  EXPECT_FALSE(two.is_right()) << "the third was not copied";
+  const bench::entrant three = bench::memcpy_arrivals(from.spans, 3);
+  three.run();
+  EXPECT_TRUE(three.is_right());
 }
 
 TEST(arrivals, that_lost_a_byte_are_found_out) {

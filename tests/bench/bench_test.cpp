@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bench says of UDP rates, and how it finds its limit: with an iperf3 that the test makes.
+// The claims of the bench about UDP rates, and its limit: from an iperf3 that the test makes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

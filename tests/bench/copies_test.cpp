@@ -19,14 +19,14 @@ TEST(copies, arrive) {
   const auto rows = bench::copies<imagined>([] { return imagined(serial_queue(32)); }, size).run(2);
   ASSERT_EQ(rows.size(), 6U);
   for (const bench::copy_row& r : rows) {
-    EXPECT_TRUE(r.right) << r.name;
-    EXPECT_EQ(r.seconds.size(), 2U) << r.name;
+    EXPECT_TRUE(r.time.right) << r.name;
+    EXPECT_EQ(r.time.seconds.size(), 2U) << r.name;
     EXPECT_EQ(r.bytes % size, 0U) << r.name;
     EXPECT_GT(r.bytes, 0U) << r.name;
   }
 }
 
-/// What goes that way arrives with its last byte missing; but not the sizes, by which kernels
+/// A copy that way loses its last byte; but not the copy of the sizes, by which kernels
 /// write.
 struct losses {
   bool in = false;
@@ -61,7 +61,7 @@ std::vector<std::string> wrong_with(losses l) {
   std::vector<std::string> names;
   const auto make = [=] { return lossy_queue(l); };
   for (const auto& r : bench::copies<lossy_queue>(make, deliver_output::blocks * size).run(1)) {
-    if (!r.right) names.push_back(r.name);
+    if (!r.time.right) names.push_back(r.name);
   }
   return names;
 }

@@ -35,49 +35,50 @@ struct lazy_queue : imagined {
 TEST(decode_stand, every_step_gives_the_same) {
   const decode_batch batch(events, 10);
   thread_pool pool(2);
-  for (const decode_runner& r :
-       {make_decode_runner("serial", serial_queue(), 1, batch, threshold),
-        make_decode_runner("pool", pool_queue(pool), 2, batch, threshold),
-        make_decode_runner("device", imagined(serial_queue(32)), 2, batch, threshold)}) {
-    for (std::size_t i = 0; i < decode_steps.size(); ++i) {
-      r.poison();
-      EXPECT_FALSE(r.step_is_right()) << r.where << ", " << decode_steps[i].name;
-      r.step(i, 2);
-      EXPECT_TRUE(r.step_is_right()) << r.where << ", " << decode_steps[i].name;
+  for (const decode_entrants& d :
+       {make_decode_entrants("serial", serial_queue(), 1, batch, threshold),
+        make_decode_entrants("pool", pool_queue(pool), 2, batch, threshold),
+        make_decode_entrants("device", imagined(serial_queue(32)), 2, batch, threshold)}) {
+    ASSERT_EQ(d.all.size(), 1 + decode_steps.size());
+    for (const entrant& x : d.all) {
+      x.poison();
+      EXPECT_FALSE(x.is_right()) << d.where << ", " << x.name;
+      x.run();
+      x.run();
+      x.finish();
+      EXPECT_TRUE(x.is_right()) << d.where << ", " << x.name;
     }
-    r.poison();
-    EXPECT_FALSE(r.copy_is_right()) << r.where;
-    r.copy(2);
-    EXPECT_TRUE(r.copy_is_right()) << r.where;
   }
 }
 
 TEST(decode_stand, sees_what_was_left_out) {
   const decode_batch batch(events, 10);
-  const decode_runner r =
-      make_decode_runner("device", lazy_queue(serial_queue(32)), 2, batch, threshold);
-  r.poison();
-  r.copy(1);
-  EXPECT_FALSE(r.copy_is_right());
-  r.step(0, 1);
-  EXPECT_FALSE(r.step_is_right());
+  const decode_entrants d =
+      make_decode_entrants("device", lazy_queue(serial_queue(32)), 2, batch, threshold);
+  for (const std::size_t i :
+       {0, 1, 6}) { // in the last step the blocks that are left do all the work
+    d.all[i].poison();
+    d.all[i].run();
+    d.all[i].finish();
+    EXPECT_FALSE(d.all[i].is_right()) << d.all[i].name;
+  }
 }
 
-TEST(decode_stand, does_as_many_passes_as_it_is_told_before_it_waits) {
+TEST(decode_stand, waits_only_when_a_timing_ends) {
   const decode_batch batch(1, 0);
   const auto control = std::make_shared<stream_control>();
-  const decode_runner r =
-      make_decode_runner("device", imagined(serial_queue(32), control), 2, batch, threshold);
-  constexpr std::uint32_t passes = 5;
+  const decode_entrants d =
+      make_decode_entrants("device", imagined(serial_queue(32), control), 2, batch, threshold);
   constexpr int submitting = 1;
-  control->forget();
-  r.copy(passes);
-  EXPECT_EQ(control->enqueued(), static_cast<int>(passes) + submitting);
-  EXPECT_EQ(control->waits(), 1);
-  control->forget();
-  r.step(0, passes);
-  EXPECT_EQ(control->enqueued(), 2 * static_cast<int>(passes) + submitting) << "two kernels each";
-  EXPECT_EQ(control->waits(), 1);
+  for (const auto& [i, enqueued] : {std::pair{0, 1}, std::pair{1, 2}}) { // a step is two kernels
+    control->forget();
+    d.all[i].run();
+    d.all[i].run();
+    EXPECT_EQ(control->waits(), 0);
+    d.all[i].finish();
+    EXPECT_EQ(control->enqueued(), 2 * enqueued + submitting);
+    EXPECT_EQ(control->waits(), 1);
+  }
 }
 
 TEST(decoded_batch, refuses_more_samples_than_indices_reach) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of packing within a device, and the plot of it, with an imagined one.
+// The report of packing within a device, and the plot of it, with an imagined one.
 #include "bench/device/device_report.hpp"
 
 #include <gtest/gtest.h>
@@ -25,32 +25,27 @@ device_report example() {
   device_report r;
   r.events = 2;
   r.input_bytes = 1000;
-  r.rows = {{"copy", 1000, 2000, {1e-6}},
-            {"ours", 1000, 1500, {2e-6}},
-            {"blocks", 900, 1400, {8e-6}, true, true},
-            {"threads", 900, 1400, {20e-6}, true, true}};
+  r.rows = {{"copy", 1000, 2000, false, summary({1e-6})},
+            {"ours", 1000, 1500, false, summary({2e-6})},
+            {"blocks", 900, 1400, true, summary({8e-6})},
+            {"threads", 900, 1400, true, summary({20e-6})}};
   return r;
 }
 
 TEST(device_report, puts_each_time_beside_the_first_kernels) {
-  const auto j = boost::json::parse(to_json(example()));
+  const auto j = boost::json::value(to_json(example()));
   EXPECT_DOUBLE_EQ(j.at_pointer("/rows/1/times_as_fast_as/blocks").as_double(), 4);
   EXPECT_DOUBLE_EQ(j.at_pointer("/rows/1/times_as_fast_as/threads").as_double(), 10);
   EXPECT_DOUBLE_EQ(j.at_pointer("/rows/3/times_as_fast_as/blocks").as_double(), 0.4);
   EXPECT_DOUBLE_EQ(j.at_pointer("/rows/1/of_copy").as_double(), 0.375);
-  const std::string table = to_table(example());
-  EXPECT_NE(table.find("[blocks] [threads]"), std::string::npos) << table;
-  EXPECT_NE(table.find(" × 4        × 10 "), std::string::npos) << table;
 }
 
 TEST(device_report, does_not_hide_wrong_output) {
   device_report r = example();
   EXPECT_TRUE(r.all_right());
-  EXPECT_EQ(to_table(r).find("WRONG"), std::string::npos);
-  r.rows[2].right = false;
+  r.rows[2].time.right = false;
   EXPECT_FALSE(r.all_right());
-  EXPECT_NE(to_table(r).find("WRONG OUTPUT"), std::string::npos);
-  EXPECT_FALSE(boost::json::parse(to_json(r)).at_pointer("/rows/2/right").as_bool());
+  EXPECT_FALSE(boost::json::value(to_json(r)).at_pointer("/rows/2/right").as_bool());
 }
 
 TEST(device_report, has_sizes_from_one_event_to_all) {
@@ -93,10 +88,10 @@ TEST(device_report, plots_copy_device_first_kernels_and_cpu) {
 TEST(device_report, sees_a_core_that_packs_wrongly) {
   const decode_batch batch(1, 0);
   device_pack_expected expected(batch);
-  EXPECT_TRUE(pack_on_one_core(expected, 1).right);
+  EXPECT_TRUE(pack_on_one_core(expected, 1).time.right);
   const std::size_t last = (expected.waveforms() - 1) * waveform_slots::bytes;
   expected.slots[last + 1] ^= std::byte{1}; // the minimum
-  EXPECT_FALSE(pack_on_one_core(expected, 1).right);
+  EXPECT_FALSE(pack_on_one_core(expected, 1).time.right);
 }
 
 } // namespace

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/measure/report_table.hpp"
+#include "bench/measure/report.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include <boost/json.hpp>
+#include <fmt/format.h>
 
-#include "tools/figures/text.hpp"
+#include "tools/command.hpp"
 
 namespace l3::bench {
 namespace {
@@ -18,20 +20,13 @@ namespace json = boost::json;
 
 /// Four digits, and the prefix that leaves few before the point.
 std::string number(double x) {
-  std::string text;
   const double size = std::abs(x);
   constexpr double kilo = 1e3, mega = 1e6, giga = 1e9;
   constexpr double exact = 1e4; // below it, counts stand as they are
-  if (size >= giga) {
-    append(text, "%.2f G", x / giga);
-  } else if (size >= mega) {
-    append(text, "%.2f M", x / mega);
-  } else if (size >= exact) {
-    append(text, "%.2f k", x / kilo);
-  } else {
-    append(text, "%.4g", x);
-  }
-  return text;
+  if (size >= giga) return fmt::format("{:.2f} G", x / giga);
+  if (size >= mega) return fmt::format("{:.2f} M", x / mega);
+  if (size >= exact) return fmt::format("{:.2f} k", x / kilo);
+  return fmt::format("{:.4g}", x);
 }
 
 std::string shown(const json::value& v) {
@@ -42,7 +37,7 @@ std::string shown(const json::value& v) {
   if (!v.is_array()) return json::serialize(v);
   if (v.as_array().empty()) return "none";
   std::string all;
-  for (const json::value& one : v.as_array()) all += (all.empty() ? "" : " ") + shown(one);
+  for (const json::value& one : v.as_array()) all += (all.empty() ? "" : ", ") + shown(one);
   return all;
 }
 
@@ -54,12 +49,17 @@ std::string words(std::string_view key) {
 
 using fields = std::vector<std::pair<std::string, std::string>>;
 
-/// What lies deeper is named after all that it lies in.
+/// Quartiles stand in brackets behind the value before them; what lies deeper is named after all
+/// that it lies in.
 void add_fields(fields& to, const std::string& before, const json::object& from) {
   for (const auto& [key, value] : from) {
     const std::string name = before + words(key);
     if (value.is_object()) {
       add_fields(to, name + ", ", value.as_object());
+    } else if (key == "low_quartile" && !to.empty()) {
+      to.back().second += " (" + shown(value);
+    } else if (key == "high_quartile" && !to.empty()) {
+      to.back().second += " … " + shown(value) + ")";
     } else {
       to.emplace_back(name, shown(value));
     }
@@ -114,20 +114,52 @@ std::string table(const json::array& rows) {
 
 } // namespace
 
+json::object report_of(std::string_view bench) {
+  return {{"bench", bench}, {"processor", processor_name()}};
+}
+
+json::object rated(json::object row, std::string_view rate, double amount, const timing& t) {
+  row[rate] = amount / t.median;
+  row["low_quartile"] = amount / t.high;
+  row["high_quartile"] = amount / t.low;
+  row["right"] = t.right;
+  return row;
+}
+
+std::string report_table(const json::object& report) {
+  fields alone;
+  json::object flat;
+  std::string tables;
+  for (const auto& [key, value] : report) {
+    if (is_table(value)) {
+      tables += "\n" + table(value.as_array());
+    } else {
+      flat[key] = value;
+    }
+  }
+  add_fields(alone, "", flat);
+  std::string text;
+  for (const auto& [name, value] : alone) text += name + ": " + value + "\n";
+  return text + tables;
+}
+
 std::string report_table(std::string_view text) {
   boost::system::error_code error;
   const json::value report = json::parse(text, error);
   if (error || !report.is_object()) throw std::runtime_error("is no report of a bench");
-  std::string alone;
-  std::string tables;
-  for (const auto& [key, value] : report.as_object()) {
-    if (is_table(value)) {
-      tables += "\n" + table(value.as_array());
-    } else {
-      alone += words(key) + ": " + shown(value) + "\n";
-    }
-  }
-  return alone + tables;
+  return report_table(report.as_object());
+}
+
+int print_report(const json::object& report, bool as_json, bool right) {
+  std::fputs((as_json ? json::serialize(report) + "\n" : report_table(report)).c_str(), stdout);
+  std::fflush(stdout);
+  return right ? 0 : exit_failure;
+}
+
+void write_plot(const std::string& file, const plot& p) {
+  std::ofstream out(file);
+  out << to_svg(p);
+  if (!out.flush()) throw command_error("cannot write " + file);
 }
 
 } // namespace l3::bench

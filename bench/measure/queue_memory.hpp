@@ -10,18 +10,21 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/device/host_reference.hpp"
+#include "bench/measure/held_batch.hpp"
+#include "bench/measure/measure.hpp"
 #include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {
 
 template <class Queue>
-class select_memory {
+class queue_memory {
 public:
-  /// The queue outlives it.
-  explicit select_memory(Queue& queue) : queue_(queue) {}
+  explicit queue_memory(Queue queue) : queue_(std::move(queue)) {}
+
+  [[nodiscard]] Queue& queue() { return queue_; }
 
   [[nodiscard]] static buffer allocate(std::size_t bytes) {
     if constexpr (has_device) {
@@ -42,6 +45,11 @@ public:
     tables_.push_back(place(std::as_bytes(std::span(from.data(), from.size()))));
     return {reinterpret_cast<const T*>(tables_.back().data()), from.size()};
   }
+  /// The tables of a batch whose bytes were placed at `input`; kept likewise.
+  [[nodiscard]] batch_view place(const buffer& input, const batch_view& host) {
+    return {input.data(), place(host.events), place(host.fragments), place(host.pieces),
+            place(host.boards)};
+  }
 
   void write(const buffer& to, std::span<const std::byte> bytes) {
     if constexpr (has_device) {
@@ -53,29 +61,37 @@ public:
   }
   void poison(const buffer& b) {
     if constexpr (has_device) {
-      write(b, std::vector(b.size(), static_cast<std::byte>(poison_byte)));
+      reach(b.size());
+      std::memset(host_.data(), poison_byte, b.size());
+      write(b, {host_.data(), b.size()});
     } else {
       std::memset(b.data(), poison_byte, b.size());
     }
   }
-  [[nodiscard]] std::vector<std::byte> read(const void* from, std::size_t n) {
-    std::vector<std::byte> bytes(n);
+  /// Until the next call; where kernels run on host memory it is theirs.
+  [[nodiscard]] std::span<std::byte> read(void* from, std::size_t n) {
     if constexpr (has_device) {
-      queue_.copy_out(bytes.data(), from, n);
+      reach(n);
+      queue_.copy_out(host_.data(), from, n);
       finish();
+      return {host_.data(), n};
     } else {
-      std::memcpy(bytes.data(), from, n);
+      return {static_cast<std::byte*>(from), n};
     }
-    return bytes;
   }
   [[nodiscard]] bool begins_with(const buffer& b, std::span<const std::byte> expected) {
-    if constexpr (has_device) {
-      return std::ranges::equal(read(b.data(), expected.size()), expected);
-    } else {
-      return std::memcmp(b.data(), expected.data(), expected.size()) == 0;
-    }
+    return std::memcmp(read(b.data(), expected.size()).data(), expected.data(), expected.size()) ==
+           0;
   }
 
+  /// Enqueues it, or does it.
+  void copy_within(const buffer& to, const buffer& from, std::size_t n) {
+    if constexpr (has_device) {
+      queue_.copy_within(to.data(), from.data(), n);
+    } else {
+      std::memcpy(to.data(), from.data(), n);
+    }
+  }
   void finish() {
     if constexpr (has_device) {
       queue_.submit();
@@ -87,7 +103,13 @@ public:
 private:
   static constexpr bool has_device = Queue::memory::has_device;
 
-  Queue& queue_;
+  /// Makes room on the host, where a device copies fastest.
+  void reach(std::size_t n) {
+    if (host_.size() < n) host_ = Queue::memory::allocate(n);
+  }
+
+  Queue queue_;
+  buffer host_;
   std::vector<buffer> tables_;
 };
 

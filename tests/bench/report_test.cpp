@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/measure/report_table.hpp"
+#include "bench/measure/report.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ TEST(report_table, has_a_column_for_each_key) {
                              "rows":[{"what":"memcpy","hot":{"bytes_per_second":5.314e9,"right":true}},
                                      {"what":"1 … 2","ratio":2.5,"hot":{"bytes_per_second":12760,"right":false}}]})"),
             "bench: pack\n"
-            "by n: 1 0 3\n"
+            "by n: 1, 0, 3\n"
             "holds: yes\n"
             "limit: not measured\n"
             "\n"
@@ -26,7 +26,15 @@ TEST(report_table, has_a_column_for_each_key) {
 TEST(report_table, keeps_what_can_be_counted) {
   EXPECT_EQ(report_table(
                 R"({"events":2048,"ratio":0.6931,"bytes":1234567,"problems":["a","b"],"more":[]})"),
-            "events: 2048\nratio: 0.6931\nbytes: 1.23 M\nproblems: a b\nmore: none\n");
+            "events: 2048\nratio: 0.6931\nbytes: 1.23 M\nproblems: a, b\nmore: none\n");
+}
+
+TEST(report_table, puts_quartiles_in_brackets) {
+  EXPECT_EQ(report_table(R"({"low_quartile":1,"rows":[{"what":"a","rate":2e6,"low_quartile":1e6,
+                             "high_quartile":3e6,"of_copy":0.5}]})"),
+            "low quartile: 1\n\n"
+            "what  rate                      of copy\n"
+            "a     2.00 M (1.00 M … 3.00 M)  0.5\n");
 }
 
 TEST(report_table, refuses_what_is_no_report) {
