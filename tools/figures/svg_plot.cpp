@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
-#include "tools/figures/text.hpp"
+#include <fmt/format.h>
 
-namespace l3::bench {
+namespace l3 {
 namespace {
 
 constexpr double width = 960;
@@ -58,25 +59,34 @@ struct axis {
 };
 
 std::string decade(int exponent) {
-  std::string text;
-  append(text, "10<tspan dy=\"-5\" font-size=\"10\">%d</tspan>", exponent);
-  return text;
+  return fmt::format(R"(10<tspan dy="-5" font-size="10">{}</tspan>)", exponent);
+}
+
+template <class... Args>
+void append(std::string& svg, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(svg), format, std::forward<Args>(args)...);
+}
+
+void add_line(std::string& svg, double x1, double y1, double x2, double y2) {
+  append(svg, "<line class=\"grid\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
+         x1, y1, x2, y2);
+}
+
+void add_text(std::string& svg, double x, double y, std::string_view attributes,
+              const std::string& text) {
+  append(svg, "<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, attributes, text);
 }
 
 void add_grid(std::string& svg, const axis& x, const axis& y) {
   for (int d = static_cast<int>(x.from); d <= x.to; ++d) {
     const double at = x.at(std::pow(10.0, d));
-    append(svg, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", at, top,
-           at, bottom);
-    append(svg, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", at,
-           bottom + line_of_text, decade(d).c_str());
+    add_line(svg, at, top, at, bottom);
+    add_text(svg, at, bottom + line_of_text, R"(text-anchor="middle")", decade(d));
   }
   for (int d = static_cast<int>(y.from); d <= y.to; ++d) {
     const double at = y.at(std::pow(10.0, d));
-    append(svg, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", left,
-           at, right, at);
-    append(svg, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", left - 8, at + 4,
-           decade(d).c_str());
+    add_line(svg, left, at, right, at);
+    add_text(svg, left - 8, at + 4, R"(text-anchor="end")", decade(d));
   }
 }
 
@@ -116,30 +126,28 @@ std::string to_svg(const plot& p) {
   const axis y(y_low, y_high, bottom, top);
 
   std::string svg;
-  append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\">\n", width,
-         height);
+  append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n", width, height);
   svg += style;
-  append(svg, "<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height);
-  append(svg, "<text x=\"%.0f\" y=\"26\" font-size=\"16\">%s</text>\n", left,
-         escaped(p.title).c_str());
+  append(svg, "<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", width, height);
+  add_text(svg, left, 26, R"(font-size="16")", escaped(p.title));
   add_grid(svg, x, y);
-  append(svg, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", (left + right) / 2,
-         bottom + 3 * line_of_text, escaped(p.x_label).c_str());
-  append(svg,
-         "<text transform=\"translate(22 %.1f) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
-         (top + bottom) / 2, escaped(p.y_label).c_str());
+  constexpr auto turned = R"x(text-anchor="middle" transform="translate(22 {:.1f}) rotate(-90)")x";
+  add_text(svg, (left + right) / 2, bottom + 3 * line_of_text, R"(text-anchor="middle")",
+           escaped(p.x_label));
+  add_text(svg, 0, 0, fmt::format(turned, (top + bottom) / 2), escaped(p.y_label));
 
   const auto names = places_of_names(p, y);
   for (std::size_t i = 0; i < p.lines.size(); ++i) {
     const char* const colour = colours[i % colours.size()];
-    append(svg, "<polyline class=\"line\" stroke=\"%s\"%s points=\"", colour,
+    append(svg, "<polyline class=\"line\" stroke=\"{}\"{} points=\"", colour,
            i < colours.size() ? "" : " stroke-dasharray=\"6 4\"");
-    for (const auto& [px, py] : p.lines[i].points) append(svg, "%.1f,%.1f ", x.at(px), y.at(py));
+    for (const auto& [px, py] : p.lines[i].points)
+      append(svg, "{:.1f},{:.1f} ", x.at(px), y.at(py));
     svg += "\"/>\n";
-    append(svg, "<text x=\"%.1f\" y=\"%.1f\" style=\"fill:%s\">%s</text>\n", right + 10,
-           names[i] + 4, colour, escaped(p.lines[i].name).c_str());
+    add_text(svg, right + 10, names[i] + 4, fmt::format(R"(style="fill:{}")", colour),
+             escaped(p.lines[i].name));
   }
   return svg + "</svg>\n";
 }
 
-} // namespace l3::bench
+} // namespace l3

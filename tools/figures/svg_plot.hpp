@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace l3::bench {
+namespace l3 {
 
 struct plot_line {
   std::string name;
@@ -23,4 +23,4 @@ struct plot {
 
 [[nodiscard]] std::string to_svg(const plot& p);
 
-} // namespace l3::bench
+} // namespace l3

@@ -3,13 +3,12 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "tools/figures/svg_plot.hpp"
-#include "tools/figures/text.hpp"
 
 namespace l3 {
 namespace {
-
-using bench::append;
 
 constexpr double percent = 100;
 
@@ -41,36 +40,32 @@ std::string kept_figure(const evaluation& e) {
     if (r.events == 0) continue;
     const proportion p{r.kept, r.events};
     const double middle = y + bar_height / 2;
-    append(rows, R"(<text x="%.0f" y="%.1f" text-anchor="end">%s</text>)", bar_left - 8, middle + 4,
-           std::string(name_of(static_cast<event_type>(t))).c_str());
-    append(rows, R"(<rect class="all" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>)", bar_left, y,
-           bar_right - bar_left, bar_height);
-    append(rows, R"(<rect class="kept" x="%.1f" y="%.1f" width="%.1f" height="%.0f"/>)", bar_left,
-           y, at(p.value()) - bar_left, bar_height);
-    append(rows, R"(<line class="error" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>)", at(p.lower()),
-           at(p.upper()), middle, middle);
-    append(rows, R"(<text x="%.0f" y="%.1f">%.1f %% of %llu</text>)", bar_right + 8, middle + 4,
-           percent * p.value(), static_cast<unsigned long long>(r.events));
-    rows += '\n';
+    rows += fmt::format(R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)", bar_left - 8,
+                        middle + 4, name_of(static_cast<event_type>(t)));
+    rows +=
+        fmt::format(R"(<rect class="all" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.0f}"/>)",
+                    bar_left, y, bar_right - bar_left, bar_height);
+    rows +=
+        fmt::format(R"(<rect class="kept" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.0f}"/>)",
+                    bar_left, y, at(p.value()) - bar_left, bar_height);
+    rows += fmt::format(R"(<line class="error" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
+                        at(p.lower()), at(p.upper()), middle, middle);
+    rows += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{:.1f} % of {}</text>\n", bar_right + 8,
+                        middle + 4, percent * p.value(), r.events);
     y += row_height;
   }
-  std::string svg;
-  append(svg, R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f">)", width, y + 10);
-  svg += '\n';
-  svg += style;
-  append(svg, R"(<rect class="paper" width="%.0f" height="%.0f"/>)", width, y + 10);
-  append(
-      svg,
-      R"(<text x="%.0f" y="30" font-size="16">events kept, by true type (%.1f %% of all)</text>)",
-      bar_left, percent * e.kept().value());
-  return svg + '\n' + rows + "</svg>\n";
+  return fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}">
+{2}<rect class="paper" width="{0:.0f}" height="{1:.0f}"/>)"
+                     R"(<text x="{3:.0f}" y="30" font-size="16">events kept, by true type )"
+                     "({4:.1f} % of all)</text>\n{5}</svg>\n",
+                     width, y + 10, style, bar_left, percent * e.kept().value(), rows);
 }
 
 std::string resolution_figure(const evaluation& e) {
-  bench::plot p{"photons: rms around the truth",
-                "energy of the photon / MeV",
-                "rms",
-                {{"energy, %", {}}, {"x, mm", {}}, {"y, mm", {}}, {"time, ns", {}}}};
+  plot p{"photons: rms around the truth",
+         "energy of the photon / MeV",
+         "rms",
+         {{"energy, %", {}}, {"x, mm", {}}, {"y, mm", {}}, {"time, ns", {}}}};
   for (const photon_resolution& r : e.photons) {
     if (r.energy.n == 0) continue;
     const double energy = std::sqrt(r.from * r.to);
@@ -78,7 +73,7 @@ std::string resolution_figure(const evaluation& e) {
     for (std::size_t k = 0; k < p.lines.size(); ++k)
       if (values[k] > 0) p.lines[k].points.emplace_back(energy, values[k]);
   }
-  std::erase_if(p.lines, [](const bench::plot_line& line) { return line.points.empty(); });
+  std::erase_if(p.lines, [](const plot_line& line) { return line.points.empty(); });
   return p.lines.empty() ? std::string() : to_svg(p);
 }
 
