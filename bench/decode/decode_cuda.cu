@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/executors/cuda.cuh" // first: device forms of kernels need its block
+
 #include <cuda_runtime_api.h>
 
 #include "bench/decode/decode_stand.hpp"
-#include "gpu/executors/cuda.cuh"
 
 namespace l3::bench {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/executors/cuda.cuh" // first: device forms of kernels need its block
+
 #include "bench/device/copies.hpp"
 #include "bench/pipeline/arrivals.hpp"
-
-#include "gpu/executors/cuda.cuh"
 
 namespace l3::bench {
 

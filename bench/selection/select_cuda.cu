@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/executors/cuda.cuh" // first: device forms of kernels need its block
+
 #include "bench/selection/select_stand.hpp"
-#include "gpu/executors/cuda.cuh"
 
 namespace l3::bench {
 

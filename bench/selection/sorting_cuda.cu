@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gpu/executors/cuda.cuh" // first: device forms of kernels need its block
+
 #include <cub/device/device_segmented_sort.cuh>
 
 #include "bench/selection/sorting.hpp"
-#include "gpu/executors/cuda.cuh"
 
 namespace l3::bench {
 namespace {
