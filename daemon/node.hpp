@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
 #include "daemon/settings.hpp"
 #include "selection/engine/engine.hpp"

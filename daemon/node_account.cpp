@@ -67,45 +67,25 @@ metrics_snapshot node::snapshot() const {
   s.account = p.sums();
   s.node = p.settings.run.node;
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) {
-    const input_counters& l = p.udp->input(i);
-    s.inputs.push_back({fmt::format("udp{}", i), l.datagrams, l.bytes, l.kernel_drops});
+    s.inputs.push_back({p.udp->input(i), fmt::format("udp{}", i)});
   }
-  if (p.tcp) s.inputs.push_back({"tcp", p.tcp->input().datagrams, p.tcp->input().bytes, 0});
+  if (p.tcp) s.inputs.push_back({p.tcp->input(), "tcp"});
+  s.building = p.building;
+  s.outcomes = p.outcomes;
   s.fragments_in_flight = p.builder.open_fragments();
-  s.events_incomplete = p.building.events_incomplete;
-  s.events_parked = p.building.parked;
-  s.spills = p.building.spills;
   if (p.selection) s.lines = p.line_snapshots();
   s.events_not_judged = p.work.lines().events_not_judged();
-  s.boards_damaged = p.outcomes.boards_damaged;
-  s.boards_opaque = p.outcomes.boards_opaque;
-  s.waveform_bytes = p.outcomes.waveform_bytes;
-  s.packed_bytes = p.outcomes.packed_bytes;
   s.frames = p.frames.count_states();
   s.engine = p.compute.snapshot();
   if (p.disk) {
-    s.spool.emplace();
-    const spool_totals on_disk = p.disk->totals();
-    s.spool->bytes = on_disk.bytes;
-    s.spool->disk_bytes = on_disk.disk_bytes;
-    s.spool->capacity = p.spilling->disk_room();
-    s.spool->blocks = on_disk.blocks;
-    s.spool->events = on_disk.events;
-    s.spool->spilled = p.spilling->events_spilled();
-    s.spool->write_errors = p.spilling->write_errors();
-    s.spool->damaged = on_disk.damaged;
-    s.spool->missing = on_disk.missing;
+    s.spool = {p.disk->totals(), p.spilling->disk_room(), p.spilling->events_spilled(),
+               p.spilling->write_errors()};
   }
   s.outbox_bytes = p.out.bytes_waiting();
   s.outbox_capacity = p.out.capacity();
   s.outbox_blocks = p.out.blocks_waiting();
-  const forward_counters& f = p.fresh.counters();
-  s.blocks_sent = f.blocks - f.resent;
-  s.blocks_resent = f.resent;
   s.blocks_stored = p.out.last_stored();
-  s.bytes_sent = f.bytes;
-  s.reconnects = f.reconnects;
-  s.refusals = f.refusals;
+  s.forward = p.fresh.counters();
   s.receiver_connected = p.fresh.connected();
   s.compute_time = snapshot_of(p.work.compute_time());
   s.drain_time = snapshot_of(p.work.drain_time());

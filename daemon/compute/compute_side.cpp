@@ -86,17 +86,7 @@ void compute_side::failed(engine_failure kind, std::string_view text, const fram
 }
 
 engine_snapshot compute_side::snapshot() const {
-  const engine_counters& c = engine_.counters();
-  engine_snapshot s;
-  s.failures = counts_of(c.failures);
-  s.frames_bypassed = c.frames_bypassed;
-  s.restarts = c.restarts;
-  s.events_verified = c.events_verified;
-  s.events_wrong = c.events_wrong;
-  s.batches_dumped = dumps_->written();
-  s.batches_not_dumped = dumps_->skipped();
-  s.bypassed = engine_.bypassed();
-  return s;
+  return {engine_.counters(), dumps_->written(), dumps_->skipped(), engine_.bypassed()};
 }
 
 } // namespace l3

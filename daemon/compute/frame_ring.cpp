@@ -80,9 +80,9 @@ void frame_ring::release(frame& f) {
   settled_[f.index] = 0;
 }
 
-std::array<std::uint32_t, frame_states> frame_ring::count_states() const {
+std::array<std::uint32_t, enumerators<frame_state>> frame_ring::count_states() const {
   const std::lock_guard lock(mutex_);
-  std::array<std::uint32_t, frame_states> n{};
+  std::array<std::uint32_t, enumerators<frame_state>> n{};
   for (const slot& s : slots_) ++n[static_cast<std::size_t>(s.state)];
   return n;
 }

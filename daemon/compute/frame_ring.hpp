@@ -15,13 +15,11 @@
 #include <span>
 #include <vector>
 
+#include "daemon/monitor/snapshot.hpp"
 #include "gpu/memory/frame.hpp"
 #include "transport/input/batch_pool.hpp"
 
 namespace l3 {
-
-enum class frame_state : std::uint8_t { free, filling, running, draining };
-inline constexpr std::size_t frame_states = 4;
 
 class frame_ring final : public batch_pool {
 public:
@@ -47,7 +45,7 @@ public:
   void release(frame& f);
 
   // Any thread.
-  [[nodiscard]] std::array<std::uint32_t, frame_states> count_states() const;
+  [[nodiscard]] std::array<std::uint32_t, enumerators<frame_state>> count_states() const;
   /// Events of submitted frames that are not settled yet.
   [[nodiscard]] std::uint64_t events_under_way() const;
 

@@ -20,16 +20,6 @@ bool lies_within(const event_result& r, std::span<const std::byte> output) {
 
 } // namespace
 
-std::string_view name_of(engine_failure f) {
-  switch (f) {
-  case engine_failure::error: return "error";
-  case engine_failure::hang: return "hang";
-  case engine_failure::wrong: return "wrong";
-  case engine_failure::count_: break;
-  }
-  return "unknown";
-}
-
 supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
                                      supervision settings, failure_report failed, note tell)
     : device_(std::move(device)), cpu_(std::move(cpu)), settings_(std::move(settings)),

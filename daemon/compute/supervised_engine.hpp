@@ -28,23 +28,6 @@
 
 namespace l3 {
 
-enum class engine_failure : std::uint8_t {
-  error, ///< the device reported it
-  hang,  ///< a frame had no result at its time limit
-  wrong, ///< an event did not unpack to what came in
-  count_
-};
-[[nodiscard]] std::string_view name_of(engine_failure f);
-
-/// The thread that waits writes them, the one that starts writes `restarts`.
-struct engine_counters {
-  reason_counters<engine_failure> failures;
-  counter frames_bypassed;
-  counter restarts; ///< attempts
-  counter events_verified;
-  counter events_wrong;
-};
-
 struct supervision {
 
   std::chrono::nanoseconds time_limit = std::chrono::seconds(1); ///< from start to results

@@ -4,77 +4,52 @@
 #include <algorithm>
 #include <cassert>
 
+#include <fmt/format.h>
+
 namespace l3 {
-
-std::string_view name_of(phase p) {
-  switch (p) {
-  case phase::configured: return "configured";
-  case phase::receiving: return "receiving";
-  case phase::draining: return "draining";
-  case phase::stopped: return "stopped";
-  case phase::count_: break;
-  }
-  return "unknown";
-}
-
-std::string_view name_of(trouble t) {
-  switch (t) {
-  case trouble::receiver_absent: return "receiver_absent";
-  case trouble::receiver_refuses: return "receiver_refuses";
-  case trouble::no_frame: return "no_frame";
-  case trouble::spilling: return "spilling";
-  case trouble::spool_full: return "spool_full";
-  case trouble::shedding: return "shedding";
-  case trouble::outbox_full: return "outbox_full";
-  case trouble::engine_error: return "engine_error";
-  case trouble::engine_bypassed: return "engine_bypassed";
-  case trouble::wrong_results: return "wrong_results";
-  case trouble::count_: break;
-  }
-  return "unknown";
-}
 
 std::string advice_on(trouble t, std::string_view receiver) {
   switch (t) {
   case trouble::receiver_absent:
-    return "no receiver answers at " + std::string(receiver) +
-           " (forward.to), or none that lets this daemon in (`output link: …` says why not); "
-           "events "
-           "wait in memory, then on disk: start `koto-l3 receive` there, or look at its log and at "
-           "the network";
+    return fmt::format(
+        "no receiver answers at {} (forward.to), or none that lets this daemon in (`output link: "
+        "…` says why not); events wait in memory, then on disk: start `koto-l3 receive` there, or "
+        "look at its log and at the network",
+        receiver);
   case trouble::receiver_refuses:
-    return "the receiver at " + std::string(receiver) +
-           " is there and stores nothing, its disk is full perhaps (`output link: the receiver "
-           "refuses: …` says why); events wait in memory, then on disk";
+    return fmt::format(
+        "the receiver at {} is there and stores nothing, its disk is full perhaps (`output link: "
+        "the receiver refuses: …` says why); events wait in memory, then on disk",
+        receiver);
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
            "outbox_full, or a compute.backend that is too slow";
   case trouble::spilling:
-    return "the outbox's memory is full, events go to disk (spool.folder) until the receiver at " +
-           std::string(receiver) + " takes more: nothing is lost";
+    return fmt::format("the outbox's memory is full, events go to disk (spool.folder) until the "
+                       "receiver at {} takes more: nothing is lost",
+                       receiver);
   case trouble::spool_full:
-    return "there is no room on disk (spool.size, spool.floor, or the disk itself): make room, or "
-           "bring back the receiver at " +
-           std::string(receiver);
+    return fmt::format("there is no room on disk (spool.size, spool.floor, or the disk itself): "
+                       "make room, or bring back the receiver at {}",
+                       receiver);
   case trouble::shedding:
-    return "memory and disk are nearly full: events of the lines with the lowest priority are "
-           "given "
-           "up, counted (koto_l3_events_shed_total{reason=\"priority\"}), until the receiver at " +
-           std::string(receiver) + " takes more";
+    return fmt::format("memory and disk are nearly full: events of the lines with the lowest "
+                       "priority are given up, counted (koto_l3_events_shed_total"
+                       "{{reason=\"priority\"}}), until the receiver at {} takes more",
+                       receiver);
   case trouble::outbox_full:
-    return "the outbox is full, frames wait: the receiver at " + std::string(receiver) +
-           " is absent or slower than what comes in (forward.rate, its disk)";
+    return fmt::format("the outbox is full, frames wait: the receiver at {} is absent or slower "
+                       "than what comes in (forward.rate, its disk)",
+                       receiver);
   case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
   case trouble::engine_bypassed:
     return "the device failed or hangs and the CPU computes in its place, with the same results "
-           "but "
-           "perhaps more slowly; it is tried again by itself: if that does not end, restart the "
+           "but perhaps more slowly; the device is tried again: if that does not help, restart the "
            "daemon between spills and look at the device";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
-           "others may have been wrong that were not checked: keep the batch in compute.dumps, "
-           "look "
-           "at the device's memory";
+           "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
+           "the device's memory";
   case trouble::count_: break;
   }
   return "unknown";
@@ -93,7 +68,7 @@ std::string state_report::text() const {
   if (!degraded()) return text;
   text += ", degraded:";
   for (std::size_t t = 0; t < troubles; ++t) {
-    if (has[t]) text.append(" ").append(name_of(static_cast<trouble>(t)));
+    if (has[t]) text.append(" ").append(names_of<trouble>[t]);
   }
   return text;
 }

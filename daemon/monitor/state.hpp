@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "transport/accounting/enumerator_names.hpp"
+
 namespace l3 {
 
 enum class phase : std::uint8_t {
@@ -24,10 +26,10 @@ enum class phase : std::uint8_t {
 
 enum class trouble : std::uint8_t {
   receiver_absent,  ///< the outbox keeps what it can
-  receiver_refuses, ///< it is there, but stores nothing: its disk is full, most often
+  receiver_refuses, ///< it is there, but stores nothing: most often its disk is full
   no_frame,         ///< every frame is busy: events are shed
   spilling,         ///< events go to disk for lack of room in memory
-  spool_full,       ///< nor is there room on disk
+  spool_full,       ///< there is no room on disk
   shedding,         ///< events of low priority are given up
   outbox_full,      ///< events are shed
   engine_error,     ///< kernels failed on the CPU, too: nothing can be computed
@@ -36,12 +38,9 @@ enum class trouble : std::uint8_t {
   count_
 };
 
-inline constexpr std::size_t phases = static_cast<std::size_t>(phase::count_);
-inline constexpr std::size_t troubles = static_cast<std::size_t>(trouble::count_);
+inline constexpr std::size_t troubles = enumerators<trouble>;
 
-[[nodiscard]] std::string_view name_of(phase p);
-[[nodiscard]] std::string_view name_of(trouble t);
-/// What it means and what to do, for whoever reads the log. `receiver`: where one should listen.
+/// What it means and what to do, for the reader of the log. `receiver` is its address.
 [[nodiscard]] std::string advice_on(trouble t, std::string_view receiver);
 
 /// The state at one moment.
@@ -60,7 +59,7 @@ class daemon_state {
 public:
   /// Phases only go forward; one may be skipped.
   void enter(phase next);
-  /// Says that a trouble is there or over; true if that is news.
+  /// Says that a trouble is present or over; true if that is news.
   bool set(trouble t, bool present);
   [[nodiscard]] state_report report() const;
 

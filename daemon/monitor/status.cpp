@@ -1,66 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/status.hpp"
 
-#include <cstdio>
 #include <utility>
 
 #include <boost/json.hpp>
+
+#include "daemon/monitor/metrics.hpp"
 
 namespace l3 {
 namespace {
 
 namespace json = boost::json;
 
-json::object by_reason(const reason_counts& counts) {
-  json::object o;
-  for (const auto& [reason, n] : counts) o[reason] = n;
-  return o;
-}
-
-json::object quantiles(const histogram_snapshot& h) {
-  return {{"count", h.count}, {"median", h.median}, {"p99", h.p99}};
-}
-
-json::object state_of(const state_report& r) {
-  json::array reasons;
-  for (std::size_t t = 0; t < troubles; ++t) {
-    if (r.has[t]) reasons.emplace_back(name_of(static_cast<trouble>(t)));
+/// Puts a family's value where its key says; each label in the key goes one level down in the
+/// value.
+void place(json::object& into, std::string_view key, const json::value& value) {
+  const std::size_t dot = key.find('.');
+  const std::string_view here = key.substr(0, dot);
+  const std::string_view rest = dot == key.npos ? "" : key.substr(dot + 1);
+  const auto put = [rest](json::value& there, const json::value& what) {
+    if (rest.empty() || what.is_null()) {
+      there = what;
+    } else {
+      if (!there.is_object()) there.emplace_object();
+      place(there.as_object(), rest, what);
+    }
+  };
+  if (here.starts_with('{')) {
+    for (const auto& [name, part] : value.as_object()) put(into[name], part);
+  } else if (const std::size_t open = here.find('['); open != here.npos) {
+    const std::string_view label = here.substr(open + 1, here.size() - open - 2);
+    json::value& list = into[here.substr(0, open)];
+    if (!list.is_array()) list.emplace_array();
+    for (std::size_t i = 0; const auto& [name, part] : value.as_object()) {
+      if (i == list.as_array().size()) list.as_array().push_back(json::object{{label, name}});
+      place(list.as_array()[i++].as_object(), rest, part);
+    }
+  } else {
+    put(into[here], value);
   }
-  return {{"now", name_of(r.now)}, {"ready", r.ready()}, {"degraded", std::move(reasons)}};
-}
-
-json::array links_of(const metrics_snapshot& s) {
-  json::array links;
-  for (const input_snapshot& l : s.inputs) {
-    links.push_back(json::object{{"link", l.name},
-                                 {"datagrams", l.datagrams},
-                                 {"bytes", l.bytes},
-                                 {"kernel_drops", l.kernel_drops}});
-  }
-  return links;
-}
-
-json::array lines_of(const metrics_snapshot& s) {
-  json::array lines;
-  for (const line_snapshot& l : s.lines) {
-    lines.push_back(json::object{{"line", l.name},
-                                 {"prescale", l.prescale},
-                                 {"fired", l.fired},
-                                 {"kept", l.kept},
-                                 {"shed", l.shed},
-                                 {"shed_prescale", l.shed_prescale},
-                                 {"refused", by_reason(l.refused)}});
-  }
-  return lines;
-}
-
-std::string session_text(const ledger& l) {
-  char text[17] = "";
-  if (!l.sessions.empty()) {
-    std::snprintf(text, sizeof text, "%016llx",
-                  static_cast<unsigned long long>(l.sessions.front()));
-  }
-  return text;
 }
 
 // Text for a place between tags.
@@ -81,87 +59,12 @@ http_response plain_text(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
 }
 
-json::value spool_of(const metrics_snapshot& s) {
-  if (!s.spool) return nullptr;
-  return json::object{{"bytes", s.spool->bytes},
-                      {"disk_bytes", s.spool->disk_bytes},
-                      {"room", s.spool->capacity},
-                      {"blocks", s.spool->blocks},
-                      {"events", s.spool->events},
-                      {"spilled", s.spool->spilled},
-                      {"write_errors", s.spool->write_errors},
-                      {"damaged", s.spool->damaged},
-                      {"missing", s.spool->missing}};
-}
-
 } // namespace
 
 std::string render_status(const metrics_snapshot& s) {
-  const ledger& a = s.account;
-  json::object frames;
-  for (std::size_t i = 0; i < s.frames.size(); ++i) frames[frame_state_names[i]] = s.frames[i];
-  const json::object status{
-      {"program", "koto-l3d"},
-      {"version", s.version},
-      {"backend", s.backend},
-      {"device", s.device},
-      {"uptime", s.uptime},
-      {"memory_planned", s.memory_planned},
-      {"run", a.run},
-      {"node", s.node},
-      {"session", session_text(a)},
-      {"state", state_of(s.state)},
-      {"links", links_of(s)},
-      {"refused", by_reason(a.datagrams.malformed)},
-      {"spills", s.spills},
-      {"fragments",
-       {{"seen", a.fragments.seen},
-        {"admitted", a.fragments.admitted},
-        {"incomplete", a.fragments.incomplete},
-        {"malformed", by_reason(a.fragments.malformed)},
-        {"late", a.fragments.late},
-        {"duplicate", a.fragments.duplicate},
-        {"in_flight", s.fragments_in_flight},
-        {"unaccounted", fragments_unaccounted(s)}}},
-      {"events",
-       {{"admitted", a.events.admitted},
-        {"forwarded", a.events.forwarded},
-        {"rejected", a.events.rejected},
-        {"shed", by_reason(a.events.shed)},
-        {"in_flight", a.events.in_flight},
-        {"incomplete", s.events_incomplete},
-        {"parked", s.events_parked},
-        {"unaccounted", events_unaccounted(s)}}},
-      {"lines", lines_of(s)},
-      {"events_not_judged", s.events_not_judged},
-      {"boards", {{"damaged", s.boards_damaged}, {"opaque", s.boards_opaque}}},
-      {"bytes",
-       {{"waveforms", s.waveform_bytes}, {"packed", s.packed_bytes}, {"sent", s.bytes_sent}}},
-      {"frames", frames},
-      {"engine_failures", sum_of(s.engine.failures)},
-      {"engine",
-       {{"bypassed", s.engine.bypassed},
-        {"failures", by_reason(s.engine.failures)},
-        {"frames_bypassed", s.engine.frames_bypassed},
-        {"restarts", s.engine.restarts},
-        {"events_verified", s.engine.events_verified},
-        {"events_wrong", s.engine.events_wrong},
-        {"batches_dumped", s.engine.batches_dumped},
-        {"batches_not_dumped", s.engine.batches_not_dumped}}},
-      {"outbox",
-       {{"bytes", s.outbox_bytes}, {"capacity", s.outbox_capacity}, {"blocks", s.outbox_blocks}}},
-      {"spool", spool_of(s)},
-      {"receiver",
-       {{"connected", s.receiver_connected},
-        {"blocks_sent", s.blocks_sent},
-        {"blocks_resent", s.blocks_resent},
-        {"blocks_stored", s.blocks_stored},
-        {"reconnects", s.reconnects},
-        {"refusals", s.refusals}}},
-      {"compute_time", quantiles(s.compute_time)},
-      {"drain_time", quantiles(s.drain_time)},
-      {"event_latency", quantiles(s.event_latency)},
-  };
+  json::object status;
+  for (const family& f : families_of(s))
+    if (!f.key.empty()) place(status, f.key, f.value);
   return json::serialize(status) + "\n";
 }
 
@@ -185,9 +88,8 @@ p.state{padding:.5rem 1rem;color:#fff;background:#2a7}p.state.degraded{backgroun
           escaped(s.backend + (s.device.empty() ? "" : ": " + s.device)) + "</p>\n<table>\n";
   page += row("events admitted", e.admitted) + row("forwarded", e.forwarded) +
           row("rejected", e.rejected) + row("shed", sum_of(e.shed)) + row("in flight", e.in_flight);
-  page +=
-      "<tr><th>unaccounted for</th><td>" + std::to_string(events_unaccounted(s)) + "</td></tr>\n";
-  page += row("incomplete events", s.events_incomplete) +
+  page += "<tr><th>unaccounted for</th><td>" + std::to_string(unaccounted(e)) + "</td></tr>\n";
+  page += row("incomplete events", s.building.events_incomplete) +
           row("blocks waiting for the receiver", s.outbox_blocks) +
           row("events on disk", s.spool ? s.spool->events : 0);
   page += R"(</table>

@@ -8,13 +8,12 @@
 #include <string>
 
 #include "daemon/monitor/http_server.hpp"
-#include "daemon/monitor/metrics.hpp"
+#include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
 
 namespace l3 {
 
-/// One JSON object; its keys are those of the snapshot, grouped. Durations in seconds, sizes in
-/// bytes.
+/// One JSON object of what metrics.hpp describes. Durations in seconds, sizes in bytes.
 [[nodiscard]] std::string render_status(const metrics_snapshot& s);
 
 /// A page of its own (nothing is loaded from elsewhere): state, sums, and links to the rest.

@@ -3,6 +3,7 @@
 // checked against it.
 #include <cstdio>
 
+#include "daemon/monitor/metrics.hpp"
 #include "tests/daemon/monitor/sample_snapshot.hpp"
 
 int main() { std::fputs(l3::render_metrics(l3::sample_snapshot()).c_str(), stdout); }

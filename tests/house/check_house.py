@@ -23,7 +23,7 @@ GPU = ["gpu", *FORMAT]
 MAY_INCLUDE = {
     "transport/system": [],
     "transport/format": [],
-    "transport/accounting": FORMAT,
+    "transport/accounting": ["transport/system", *FORMAT],
     "transport/file": ["transport/system", "transport/accounting", *FORMAT],
     "transport/input": ["transport/system", "transport/accounting", "transport/file", *FORMAT],
     "transport/link": ["transport/system", "transport/accounting", *FORMAT],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of everything that can happen to a datagram, a fragment, an event. One thread writes
-// a counter, any thread reads it; no counter is ever reset. The two conservation sums of
-// docs/architecture.md are functions of these structs.
+// The counters of what can happen to datagrams, fragments, events and blocks. One thread writes a
+// counter, any thread reads it; no counter is ever reset. The ledger and the metrics are made of
+// these structs.
 #pragma once
 
 #include <array>
@@ -9,14 +9,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <string_view>
+
+#include "transport/accounting/enumerator_names.hpp"
 
 namespace l3 {
 
 /// Counts up. add() is for one writer at a time (one thread, or the holder of the lock that guards
-/// the counter): no bus lock. A reader of a count sees everything its writer did before.
+/// the counter): no bus lock. A reader of a count sees everything its writer did before. A copy
+/// keeps the count of the moment at which it is made.
 class counter {
 public:
+  counter(std::uint64_t n = 0) : value_(n) {} // NOLINT: a count of that size
+  counter(const counter& other) : value_(other.get()) {}
+  counter& operator=(const counter& other) {
+    value_.store(other.get(), std::memory_order_relaxed);
+    return *this;
+  }
+  ~counter() = default;
+
   void add(std::uint64_t n = 1) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release);
   }
@@ -24,7 +34,7 @@ public:
   operator std::uint64_t() const { return get(); } // NOLINT: reads like the number it is
 
 private:
-  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> value_;
 };
 
 /// Why a datagram or a record was refused.
@@ -44,7 +54,7 @@ enum class refused : std::uint8_t {
   stream_content,   ///< a record whose body contradicts itself, the readout or the run
   connection_limit, ///< a connection for which there was no place
   source,           ///< from a machine that may not send; nothing in it was looked at
-  count_            // number of reasons
+  count_
 };
 
 /// Why a fragment whose bytes had all arrived was not taken.
@@ -73,13 +83,6 @@ enum class shed : std::uint8_t {
 };
 
 template <class Reason>
-inline constexpr std::size_t reasons = static_cast<std::size_t>(Reason::count_);
-
-[[nodiscard]] std::string_view name_of(refused r);
-[[nodiscard]] std::string_view name_of(malformed r);
-[[nodiscard]] std::string_view name_of(shed r);
-
-template <class Reason>
 class reason_counters {
 public:
   void add(Reason r, std::uint64_t n = 1) { counters_[static_cast<std::size_t>(r)].add(n); }
@@ -92,7 +95,7 @@ public:
   }
 
 private:
-  std::array<counter, reasons<Reason>> counters_;
+  std::array<counter, enumerators<Reason>> counters_;
 };
 
 /// What one thread of the input counts.
@@ -132,6 +135,34 @@ struct outcome_counters {
   counter boards_opaque;
   counter waveform_bytes; ///< of packed events, before compression: their fragments
   counter packed_bytes;   ///< after
+};
+
+/// What the thread of a forwarder counts.
+struct forward_counters {
+  counter blocks;       ///< sent, repeats included
+  counter bytes;        ///< of these
+  counter resent;       ///< blocks sent once more
+  counter acknowledged; ///< blocks
+  counter reconnects;   ///< welcomes after the first
+  counter refusals;     ///< by the receiver, with a text
+};
+
+/// How the device failed on a batch.
+enum class engine_failure : std::uint8_t {
+  error, ///< the device reported it
+  hang,  ///< a frame had no result at its time limit
+  wrong, ///< an event did not unpack to what came in
+  count_
+};
+
+/// What the supervision of the device counts. The thread that waits writes them, the one that
+/// starts writes `restarts`.
+struct engine_counters {
+  reason_counters<engine_failure> failures;
+  counter frames_bypassed;
+  counter restarts; ///< attempts
+  counter events_verified;
+  counter events_wrong;
 };
 
 } // namespace l3

@@ -106,20 +106,26 @@ struct ledger {
 
 [[nodiscard]] std::uint64_t sum_of(const reason_counts& counts);
 
-/// Every reason of the enum, zeros included: a reader sees the whole closed list.
+// The conservation sums of docs/architecture.md, left side minus right side: 0 if all is accounted
+// for. Fragments of events that are being built are not in the account.
+[[nodiscard]] std::int64_t unaccounted(const event_account& e);
+[[nodiscard]] std::int64_t unaccounted(const fragment_account& f);
+
+/// As it is written everywhere: 16 hexadecimal digits.
+[[nodiscard]] std::string session_text(std::uint64_t session);
+
+/// Every reason of the enumeration, zeros included: a reader sees the whole closed list.
 template <class Reason>
 [[nodiscard]] reason_counts counts_of(const reason_counters<Reason>& counters) {
   reason_counts counts;
-  for (std::size_t i = 0; i < reasons<Reason>; ++i) {
-    const auto r = static_cast<Reason>(i);
-    counts.emplace(name_of(r), counters[r]);
-  }
+  for (std::size_t i = 0; i < enumerators<Reason>; ++i)
+    counts.emplace(names_of<Reason>[i], counters[static_cast<Reason>(i)]);
   return counts;
 }
 
-// The sections of a ledger out of the counters. `events.in_flight` is the caller's to count by
-// itself: were it made from the others, the sum would hold whatever happened.
-void add_input(ledger& to, const input_counters& input); ///< for each input once
+// Fill the sections of a ledger from the counters. The caller counts `events.in_flight` by itself:
+// if it were made from the others, the sum would always hold.
+void add_input(ledger& to, const input_counters& input); ///< once for each input
 void set_building(ledger& to, const building_counters& building);
 void set_outcomes(ledger& to, const outcome_counters& outcomes);
 

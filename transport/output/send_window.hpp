@@ -20,16 +20,6 @@
 
 namespace l3 {
 
-/// Written by the forwarder's thread.
-struct forward_counters {
-  counter blocks;       ///< sent, repeats included
-  counter bytes;        ///< of these
-  counter resent;       ///< blocks sent once more
-  counter acknowledged; ///< blocks
-  counter reconnects;   ///< welcomes after the first
-  counter refusals;     ///< by the receiver, with a text
-};
-
 /// The forwarder's thread calls it, but for what says otherwise.
 class send_window {
 public:

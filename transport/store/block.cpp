@@ -15,20 +15,6 @@ std::uint64_t random_session() {
   return session;
 }
 
-std::string_view name_of(block_fault f) {
-  switch (f) {
-  case block_fault::none: return "none";
-  case block_fault::too_short: return "too_short";
-  case block_fault::magic: return "magic";
-  case block_fault::version: return "version";
-  case block_fault::header_checksum: return "header_checksum";
-  case block_fault::length: return "length";
-  case block_fault::payload_checksum: return "payload_checksum";
-  case block_fault::count_: break;
-  }
-  return "unknown";
-}
-
 block_fault read_block_header(std::span<const std::byte> bytes, block_header& header) {
   if (bytes.size() < sizeof(block_header)) return block_fault::too_short;
   const auto h = load<block_header>(bytes.data());

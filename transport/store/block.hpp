@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
+#include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/block.hpp"
 
 namespace l3 {
@@ -35,8 +35,6 @@ enum class block_fault : std::uint8_t {
   payload_checksum,
   count_
 };
-
-[[nodiscard]] std::string_view name_of(block_fault f);
 
 /// What keeps the first 64 of `bytes` from being a block's header; if nothing does, `header` is it.
 [[nodiscard]] block_fault read_block_header(std::span<const std::byte> bytes, block_header& header);

@@ -9,7 +9,7 @@ namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
-using counts = std::array<std::uint32_t, frame_states>;
+using counts = std::array<std::uint32_t, enumerators<frame_state>>;
 
 TEST(frame_ring, goes_round_in_the_order_of_serial_numbers) {
   test::fake_engine engine(2, 4, 64);

@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// A snapshot in which every number is different from 0 and every sum holds.
+// A snapshot in which no number is 0, no two are the same, and both sums hold.
 #pragma once
 
-#include "daemon/monitor/metrics.hpp"
+#include <boost/pfr.hpp>
+
+#include "daemon/monitor/snapshot.hpp"
 
 namespace l3 {
 
+/// Gives each number another value, from 1000 on.
+class number_source {
+public:
+  operator std::uint64_t() { return next_++; } // NOLINT: the next number
+  void fill(std::uint64_t& n) { n = next_++; }
+  void fill(counter& c) { c.add(next_++); }
+  template <class Reason>
+  void fill(reason_counters<Reason>& c) {
+    for (std::size_t r = 0; r < enumerators<Reason>; ++r) c.add(static_cast<Reason>(r), next_++);
+  }
+  template <class Struct>
+  void fill(Struct& all) {
+    boost::pfr::for_each_field(all, [this](auto& field) { fill(field); });
+  }
+
+private:
+  std::uint64_t next_ = 1000;
+};
+
 inline metrics_snapshot sample_snapshot() {
+  number_source next;
   metrics_snapshot s;
   s.version = "0.1.0";
   s.backend = "pool";
@@ -14,76 +36,50 @@ inline metrics_snapshot sample_snapshot() {
   s.started = 1.7e9;
   s.uptime = 60;
   s.state.now = phase::receiving;
+  s.last_run_lost = next;
+  s.reloads_applied = next;
+  s.reloads_refused = next;
+  s.memory_planned = 735'000'000;
   s.account.program = "koto-l3d";
   s.account.run = 12;
   s.account.sessions = {0x0123456789abcdefU};
   s.node = 3;
 
-  input_counters input;
-  input.datagrams.add(5000);
-  input.bytes.add(40'000'000);
-  input.kernel_drops.add(2);
-  building_counters building;
-  outcome_counters outcomes;
-  for (std::size_t r = 0; r < reasons<refused>; ++r)
-    input.refused.add(static_cast<refused>(r), r + 1);
-  for (std::size_t r = 0; r < reasons<malformed>; ++r)
-    building.fragments_malformed.add(static_cast<malformed>(r), 1);
-  for (std::size_t r = 0; r < reasons<shed>; ++r) outcomes.events_shed.add(static_cast<shed>(r), 1);
-  building.data_chunks.add(4000);
-  building.trailers.add(900);
-  building.ends_of_spill.add(18);
-  building.duplicate_chunks.add(4);
-  building.late_chunks.add(5);
-  building.fragments_admitted.add(1800);
-  building.fragments_incomplete.add(17);
-  building.fragments_late.add(3);
-  building.fragments_duplicate.add(2);
-  s.fragments_in_flight = 11;
-  building.fragments_seen.add(1800 + 17 + 3 + 2 + reasons<malformed> + s.fragments_in_flight);
-  outcomes.events_rejected.add(7);
-  building.events_admitted.add(100);
-  add_input(s.account, input);
-  set_building(s.account, building);
-  set_outcomes(s.account, outcomes);
-  s.account.events.forwarded = 80;
-  s.account.events.in_flight = 100 - 80 - 7 - reasons<shed>;
+  s.inputs = {{{}, "udp0"}, {{}, "tcp"}};
+  for (input_snapshot& input : s.inputs) next.fill<input_counters>(input);
+  next.fill(s.building);
+  next.fill(s.outcomes);
+  s.fragments_in_flight = next;
+  building_counters& b = s.building;
+  b.fragments_seen = b.fragments_admitted + b.fragments_incomplete + b.fragments_malformed.sum() +
+                     b.fragments_late + b.fragments_duplicate + s.fragments_in_flight;
+  b.events_admitted = 100'000;
+  for (const input_snapshot& input : s.inputs) add_input(s.account, input);
+  set_building(s.account, b);
+  set_outcomes(s.account, s.outcomes);
+  event_account& e = s.account.events;
+  e.forwarded = 80'000;
+  e.in_flight = e.admitted - e.forwarded - e.rejected - sum_of(e.shed);
 
-  s.inputs = {{"udp0", 4000, 32'000'000, 2}, {"tcp", 1000, 8'000'000, 0}};
-  s.events_incomplete = 1;
-  s.events_parked = 6;
-  s.spills = 1;
-  s.lines = {{"pi0nunu", 1, 40, 40, 1, 1, {{"trigger", 5}, {"photon_energy_min", 2}}},
-             {"minimum_bias", 20, 60, 3, 2, 8, {{"prescale", 7}}}};
-  s.events_not_judged = 4;
-  s.boards_damaged = 1;
-  s.boards_opaque = 2;
-  s.waveform_bytes = 58'000'000;
-  s.packed_bytes = 19'000'000;
-  s.frames = {1, 1, 1, 1};
-  s.engine.failures = {{"error", 1}, {"hang", 2}, {"wrong", 3}};
-  s.engine.frames_bypassed = 40;
-  s.engine.restarts = 5;
-  s.engine.events_verified = 60;
-  s.engine.events_wrong = 7;
-  s.engine.batches_dumped = 8;
-  s.engine.batches_not_dumped = 9;
+  s.lines = {{"pi0nunu", 1, next, next, next, 1, {{"trigger", next}, {"photon_energy_min", next}}},
+             {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
+  s.events_not_judged = next;
+  s.frames = {101, 102, 103, 104};
+  next.fill<engine_counters>(s.engine);
+  s.engine.batches_dumped = next;
+  s.engine.batches_not_dumped = next;
   s.engine.bypassed = true;
-  s.spool = spool_snapshot{5 << 20, 8 << 20, 1 << 30, 5, 31, 40, 2, 1, 4};
-  s.outbox_bytes = 3 << 20;
+  next.fill<spool_totals>(s.spool.emplace());
+  s.spool->room = next;
+  s.spool->spilled = next;
+  s.spool->write_errors = next;
+  s.outbox_bytes = next;
   s.outbox_capacity = 256 << 20;
-  s.outbox_blocks = 3;
-  s.blocks_sent = 18;
-  s.blocks_resent = 1;
-  s.blocks_stored = 15;
-  s.bytes_sent = 19 << 20;
-  s.reconnects = 1;
-  s.refusals = 1;
+  s.outbox_blocks = next;
+  s.blocks_stored = next;
+  next.fill(s.forward);
+  s.forward.blocks = 20'000; // repeats included
   s.receiver_connected = true;
-  s.last_run_lost = 17;
-  s.reloads_applied = 2;
-  s.reloads_refused = 1;
-  s.memory_planned = 735'000'000;
 
   latency_histogram times;
   for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));

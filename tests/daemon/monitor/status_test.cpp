@@ -15,26 +15,47 @@ TEST(status, is_json_with_state_sums_and_latency) {
   s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
   const boost::json::value status = boost::json::parse(render_status(s));
   EXPECT_EQ(status.at("state").at("now").as_string(), "receiving");
+  EXPECT_EQ(status.at("state").at("ready").as_bool(), true);
   EXPECT_EQ(status.at("state").at("degraded").as_array().at(0).as_string(), "receiver_absent");
   EXPECT_EQ(status.at("session").as_string(), "0123456789abcdef");
-  EXPECT_EQ(status.at("events").at("admitted").to_number<int>(), 100);
-  EXPECT_EQ(status.at("events").at("shed").at("no_frame").to_number<int>(), 1);
+  EXPECT_EQ(status.at("events").at("admitted").to_number<int>(), 100'000);
+  EXPECT_EQ(status.at("events").at("shed").at("drain"), s.outcomes.events_shed[shed::drain]);
   EXPECT_EQ(status.at("events").at("unaccounted").to_number<int>(), 0);
-  EXPECT_EQ(status.at("links").as_array().size(), 2U);
-  EXPECT_EQ(status.at("outbox").at("capacity").to_number<int>(), 256 << 20);
+  EXPECT_EQ(status.at("engine_failures"), s.engine.failures.sum());
+  EXPECT_EQ(status.at("spool").at("room"), s.spool->room);
   EXPECT_NEAR(status.at("event_latency").at("p99").to_number<double>(), 0.099, 0.005);
 }
 
-TEST(status, lists_lines_in_their_order) {
-  const auto lines = boost::json::parse(render_status(sample_snapshot())).at("lines").as_array();
-  ASSERT_EQ(lines.size(), 2U);
-  EXPECT_EQ(lines[0].at("line").as_string(), "pi0nunu");
-  EXPECT_EQ(lines[0].at("refused").at("photon_energy_min").to_number<int>(), 2);
-  EXPECT_EQ(lines[1].at("line").as_string(), "minimum_bias");
-  EXPECT_EQ(lines[1].at("prescale").to_number<int>(), 20);
-  EXPECT_EQ(lines[1].at("fired").to_number<int>(), 60);
-  EXPECT_EQ(lines[1].at("kept").to_number<int>(), 3);
-  EXPECT_EQ(lines[1].at("refused").as_object().size(), 1U);
+TEST(status, lists_inputs_and_lines_in_their_order) {
+  const metrics_snapshot s = sample_snapshot();
+  const boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("links").as_array().size(), 2U);
+  EXPECT_EQ(status.at("links").at(1),
+            boost::json::value({{"link", "tcp"},
+                                {"datagrams", s.inputs[1].datagrams.get()},
+                                {"bytes", s.inputs[1].bytes.get()},
+                                {"kernel_drops", s.inputs[1].kernel_drops.get()}}));
+  const line_snapshot& l = s.lines[1];
+  EXPECT_EQ(status.at("lines").as_array().size(), 2U);
+  EXPECT_EQ(status.at("lines").at(1),
+            boost::json::value({{"line", "minimum_bias"},
+                                {"fired", l.fired},
+                                {"kept", l.kept},
+                                {"refused", {{"prescale", l.refused.at("prescale")}}},
+                                {"prescale", 20},
+                                {"shed", l.shed},
+                                {"shed_prescale", 8}}));
+}
+
+TEST(status, says_so_where_a_part_is_not_there) {
+  metrics_snapshot s = sample_snapshot();
+  s.lines[0].refused.clear();
+  EXPECT_TRUE(boost::json::parse(render_status(s)).at("lines").at(0).at("refused").is_object());
+  s.lines.clear();
+  s.spool.reset();
+  const boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_TRUE(status.at("spool").is_null());
+  EXPECT_TRUE(status.at("lines").as_array().empty());
 }
 
 TEST(status, the_page_loads_nothing_from_elsewhere_and_escapes_what_it_shows) {

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/metrics.hpp"
+
+#include <functional>
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+/// What `read` finds in each element of a list, by the element's name.
+template <class Element, class Read>
+json::object each(const std::vector<Element>& list, Read read) {
+  json::object o;
+  for (const Element& e : list) o[e.name] = json::value_from(std::invoke(read, e));
+  return o;
+}
+
+template <class Enum, class Read>
+json::object each(Read read) {
+  json::object o;
+  for (std::size_t i = 0; i < enumerators<Enum>; ++i)
+    o[names_of<Enum>[i]] = read(static_cast<Enum>(i));
+  return o;
+}
+
+std::vector<std::string_view> troubles_of(const state_report& r) {
+  std::vector<std::string_view> names;
+  for (std::size_t t = 0; t < r.has.size(); ++t)
+    if (r.has[t]) names.push_back(names_of<trouble>[t]);
+  return names;
+}
+
+json::object summary(const histogram_snapshot& h) {
+  return {{"count", h.count}, {"median", h.median}, {"p99", h.p99}};
+}
+
+} // namespace
+
+std::vector<family> families_of(const metrics_snapshot& s) {
+  using enum family::kind;
+  const ledger& a = s.account;
+  const datagram_account& d = a.datagrams;
+  const fragment_account& f = a.fragments;
+  const event_account& e = a.events;
+  const building_counters& built = s.building;
+  const outcome_counters& out = s.outcomes;
+  const engine_snapshot& engine = s.engine;
+  const forward_counters& sent = s.forward;
+  const auto in_spool = [&](std::uint64_t spool_snapshot::*number) {
+    return s.spool ? std::optional((*s.spool).*number) : std::nullopt;
+  };
+  return {
+      // The process.
+      {"program", "Name of the program.", "koto-l3d"},
+      {"version", "Version of the program.", s.version},
+      {"backend", "Executor on which the kernels run.", s.backend},
+      {"device", "What the kernels run on, in words.", s.device},
+      {"uptime", "Seconds since the daemon started.", s.uptime},
+      {gauge, "memory_planned_bytes", "memory_planned",
+       "Bytes allocated at the start; nothing large is allocated later.", s.memory_planned},
+      {gauge, "build_info{version}", "", "Version of the program.", json::object{{s.version, 1}}},
+      {gauge, "backend_info{backend,device}", "", "Executor and device on which the kernels run.",
+       json::object{{s.backend, json::object{{s.device, 1}}}}},
+      {gauge, "start_time_seconds", "", "When the daemon started, since 1970-01-01 UTC.",
+       s.started},
+      {gauge, "last_run_lost_events", "",
+       "Events that were in memory when the run before this start did not end properly, at most; "
+       "0 if it ended properly.",
+       s.last_run_lost},
+      {counter, "reloads_total{outcome}", "",
+       "Times the configuration was read again; refused: it had mistakes and changed nothing.",
+       json::object{{"applied", s.reloads_applied}, {"refused", s.reloads_refused}}},
+      {"run", "Number of the run.", a.run},
+      {"node", "Number of the node.", s.node},
+      {"session", "Session of the outbox, 16 hexadecimal digits.",
+       a.sessions.empty() ? "" : session_text(a.sessions.front())},
+      {"state.now", "State that the daemon is in.", name_of(s.state.now)},
+      {gauge, "state{state}", "", "1 for the state that the daemon is in.",
+       each<phase>([&](phase p) { return s.state.now == p; })},
+      {"state.degraded", "Names of the reasons why the daemon is degraded.", troubles_of(s.state)},
+      {gauge, "degraded{reason}", "", "1 for each reason why the daemon is degraded.",
+       each<trouble>([&](trouble t) { return s.state.has[static_cast<std::size_t>(t)]; })},
+      {gauge, "ready", "state.ready", "1 if data that comes now is taken and computed.",
+       s.state.ready()},
+
+      // Input.
+      {counter, "datagrams_total{link}", "links[link].datagrams",
+       "Datagrams, or over TCP records, received.", each(s.inputs, &input_counters::datagrams)},
+      {counter, "received_bytes_total{link}", "links[link].bytes", "Bytes received.",
+       each(s.inputs, &input_counters::bytes)},
+      {counter, "kernel_drops_total{link}", "links[link].kernel_drops",
+       "Datagrams for which the socket had no room.",
+       each(s.inputs, &input_counters::kernel_drops)},
+      {counter, "refused_total{reason}", "refused.{reason}", "Datagrams and records refused.",
+       d.malformed},
+      {counter, "chunks_total{kind}", "",
+       "Datagrams taken, by what they were; those that are duplicate or late are also data.",
+       json::object{{"data", d.data},
+                    {"trailer", d.trailers},
+                    {"end_of_spill", d.end_of_spill},
+                    {"duplicate", d.duplicate},
+                    {"late", d.late}}},
+      {counter, "spills_total", "spills", "Spills that ended.", built.spills},
+
+      // Fragments and events.
+      {counter, "fragments_seen_total", "fragments.seen", "Fragments of which anything arrived.",
+       f.seen},
+      {counter, "fragments_total{outcome}", "fragments.{outcome}",
+       "Fragments by what became of them; duplicate: came again, counted once for each event and "
+       "crate, and dropped.",
+       json::object{{"admitted", f.admitted},
+                    {"incomplete", f.incomplete},
+                    {"malformed", sum_of(f.malformed)},
+                    {"late", f.late},
+                    {"duplicate", f.duplicate}}},
+      {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
+       "Fragments whose content was wrong.", f.malformed},
+      {gauge, "fragments_in_flight", "fragments.in_flight",
+       "Fragments of events that are being built.", s.fragments_in_flight},
+      {gauge, "fragments_unaccounted", "fragments.unaccounted",
+       "Fragments seen minus all that is known to have become of them; 0 if nothing was lost "
+       "silently.",
+       unaccounted(f) - static_cast<std::int64_t>(s.fragments_in_flight)},
+      {counter, "events_admitted_total", "events.admitted", "Events admitted.", e.admitted},
+      {counter, "events_total{outcome}", "events.{outcome}",
+       "Admitted events by what became of them.",
+       json::object{
+           {"forwarded", e.forwarded}, {"rejected", e.rejected}, {"shed", sum_of(e.shed)}}},
+      {counter, "events_shed_total{reason}", "events.shed.{reason}",
+       "Admitted events that were given up.", e.shed},
+      {gauge, "events_in_flight", "events.in_flight", "Admitted events on their way.", e.in_flight},
+      {gauge, "events_unaccounted", "events.unaccounted",
+       "Events admitted minus all that is known to have become of them; 0 if nothing was lost "
+       "silently.",
+       unaccounted(e)},
+      {counter, "events_incomplete_total", "events.incomplete",
+       "Events that lacked fragments at their time limit.", built.events_incomplete},
+      {counter, "events_parked_total", "events.parked",
+       "Events that ended outside the frame in which they began.", built.parked},
+      {counter, "boards_damaged_total", "boards.damaged",
+       "Boards that could not be decoded and were stored as they came.", out.boards_damaged},
+      {counter, "boards_opaque_total", "boards.opaque",
+       "Boards that had compressed their samples themselves.", out.boards_opaque},
+      {counter, "waveform_bytes_total", "bytes.waveforms",
+       "Bytes of the fragments of packed events.", out.waveform_bytes},
+      {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.", out.packed_bytes},
+
+      // Trigger lines.
+      {counter, "line_events_total{line,outcome}", "lines[line].{outcome}",
+       "Events on which a trigger line fired, and what its prescale left of them.",
+       each(s.lines,
+            [](const line_snapshot& l) {
+              return json::object{{"fired", l.fired}, {"kept", l.kept}};
+            })},
+      {counter, "line_refused_total{line,reason}", "lines[line].refused.{reason}",
+       "Rejected events, by why each line did not keep them.",
+       each(s.lines, &line_snapshot::refused)},
+      {gauge, "line_prescale{line}", "lines[line].prescale",
+       "One in so many of a line's events is kept.", each(s.lines, &line_snapshot::prescale)},
+      {counter, "line_shed_total{line}", "lines[line].shed",
+       "Events that a line kept and that were given up for want of room.",
+       each(s.lines, &line_snapshot::shed)},
+      {gauge, "line_shed_prescale{line}", "lines[line].shed_prescale",
+       "Beside its own prescale, one in so many of a line's events is kept while there is hardly "
+       "room; 0: none.",
+       each(s.lines, &line_snapshot::shed_prescale)},
+      {counter, "events_not_judged_total", "events_not_judged",
+       "Events kept because they had more clusters or hits than there is room for.",
+       s.events_not_judged},
+
+      // The compute side.
+      {gauge, "frames{state}", "frames.{state}", "Frames by state.",
+       each<frame_state>(
+           [&](frame_state state) { return s.frames[static_cast<std::size_t>(state)]; })},
+      {"compute_time",
+       "Time a frame spends in the compute stage: `count` of frames, `median`, `p99` (99 % took no "
+       "longer).",
+       summary(s.compute_time)},
+      {"drain_time", "The same of the drain stage.", summary(s.drain_time)},
+      {"event_latency",
+       "The same from the last fragment of an event to the acknowledgement of its block.",
+       summary(s.event_latency)},
+      {"stage_duration_seconds{stage}",
+       "Time a frame spends in a stage.",
+       {{"compute", s.compute_time}, {"drain", s.drain_time}}},
+      {"event_latency_seconds",
+       "From the last fragment of an event to the acknowledgement of its block.",
+       {{"", s.event_latency}}},
+      {"engine_failures",
+       "Frames that the device did not compute, or not rightly, for all reasons together.",
+       engine.failures.sum()},
+      {counter, "engine_failures_total{kind}", "engine.failures.{kind}",
+       "Frames that the device did not compute, or not rightly.", counts_of(engine.failures)},
+      {gauge, "engine_bypassed", "engine.bypassed",
+       "1 while the CPU computes what the device should.", engine.bypassed},
+      {counter, "bypassed_frames_total", "engine.frames_bypassed",
+       "Frames that the CPU computed in the device's place.", engine.frames_bypassed},
+      {counter, "engine_restarts_total", "engine.restarts",
+       "Times the device was tried again after a failure.", engine.restarts},
+      {counter, "verified_events_total", "engine.events_verified",
+       "Packed events that were unpacked on the CPU and compared with what came in.",
+       engine.events_verified},
+      {counter, "wrong_events_total", "engine.events_wrong",
+       "Verified events that did not unpack to what came in.", engine.events_wrong},
+      {counter, "batches_dumped_total", "engine.batches_dumped",
+       "Batches on which the device failed and that were written to compute.dumps.",
+       engine.batches_dumped},
+      {counter, "batches_not_dumped_total", "engine.batches_not_dumped",
+       "Batches on which the device failed and that were not written to compute.dumps: another "
+       "was being written, or had been a moment before, or there was no room.",
+       engine.batches_not_dumped},
+
+      // Output.
+      {gauge, "spool_bytes", "spool.bytes",
+       "Bytes of blocks on disk that the receiver has not stored.",
+       in_spool(&spool_snapshot::bytes)},
+      {gauge, "spool_disk_bytes", "spool.disk_bytes", "Bytes of the spool's files.",
+       in_spool(&spool_snapshot::disk_bytes)},
+      {gauge, "spool_room_bytes", "spool.room", "Bytes that may still be written to the spool.",
+       in_spool(&spool_snapshot::room)},
+      {gauge, "spool_blocks", "spool.blocks", "Blocks on disk that the receiver has not stored.",
+       in_spool(&spool_snapshot::blocks)},
+      {gauge, "spool_events", "spool.events",
+       "Events on disk that the receiver has not stored; copies of what also waits in memory "
+       "included.",
+       in_spool(&spool_snapshot::events)},
+      {counter, "spilled_events_total", "spool.spilled",
+       "Events that went to disk for lack of room in memory.", in_spool(&spool_snapshot::spilled)},
+      {counter, "spool_write_errors_total", "spool.write_errors",
+       "Blocks that the disk did not take at once.", in_spool(&spool_snapshot::write_errors)},
+      {counter, "spool_damaged_total", "spool.damaged",
+       "Places on disk where blocks were damaged and set aside.",
+       in_spool(&spool_snapshot::damaged)},
+      {counter, "spool_missing_blocks_total", "spool.missing",
+       "Blocks whose file is gone from the spool, with unknown numbers of events.",
+       in_spool(&spool_snapshot::missing)},
+      {gauge, "outbox_bytes", "outbox.bytes",
+       "Bytes in the outbox: not yet stored by the receiver.", s.outbox_bytes},
+      {gauge, "outbox_capacity_bytes", "outbox.capacity", "Bytes that the outbox can hold.",
+       s.outbox_capacity},
+      {gauge, "outbox_blocks", "outbox.blocks", "Sealed blocks in the outbox.", s.outbox_blocks},
+      {counter, "blocks_sent_total", "receiver.blocks_sent", "Blocks sent, repeats not counted.",
+       sent.blocks - sent.resent},
+      {counter, "blocks_resent_total", "receiver.blocks_resent", "Blocks sent again.", sent.resent},
+      {counter, "blocks_stored_total", "receiver.blocks_stored",
+       "Blocks that the receiver has stored.", s.blocks_stored},
+      {counter, "sent_bytes_total", "bytes.sent", "Bytes of blocks sent, repeats included.",
+       sent.bytes},
+      {counter, "reconnects_total", "receiver.reconnects",
+       "Times the daemon had to say hello to the receiver again.", sent.reconnects},
+      {counter, "refusals_total", "receiver.refusals", "Refusals by the receiver.", sent.refusals},
+      {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
+       s.receiver_connected},
+  };
+}
+
+} // namespace l3
