@@ -27,7 +27,7 @@
 #include "daemon/monitor/spill_list.hpp"
 #include "daemon/node.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "transport/input/event_builder.hpp"
+#include "transport/building/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"

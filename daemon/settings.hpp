@@ -8,6 +8,7 @@
 
 #include "gpu/settings.hpp"
 #include "selection/trigger/selection_files.hpp"
+#include "transport/building/settings.hpp"
 #include "transport/input/settings.hpp"
 #include "transport/output/settings.hpp"
 

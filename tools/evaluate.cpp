@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/evaluate/evaluation.hpp"
+#include "tools/evaluate/evaluation_figures.hpp"
+#include "tools/evaluate/evaluation_report.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/pending_file.hpp"
-#include "tools/selection/evaluation.hpp"
-#include "tools/selection/evaluation_figures.hpp"
-#include "tools/selection/evaluation_report.hpp"
-#include "tools/selection/selection_run.hpp"
 #include "tools/simulation/truth_reader.hpp"
 
 namespace l3 {

@@ -9,8 +9,8 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
-#include "tools/store/extraction.hpp"
-#include "tools/store/store_folder.hpp"
+#include "tools/verify/extraction.hpp"
+#include "tools/verify/store_folder.hpp"
 
 namespace l3 {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
-#include "tools/packing/packing.hpp"
+#include "tools/pack/packing.hpp"
 #include "tools/progress.hpp"
 #include "transport/format/l2.hpp"
 

@@ -15,7 +15,7 @@
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
-#include "tools/store/quiet_time.hpp"
+#include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/store/block_receiver.hpp"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
-#include "tools/selection/selection_run.hpp"
+#include "tools/evaluate/selection_run.hpp"
 
 namespace l3 {
 namespace {

@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/evaluate/selection_run.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
-#include "tools/selection/selection_run.hpp"
-#include "tools/store/agreement.hpp"
-#include "tools/store/comparison.hpp"
-#include "tools/store/fates.hpp"
-#include "tools/store/store_folder.hpp"
+#include "tools/verify/agreement.hpp"
+#include "tools/verify/comparison.hpp"
+#include "tools/verify/fates.hpp"
+#include "tools/verify/store_folder.hpp"
 
 namespace l3 {
 namespace {

@@ -7,7 +7,7 @@
 #include "bench/codec/codec_report.hpp"
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
-#include "bench/measure/options.hpp"
+#include "bench/harness/options.hpp"
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
 

@@ -6,8 +6,8 @@
 
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/plain_loop.hpp"
-#include "bench/measure/memory_block.hpp"
-#include "bench/measure/streaming_copy.hpp"
+#include "bench/harness/memory_block.hpp"
+#include "bench/harness/streaming_copy.hpp"
 #include "gpu/codec/waveforms.hpp"
 
 namespace l3::bench {

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 
 namespace l3::bench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 
 namespace l3::bench {
 

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "bench/decode/decode_stand.hpp"
-#include "bench/measure/options.hpp"
-#include "bench/measure/report.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
 #include "gpu/executors/pool.hpp"
 #include "tools/command.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/decode/decode_batch.hpp"
 
-#include "bench/measure/made_up_batch.hpp"
+#include "bench/harness/made_up_batch.hpp"
 
 namespace l3::bench {
 

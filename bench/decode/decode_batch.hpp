@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "bench/measure/held_batch.hpp"
+#include "bench/harness/held_batch.hpp"
 
 namespace l3::bench {
 

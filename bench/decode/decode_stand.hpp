@@ -15,8 +15,8 @@
 
 #include "bench/decode/decode_batch.hpp"
 #include "bench/device/host_reference.hpp"
-#include "bench/measure/measure.hpp"
-#include "bench/measure/queue_memory.hpp"
+#include "bench/harness/measure.hpp"
+#include "bench/harness/queue_memory.hpp"
 #include "gpu/decode/run.hpp"
 
 namespace l3::bench {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "gpu/memory/buffer.hpp"
 #include "selection/packing/deliver.hpp"
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/device/device_report.hpp"
-#include "bench/measure/options.hpp"
+#include "bench/harness/options.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"
 

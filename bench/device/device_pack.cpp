@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "bench/measure/memory_block.hpp"
+#include "bench/harness/memory_block.hpp"
 #include "gpu/codec/waveforms.hpp"
 
 namespace l3::bench {

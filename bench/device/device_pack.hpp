@@ -16,7 +16,7 @@
 
 #include "bench/device/first_kernels.hpp"
 #include "bench/device/host_reference.hpp"
-#include "bench/measure/queue_memory.hpp"
+#include "bench/harness/queue_memory.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/packing/one_pass_plan.hpp"
 #include "selection/packing/two_pass_plan.hpp"

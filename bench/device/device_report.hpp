@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/device/device_pack.hpp"
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 
 namespace l3::bench {
 

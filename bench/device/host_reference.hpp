@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/decode/decode_batch.hpp"
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "gpu/decode/decoded_batch.hpp"
 #include "gpu/memory/buffer.hpp"
 

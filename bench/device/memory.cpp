@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "bench/device/copies.hpp"
-#include "bench/measure/memory_block.hpp"
-#include "bench/measure/options.hpp"
-#include "bench/measure/report.hpp"
+#include "bench/harness/memory_block.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
 #include "tools/command.hpp"
 #include "transport/format/endian.hpp"
 

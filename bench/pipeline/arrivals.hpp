@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "gpu/memory/buffer.hpp"
 
 namespace l3::bench {

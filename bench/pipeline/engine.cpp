@@ -7,9 +7,9 @@
 #include <cstring>
 #include <memory>
 
-#include "bench/measure/made_up_batch.hpp"
-#include "bench/measure/options.hpp"
-#include "bench/measure/report.hpp"
+#include "bench/harness/made_up_batch.hpp"
+#include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "tools/command.hpp"

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 #include "bench/pipeline/iperf3.hpp"
 #include "bench/pipeline/udp_claim.hpp"
 #include "tools/command.hpp"

@@ -3,7 +3,7 @@
 // of them together, beside the decoding of the same events in the same run.
 #include <memory>
 
-#include "bench/measure/options.hpp"
+#include "bench/harness/options.hpp"
 #include "bench/selection/select_report.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/make_engine.hpp"

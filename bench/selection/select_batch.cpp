@@ -7,7 +7,7 @@
 #include "tools/simulation/event_maker.hpp"
 #include "tools/simulation/front_end.hpp"
 #include "tools/simulation/spill_plan.hpp"
-#include "transport/input/fragment_index.hpp"
+#include "transport/building/fragment_index.hpp"
 
 namespace l3::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "bench/measure/held_batch.hpp"
+#include "bench/harness/held_batch.hpp"
 #include "selection/detector/detector.hpp"
 #include "transport/format/event_key.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 #include "bench/selection/select_runner.hpp"
 
 namespace l3::bench {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "bench/selection/select_batch.hpp"
 #include "selection/sequence/program.hpp"
 

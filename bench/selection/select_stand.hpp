@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/queue_memory.hpp"
+#include "bench/harness/queue_memory.hpp"
 #include "bench/selection/select_runner.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/engine/selecting_plan.hpp"

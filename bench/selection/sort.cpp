@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/measure/options.hpp"
+#include "bench/harness/options.hpp"
 #include "bench/selection/sort_report.hpp"
 #include "tools/command.hpp"
 

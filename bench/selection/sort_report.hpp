@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 #include "bench/selection/sorting.hpp"
 
 namespace l3::bench {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "gpu/executors/sort.hpp"
 #include "gpu/memory/column.hpp"
 #include "selection/algorithms/match_ends.hpp"

@@ -17,7 +17,7 @@
 
 #include "daemon/monitor/snapshot.hpp"
 #include "gpu/memory/frame.hpp"
-#include "transport/input/batch_pool.hpp"
+#include "transport/building/batch_pool.hpp"
 
 namespace l3 {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/accounting/ledger.hpp"
-#include "transport/input/spill_table.hpp"
+#include "transport/building/spill_table.hpp"
 
 namespace l3 {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // That the events which the engine is measured with are good ones, and that the limit beside it
 // copies what it says.
-#include "bench/measure/made_up_batch.hpp"
+#include "bench/harness/made_up_batch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include "bench/codec/codec_report.hpp"
 #include "bench/codec/general_codecs.hpp"
 #include "bench/codec/waveform_mix.hpp"
-#include "bench/measure/measure.hpp"
+#include "bench/harness/measure.hpp"
 #include "tests/tools/temporary_folder.hpp"
 #include "tools/figures/svg_plot.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/measure/report.hpp"
+#include "bench/harness/report.hpp"
 
 #include <gtest/gtest.h>
 

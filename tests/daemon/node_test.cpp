@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/transport/input/level2.hpp"
+#include "tests/transport/building/level2.hpp"
 #include "tests/transport/output/link_ends.hpp"
 
 namespace l3 {

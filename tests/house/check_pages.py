@@ -22,7 +22,7 @@ HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")
 
 def is_ours(path: pathlib.Path, root: pathlib.Path) -> bool:
     """Build folders and folders that begin with a dot hold nothing of ours."""
-    return not any(part.startswith((".", "build")) for part in path.relative_to(root).parts[:-1])
+    return not any(part == "build" or part.startswith((".", "build-")) for part in path.relative_to(root).parts[:-1])
 
 
 def pages(root: pathlib.Path):

@@ -44,7 +44,7 @@ def sources_of(root: pathlib.Path, changed: list[str], compiled: list[str]) -> l
 def lint(root: pathlib.Path, build: pathlib.Path, base: str, seconds: float) -> int:
     commands = json.loads((build / "compile_commands.json").read_text())
     compiled = sorted({os.path.relpath(c["file"], root) for c in commands})
-    compiled = [c for c in compiled if c.endswith(".cpp") and not c.startswith(("tests/", "build", ".."))]
+    compiled = [c for c in compiled if c.endswith(".cpp") and not c.startswith(("tests/", "build/", "build-", ".."))]
     chosen = compiled
     if base != "all":
         changed = git(root, "diff", "--name-only", "--diff-filter=d", base) + git(root, "ls-files", "-o", "--exclude-standard")

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/selection/evaluation.hpp"
+#include "tools/evaluate/evaluation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tools/selection/offline_cuts.hpp"
+#include "tools/evaluate/offline_cuts.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/selection/file_batches.hpp"
+#include "tools/evaluate/file_batches.hpp"
 
 #include <gtest/gtest.h>
 

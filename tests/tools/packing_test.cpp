@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tests/tools/temporary_folder.hpp"
-#include "tools/packing/packing.hpp"
+#include "tools/pack/packing.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "transport/building/fragment_index.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/input/fragment_index.hpp"
 
 namespace l3 {
 

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings of receiving level-2 data and building events. The config room fills these structs.
+// Settings of the receivers of level-2 data. The config room fills these structs.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
-#include "transport/format/readout.hpp"
 #include "transport/format/source_list.hpp"
 #include "transport/format/units.hpp"
 
 namespace l3 {
-
-enum class incomplete_events : std::uint8_t { drop, forward };
-
-struct building_settings {
-  readout crates = readout::koto();
-  std::uint32_t chunk_bytes = 8000;            ///< payload of a datagram; a multiple of 4
-  std::uint32_t max_events_per_spill = 131072; ///< event numbers above are refused
-  std::chrono::nanoseconds event_time_limit = std::chrono::milliseconds(1500);
-  std::chrono::nanoseconds spill_time_limit =
-      std::chrono::seconds(1); ///< silence that ends a spill
-  incomplete_events incomplete = incomplete_events::drop;
-  std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
-};
 
 struct udp_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no UDP input

@@ -15,8 +15,8 @@
 #include <optional>
 #include <string>
 
+#include "transport/building/event_builder.hpp"
 #include "transport/input/acknowledgements.hpp"
-#include "transport/input/event_builder.hpp"
 
 namespace l3 {
 

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/input/event_builder.hpp"
+#include "transport/building/event_builder.hpp"
 #include "transport/input/settings.hpp"
 
 namespace l3 {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
-#include "transport/input/event_builder.hpp"
+#include "transport/building/event_builder.hpp"
 #include "transport/input/settings.hpp"
 
 namespace l3 {

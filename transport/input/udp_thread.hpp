@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "transport/building/event_builder.hpp"
 #include "transport/format/source_list.hpp"
-#include "transport/input/event_builder.hpp"
 #include "transport/input/udp_socket.hpp"
 
 namespace l3 {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/transport/input/level2.hpp"
+#include "tests/transport/building/level2.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"
 

@@ -8,8 +8,8 @@
 #include "selection/engine/basic_engine.hpp"
 #include "selection/packing/one_pass_plan.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/transport/input/level2.hpp"
-#include "transport/input/admission.hpp"
+#include "tests/transport/building/level2.hpp"
+#include "transport/building/admission.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3::test {

@@ -2,7 +2,7 @@
 // The record stream: its parts one by one, and event records into the event builder as a connection
 // hands them over, among events that come as datagrams.
 #include "tests/fuzz/targets/rig_of_fuzz.hpp"
-#include "tests/transport/input/records.hpp"
+#include "tests/transport/building/records.hpp"
 #include "transport/file/record_parser.hpp"
 
 namespace l3::test {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tests/fuzz/targets/fuzz.hpp"
-#include "tests/transport/input/rig.hpp"
+#include "tests/transport/building/rig.hpp"
 
 namespace l3::test {
 

@@ -13,8 +13,8 @@
 #include <string>
 #include <thread>
 
-#include "tests/transport/input/records.hpp"
-#include "tests/transport/input/rig.hpp"
+#include "tests/transport/building/records.hpp"
+#include "tests/transport/building/rig.hpp"
 #include "transport/file/record_parser.hpp"
 
 namespace l3::test {

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "tests/transport/input/rig.hpp"
+#include "tests/transport/building/rig.hpp"
 
 namespace l3::test {
 namespace {

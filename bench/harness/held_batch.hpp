@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch as the receivers would leave it, in memory of its own, for benches that run kernels
+// without an engine.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bench/harness/memory_block.hpp"
+#include "gpu/decode/packet.hpp"
+#include "transport/format/batch_capacity.hpp"
+#include "transport/format/input_batch.hpp"
+#include "transport/format/readout.hpp"
+
+namespace l3::bench {
+
+inline constexpr std::uint32_t piece_bytes = 8000; ///< as `building.chunk_bytes` has it
+
+/// Lays a fragment down behind the others, in pieces as if it came in datagrams, and enters it. Its
+/// boards, which the caller enters, begin behind those of the others.
+fragment_entry& add_fragment(input_batch& batch, std::uint8_t crate,
+                             std::span<const std::byte> content);
+
+/// Bytes of the fragments in it: what rates count.
+[[nodiscard]] std::uint64_t fragment_bytes(const input_batch& batch);
+
+class held_batch {
+public:
+  held_batch(const readout& crates, std::uint32_t events);
+
+  [[nodiscard]] batch_view view() const;
+  [[nodiscard]] batch_capacity capacity() const; ///< of a batch that is just so large
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return batch_.bytes.first(batch_.used_bytes);
+  }
+  [[nodiscard]] std::uint64_t fragment_bytes() const { return bench::fragment_bytes(batch_); }
+
+protected:
+  input_batch batch_;
+
+private:
+  memory_block memory_;
+  std::vector<event_entry> events_;
+  std::vector<fragment_entry> fragments_;
+  std::vector<piece_offset> pieces_;
+  std::vector<board_entry> boards_;
+};
+
+} // namespace l3::bench

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch of events to measure with, as the receivers would leave it after a spill of datagrams:
+// every crate, every board, waveforms with a realistic mix of N, each fragment in pieces.
+#pragma once
+
+#include <cstdint>
+
+#include "bench/harness/held_batch.hpp"
+#include "transport/format/batch_capacity.hpp"
+#include "transport/format/input_batch.hpp"
+
+namespace l3::bench {
+
+/// The memory that such a batch needs.
+[[nodiscard]] batch_capacity made_up_capacity(std::uint32_t events);
+
+/// Fills it with as many events as its table of events holds, the same each time.
+void make_up_batch(input_batch& batch);
+
+} // namespace l3::bench

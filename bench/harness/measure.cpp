@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/harness/measure.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <fstream>
+
+namespace l3::bench {
+namespace {
+
+double seconds_now(timer by) {
+  timespec t{};
+  ::clock_gettime(by == timer::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  constexpr double nano = 1e-9;
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * nano;
+}
+
+double time_of(const entrant& x, const effort& e) {
+  const double begin = seconds_now(e.by);
+  for (std::uint32_t i = 0; i < e.passes; ++i) x.run();
+  x.finish();
+  return (seconds_now(e.by) - begin) / e.passes;
+}
+
+} // namespace
+
+timing summary(std::vector<double> seconds) {
+  timing t;
+  t.seconds = seconds;
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](std::size_t quarter) { return seconds[(seconds.size() - 1) * quarter / 4]; };
+  t.median = at(2);
+  t.low = at(1);
+  t.high = at(3);
+  return t;
+}
+
+std::vector<timing> measure(std::span<const entrant> entrants, effort e) {
+  std::vector<std::vector<double>> seconds(entrants.size());
+  std::vector<bool> right(entrants.size(), true);
+  const std::uint32_t warming_rounds = e.from == start::in_turn ? 1 : 0;
+  for (std::uint32_t round = 0; round < warming_rounds + e.rounds; ++round) {
+    if (e.from == start::cold) {
+      for (const entrant& x : entrants) x.poison();
+    }
+    for (std::size_t i = 0; i < entrants.size(); ++i) {
+      const entrant& x = entrants[i];
+      if (e.from == start::hot) {
+        x.run();
+        x.finish();
+      }
+      if (e.from != start::cold) x.poison();
+      const double took = time_of(x, e);
+      if (round >= warming_rounds) seconds[i].push_back(took);
+      right[i] = right[i] && x.is_right();
+    }
+  }
+  std::vector<timing> all;
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    all.push_back(summary(std::move(seconds[i])));
+    all.back().right = right[i];
+  }
+  return all;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+} // namespace l3::bench

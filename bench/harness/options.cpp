@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/harness/options.hpp"
+
+#include <map>
+
+#include "selection/engine/make_engine.hpp"
+#include "tools/command.hpp"
+
+namespace l3::bench {
+
+void add_turn_options(CLI::App& command, turn_options& o) {
+  add_count(command, "--rounds", o.rounds, "How often each takes its turn", 1, 10'000);
+  command.add_flag("--json", o.as_json, "For machines");
+}
+
+void add_count(CLI::App& command, const std::string& option, std::uint32_t& n,
+               const std::string& what, std::uint32_t least, std::uint32_t most) {
+  command.add_option(option, n, what)->check(CLI::Range(least, most))->capture_default_str();
+}
+
+void add_size(CLI::App& command, const std::string& option, std::uint64_t& bytes,
+              const std::string& what, std::uint64_t least, std::uint64_t most) {
+  command.add_option(option, bytes, what)
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(least, most))
+      ->capture_default_str();
+}
+
+void add_compute_options(CLI::App& command, compute_settings& settings) {
+  static const std::map<std::string, backend> backends{{"auto", backend::automatic},
+                                                       {"serial", backend::serial},
+                                                       {"pool", backend::pool},
+                                                       {"cuda", backend::cuda}};
+  // CLI11 would show the enumerators, of one byte, as characters.
+  command
+      .add_option_function<std::string>(
+          "--backend", [&](const std::string& name) { settings.where = backends.at(name); },
+          "Where the kernels run")
+      ->check(CLI::IsMember(backends))
+      ->default_str("auto");
+  command.add_option("--threads", settings.threads, "Of the pool; 0: one per processor")
+      ->capture_default_str();
+}
+
+bool on_device(const compute_settings& settings) {
+  const bool asked = settings.where == backend::cuda;
+  if (!asked && settings.where != backend::automatic) return false;
+  return why_no_device(asked ? "cuda" : "auto").empty();
+}
+
+void add_device_option(CLI::App& command, std::string& backend) {
+  command
+      .add_option("--backend", backend, "auto: a device if there is one; cuda: one must be; none")
+      ->check(CLI::IsMember({"auto", "cuda", "none"}))
+      ->capture_default_str();
+}
+
+std::string why_no_device(const std::string& backend) {
+  if (backend == "none") return "by request";
+  std::string why = why_no_cuda();
+  if (backend == "cuda" && !why.empty())
+    throw command_error("backend cuda was asked for, but " + why, exit_missing_resource);
+  return why;
+}
+
+} // namespace l3::bench

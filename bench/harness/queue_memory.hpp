@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a queue's kernels compute in, as a bench uses it: what is laid there before and
+// read from there after is never timed, so these are whole, waited-for copies, or none at all where
+// kernels run on host memory.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/harness/held_batch.hpp"
+#include "bench/harness/measure.hpp"
+#include "gpu/memory/buffer.hpp"
+
+namespace l3::bench {
+
+template <class Queue>
+class queue_memory {
+public:
+  explicit queue_memory(Queue queue) : queue_(std::move(queue)) {}
+
+  [[nodiscard]] Queue& queue() { return queue_; }
+
+  [[nodiscard]] static buffer allocate(std::size_t bytes) {
+    if constexpr (has_device) {
+      return Queue::memory::allocate_on_device(bytes);
+    } else {
+      return Queue::memory::allocate(bytes);
+    }
+  }
+
+  [[nodiscard]] buffer place(std::span<const std::byte> bytes) {
+    buffer b = allocate(std::max<std::size_t>(bytes.size(), 1));
+    if (!bytes.empty()) write(b, bytes);
+    return b;
+  }
+  /// Kept until this goes.
+  template <class T>
+  [[nodiscard]] column<const T> place(column<const T> from) {
+    tables_.push_back(place(std::as_bytes(std::span(from.data(), from.size()))));
+    return {reinterpret_cast<const T*>(tables_.back().data()), from.size()};
+  }
+  /// The tables of a batch whose bytes were placed at `input`; kept likewise.
+  [[nodiscard]] batch_view place(const buffer& input, const batch_view& host) {
+    return {input.data(), place(host.events), place(host.fragments), place(host.pieces),
+            place(host.boards)};
+  }
+
+  void write(const buffer& to, std::span<const std::byte> bytes) {
+    if constexpr (has_device) {
+      queue_.copy_in(to.data(), bytes.data(), bytes.size());
+      finish();
+    } else {
+      std::memcpy(to.data(), bytes.data(), bytes.size());
+    }
+  }
+  void poison(const buffer& b) {
+    if constexpr (has_device) {
+      reach(b.size());
+      std::memset(host_.data(), poison_byte, b.size());
+      write(b, {host_.data(), b.size()});
+    } else {
+      std::memset(b.data(), poison_byte, b.size());
+    }
+  }
+  /// Until the next call; where kernels run on host memory it is theirs.
+  [[nodiscard]] std::span<std::byte> read(void* from, std::size_t n) {
+    if constexpr (has_device) {
+      reach(n);
+      queue_.copy_out(host_.data(), from, n);
+      finish();
+      return {host_.data(), n};
+    } else {
+      return {static_cast<std::byte*>(from), n};
+    }
+  }
+  [[nodiscard]] bool begins_with(const buffer& b, std::span<const std::byte> expected) {
+    return std::memcmp(read(b.data(), expected.size()).data(), expected.data(), expected.size()) ==
+           0;
+  }
+
+  /// Enqueues it, or does it.
+  void copy_within(const buffer& to, const buffer& from, std::size_t n) {
+    if constexpr (has_device) {
+      queue_.copy_within(to.data(), from.data(), n);
+    } else {
+      std::memcpy(to.data(), from.data(), n);
+    }
+  }
+  void finish() {
+    if constexpr (has_device) {
+      queue_.submit();
+      if (const std::string error = queue_.finish(); !error.empty())
+        throw std::runtime_error(error);
+    }
+  }
+
+private:
+  static constexpr bool has_device = Queue::memory::has_device;
+
+  /// Makes room on the host, where a device copies fastest.
+  void reach(std::size_t n) {
+    if (host_.size() < n) host_ = Queue::memory::allocate(n);
+  }
+
+  Queue queue_;
+  buffer host_;
+  std::vector<buffer> tables_;
+};
+
+} // namespace l3::bench

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verify/agreement.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+/// The ledgers of a run in which 10 events of 3 fragments went all the way, and 2 fragments came
+/// twice.
+struct run {
+  ledger replay, node, receiver;
+  std::vector<event_index::session> stored{{5, 1, 10}};
+
+  run() {
+    replay.program = "replay";
+    replay.fragments.seen = replay.fragments.admitted = 30;
+    replay.events.admitted = replay.events.forwarded = 10;
+    node.program = "koto-l3d";
+    node.sessions = {5};
+    node.fragments.seen = 32;
+    node.fragments.admitted = 30;
+    node.fragments.duplicate = 2;
+    node.events.admitted = node.events.forwarded = 10;
+    receiver.program = "receive";
+    receiver.sessions = {5};
+    receiver.events.admitted = receiver.events.forwarded = 10;
+  }
+
+  [[nodiscard]] std::int64_t differences() const {
+    const std::vector<ledger> ledgers{replay, node, receiver};
+    const auto all = check_ledgers(ledgers, stored);
+    return std::count_if(all.begin(), all.end(), [](const agreement& a) { return !a.holds(); });
+  }
+};
+
+TEST(agreement, holds_for_a_good_run) { EXPECT_EQ(run().differences(), 0); }
+
+TEST(agreement, finds_an_event_that_was_forwarded_and_is_not_stored) {
+  run r;
+  r.stored[0].events = 9;
+  EXPECT_EQ(r.differences(), 2) << "daemon and receiver both claim it";
+}
+
+TEST(agreement, finds_an_event_unaccounted_for) {
+  run r;
+  r.node.events.forwarded = 9;
+  r.receiver.events.forwarded = r.receiver.events.admitted = 9;
+  r.stored[0].events = 9;
+  EXPECT_EQ(r.differences(), 1);
+}
+
+TEST(agreement, finds_a_fragment_that_never_arrived) {
+  run r;
+  r.node.fragments.seen = 31;
+  r.node.fragments.admitted = 29;
+  EXPECT_EQ(r.differences(), 1);
+}
+
+TEST(agreement, finds_an_event_that_was_not_admitted) {
+  run r;
+  r.node.events.admitted = r.node.events.forwarded = 9;
+  r.receiver.events.admitted = r.receiver.events.forwarded = 9;
+  r.stored[0].events = 9;
+  EXPECT_EQ(r.differences(), 1);
+}
+
+TEST(agreement, counts_each_daemon_by_its_own_session) {
+  run r;
+  r.stored.push_back({6, 1, 4}); // of a daemon whose ledger is not given
+  r.receiver.sessions = {5, 6};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 14;
+  EXPECT_EQ(r.differences(), 0);
+}
+
+TEST(agreement, does_not_compare_what_was_sent_if_a_daemon_start_left_no_ledger) {
+  run r;
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.node}, r.stored), 0U);
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.receiver}, r.stored), 0U) << "none was given";
+  r.stored.push_back({6, 1, 4}); // killed; the sender went on with the next start
+  r.replay.fragments.seen = r.replay.fragments.admitted = 42;
+  r.replay.events.admitted = r.replay.events.forwarded = 14;
+  r.receiver.sessions = {5, 6};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 14;
+  EXPECT_EQ(sessions_without_ledger(std::vector{r.node}, r.stored), 1U);
+  EXPECT_EQ(r.differences(), 0);
+  r.node.events.forwarded = 9;
+  EXPECT_EQ(r.differences(), 2) << "its own sums are still looked at";
+}
+
+TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
+  run r;
+  r.receiver.sessions = {};
+  r.receiver.events.admitted = r.receiver.events.forwarded = 0;
+  EXPECT_EQ(r.differences(), 1);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches close before all their events are whole, frames run out, the parking area is full: events
+// with room are kept, and the others are counted under their name.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/transport/building/rig.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+using datagrams = std::vector<wire_datagram>;
+
+datagrams operator+(datagrams a, const datagrams& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+datagrams without(datagrams all, std::size_t i) {
+  all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+  return all;
+}
+
+class batches : public testing::Test {
+protected:
+  void end(rig& r) {
+    r.drain();
+    r.expect_balance();
+    r.expect_bytes();
+    EXPECT_EQ(r.builder.open_events(), 0U);
+  }
+};
+
+TEST_F(batches, events_open_when_their_batch_closes_are_parked_and_finish_later) {
+  rig r; // 4 events a batch
+  datagrams first;
+  datagrams rest;
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    const auto all = r.event({1, n});
+    first = first + datagrams(all.begin(), all.begin() + 6);
+    rest = rest + datagrams(all.begin() + 6, all.end());
+  }
+  r.send(r.event({1, 10}) + first);
+  r.pass(5ms); // event 10 is old enough
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.send(rest);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 4U);
+  EXPECT_EQ(r.counters.parked, 3U);
+}
+
+TEST_F(batches, parked_chunks_are_compared_too) {
+  rig r;
+  auto all = r.event({1, 1});
+  r.send(r.event({1, 2}) + datagrams(all.begin(), all.begin() + 2));
+  r.pass(5ms);
+  auto other = all[1];
+  other.payload[3] ^= std::byte{1};
+  r.send(all[0]);
+  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
+  r.send(other);
+  r.send(datagrams(all.begin() + 2, all.end()));
+  end(r);
+  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 1U);
+}
+
+TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
+  rig r; // 4 places
+  for (std::uint32_t n = 1; n <= 6; ++n) {
+    r.send(r.fragment({1, n}, 0));
+    r.send(r.event({1, 100 + n}));
+    r.pass(5ms);
+  }
+  EXPECT_EQ(r.counters.events_incomplete, 2U);
+  r.send(r.fragment({1, 1}, 1));
+  EXPECT_EQ(r.counters.fragments_late, 1U) << "event 1 was given up";
+  r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({1, 6}));
+}
+
+TEST_F(batches, more_open_events_than_a_batch_and_the_parking_area_hold) {
+  rig r;
+  datagrams first;
+  datagrams rest;
+  for (std::uint32_t n = 1; n <= 200; ++n) {
+    first = first + r.fragment({1, n}, 0);
+    rest = rest + r.fragment({1, n}, 1) + r.fragment({1, n}, 2);
+  }
+  r.send(first + rest);
+  end(r);
+  EXPECT_EQ(r.counters.events_admitted + r.counters.events_incomplete, 200U);
+  EXPECT_GE(r.counters.events_incomplete, 100U);
+}
+
+/// Events that can be open before the oldest is given up for the next one.
+std::uint32_t open_at_most(rig& r) {
+  std::uint32_t n = 0;
+  while (r.counters.events_incomplete == 0) r.send(r.fragment({1, ++n}, 0));
+  return n - 1;
+}
+
+TEST_F(batches, as_many_events_can_be_open_as_a_batch_and_the_parking_area_hold) {
+  rig r; // 4 and 4
+  EXPECT_EQ(open_at_most(r), 8U);
+  end(r);
+}
+
+TEST_F(batches, without_a_frame_a_few_more_can_be_open_to_be_counted) {
+  rig r;
+  r.pool.stop(true);
+  EXPECT_EQ(open_at_most(r), 4U + 4U + 64U);
+  end(r);
+}
+
+TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
+  rig_options o;
+  o.batches = 2;
+  rig r(o);
+  r.pool.hold(true);
+  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
+  r.pass(5ms); // event 2 is parked
+  for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
+  r.pass(1ms); // closed, as it is full, although there is no other frame
+  EXPECT_EQ(r.pool.submitted(), 2U);
+  r.send(r.event({1, 3}) + r.event({1, 4}) + r.fragment({1, 5}, 1));
+  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 2U);
+  EXPECT_EQ(r.counters.events_admitted, 7U);
+  r.send(r.fragment({1, 2}, 1) +
+         r.fragment({1, 2}, 2)); // was in progress: waits, complete, for a frame
+  EXPECT_EQ(r.counters.events_admitted, 7U);
+  r.pool.hold(false);
+  r.pass(1ms);
+  EXPECT_EQ(r.counters.events_admitted, 8U);
+  r.send(r.event({1, 6}));
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({1, 2}));
+  EXPECT_TRUE(r.pool.received.contains({1, 6}));
+  EXPECT_FALSE(r.pool.received.contains({1, 3}));
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+}
+
+/// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
+class draining : public batches {
+protected:
+  static rig_options two_batches() {
+    rig_options o;
+    o.batches = 2;
+    return o;
+  }
+  void SetUp() override {
+    r.pool.hold(true);
+    r.send(r.event({1, 1}) + r.fragment({1, 2}, 0) + r.fragment({1, 3}, 0));
+    r.pass(5ms);
+    for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
+    r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
+    ASSERT_EQ(r.pool.submitted(), 2U);
+    ASSERT_EQ(r.builder.open_events(), 2U);
+  }
+  rig r{two_batches()};
+};
+
+TEST_F(draining, a_complete_event_waits_for_a_frame) {
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  EXPECT_EQ(r.builder.open_events(), 1U) << "what is incomplete needs no frame";
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  r.pool.hold(false);
+  EXPECT_TRUE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({1, 2}));
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+}
+
+TEST_F(draining, what_still_waits_at_the_end_is_shed) {
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed[shed::drain], 1U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 1U);
+}
+
+TEST_F(batches, a_drain_submits_what_is_full_and_goes_on_with_the_next) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.batches = 2;
+  o.parked = 8;
+  rig r(o);
+  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
+  r.pass(5ms);
+  for (std::uint32_t n = 3; n <= 6; ++n) r.send(r.fragment({1, n}, 0));
+  r.pool.hold(true);
+  EXPECT_FALSE(r.builder.try_drain(r.now));
+  EXPECT_EQ(r.pool.received.size(), 5U) << "two batches more went, full";
+  r.pool.hold(false);
+  EXPECT_TRUE(r.builder.try_drain(r.now));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 6U);
+}
+
+TEST_F(batches, a_parked_event_that_ends_closes_a_batch_without_room) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 1;
+  rig r(o);
+  r.send(r.fragment({1, 1}, 0));
+  r.send(r.event({1, 2})); // the first is parked
+  r.send(r.fragment({1, 3}, 0));
+  r.pass(1500ms);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 3U);
+  EXPECT_EQ(r.counters.parked, 2U);
+}
+
+TEST_F(batches, parked_events_that_are_left_at_the_end_fill_batch_after_batch) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.parked = 8;
+  rig r(o);
+  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
+TEST_F(batches, events_that_leave_a_full_parking_area_go_into_the_next_batch) {
+  rig_options o;
+  o.incomplete = incomplete_events::forward;
+  o.batch_events = 2;
+  o.parked = 2;
+  rig r(o);
+  for (std::uint32_t n = 1; n <= 7; ++n) r.send(r.fragment({1, n}, 0));
+  end(r);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
+TEST_F(batches, an_old_batch_waits_while_compute_is_busy) {
+  rig r;
+  r.pool.hold(true);
+  r.send(r.event({1, 1}));
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  r.send(r.event({1, 2}));
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 1U) << "it would only wait there";
+  r.pool.hold(false);
+  r.pass(1ms);
+  EXPECT_EQ(r.pool.submitted(), 2U);
+  end(r);
+}
+
+TEST_F(batches, while_compute_stands_still_every_frame_fills_before_an_event_is_shed) {
+  rig r; // 3 batches of 4
+  r.pool.hold(true);
+  r.send(r.event({1, 1}));
+  r.pass(5ms); // the only one that leaves before it is full: compute was idle
+  for (std::uint32_t n = 2; n <= 9; ++n) {
+    r.send(r.event({1, n}));
+    r.pass(400ms);
+  }
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  EXPECT_EQ(r.pool.submitted(), 3U);
+  r.send(r.event({1, 10}));
+  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 1U) << "now all are full";
+  r.pool.hold(false);
+  r.send(r.event({1, 11}));
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 4U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 10U);
+}
+
+TEST_F(batches, behind_a_thread_that_stays_in_a_closed_batch_the_next_one_fills) {
+  rig r;
+  landing_strip stays(8, 1400);
+  r.send(r.event({1, 1}));
+  r.builder.enter(stays, r.now);
+  r.pass(5ms); // closed, but it cannot be submitted
+  for (std::uint32_t n = 2; n <= 9; ++n) {
+    r.send(r.event({1, n}));
+    r.pass(50ms);
+  }
+  EXPECT_EQ(r.pool.submitted(), 0U);
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  r.builder.leave(stays);
+  EXPECT_EQ(r.pool.submitted(), 3U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 9U);
+}
+
+TEST_F(batches, a_batch_is_not_submitted_while_a_thread_may_write_into_it) {
+  rig r;
+  landing_strip other(8, 1400);
+  r.builder.enter(other, r.now);
+  const auto slots = other.slots();
+  r.send(r.event({1, 1}));
+  r.pass(5ms);
+  EXPECT_EQ(r.pool.submitted(), 0U);
+  // A chunk that lands in the closed batch is copied to the next.
+  const auto all = r.event({1, 2});
+  for (std::size_t at = 0; at < all.size();) {
+    ASSERT_EQ(slots.size(), 8U);
+    at += r.land(all, at, other);
+    EXPECT_EQ(r.pool.submitted(), 1U);
+  }
+  r.builder.leave(other);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 2U);
+}
+
+TEST_F(batches, slots_of_events_given_up_are_used_again) {
+  rig r;
+  for (std::uint32_t n = 1; n <= 500; ++n) {
+    r.send(without(r.event({1, n}), 0));
+    r.now += 1500ms;
+    r.builder.tick(r.now);
+  }
+  EXPECT_EQ(r.pool.submitted(), 0U) << "one batch was enough";
+  end(r);
+}
+
+TEST_F(batches, making_room_for_a_chunk_may_end_its_event) {
+  rig_options o;
+  o.parked = 1;
+  o.strip = 64;
+  o.batches = 2;
+  rig r(o);
+  landing_strip early(o.strip, o.chunk_bytes);
+  const auto f = r.fragment({1, 1}, 0);
+  r.builder.enter(early, r.now);
+  (void)r.land({f[0]}, 0, early); // opens in the first batch
+  r.send(r.event({1, 2}));
+  r.pass(6ms); // the first batch closes, the event is parked
+  r.send(r.fragment({1, 3}, 0)[0]);
+  std::vector<std::unique_ptr<landing_strip>> others; // they take all slots of the second batch
+  for (int i = 0; i < 12; ++i) {
+    others.push_back(std::make_unique<landing_strip>(o.strip, o.chunk_bytes));
+    r.builder.enter(*others.back(), r.now);
+  }
+  (void)r.land({f[1]}, 0, early); // no slot, no frame, no place to park: the oldest event goes
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  EXPECT_EQ(r.counters.late_chunks, 1U);
+  for (const auto& s : others) r.builder.leave(*s);
+  r.builder.leave(early);
+  end(r);
+}
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spills: they begin and end, wrap, overlap and get lost, and no chunk ever falls into another
+// spill's event.
+#include <gtest/gtest.h>
+
+#include "tests/transport/building/rig.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+using datagrams = std::vector<wire_datagram>;
+
+datagrams operator+(datagrams a, const datagrams& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(spill_distance, crosses_the_wrap) {
+  EXPECT_EQ(spill_distance(511, 0), 1);
+  EXPECT_EQ(spill_distance(0, 511), -1);
+  EXPECT_EQ(spill_distance(5, 5), 0);
+  EXPECT_EQ(spill_distance(0, 255), 255);
+  EXPECT_EQ(spill_distance(0, 256), -256);
+}
+
+TEST(spills, the_same_event_numbers_come_again_in_the_next_spill) {
+  rig r;
+  r.send(r.event({511, 1}) + r.event({511, 2}) + r.ends_of_spill(511, 2));
+  r.pass(1ms);
+  ASSERT_EQ(r.summaries.size(), 1U) << "all said how much they sent, and so much came";
+  EXPECT_EQ(r.summaries[0], (spill_summary{511, 2, 0, 2}));
+  r.send(r.event({0, 1}) + r.event({0, 2}) + r.event({0, 3}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 5U);
+  EXPECT_EQ(r.counters.spills, 2U);
+  ASSERT_EQ(r.summaries.size(), 2U);
+  EXPECT_EQ(r.summaries[1], (spill_summary{0, 3, 0, std::nullopt}));
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, end_in_parts_and_with_repeats) {
+  rig r;
+  r.send(r.event({3, 1}));
+  for (const auto& c : r.options.crates.crates) {
+    r.send(end_of_spill(3, c.number, 10, 1, 2));
+    r.send(end_of_spill(3, c.number, 10, 1, 2)); // the same part again
+    r.pass(1ms);
+    EXPECT_TRUE(r.summaries.empty());
+    r.send(end_of_spill(3, c.number, 32767, 0, 2));
+  }
+  r.pass(1ms);
+  EXPECT_TRUE(r.summaries.empty()) << "events are missing: they may still come";
+  r.pass(1s);
+  ASSERT_EQ(r.summaries.size(), 1U);
+  EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 0, 32777}));
+  EXPECT_EQ(r.counters.ends_of_spill, 9U);
+}
+
+TEST(spills, stale_numbers_in_an_end_of_spill_do_not_matter) {
+  rig r;
+  r.send(r.event({3, 1}));
+  for (const auto& c : r.options.crates.crates) r.send(end_of_spill(3, c.number, 1, 900000, 5));
+  r.pass(1ms);
+  ASSERT_EQ(r.summaries.size(), 1U);
+  EXPECT_EQ(r.summaries[0].expected, 1U);
+}
+
+TEST(spills, silence_ends_a_spill_whose_end_was_lost) {
+  rig r;
+  r.send(r.event({3, 1}));
+  r.pass(999ms);
+  EXPECT_TRUE(r.summaries.empty());
+  r.pass(1ms);
+  ASSERT_EQ(r.summaries.size(), 1U);
+  EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 0, std::nullopt}));
+}
+
+TEST(spills, more_of_a_spill_after_silence_is_reported_again) {
+  rig r;
+  r.send(r.event({3, 1}));
+  r.pass(1s);
+  r.send(r.event({3, 2}));
+  r.pass(1s);
+  ASSERT_EQ(r.summaries.size(), 2U);
+  EXPECT_EQ(r.summaries[1], (spill_summary{3, 2, 0, std::nullopt}));
+}
+
+TEST(spills, the_summary_waits_for_events_in_progress) {
+  rig r;
+  const auto all = r.event({3, 2});
+  r.send(r.event({3, 1}) + datagrams(all.begin(), all.begin() + 5) + r.ends_of_spill(3, 2));
+  r.pass(1499ms);
+  EXPECT_TRUE(r.summaries.empty());
+  r.pass(1ms);
+  ASSERT_EQ(r.summaries.size(), 1U);
+  EXPECT_EQ(r.summaries[0], (spill_summary{3, 1, 1, 2}));
+}
+
+TEST(spills, last_chunks_behind_the_end_of_spill_still_belong_to_it) {
+  rig r;
+  auto all = r.event({3, 1});
+  const auto last_chunk = all[2]; // does not name its spill
+  all.erase(all.begin() + 2);
+  r.send(all + r.ends_of_spill(3, 1));
+  r.send(last_chunk);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.expect_balance();
+}
+
+TEST(spills, the_first_chunk_after_the_end_belongs_to_the_next_spill) {
+  rig r;
+  auto all = r.event({4, 1});
+  const auto last_chunk = all[2]; // does not name its spill, and comes first
+  all.erase(all.begin() + 2);
+  r.send(r.event({3, 1}) + r.ends_of_spill(3, 1));
+  r.send(last_chunk);
+  r.send(all);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, a_spill_may_begin_before_the_previous_is_read_to_its_end) {
+  rig r;
+  for (std::uint32_t n = 1; n <= 99; ++n) r.send(r.event({3, n}));
+  auto all = r.event({3, 100});
+  const auto last_chunk = all[2];
+  all.erase(all.begin() + 2);
+  r.send(all);
+  r.send(r.event({4, 1}) + r.event({4, 2}));
+  r.send(last_chunk); // far beyond the events of spill 4
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 102U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, a_late_chunk_of_the_last_spill_falls_into_no_event_of_this_one) {
+  rig r;
+  const auto lost = r.event({3, 1});
+  r.send(datagrams(lost.begin(), lost.begin() + 2) + datagrams(lost.begin() + 3, lost.end()));
+  r.pass(3s);
+  r.send(r.event({4, 1}));
+  r.send(lost[2]); // event 1 of spill 4 is complete
+  r.pass(100ms);
+  EXPECT_EQ(r.counters.duplicate_chunks, 1U) << "nothing says that it is not";
+  r.send(lost[2]);
+  r.send(lost[0]); // names spill 3
+  EXPECT_EQ(r.counters.late_chunks, 2U);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 1U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, a_stray_chunk_before_its_event_does_no_harm) {
+  rig r;
+  const auto old = r.event({3, 1});
+  r.send(r.event({3, 2}));
+  r.pass(3s);
+  r.send(old[2]);
+  r.pass(100ms);
+  r.pass(1500ms);
+  EXPECT_EQ(r.counters.fragments_late, 1U);
+  EXPECT_EQ(r.counters.events_incomplete, 0U);
+  r.send(r.event({4, 1}));
+  r.drain();
+  EXPECT_TRUE(r.pool.received.contains({4, 1}));
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, a_stray_chunk_never_completes_an_event_of_another_spill) {
+  rig r;
+  const auto old = r.event({3, 1});
+  const auto now = r.event({4, 1});
+  r.send(r.event({3, 2}));
+  r.pass(3s);
+  r.send(old[2]);
+  r.send(now);
+  r.drain();
+  EXPECT_FALSE(r.pool.received.contains({4, 1}))
+      << "two different chunks for one place: neither is believed";
+  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 1U);
+  r.expect_balance();
+}
+
+TEST(spills, one_flipped_spill_number_does_not_end_the_spill) {
+  rig r;
+  auto all = r.event({3, 1});
+  auto flipped = r.event({3, 2});
+  flipped[3].discriminator ^= 1U << 8 << 5; // a trailer: spill 35
+  r.send(all + flipped);
+  r.send(r.event({3, 3}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 3U) << "the trailer was not needed";
+  EXPECT_EQ(r.counters.spills, 1U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, two_that_were_flipped_alike_but_far_apart_do_not_either) {
+  rig r;
+  for (std::uint32_t number : {1, 2, 3, 4}) {
+    auto event = r.event({3, number});
+    if (number % 2 == 0) event[3].discriminator ^= 1U << 8 << 7; // a trailer: spill 131
+    r.send(event);
+  }
+  r.send(r.ends_of_spill(3, 4));
+  r.pass(1ms);
+  r.send(r.event({4, 1}) + r.event({4, 2}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 6U) << "spill 4 comes before 131";
+  EXPECT_EQ(r.counters.spills, 2U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, two_datagrams_that_agree_do) {
+  rig r;
+  r.send(r.event({3, 1}) + r.event({9, 1}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  EXPECT_EQ(r.counters.spills, 2U);
+}
+
+TEST(spills, a_repeated_datagram_confirms_nothing) {
+  rig r;
+  auto stray = r.fragment({35, 1}, 0)[0];
+  r.send(r.event({3, 1}));
+  r.send(stray);
+  r.send(stray);
+  r.send(r.event({3, 2}));
+  r.drain();
+  EXPECT_EQ(r.counters.spills, 1U);
+  r.expect_balance();
+}
+
+TEST(spills, older_ones_are_refused_while_a_spill_lasts) {
+  rig r;
+  r.send(r.event({100, 1}));
+  r.send(r.fragment({50, 1}, 0)[0]);
+  EXPECT_EQ(r.input.refused[refused::wrong_spill], 1U);
+  r.send(r.event({100, 2}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  r.expect_balance();
+}
+
+TEST(spills, a_sender_that_begins_anew_is_taken_after_silence) {
+  rig r;
+  r.send(r.event({100, 1}));
+  r.pass(1s);
+  r.send(r.event({1, 1}) + r.event({1, 2}));
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 3U);
+  r.expect_balance();
+}
+
+TEST(spills, all_numbers_come_around) {
+  rig_options o;
+  o.max_events = 50;
+  rig r(o);
+  for (std::uint32_t s = 300; s < 300 + 1100; ++s) {
+    r.send(r.event({s % 512, 1}));
+    r.pool.received.clear();
+  }
+  r.builder.tick(r.now);
+  EXPECT_EQ(r.counters.events_admitted, 1100U);
+  EXPECT_EQ(r.counters.spills, 1100U);
+}
+
+TEST(spills, an_incomplete_event_of_the_last_spill_ends_before_the_table_is_used_again) {
+  rig r;
+  r.send(r.fragment({1, 7}, 0));
+  r.send(r.event({2, 1}) + r.event({3, 1}) + r.event({4, 1}));
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+  EXPECT_EQ(r.builder.open_events(), 0U);
+  r.drain();
+  EXPECT_EQ(r.pool.received.size(), 3U);
+  r.expect_balance();
+}
+
+// Spills that are sent again.
+
+/// 9 of the 12 datagrams of an event name the spill, and 64 make an older one current.
+constexpr std::uint32_t many_events = 30;
+
+datagrams spill_of(const rig& r, std::uint32_t spill) {
+  datagrams all;
+  for (std::uint32_t n = 1; n <= many_events; ++n) all = all + r.event({spill, n});
+  return all + r.ends_of_spill(spill, many_events);
+}
+
+TEST(spills, sent_again_are_duplicates_however_old) {
+  rig r;
+  for (const auto round : {1U, 2U}) {
+    for (const auto spill : {510U, 511U, 0U, 1U}) {
+      r.send(spill_of(r, spill));
+      r.pass(1s);
+    }
+    EXPECT_EQ(r.counters.events_admitted, 4U * many_events);
+    EXPECT_EQ(r.counters.fragments_duplicate, (round - 1) * 4 * many_events * 3);
+  }
+  EXPECT_EQ(r.summaries.at(3), (spill_summary{1, many_events, 0, many_events}));
+  EXPECT_EQ(r.summaries.back(), (spill_summary{1, 0, 0, many_events}));
+  r.drain();
+  EXPECT_EQ(r.pool.twice, 0U);
+  EXPECT_EQ(r.counters.fragments_late, 0U);
+  r.expect_balance();
+  r.expect_bytes();
+}
+
+TEST(spills, sent_again_may_hold_what_was_lost) {
+  rig r;
+  for (const auto spill : {3U, 4U, 5U}) {
+    for (std::uint32_t n = 1; n < many_events; ++n) r.send(r.event({spill, n}));
+    r.pass(1s);
+  }
+  r.send(spill_of(r, 3));
+  r.drain();
+  EXPECT_EQ(r.counters.events_admitted, 3U * (many_events - 1) + 1);
+  EXPECT_TRUE(r.pool.received.contains({3, many_events}));
+  r.expect_balance();
+}
+
+TEST(spills, of_the_same_number_are_new_after_all_others) {
+  rig_options o;
+  o.max_events = 50;
+  rig r(o);
+  for (std::uint32_t s = 0; s <= 512; ++s) r.send(r.event({s % 512, 1}) + r.event({s % 512, 2}));
+  EXPECT_EQ(r.counters.events_admitted, 513U * 2);
+  EXPECT_EQ(r.counters.fragments_duplicate, 0U);
+}
+
+} // namespace
+} // namespace l3::test

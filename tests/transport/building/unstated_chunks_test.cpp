@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chunks without a board header do not name their spill: the other datagrams of their fragment do,
+// before or after them. In any order no event is lost and every fragment is counted once.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/transport/building/rig.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+using datagrams = std::vector<wire_datagram>;
+
+/// With chunks of 1400 bytes the last of a fragment's three names no spill.
+constexpr std::size_t unstated_chunk = 2;
+constexpr std::size_t trailer = 3;
+/// How long an event is in doubt at most.
+constexpr auto doubt = 3ms;
+/// More than may wait at a time.
+constexpr std::uint32_t too_many = 1100;
+
+datagrams operator+(datagrams a, const datagrams& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class unstated : public testing::Test {
+protected:
+  static datagrams spill(const rig& r, std::uint32_t number, std::uint32_t first,
+                         std::uint32_t last) {
+    datagrams all;
+    for (std::uint32_t n = first; n <= last; ++n) all = all + r.event({number, n});
+    return all;
+  }
+
+  static void end(rig& r) {
+    r.drain();
+    r.expect_balance();
+    r.expect_bytes();
+    EXPECT_EQ(r.builder.open_events(), 0U);
+    EXPECT_EQ(r.builder.open_fragments(), 0U);
+  }
+};
+
+TEST_F(unstated, chunks_of_the_next_spill_may_come_before_all_that_name_it) {
+  rig r;
+  r.send(spill(r, 511, 1, 3));
+  auto next = r.event({0, 1});
+  const auto early = next[unstated_chunk];
+  next.erase(next.begin() + unstated_chunk);
+  r.send(early); // event 1 of spill 511 is whole, and its end not read yet
+  r.send(r.ends_of_spill(511, 3) + next + spill(r, 0, 2, 3) + r.ends_of_spill(0, 3));
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 6U);
+  EXPECT_EQ(r.counters.duplicate_chunks, 0U);
+  EXPECT_EQ(r.counters.fragments_seen, 18U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 6U);
+}
+
+TEST_F(unstated, chunks_of_the_next_spill_may_meet_the_same_event_still_open) {
+  rig r;
+  const auto old = r.event({3, 1});
+  r.send(datagrams(old.begin(), old.begin() + 8)); // crate 2 is late
+  auto next = r.event({4, 1});
+  const auto early = next[unstated_chunk];
+  next.erase(next.begin() + unstated_chunk);
+  r.send(datagrams{early} + next + datagrams(old.begin() + 8, old.end()));
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  end(r);
+  EXPECT_EQ(r.counters.fragments_malformed.sum(), 0U);
+}
+
+TEST_F(unstated, a_sender_begins_anew_at_once) {
+  rig r;
+  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6) + spill(r, 0, 1, 3));
+  r.pass(500ms);
+  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6));
+  r.pass(500ms);
+  r.send(spill(r, 0, 1, 6) + r.ends_of_spill(0, 6));
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 12U);
+  EXPECT_EQ(r.counters.events_incomplete, 0U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 9U * 3);
+}
+
+TEST_F(unstated, a_sender_begins_anew_after_silence) {
+  rig r;
+  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6) + spill(r, 0, 1, 3));
+  r.pass(2s);
+  r.send(spill(r, 511, 1, 6) + r.ends_of_spill(511, 6));
+  r.pass(500ms);
+  r.send(spill(r, 0, 1, 6) + r.ends_of_spill(0, 6));
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 12U);
+  EXPECT_EQ(r.counters.events_incomplete, 0U);
+  EXPECT_EQ(r.counters.fragments_late, 0U);
+}
+
+TEST_F(unstated, chunks_of_a_refused_spill_are_refused_with_it) {
+  rig r;
+  r.send(spill(r, 100, 1, 2));
+  r.send(r.event({50, 3}));
+  EXPECT_EQ(r.input.refused[refused::wrong_spill], 12U);
+  r.send(r.event({100, 3}));
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 3U);
+  EXPECT_EQ(r.counters.fragments_seen, 9U);
+}
+
+TEST_F(unstated, a_spill_sent_twice_is_counted_twice_and_no_more) {
+  rig r;
+  const auto all = spill(r, 7, 1, 10) + r.ends_of_spill(7, 10);
+  r.send(all);
+  r.pass(1s);
+  r.send(all);
+  r.pass(2s);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 10U);
+  EXPECT_EQ(r.counters.fragments_seen, 60U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 30U);
+  EXPECT_EQ(r.counters.fragments_late, 0U);
+  EXPECT_EQ(r.counters.data_chunks, 2U * 10 * 9);
+  EXPECT_EQ(r.counters.duplicate_chunks, 10U * 9);
+}
+
+TEST_F(unstated, the_order_within_a_fragment_does_not_matter) {
+  rig_options o;
+  o.chunk_bytes = 540; // two of eight chunks name the spill
+  rig r(o);
+  for (const auto s : {510U, 511U, 0U}) {
+    for (std::uint32_t n = 1; n <= 5; ++n) {
+      auto all = r.event({s, n});
+      std::ranges::reverse(all);
+      r.send(all);
+    }
+  }
+  EXPECT_EQ(r.counters.events_admitted, 15U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 15U);
+  EXPECT_EQ(r.counters.data_chunks, 15U * 3 * 8);
+}
+
+TEST_F(unstated, one_statement_is_enough) {
+  rig r;
+  for (std::uint32_t n = 1; n <= 4; ++n) {
+    auto all = r.event({3, n});
+    std::erase_if(all, [](const wire_datagram& d) { return d.payload.empty(); }); // no trailer
+    std::ranges::reverse(all);
+    r.send(all);
+  }
+  r.pass(1499ms); // without a trailer, what came early stays in doubt
+  EXPECT_EQ(r.counters.events_admitted, 0U);
+  r.pass(1ms);
+  EXPECT_EQ(r.counters.events_admitted, 4U);
+  EXPECT_EQ(r.counters.events_incomplete, 0U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 4U);
+}
+
+TEST_F(unstated, boards_that_compressed_hide_their_headers) {
+  rig r;
+  const event_key key{5, 1};
+  const auto f = make_fragment(key, std::vector<board_recipe>{{3, 9, 1001, 7}, {9, 9, 702, 32}});
+  auto opaque = datagrams_of(f, key, 0, r.options.crates, r.options.chunk_bytes);
+  std::ranges::reverse(opaque);
+  r.send(opaque + r.fragment(key, 1) + r.fragment(key, 2));
+  r.drain();
+  ASSERT_EQ(r.pool.received.size(), 1U);
+  EXPECT_EQ(r.pool.received.at(key).fragments.at(0).content, f);
+  r.expect_balance();
+}
+
+TEST_F(unstated, events_that_are_parked_meanwhile_take_their_chunks) {
+  rig r;
+  auto all = r.event({3, 2});
+  const auto early = all[unstated_chunk];
+  r.send(r.event({3, 1}) + datagrams{early} + datagrams(all.begin() + 4, all.end()));
+  r.pass(5ms); // the batch closes
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  all.resize(trailer + 1);
+  all.erase(all.begin() + unstated_chunk);
+  r.send(all);
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.parked, 1U);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 2U);
+}
+
+TEST_F(unstated, a_chunk_whose_siblings_are_all_lost_waits_for_a_while) {
+  rig r;
+  r.send(datagrams{r.event({3, 1})[unstated_chunk]} + r.fragment({3, 1}, 1) +
+         r.fragment({3, 1}, 2));
+  r.pass(99ms);
+  EXPECT_EQ(r.counters.fragments_seen, 2U);
+  r.pass(1ms);
+  EXPECT_EQ(r.counters.fragments_seen, 3U);
+  EXPECT_EQ(r.counters.data_chunks, 7U);
+  r.pass(1500ms);
+  EXPECT_EQ(r.counters.fragments_incomplete, 3U);
+  end(r);
+}
+
+TEST_F(unstated, a_sibling_that_comes_too_late_finds_the_chunk_where_its_event_is) {
+  rig r;
+  auto f = r.fragment({3, 1}, 0);
+  r.send(datagrams{f[unstated_chunk]} + r.fragment({3, 1}, 1) + r.fragment({3, 1}, 2));
+  r.pass(200ms);
+  f.erase(f.begin() + unstated_chunk);
+  r.send(f);
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 1U);
+  end(r);
+}
+
+TEST_F(unstated, a_chunk_whose_siblings_are_lost_completes_an_event_of_the_last_spill) {
+  rig r;
+  auto all = r.event({3, 1});
+  const auto lone = all[unstated_chunk];
+  all.erase(all.begin() + unstated_chunk);
+  r.send(all + r.event({4, 2}));
+  r.pass(500ms);
+  r.send(lone);
+  r.pass(100ms);
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  end(r);
+}
+
+TEST_F(unstated, siblings_of_long_ago_say_nothing) {
+  rig r;
+  auto lost = r.event({3, 1});
+  lost.erase(lost.begin() + unstated_chunk);
+  r.send(lost);
+  r.pass(100ms);
+  auto next = r.event({4, 1});
+  const auto early = next[unstated_chunk];
+  next.erase(next.begin() + unstated_chunk);
+  r.send(datagrams{early} + next);
+  end(r);
+  EXPECT_TRUE(r.pool.received.contains({4, 1}));
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+}
+
+TEST_F(unstated, a_chunk_without_a_spill_is_late) {
+  rig r;
+  r.send(r.event({3, 1})[unstated_chunk]); // the first datagram ever
+  r.pass(100ms);
+  EXPECT_EQ(r.counters.late_chunks, 1U);
+  r.send(r.event({3, 1}));
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 1U);
+  EXPECT_EQ(r.counters.fragments_seen, 3U);
+}
+
+TEST_F(unstated, a_repeated_chunk_is_a_duplicate_when_no_sibling_follows) {
+  rig r;
+  const auto all = r.event({3, 1});
+  r.send(all + datagrams{all[unstated_chunk]});
+  EXPECT_EQ(r.counters.duplicate_chunks, 0U) << "it may be the next spill's";
+  r.pass(100ms);
+  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  end(r);
+}
+
+TEST_F(unstated, a_repeated_chunk_is_a_duplicate_although_the_next_spill_has_begun) {
+  rig r;
+  const auto all = r.event({3, 1});
+  r.send(all + datagrams{all[unstated_chunk]} + r.event({4, 2}));
+  r.pass(100ms);
+  EXPECT_EQ(r.builder.open_events(), 0U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  end(r);
+}
+
+TEST_F(unstated, when_too_many_wait_the_oldest_go_where_they_most_likely_belong) {
+  rig_options o;
+  o.batch_events = 1200;
+  rig r(o);
+  r.send(r.event({3, 2000}));
+  datagrams early;
+  datagrams rest;
+  for (std::uint32_t n = 1; n <= too_many; ++n) {
+    auto all = r.event({3, n});
+    early.push_back(all[unstated_chunk]);
+    all.erase(all.begin() + unstated_chunk);
+    rest = rest + all;
+  }
+  r.send(early);
+  EXPECT_GT(r.counters.fragments_seen, 3U);
+  EXPECT_LT(r.counters.fragments_seen, 3U + too_many);
+  r.send(rest);
+  r.pass(doubt);
+  EXPECT_EQ(r.counters.events_admitted, 1U + too_many);
+  end(r);
+}
+
+TEST_F(unstated, the_end_forgets_no_waiting_chunk) {
+  rig r;
+  const auto whole = r.event({3, 1});
+  r.send(whole + datagrams{whole[unstated_chunk]} +                           // a duplicate
+         datagrams{r.event({3, 2})[unstated_chunk]} +                         // siblings are lost
+         r.fragment({3, 3}, 1) + datagrams{r.event({3, 3})[unstated_chunk]}); // the same
+  end(r);
+  EXPECT_EQ(r.counters.data_chunks, 9U + 1 + 1 + 3 + 1);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  EXPECT_EQ(r.counters.fragments_late, 1U);
+  EXPECT_EQ(r.counters.fragments_incomplete, 2U);
+}
+
+TEST_F(unstated, without_a_frame_events_are_shed_and_counted) {
+  rig r;
+  r.pool.stop(true);
+  auto early = r.event({3, 1});
+  std::ranges::reverse(early);
+  r.send(early + r.event({3, 2}));
+  EXPECT_EQ(r.counters.events_admitted, 2U);
+  EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 2U);
+  const auto open = r.event({3, 3});
+  r.send(open[unstated_chunk]);
+  r.pool.stop(false);
+  r.send(datagrams(open.begin(), open.begin() + unstated_chunk) +
+         datagrams(open.begin() + trailer, open.end()));
+  end(r);
+  EXPECT_EQ(r.counters.events_admitted, 3U);
+  EXPECT_TRUE(r.pool.received.contains({3, 3}));
+}
+
+TEST_F(unstated, a_batch_without_room_closes_for_waiting_chunks_too) {
+  rig_options o;
+  o.batch_events = 1;
+  o.strip = 4;
+  rig r(o);
+  datagrams early;
+  datagrams rest;
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    auto all = r.event({3, n});
+    for (std::size_t c = 0; c < 3; ++c) early.push_back(all[c * 4 + unstated_chunk]);
+    std::erase_if(all, [&](const wire_datagram& d) { return d.chunk == unstated_chunk; });
+    rest = rest + all;
+  }
+  r.send(early + rest);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 3U);
+}
+
+// Datagrams change places across the border of two spills, as far as the ports of a receiver can be
+// apart; nothing is lost.
+RC_GTEST_PROP(unstated_storms, across_the_border_of_spills_lose_no_event, ()) {
+  rig_options o;
+  o.chunk_bytes = *rc::gen::element(540U, 1400U, 2072U);
+  o.batch_events = *rc::gen::inRange(1U, 6U);
+  o.batches = 24;
+  o.parked = 40;
+  o.strip = *rc::gen::inRange(1U, 20U);
+  const auto window = *rc::gen::inRange<std::size_t>(1, 60);
+  const std::uint32_t events = 12; // the same event of the next spill is further away than that
+  constexpr std::size_t burst = 12;
+  std::mt19937 random(*rc::gen::arbitrary<std::uint32_t>());
+  rig r(o);
+  datagrams all;
+  for (const auto s : {511U, 0U, 1U}) {
+    for (std::uint32_t n = 1; n <= events; ++n) all = all + r.event({s, n});
+    all = all + r.ends_of_spill(s, events);
+  }
+  const auto sent = std::ranges::count_if(all, [](const auto& d) { return !d.payload.empty(); });
+  for (std::size_t at = random() % window; at < all.size(); at += window) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+    std::shuffle(from, all.begin() + static_cast<std::ptrdiff_t>(std::min(at + window, all.size())),
+                 random);
+  }
+  for (std::size_t at = 0; at < all.size(); at += burst) {
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(at);
+    r.send({from, all.begin() + static_cast<std::ptrdiff_t>(std::min(at + burst, all.size()))});
+    r.pass(10ms); // a spill lasts 100 ms at least
+  }
+  r.drain();
+  r.expect_balance();
+  RC_LOG() << r.counted();
+  RC_ASSERT(r.pool.received.size() == std::size_t{3} * events);
+  RC_ASSERT(r.counters.data_chunks == static_cast<std::uint64_t>(sent));
+  RC_ASSERT(r.counters.fragments_seen == 3U * events * o.crates.size());
+}
+
+} // namespace
+} // namespace l3::test

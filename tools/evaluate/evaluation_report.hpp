@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// An evaluation to read, and for machines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "tools/evaluate/evaluation.hpp"
+
+namespace l3 {
+
+[[nodiscard]] std::string evaluation_text(const evaluation& e,
+                                          const std::vector<std::string>& lines,
+                                          const std::string& signal_line);
+[[nodiscard]] boost::json::object evaluation_json(const evaluation& e,
+                                                  const std::vector<std::string>& lines,
+                                                  const std::string& signal_line);
+
+} // namespace l3

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/selection_run.hpp"
+
+#include <map>
+
+#include "tools/command.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/progress.hpp"
+#include "transport/store/event_view.hpp"
+
+namespace l3 {
+
+void add_selection_options(CLI::App& command, selection_options& o) {
+  static const std::map<std::string, backend> executors{
+      {"auto", backend::automatic},    {"serial", backend::serial},     {"pool", backend::pool},
+      {"shuffled", backend::shuffled}, {"threaded", backend::threaded}, {"cuda", backend::cuda}};
+  command.add_option("in", o.in, "the .l2raw file")->required();
+  command.add_option("--detector", o.files.detector, "description of the detector")
+      ->capture_default_str();
+  command.add_option("--calibration", o.files.calibration,
+                     "table of the channels that differ from the description");
+  command
+      .add_option_function<std::string>(
+          "--executor", [&](const std::string& name) { o.compute.where = executors.at(name); },
+          "where the kernels run; the decisions are the same")
+      ->check(CLI::IsMember(executors))
+      ->default_str("auto");
+  command.add_option("--threads", o.compute.threads, "of the pool; 0: one per processor")
+      ->capture_default_str();
+  constexpr std::uint32_t most_events = 4096;
+  command.add_option("--batch", o.batch, "events that are computed together")
+      ->check(CLI::Range(1U, most_events))
+      ->capture_default_str();
+}
+
+loaded_selection load_selection(const selection_options& o, const file_batches& in,
+                                std::uint32_t run) {
+  if (o.files.lines != built_in) check_readable(o.files.lines);
+  if (o.files.detector != built_in) check_readable(o.files.detector);
+  if (!o.files.calibration.empty()) check_readable(o.files.calibration);
+  try {
+    return load_selection(o.files, in.crates(), run);
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+}
+
+std::vector<std::byte> summary_of(const decided_event& e) {
+  const auto view = packed_event_view::parse(e.packed);
+  if (!view) throw command_error("the engine made a damaged packed event");
+  return {view->summary().begin(), view->summary().end()};
+}
+
+std::unique_ptr<engine> make_selecting_engine(const selection_options& o, const file_batches& in,
+                                              const loaded_selection& selection) {
+  const selection_program program = selection.program();
+  return opened([&] { return make_engine(o.compute, {in.capacity(o.batch), 1}, &program); });
+}
+
+void for_each_decided(file_batches& in, engine& compute,
+                      const std::function<void(decided_event)>& f, const char* label) {
+  interrupt signals;
+  frame& one = *compute.frames()[0];
+  progress line(label, in.size() >> 20, "MiB");
+  while (in.fill(one.input)) {
+    if (signals.came()) throw command_error("interrupted");
+    compute.start(one);
+    if (!compute.wait(one)) throw command_error("the engine failed: " + one.error);
+    for (std::uint32_t e = 0; e < one.input.used_events; ++e) {
+      const event_result& r = one.results[e];
+      f({one.input.events[e], r, one.summaries[e],
+         r.kept ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>()});
+    }
+    line.update(in.position() >> 20);
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A selection run over a file of level-2 data: the options that say which selection and where its
+// kernels run, and the loop over the file. `select` and `evaluate` share them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "gpu/settings.hpp"
+#include "selection/engine/engine.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "tools/evaluate/file_batches.hpp"
+
+namespace l3 {
+
+struct selection_options {
+  std::string in;
+  selection_files files{built_in, built_in, ""};
+  compute_settings compute;
+  std::uint32_t batch = 16;
+};
+
+/// The file, --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the
+/// command. Each command adds its own --selection: some take several.
+void add_selection_options(CLI::App& command, selection_options& o);
+
+/// Loads the options' files for events of this run, which enters the prescales. Throws
+/// command_error for a bad configuration.
+[[nodiscard]] loaded_selection load_selection(const selection_options& o, const file_batches& in,
+                                              std::uint32_t run);
+
+/// A decided event; valid while its batch is.
+struct decided_event {
+  const event_entry& event;
+  const event_result& result;
+  const event_summary& summary;
+  std::span<const std::byte> packed; ///< empty if it is rejected
+};
+
+/// The summary that is stored with a kept event.
+[[nodiscard]] std::vector<std::byte> summary_of(const decided_event& e);
+
+/// Calls f for every event of the file, in its order. Throws command_error.
+void for_each_decided(file_batches& in, engine& compute,
+                      const std::function<void(decided_event)>& f, const char* label);
+
+/// Makes the engine. Throws command_error if there is none.
+[[nodiscard]] std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
+                                                            const file_batches& in,
+                                                            const loaded_selection& selection);
+
+} // namespace l3

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verify/agreement.hpp"
+
+#include <algorithm>
+
+namespace l3 {
+
+namespace {
+
+/// Sum of a figure over the ledgers of a program.
+template <class Figure>
+std::uint64_t total(std::span<const ledger> ledgers, const char* program, Figure figure) {
+  std::uint64_t sum = 0;
+  for (const auto& l : ledgers) {
+    if (l.program == program) sum += figure(l);
+  }
+  return sum;
+}
+
+bool has(std::span<const ledger> ledgers, const char* program) {
+  return std::any_of(ledgers.begin(), ledgers.end(),
+                     [&](const ledger& l) { return l.program == program; });
+}
+
+std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
+  std::uint64_t events = 0;
+  for (const auto& s : stored) {
+    if (std::count(l.sessions.begin(), l.sessions.end(), s.number) != 0)
+      events += s.events + s.repeated;
+  }
+  return events;
+}
+
+std::uint64_t all_of(std::span<const event_index::session> stored) {
+  std::uint64_t events = 0;
+  for (const auto& s : stored) events += s.events;
+  return events;
+}
+
+} // namespace
+
+std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
+                                    std::span<const event_index::session> stored) {
+  if (!has(ledgers, daemon_program)) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(stored, [&](const auto& s) {
+    return std::ranges::none_of(ledgers, [&](const ledger& l) {
+      return l.program == daemon_program &&
+             std::ranges::find(l.sessions, s.number) != l.sessions.end();
+    });
+  }));
+}
+
+std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) {
+  std::uint64_t events = 0;
+  for (const auto& other : ledgers) {
+    if (!other.spool) continue;
+    for (const auto& lane : other.spool->lanes) {
+      if (std::ranges::find(l.sessions, lane.session) != l.sessions.end()) events += lane.delivered;
+    }
+  }
+  return events;
+}
+
+std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
+                                     std::span<const event_index::session> stored,
+                                     std::uint64_t came_again) {
+  std::vector<agreement> all;
+  for (const auto& l : ledgers) {
+    const auto& e = l.events;
+    const auto& f = l.fragments;
+    all.push_back({l.program + ": events admitted, and what became of them", e.admitted,
+                   e.forwarded + e.rejected + sum_of(e.shed) + e.in_flight});
+    all.push_back({l.program + ": fragments seen, and what became of them", f.seen,
+                   f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate});
+    if (l.program == daemon_program) {
+      all.push_back({l.program + ": events forwarded, and stored",
+                     e.forwarded + delivered_later(ledgers, l), stored_of(stored, l)});
+    } else if (l.program == receive_program) {
+      // A receiver's ledger is of the whole store: an old one that lacks a session is wrong.
+      all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_of(stored)});
+    }
+  }
+  if (has(ledgers, replay_program) && has(ledgers, daemon_program) &&
+      sessions_without_ledger(ledgers, stored) == 0) {
+    const std::uint64_t fragments_sent =
+        total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
+    const std::uint64_t events_sent =
+        total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; });
+    // An event that came twice, because it was not acknowledged, was sent once. It came again to
+    // another start with all its fragments.
+    const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
+      return l.fragments.seen - l.fragments.duplicate;
+    });
+    const std::uint64_t events_admitted =
+        total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; });
+    const std::uint64_t fragments_again =
+        events_sent == 0 ? 0 : came_again * (fragments_sent / events_sent);
+    all.push_back({"fragments sent, and seen by the daemon", fragments_sent,
+                   fragments_seen - std::min(fragments_seen, fragments_again)});
+    all.push_back({"events sent, and admitted by the daemon", events_sent,
+                   events_admitted - std::min(events_admitted, came_again)});
+  }
+  return all;
+}
+
+} // namespace l3

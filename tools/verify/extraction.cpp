@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verify/extraction.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "tools/pending_file.hpp"
+
+namespace l3 {
+
+namespace {
+
+/// Finds events that two starts of a daemon stored: the same key and the same bytes in another
+/// session of the same run. An equal key in the same session is another event: spill numbers wrap
+/// after 512 spills.
+class repeat_finder {
+public:
+  repeat_finder(const std::filesystem::path& folder, const event_index& stored)
+      : stored_(stored), reader_(folder) {}
+
+  /// Whether an equal event stands before this entry, whose event is loaded.
+  [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
+    const auto same = stored_.find(e.key);
+    return std::any_of(same.data(), &e, [&](const event_index::entry& before) {
+      const bool another_start = before.session != e.session && run_of(before) == run_of(e);
+      if (!another_start || before.bytes != e.bytes) return false;
+      const auto event = reader_.read(before);
+      return event && std::ranges::equal(event->bytes(), bytes);
+    });
+  }
+
+private:
+  [[nodiscard]] std::uint32_t run_of(const event_index::entry& e) const {
+    return stored_.sessions()[e.session].run;
+  }
+
+  const event_index& stored_;
+  event_reader reader_;
+};
+
+/// A file that gets its name when it is finished.
+class new_file {
+public:
+  explicit new_file(const std::filesystem::path& path)
+      : name_(path), file_(name_.path(), std::ios::binary | std::ios::trunc) {
+    if (!file_)
+      throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
+  }
+
+  void write(std::span<const std::byte> bytes) {
+    file_.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
+    check();
+  }
+  void finish() {
+    file_.close();
+    check();
+    name_.finish();
+  }
+
+private:
+  void check() const {
+    if (!file_)
+      throw std::runtime_error("cannot write " + name_.path().string() + ": " +
+                               std::generic_category().message(errno));
+  }
+
+  pending_file name_;
+  std::ofstream file_;
+};
+
+/// A mistyped name must cost no file: throws if the folder holds no store, or if the output is a
+/// store's own file.
+void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
+  const store_kind kind = kind_of(folder);
+  const auto numbers = store_file_numbers(folder, kind);
+  if (numbers.empty()) {
+    throw std::runtime_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string());
+  }
+  if (!std::filesystem::exists(out)) return;
+  for (const auto n : numbers) {
+    if (std::filesystem::equivalent(out, store_file_path(folder, n, kind))) {
+      throw std::invalid_argument(out.string() + " is a file of the store");
+    }
+  }
+}
+
+} // namespace
+
+extraction extract(const std::filesystem::path& store_folder, const event_index& stored,
+                   const std::filesystem::path& out,
+                   const std::function<void(std::uint64_t)>& progress) {
+  extraction result;
+  result.damaged = stored.damaged();
+  check_paths(store_folder, out);
+  new_file file(out);
+  event_reader reader(store_folder);
+  repeat_finder repeats(store_folder, stored);
+  std::vector<std::byte> fragment;
+  for (const auto& e : stored.entries()) {
+    const auto event = reader.read(e);
+    if (!event) {
+      ++result.damaged;
+      continue;
+    }
+    if (repeats.is_repeat(e, event->bytes())) {
+      ++result.repeats;
+      continue;
+    }
+    for (std::uint32_t i = 0; i < event->fragments(); ++i) {
+      rebuild_fragment(*event, i, fragment);
+      file.write(fragment);
+      ++result.fragments;
+      result.bytes += fragment.size();
+    }
+    ++result.events;
+    if (progress) progress(result.events);
+  }
+  file.finish();
+  return result;
+}
+
+} // namespace l3

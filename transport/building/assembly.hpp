@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events being assembled from chunks: which chunks of which fragment are here, and where they lie.
+// A fixed number of such records exists from the start, in the order in which their events began:
+// in that order they run out of time. Guarded by the event builder's lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/building/spill_table.hpp"
+#include "transport/format/batch.hpp"
+#include "transport/format/time.hpp"
+
+namespace l3 {
+
+struct fragment_assembly {
+  std::uint64_t have = 0;       ///< bit i: chunk i is here
+  std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
+  std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
+  bool seen = false;
+  bool repeated = false; ///< a chunk came twice
+  bool gathered = false; ///< the last chunk lies among other short ones
+  bool trailer = false;  ///< its trailer has come
+  /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
+  /// true chunk comes before the trailer or shortly after it.
+  bool early = false;
+  std::optional<malformed> problem;
+
+  [[nodiscard]] bool whole() const {
+    return chunks != 0 &&
+           have == (chunks == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << chunks) - 1);
+  }
+  /// The builder waits for no more of its chunks.
+  [[nodiscard]] bool ended() const {
+    return (whole() && (!early || trailer)) || problem == malformed::chunk_count;
+  }
+};
+
+/// Where the chunks of an event lie: in the batch being filled; in the parking area; or nowhere,
+/// because no frame was free when it began, and the builder only counts it.
+enum class event_place : std::uint8_t { batch, parking, nowhere };
+
+struct event_assembly {
+  spill_table* spill = nullptr;
+  std::uint32_t number = 0;
+  time_point began_at{};
+  std::uint32_t parking_slot = 0;
+  std::uint32_t ended = 0; ///< fragments that have ended
+  time_point due = never;  ///< set when all have ended: from then on it may be admitted
+  event_place place = event_place::nowhere;
+  bool verified = false; ///< a datagram of the event named its spill
+
+  std::span<fragment_assembly> fragments; ///< by crate
+  std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
+
+  [[nodiscard]] bool all_ended() const { return due != never; }
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::uint32_t older = none;
+  std::uint32_t younger = none;
+};
+
+class assembly_pool {
+public:
+  assembly_pool(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
+
+  [[nodiscard]] std::size_t bytes() const {
+    return fragments_.size() * sizeof(fragment_assembly) + pieces_.size() * sizeof(piece_offset) +
+           events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
+  }
+  [[nodiscard]] bool full() const { return free_.empty(); }
+  /// Takes a clean record, which is then the youngest; the pool must not be full.
+  std::uint32_t take();
+  void give_back(std::uint32_t handle);
+
+  [[nodiscard]] event_assembly& operator[](std::uint32_t handle) { return events_[handle]; }
+
+  // From the oldest to the youngest; event_assembly::none after the last.
+  [[nodiscard]] std::uint32_t oldest() const { return oldest_; }
+  [[nodiscard]] std::uint32_t younger(std::uint32_t handle) const {
+    return events_[handle].younger;
+  }
+
+private:
+  std::vector<fragment_assembly> fragments_;
+  std::vector<piece_offset> pieces_;
+  std::vector<event_assembly> events_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t oldest_ = event_assembly::none;
+  std::uint32_t youngest_ = event_assembly::none;
+};
+
+} // namespace l3

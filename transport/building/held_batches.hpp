@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The batches that receivers hold: at most one being filled, and closed ones into which a receiver
+// may still be writing. A closed batch goes back to the pool when the last receiver has left it;
+// batches go back in the order in which they were taken. Guarded by the event builder's lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+
+#include "transport/building/batch_pool.hpp"
+#include "transport/building/landing.hpp"
+
+namespace l3 {
+
+class held_batches {
+public:
+  held_batches(batch_pool& pool, std::uint32_t chunk_bytes)
+      : pool_(pool), chunk_bytes_(chunk_bytes) {}
+
+  /// The batch being filled, or nullptr.
+  [[nodiscard]] batch_in_use* current() { return current_; }
+
+  /// A batch from the pool, not yet the current one; nullptr if there is none.
+  [[nodiscard]] input_batch* try_take() { return pool_.try_take(); }
+  /// Closes the current batch, if any, and goes on with `next`, if not nullptr.
+  void move_to(input_batch* next);
+
+  void enter(batch_in_use& b) { ++b.users; }
+  void leave(batch_in_use& b);
+
+  /// Every event admitted so far is in this batch or in an earlier one.
+  [[nodiscard]] std::uint64_t last_serial() const;
+  /// To be called when an event was written into one of these batches.
+  void count_event() { ++events_; }
+  /// Events in batches that are not submitted yet. Any thread.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+
+  /// All closed batches are done with: a batch that closes now would not wait.
+  [[nodiscard]] bool idle() const {
+    return batches_.size() == (current_ != nullptr ? 1U : 0U) && pool_.idle();
+  }
+
+private:
+  void submit_finished();
+
+  batch_pool& pool_;
+  std::uint32_t chunk_bytes_;
+  std::deque<batch_in_use> batches_; // in order of serial numbers; the current one is the last
+  batch_in_use* current_ = nullptr;
+  std::uint64_t closed_serial_ = 0;
+  std::atomic<std::uint64_t> events_ = 0;
+};
+
+} // namespace l3

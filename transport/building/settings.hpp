@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of event building. The config room fills this struct.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+enum class incomplete_events : std::uint8_t { drop, forward };
+
+struct building_settings {
+  readout crates = readout::koto();
+  std::uint32_t chunk_bytes = 8000;            ///< payload of a datagram; a multiple of 4
+  std::uint32_t max_events_per_spill = 131072; ///< event numbers above are refused
+  std::chrono::nanoseconds event_time_limit = std::chrono::milliseconds(1500);
+  std::chrono::nanoseconds spill_time_limit =
+      std::chrono::seconds(1); ///< silence that ends a spill
+  incomplete_events incomplete = incomplete_events::drop;
+  std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
+};
+
+} // namespace l3

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/building/spill_table.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace l3 {
+namespace {
+
+constexpr std::uint32_t untouched = 0;
+constexpr std::uint32_t whole = 1;
+constexpr std::uint32_t given_up = 2;
+constexpr std::uint32_t forwarded = 3; // given up, and admitted as it was
+constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
+constexpr std::uint32_t first_handle = 5;
+
+constexpr std::uint32_t max_parts = 64;
+
+/// Ends of streams that are remembered, to tell repeats: far more than connections take part in a
+/// spill.
+constexpr std::size_t max_stream_ends = 64;
+
+constexpr std::uint64_t bit(std::uint32_t n) { return std::uint64_t{1} << n; }
+
+} // namespace
+
+spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
+    : events_(max_events + 1), seen_(max_events + 1), repeated_(max_events + 1), ends_(crates) {
+  stream_ends_.reserve(max_stream_ends);
+}
+
+void spill_table::reset(std::uint32_t spill, time_point now) {
+  assert(open_ == 0);
+  std::fill_n(events_.begin(), highest_ + 1, untouched);
+  std::fill_n(seen_.begin(), highest_ + 1, 0);
+  std::fill_n(repeated_.begin(), highest_ + 1, 0);
+  std::fill(ends_.begin(), ends_.end(), crate_end{});
+  number = spill;
+  in_use = true;
+  closed = false;
+  statement = 0;
+  statements = 0;
+  last_activity = now;
+  streams = 0;
+  highest_ = begun_ = 0;
+  complete_ends_ = 0;
+  most_sent_ = 0;
+  admitted_ = incomplete_ = stream_sum_ = 0;
+  stream_ends_.clear();
+  stream_ended_ = false;
+  unreported_ = false;
+}
+
+spill_table::event_state spill_table::state(std::uint32_t event_number) const {
+  switch (events_[event_number]) {
+  case untouched: return event_state::untouched;
+  case whole:
+  case repeat: return event_state::whole;
+  case given_up:
+  case forwarded: return event_state::given_up;
+  default: return event_state::open;
+  }
+}
+
+std::uint32_t spill_table::handle(std::uint32_t event_number) const {
+  assert(state(event_number) == event_state::open);
+  return events_[event_number] - first_handle;
+}
+
+void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {
+  assert(state(event_number) == event_state::untouched);
+  events_[event_number] = first_handle + handle;
+  highest_ = std::max(highest_, event_number);
+  ++begun_;
+  ++open_;
+}
+
+void spill_table::finish(std::uint32_t event_number, const outcome& o) {
+  const auto before = state(event_number);
+  if (before == event_state::open) --open_;
+  if (before == event_state::untouched) ++begun_;
+  highest_ = std::max(highest_, event_number);
+  std::uint32_t& event = events_[event_number];
+  count(event, ~std::uint64_t{0}); // takes it out of the sums, if it was in
+  event = o.whole ? (o.admitted ? whole : repeat) : (o.admitted ? forwarded : given_up);
+  count(event, 1);
+  seen_[event_number] = o.seen;
+  repeated_[event_number] = o.repeated;
+  unreported_ = true;
+}
+
+void spill_table::count(std::uint32_t state, std::uint64_t events) {
+  if (state == whole || state == forwarded) admitted_ += events;
+  if (state == given_up || state == forwarded) incomplete_ += events;
+}
+
+void spill_table::forget(std::uint32_t event_number) {
+  assert(state(event_number) == event_state::open);
+  events_[event_number] = untouched;
+  --open_;
+  --begun_;
+}
+
+bool spill_table::first_touch(std::uint32_t event_number, std::uint32_t crate) {
+  const bool first = (seen_[event_number] & bit(crate)) == 0;
+  seen_[event_number] |= bit(crate);
+  return first;
+}
+
+bool spill_table::first_repeat(std::uint32_t event_number, std::uint32_t crate) {
+  const bool first = (repeated_[event_number] & bit(crate)) == 0;
+  repeated_[event_number] |= bit(crate);
+  return first;
+}
+
+bool spill_table::crate_end::complete() const {
+  return parts != 0 && have == (parts == max_parts ? ~std::uint64_t{0} : bit(parts) - 1);
+}
+
+void spill_table::end_of_spill(std::uint32_t crate, std::uint32_t part, std::uint32_t parts,
+                               std::uint32_t count) {
+  // Older level-2 firmware leaves stale numbers in these fields: such an end of spill has one part.
+  if (parts == 0 || parts > max_parts || part >= parts) {
+    part = 0;
+    parts = 1;
+  }
+  crate_end& end = ends_[crate];
+  if (end.parts == 0) end.parts = parts;
+  if (end.parts != parts || (end.have & bit(part)) != 0) return;
+  end.have |= bit(part);
+  end.count += count;
+  unreported_ = true;
+  if (!end.complete()) return;
+  ++complete_ends_;
+  most_sent_ = std::max(most_sent_, end.count);
+}
+
+/// Two equal records are one sender's, unless both came fresh over two open connections. A record
+/// that is sent again may overtake the first one, which waits in the buffers of the broken
+/// connection.
+void spill_table::end_of_stream(const stream_end& end) {
+  unreported_ = true;
+  stream_ended_ = true;
+  const auto known = std::ranges::find_if(stream_ends_, [&](const stream_end& e) {
+    const bool is_the_same = end.again || e.again || e.stream == 0;
+    return is_the_same && e.record == end.record && e.events == end.events;
+  });
+  if (known != stream_ends_.end()) {
+    known->stream = end.stream;
+    known->again = known->again && end.again;
+    return;
+  }
+  if (stream_ends_.size() == max_stream_ends) stream_ends_.erase(stream_ends_.begin());
+  stream_ends_.push_back(end);
+  stream_sum_ += end.events;
+}
+
+void spill_table::stream_gone(std::uint64_t stream) {
+  for (auto& e : stream_ends_) {
+    if (e.stream == stream) e.stream = 0;
+  }
+}
+
+std::optional<std::uint64_t> spill_table::expected() const {
+  if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
+  const std::uint64_t came = admitted_ + incomplete_;
+  // Events that came by both ways may be the same ones twice, or different ones. If even the sum is
+  // too small, some sender has not sent its end of spill yet.
+  for (const std::uint64_t said : {std::max(most_sent_, stream_sum_), most_sent_ + stream_sum_})
+    if (said >= came) return said;
+  return std::nullopt;
+}
+
+bool spill_table::all_arrived() const {
+  return complete_ends_ == ends_.size() && begun_ >= most_sent_;
+}
+
+std::optional<spill_summary> spill_table::take_summary() {
+  if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
+  unreported_ = false;
+  return spill_summary{*number, admitted_, incomplete_, expected()};
+}
+
+} // namespace l3

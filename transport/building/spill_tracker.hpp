@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which spill a datagram belongs to. Trailers and board headers name their spill; the numbers have
+// 9 bits and wrap, and no checksum protects them. So the tracker keeps three spills: the current
+// one; the previous one, whose last events may still be completed; and the next one, which the
+// first datagram that names it begins and a second one confirms: then it becomes current. Each
+// datagram of the current spill takes a confirmation back. A next spill that is never confirmed is
+// abandoned without harm to the current one.
+//
+// It also remembers the admitted events of all 512 spill numbers, in a bitmap each, because senders
+// send records again that were not acknowledged. Guarded by the event builder's lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "transport/building/settings.hpp"
+#include "transport/building/spill_table.hpp"
+#include "transport/format/event_key.hpp"
+
+namespace l3 {
+
+/// How many spills lie from `from` to `to`, −256 … 255, across the wrap at 512.
+[[nodiscard]] constexpr int spill_distance(std::uint32_t from, std::uint32_t to) {
+  constexpr int spills = l2::spill_mask + 1;
+  const int d = static_cast<int>((to - from) & l2::spill_mask);
+  return d < spills / 2 ? d : d - spills;
+}
+
+class spill_tracker {
+public:
+  /// Must end the open events of a table that is to be used for another spill. Only stated(),
+  /// recorded(), tick() and close_all() call it, so none of these may be called while an event
+  /// ends.
+  using retire = std::function<void(spill_table&)>;
+
+  spill_tracker(const building_settings& settings, retire on_retire);
+
+  /// The spill of a datagram that names it; nullptr if it is far from what is being taken.
+  /// `statement` tells datagrams apart: the same one twice confirms nothing.
+  [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now);
+  /// The likeliest spill of a chunk that neither itself nor a sibling names; nullptr: no spill has
+  /// begun yet.
+  [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
+  /// The spill of a record, whose number is certain; nullptr: it is older than the spills being
+  /// taken, and only its bitmap is left.
+  [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
+
+  /// The spill, if it is one of the three.
+  [[nodiscard]] spill_table* find(std::uint32_t spill);
+
+  /// An event of the spill has arrived whole: the next spill becomes current by that.
+  void confirm_by(spill_table& table, std::uint32_t event_number);
+  [[nodiscard]] bool confirmed(const spill_table& table) const {
+    return &table != next_.get() || !table.in_use;
+  }
+
+  /// Closes the current spill when it has been silent for long enough, and ends the open events of
+  /// the one before the previous.
+  void tick(time_point now);
+  void close_all();
+
+  [[nodiscard]] bool was_admitted(event_key key) const;
+  /// Whether it was admitted, and not 512 spills ago.
+  [[nodiscard]] bool is_repeat(event_key key) const {
+    return is_older(key.spill) && was_admitted(key);
+  }
+  void set_admitted(event_key key);
+
+  [[nodiscard]] std::array<spill_table*, 3> tables() {
+    return {previous_.get(), current_.get(), next_.get()};
+  }
+  [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
+  /// Memory of all tables and bitmaps.
+  [[nodiscard]] std::size_t bytes() const {
+    return previous_->bytes() + current_->bytes() + next_->bytes() +
+           admitted_.size() * sizeof(std::uint64_t);
+  }
+
+private:
+  void begin_next(std::uint32_t spill, time_point now);
+  /// A datagram has named the next spill.
+  void state_next(std::uint64_t statement);
+  void confirm_next();
+  /// Whether the spill is no newer than one that was taken.
+  [[nodiscard]] bool is_older(std::uint32_t spill) const;
+  void abandon_next();
+  /// Clears the bitmaps of spill numbers that come around again after 512 spills.
+  void forget_bitmaps(std::uint32_t upto);
+
+  std::chrono::nanoseconds silence_;
+  std::uint32_t words_per_spill_;
+  retire retire_;
+  std::unique_ptr<spill_table> previous_;
+  std::unique_ptr<spill_table> current_;
+  std::unique_ptr<spill_table> next_;   // not in use: the rest of the spill before the previous
+  std::vector<std::uint64_t> admitted_; // a bitmap per spill number
+  std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
+  std::uint64_t begun_ = 0;
+};
+
+} // namespace l3
