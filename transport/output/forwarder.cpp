@@ -81,7 +81,7 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
     wait_until(std::min(act(now), deadline), now);
   }
   const time_point now = steady_clock::now();
-  if (window_.leave() && all_stored()) send(link_message::goodbye, source_.lane().stored, {}, now);
+  if (window_.leave() && all_stored()) send(link_message::goodbye, source_.lane(), {}, now);
 }
 
 void forwarder::take_news(time_point now) {
@@ -94,9 +94,9 @@ void forwarder::take_news(time_point now) {
 
 /// When all of a lane is stored: its session ends, and that of the next begins, if there is one.
 bool forwarder::leave_lane(time_point now) {
-  const std::uint64_t stored = source_.lane().stored;
+  const lane_state ended = source_.lane();
   if (!all_stored() || !source_.next_lane()) return false;
-  if (window_.leave()) send(link_message::goodbye, stored, {}, now);
+  if (window_.leave()) send(link_message::goodbye, ended, {}, now);
   window_.begin_lane();
   connect_once();
   return true;
@@ -110,13 +110,14 @@ bool forwarder::all_stored() const {
 /// Does what is due and says when the next thing will be.
 time_point forwarder::act(time_point now) {
   leave_lane(now);
-  const block_identity lane = source_.lane().identity;
-  if (!link_->is_up() || lane.session == 0) return never; // the link or the source wakes us
+  const lane_state lane = source_.lane();
+  if (!link_->is_up() || lane.identity.session == 0)
+    return never; // the link or the source wakes us
   if (now < window_.not_before()) return window_.not_before();
   if (!window_.is_welcome()) {
-    const link_hello_body body{lane.run, lane.node};
-    const bool sent = send(link_message::hello, source_.lane().stored + 1,
-                           {reinterpret_cast<const char*>(&body), sizeof body}, now);
+    const link_hello_body body{lane.identity.run, lane.identity.node};
+    const bool sent =
+        send(link_message::hello, lane, {reinterpret_cast<const char*>(&body), sizeof body}, now);
     window_.put_off(now + (sent ? retry_time : quick_retry_time));
     return window_.not_before();
   }
@@ -124,8 +125,7 @@ time_point forwarder::act(time_point now) {
   const auto patience = settings_.acknowledge_time_limit;
   window_.go_back_after(patience, now);
   time_point due = send_blocks(now);
-  if (now >= last_sent_at_ + heartbeat_time)
-    send(link_message::heartbeat, source_.lane().stored, {}, now);
+  if (now >= last_sent_at_ + heartbeat_time) send(link_message::heartbeat, source_.lane(), {}, now);
   if (window_.has_blocks_under_way()) due = std::min(due, window_.progress_at() + patience);
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
 }
@@ -150,10 +150,12 @@ bool forwarder::send_block(time_point now) {
   return true;
 }
 
-bool forwarder::send(link_message type, std::uint64_t sequence, std::string_view body,
+/// Speaks for `lane`: a hello names the first block that it has, other messages the last stored.
+bool forwarder::send(link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
-  return link_->send(make_link_header(type, source_.lane().identity.session, sequence), body);
+  const std::uint64_t sequence = lane.stored + (type == link_message::hello ? 1 : 0);
+  return link_->send(make_link_header(type, lane.identity.session, sequence), body);
 }
 
 void forwarder::wait_until(time_point due, time_point now) {

@@ -62,7 +62,7 @@ private:
   [[nodiscard]] time_point act(time_point now);
   [[nodiscard]] time_point send_blocks(time_point now);
   [[nodiscard]] bool send_block(time_point now);
-  bool send(link_message type, std::uint64_t sequence, std::string_view body, time_point now);
+  bool send(link_message type, const lane_state& lane, std::string_view body, time_point now);
   void wait_until(time_point due, time_point now);
 
   forward_settings settings_;

@@ -2,7 +2,10 @@
 // A forwarder against a receiver that the test plays.
 #include "transport/output/forwarder.hpp"
 
+#include <atomic>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <zmq.hpp>
@@ -109,6 +112,46 @@ TEST(forwarder, says_hello_and_keeps_to_the_credit) {
   EXPECT_EQ(near.box.last_stored(), 2U);
   far.answer(link_message::acknowledgement, near.box.last_sealed(), 3);
   EXPECT_TRUE(near.all_stored());
+}
+
+/// A lane of which all is stored, and behind it another.
+class two_lanes : public block_source {
+public:
+  [[nodiscard]] lane_state lane() const override {
+    return at_second_ ? lane_state{{0x88, 5, 1}, 9, 9} : lane_state{identity, 3, 3};
+  }
+  [[nodiscard]] bool next_lane() override { return ended_ && !std::exchange(at_second_, true); }
+  [[nodiscard]] held_block hold(std::uint64_t) override { return {}; }
+  void stored_up_to(std::uint64_t, time_point) override {}
+  void end_first() {
+    ended_ = true;
+    bell().wake();
+  }
+
+private:
+  std::atomic<bool> ended_{false};
+  bool at_second_ = false;
+};
+
+TEST(forwarder, says_goodbye_for_the_lane_that_ended) {
+  played_receiver far;
+  two_lanes source;
+  link_pace pace{bit_rate{0}};
+  forwarder sender(link_to(far.endpoint(), 1h), source, pace, link_pace::share::fresh,
+                   [](const auto&) {});
+  std::jthread thread([&](const std::stop_token& stop) { sender.run(stop, 0ns); });
+  EXPECT_EQ(far.take().header.session, identity.session);
+  far.answer(link_message::welcome, 3, 8);
+  ASSERT_TRUE(eventually([&] { return sender.connected(); }));
+  source.end_first();
+  const auto goodbye = far.take();
+  EXPECT_EQ(goodbye.header.type, link_message::goodbye);
+  EXPECT_EQ(goodbye.header.session, identity.session);
+  EXPECT_EQ(goodbye.header.sequence, 3U);
+  const auto hello = far.take();
+  EXPECT_EQ(hello.header.type, link_message::hello);
+  EXPECT_EQ(hello.header.session, 0x88U);
+  EXPECT_EQ(hello.header.sequence, 10U);
 }
 
 TEST(forwarder, starts_behind_what_the_receiver_already_has) {
