@@ -18,8 +18,8 @@ int no_such_command(const std::string& program, const std::string& asked,
   std::vector<std::string_view> names;
   for (const command& c : commands) names.push_back(c.name);
   const auto meant = nearest(asked, names);
-  fmt::print(stderr, "{0}: no command '{1}'; {2}see {0} --help\n", program, asked,
-             meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
+  print_error("{0}: no command '{1}'; {2}see {0} --help\n", program, asked,
+              meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   return exit_usage;
 }
 
@@ -52,7 +52,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     return program.exit(e) == 0 ? 0 : exit_usage;
   }
   const auto failed = [&](const char* text, int code) {
-    fmt::print(stderr, "{} {}: {}\n", name, asked, text);
+    print_error("{} {}: {}\n", name, asked, text);
     return code;
   };
   try {

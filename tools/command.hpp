@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -12,8 +13,10 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace l3 {
@@ -22,6 +25,13 @@ inline constexpr int exit_failure = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_missing_resource = 69;
 inline constexpr int exit_bad_configuration = 78;
+
+/// Writes to standard error. It goes on if the text cannot be written: a full disk behind a log
+/// ends no program.
+template <class... Values>
+void print_error(fmt::format_string<Values...> text, Values&&... values) {
+  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
+}
 
 /// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.
 struct command_error : std::runtime_error {

@@ -32,7 +32,7 @@ struct demo_options {
   bool json = false;
 };
 
-void say(const std::string& text) { fmt::print(stderr, "demo: {}\n", text); }
+void say(const std::string& text) { print_error("demo: {}\n", text); }
 
 struct column {
   const char* name;

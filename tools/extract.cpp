@@ -48,8 +48,8 @@ int extract_store(const options& o) {
                static_cast<double>(done.bytes) / 1e6);
   }
   if (done.repeats > 0)
-    fmt::print(stderr, "{} events were stored more than once and are written once\n", done.repeats);
-  for (const auto& end : stored.torn_ends()) fmt::print(stderr, "{}\n", text_of(end));
+    print_error("{} events were stored more than once and are written once\n", done.repeats);
+  for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
   if (done.damaged > 0)
     throw command_error(fmt::format(
         "{} places of the store are damaged; the events there are missing", done.damaged));

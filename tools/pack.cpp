@@ -53,8 +53,8 @@ int convert(const options& o, const char* label, direction go) {
     return 0;
   }
   constexpr double giga = 1e9;
-  fmt::print(stderr, "{}: {} bytes to {}, ratio {:.3f}, {:.2f} GB/s of waveforms\n", label,
-             in.offset(), out.written(), ratio, rate / giga);
+  print_error("{}: {} bytes to {}, ratio {:.3f}, {:.2f} GB/s of waveforms\n", label, in.offset(),
+              out.written(), ratio, rate / giga);
   return 0;
 }
 

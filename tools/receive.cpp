@@ -37,7 +37,7 @@ constexpr auto longest_step = 100ms;
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
 constexpr mode_t folder_mode = 0755;
 
-void say(std::string_view text) { fmt::print(stderr, "koto-l3 receive: {}\n", text); }
+void say(std::string_view text) { print_error("koto-l3 receive: {}\n", text); }
 
 ledger account(const store_writer& store, const receive_counters& c, bool clean) {
   ledger l;

@@ -77,7 +77,7 @@ TEST(simulation, every_fragment_is_what_the_format_says) {
     EXPECT_EQ(spill, i / 5 + 1);
     EXPECT_EQ(e.number, i % 5 + 1);
     ASSERT_EQ(e.fragments.size(), 18U);
-    const auto stamp = e.since_spill / 8 & 0xfffffff;
+    const auto stamp = e.since_spill.count() / 8 & 0xfffffff;
     for (std::size_t crate = 0; crate < 18; ++crate) {
       const auto& f = e.fragments[crate];
       EXPECT_EQ(f.crate, crate);
