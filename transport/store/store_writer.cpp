@@ -50,8 +50,13 @@ void store_writer::scan_file(std::uint64_t number, bool unchecked) {
   // no file of a store.
   const bool goes = scan.good_end <= sizeof(store_file_header) && scan.stepped_over > 0;
   const std::uint64_t good_end = goes ? 0 : scan.good_end;
-  if ((good_end < scan.bytes || good_end == 0) && !cut_off(number, good_end, scan.bytes))
-    damage_stays = true;
+  if (good_end < scan.bytes || good_end == 0) {
+    // An end that cannot be read may hold blocks that the daemon was told of.
+    if (!scan.readable)
+      throw std::runtime_error("cannot read " + store_file_path(settings_.folder, number).string() +
+                               ": the disk refuses a part of it");
+    if (!cut_off(number, good_end, scan.bytes)) damage_stays = true;
+  }
   if (unchecked && settings_.sync && good_end != 0) flush(number);
   mark(number, damage_stays);
 }
