@@ -2,8 +2,8 @@
 # Finds the CUDA toolkit. L3_HAVE_CUDA says whether the cuda executor is built; l3_cuda_options carries its flags.
 #
 # The kernels of the programs are compiled for every architecture of L3_CUDA_ARCHITECTURES, those that only tests launch for
-# L3_CUDA_TEST_ARCHITECTURES: each architecture takes as long to compile as the first. Preset `cuda`, of which the bundle for
-# GPU hosts is made, compiles both for all.
+# L3_CUDA_TEST_ARCHITECTURES: each architecture takes as long to compile as the first, and the driver makes machine code of
+# PTX for newer devices. Preset `cuda`, of which the bundle for GPU hosts is made, compiles both for all.
 set(L3_HAVE_CUDA OFF)
 if(NOT L3_CUDA STREQUAL "OFF")
   include(CheckLanguage)
