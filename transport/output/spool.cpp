@@ -123,7 +123,7 @@ void spool::count_copies() {
 
 /// Copies what lies at this place of a segment, unless it costs more than it is worth.
 void spool::keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind) {
-  if (copy_count_ == most_copies || what.bytes > most_copied_bytes - copy_bytes_ ||
+  if (copy_count_ >= most_copies || what.bytes > most_copied_bytes - copy_bytes_ ||
       system_.free_bytes(folder_.get()) < floor_ + what.bytes) {
     return;
   }

@@ -49,8 +49,8 @@ struct touch {
   }
 };
 
-TEST(zz_columns_cuda,
-     trap_beyond_the_end) { // last, because a trap disables the device for this process
+// The last case: a device that trapped stays so for this process.
+TEST(zz_columns_cuda, trap_beyond_the_end) {
   if (const std::string why_not = on_device::why_not(); !why_not.empty()) GTEST_SKIP() << why_not;
   cuda_queue queue;
   // show trap
