@@ -129,7 +129,7 @@ std::string written(const toml_value& v) {
   if (v.as<toml_value::table>() != nullptr) return "{…}";
   if (const auto* truth = v.as<bool>()) return *truth ? "true" : "false";
   if (const auto* integer = v.as<std::int64_t>()) return fmt::format("{}", *integer);
-  if (const auto* number = v.as<double>()) return fmt::format("{:#}", *number); // 4.0, not 4
+  if (const auto* number = v.as<double>()) return fmt::format("{}", *number);
   return "a date or time";
 }
 

@@ -78,8 +78,8 @@ TEST(toml, a_long_value_is_cut_in_messages) {
   const auto shown = [](const std::string& value) {
     return written(parse_toml("x = " + value, "f").as<toml_value::table>()->values.at(0));
   };
-  EXPECT_EQ(shown("[1, 4.0, 2.5, true, 'a', [], {}, 1979-05-27, -inf]"),
-            R"([1, 4.0, 2.5, true, "a", [], {…}, a date or time, -inf])");
+  EXPECT_EQ(shown("[1, 2.5, true, 'a', [], {}, 1979-05-27, -inf]"),
+            R"([1, 2.5, true, "a", [], {…}, a date or time, -inf])");
   EXPECT_EQ(shown("'" + std::string(101, 'a') + "'"), '"' + std::string(100, 'a') + "…\"");
   EXPECT_EQ(shown("'" + std::string(99, 'a') + "é'"), '"' + std::string(99, 'a') + "…\"");
   EXPECT_LT(shown("[" + repeated("[1, 2, 3],", 10'000) + "]").size(), 120U);
