@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -35,6 +36,17 @@ std::string value_of(const std::string& text, const std::string& series) {
 std::vector<std::string> labels_in(const std::string& key) {
   const std::regex label(R"([\[{](\w+)[\]}])");
   return {std::sregex_token_iterator(key.begin(), key.end(), label, 1), {}};
+}
+
+// Names, types, labels and values as they are scraped. A line that changes here breaks dashboards
+// and alerts that are in use, and belongs into CHANGELOG.md.
+TEST(metrics, of_the_sample_are_those_of_the_page_that_is_kept) {
+  std::ifstream file(L3_SOURCE_DIR "/tests/daemon/monitor/sample_exposition.txt");
+  std::vector<std::string> kept;
+  for (std::string line; std::getline(file, line);) kept.push_back(line);
+  std::vector<std::string> rendered = lines_of(render_metrics(sample_snapshot()));
+  std::erase_if(rendered, [](const std::string& line) { return line.starts_with("# HELP"); });
+  EXPECT_EQ(rendered, kept);
 }
 
 TEST(families, are_named_and_explained_as_prometheus_wants_it) {
