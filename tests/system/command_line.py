@@ -5,6 +5,7 @@ codes in tools/README.md."""
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import harness
@@ -108,6 +109,36 @@ class Usage(CommandLine):
     def test_what_the_bench_leaves_out_is_told(self):
         p = subprocess.run([harness.BIN / "koto-l3-bench", "--help"], capture_output=True, text=True, check=True, env={"PATH": ""})
         self.assertIn("\npipeline leaves out its limit: iperf3 is not in PATH\n", p.stdout)
+
+
+class FullLog(CommandLine):
+    """Standard error lies on a disk that is full."""
+
+    def ends_with(self, code, *arguments):
+        with open("/dev/full", "wb") as full:
+            p = subprocess.run([harness.BIN / "koto-l3", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=full, timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, code)
+
+    def test_mistakes_keep_their_code(self):
+        self.ends_with(USAGE, "no-such-command")
+        self.ends_with(MISSING, "verify", self.folder / "none", self.folder)
+
+    def test_the_receiver_goes_on(self):
+        address = (harness.HOST, self.ports.receiver)
+        with open("/dev/full", "wb") as full:
+            p = subprocess.Popen([harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{address[0]}:{address[1]}", "--out",
+                                  self.store], stdout=subprocess.DEVNULL, stderr=full)
+        try:
+            harness.wait_until(lambda: p.poll() is not None or connects(address), "the receiver")
+        finally:
+            p.terminate()
+        self.assertEqual(p.wait(harness.PATIENCE), 0)
+
+
+def connects(address):
+    with socket.socket() as s:
+        return s.connect_ex(address) == 0
 
 
 class Missing(CommandLine):
