@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,6 +20,10 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d") l.sessions = {number()};
   if (l.program == "receive") l.sessions = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
   l.clean = *rc::gen::arbitrary<bool>();
+  if (l.program == "koto-l3d" && l.clean) {
+    l.sessions.push_back(number());
+    l.spool = {number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
+  }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
                  number(), number()};
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
@@ -33,6 +38,20 @@ ledger arbitrary_ledger() {
 RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
   const ledger l = arbitrary_ledger();
   RC_ASSERT(ledger_from_json(to_json(l)) == l);
+}
+
+template <class Reason>
+void expect_in(const std::string& page) {
+  for (const std::string_view name : names_of<Reason>)
+    EXPECT_NE(page.find("`" + std::string(name) + "`"), page.npos) << name;
+}
+
+TEST(ledger, has_each_reason_on_the_page_of_the_formats) {
+  std::ifstream file(L3_SOURCE_DIR "/docs/formats.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  expect_in<refused>(page);
+  expect_in<malformed>(page);
+  expect_in<shed>(page);
 }
 
 /// Counters of a run in which every outcome occurred and was counted.
