@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waveforms to measure with: bare samples from a file, or made up with a mix of N as a detector
 // gives it: most channels see noise of a few bits, some a pulse of up to 14. Timing with waveforms
-// that are all alike would flatter whatever branches on N.
+// that are all alike would flatter code that branches on N.
 #pragma once
 
 #include <cstdint>

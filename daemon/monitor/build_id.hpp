@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The id that the linker made of the program's content: two programs with one id are the same
-// build, whatever their version.
+// build, even if their versions differ.
 #pragma once
 
 #include <string>

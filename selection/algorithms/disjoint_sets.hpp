@@ -2,7 +2,7 @@
 // Union-find of numbered elements in shared memory, by all lanes at once. Each element points at an
 // element of its set with a lower number, or at itself. `unite` hangs one tree onto the root of
 // another by an atomic minimum. After all calls of `unite`, the root of each tree is the lowest
-// element of its set, in whatever order the calls ran.
+// element of its set. The order of the calls does not matter.
 #pragma once
 
 #include <cstdint>

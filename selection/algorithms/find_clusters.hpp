@@ -174,8 +174,8 @@ private:
   template <block B>
   L3_FN static void add_crystal(const B& b, shared& s, const selection_constants& cut,
                                 std::uint16_t crystal, std::int32_t energy, std::int32_t time) {
-    // Means are weighted by energy, so a crystal without energy has no part, whatever the
-    // threshold.
+    // Means are weighted by energy, so a crystal without energy has no part, even if the
+    // threshold admits it.
     if (energy < cut.crystal_threshold || energy <= 0) return;
     if (time < cut.crystal_from || time > cut.crystal_to) return;
     if (fetch_max_within(b, &s.cells[crystal], cell::of(energy, time)) != 0) return;

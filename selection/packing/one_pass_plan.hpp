@@ -6,9 +6,9 @@
 // order, puts the data of its boards together in shared memory, and publishes their length. The
 // place of the tile is the sum over all tiles before it: the block looks back over the published
 // words (look_back.hpp). It waits only for tiles with lower tickets. Running blocks hold these, and
-// the lowest of them waits for no other, so the kernel ends on every executor, in whatever order it
-// runs the blocks. The later kernels compute the sizes of events from the columns, as in two
-// passes, and write header, tables and raw fragments.
+// the lowest of them waits for no other, so the kernel ends on every executor, also on one that
+// runs the blocks in another order. The later kernels compute the sizes of events from the columns,
+// as in two passes, and write header, tables and raw fragments.
 //
 // Every tile belongs to an event; a tile without one would never publish its end, and later tiles
 // would spin. So each fragment must belong to one event, and fragments must lie in the order of

@@ -151,7 +151,7 @@ private:
   }
 
   /// The form for one lane, which writes in the order of the bytes. It stores each octet as 16
-  /// bytes, whatever N is, and the next store overwrites the excess.
+  /// bytes for every N, and the next store overwrites the excess.
   L3_FN static void write_records(const solo_block&, const packet_findings& found,
                                   const lane_records& s, board_kind kind, std::byte* image) {
     for (std::uint32_t record = 0; record < packet_lanes; ++record) {

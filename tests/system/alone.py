@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon to which nobody listens must leave the receiver's place free. Whoever connects to a port of its own machine may be given that
+"""A daemon without a receiver must leave the receiver's place free. A socket that connects to a port of its own machine may be given that
 very port as its own, and is then connected to itself. That is rare; in a network namespace of this process, where connections have few
 ports to choose from, it happens at once. Without the right to make one, the test is skipped."""
 import pathlib

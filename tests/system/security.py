@@ -81,7 +81,7 @@ class OnTheOutputLine(Keys):
     def test_who_is_not_let_in_says_why(self):
         self.make_keys("receiver", "daemon", "stranger")
         receiver = self.start_locked_receiver("daemon")
-        for text, forward in (("takes nobody without a key", {}),
+        for text, forward in (("refuses daemons without a key", {}),
                               ("does not know this daemon's key", self.keys_in_config("stranger")),
                               ("forward.receiver_key is not its own", self.keys_in_config("daemon", "stranger"))):
             with self.subTest(text):

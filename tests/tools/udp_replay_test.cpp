@@ -264,8 +264,9 @@ TEST(udp_replay, says_when_nobody_listens) {
     (void)udp_replay(source, settings_for(closed)).run({});
     FAIL() << "it did not notice";
   } catch (const std::runtime_error& e) {
-    EXPECT_NE(std::string(e.what()).find("nobody listens on port " + std::to_string(closed.port)),
-              std::string::npos)
+    EXPECT_NE(
+        std::string(e.what()).find("no program listens on port " + std::to_string(closed.port)),
+        std::string::npos)
         << e.what();
   }
 }

@@ -21,7 +21,7 @@ std::filesystem::path program_folder() {
 }
 
 std::optional<std::filesystem::path> find_program(const std::string& name) {
-  const char* path = std::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): nobody changes it
+  const char* path = std::getenv("PATH"); // NOLINT(concurrency-mt-unsafe): no thread changes it
   std::stringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     const auto program = std::filesystem::path(folder.empty() ? "." : folder) / name;

@@ -50,7 +50,7 @@ std::string to_table(const replay_report& r) {
     if (r.duplicated != 0) line(out, "  sent twice on purpose {:11}", r.duplicated);
     if (r.refused_ends != 0)
       line(out, "  the receiver left before it took {} ends of spill", r.refused_ends);
-    if (r.refused != 0) line(out, "  nobody listened for  {:12}  datagrams", r.refused);
+    if (r.refused != 0) line(out, "  no program took      {:12}  datagrams", r.refused);
   } else {
     line(out, "  events acknowledged  {:12}", r.acknowledged);
     line(out, "  records sent again   {:12}  after {} reconnections", r.resent, r.reconnections);

@@ -29,7 +29,7 @@ replay_report udp_replay::run(const replay_watch& watch) {
   report_.refused = whole ? refused_before_end_ : burst_.refused();
   report_.refused_ends = burst_.refused() - report_.refused;
   if (report_.refused != 0)
-    report_.trouble = fmt::format("nobody listened on port {}", burst_.refused_port());
+    report_.trouble = fmt::format("no program listened on port {}", burst_.refused_port());
   report_.finished = whole && report_.refused == 0;
   report_.bytes = burst_.bytes_sent();
   report_.seconds = in_seconds(pace_.elapsed());
@@ -138,8 +138,8 @@ void udp_replay::check_refusals() {
   if (report_.events != 1) return;
   burst_.take_errors();
   if (burst_.refused() != 0)
-    throw std::runtime_error(
-        fmt::format("{}: nobody listens on port {}", settings_.to.text(), burst_.refused_port()));
+    throw std::runtime_error(fmt::format("{}: no program listens on port {}", settings_.to.text(),
+                                         burst_.refused_port()));
 }
 
 std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32_t spill,

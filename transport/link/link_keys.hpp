@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of the output link (CURVE, docs/formats.md, section 8) as they stand in files. Whoever
-// has the secret key is who the public key names; a daemon knows its receiver's public key, a
-// receiver those of the daemons that it takes. A key is a line of 40 characters (Z85); a line that
-// is empty or begins with "# " is none. Secret keys are kept: a file that others may read is
+// The keys of the output link (CURVE, docs/formats.md, section 8) as they stand in files. A peer
+// proves by its secret key that a public key is its own. A daemon knows its receiver's public key,
+// a receiver those of the daemons that it accepts. A key is a line of 40 characters (Z85); a line
+// that is empty or begins with "# " is none. Secret keys are kept: a file that others may read is
 // refused.
 #pragma once
 

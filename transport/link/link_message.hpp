@@ -26,7 +26,7 @@ namespace l3 {
   return h;
 }
 
-/// Nothing if the frame is not a link header, for whatever reason.
+/// Nothing if the frame is not a link header.
 [[nodiscard]] inline std::optional<link_header> read_link_header(std::span<const std::byte> frame) {
   if (frame.size() != sizeof(link_header)) return std::nullopt;
   const auto h = load<link_header>(frame.data());

@@ -22,7 +22,8 @@ constexpr auto retry_time = 1s; ///< between hellos
 constexpr auto quick_retry_time = 5ms;
 constexpr auto hold_retry_time = 100ms; ///< a source could not give a block
 constexpr auto heartbeat_time = 1s;     ///< of silence
-/// Then nobody is there. The status that says so is half a second old at most: 3 s in all.
+/// A receiver that is silent for longer is absent. The status that says so is at most half a second
+/// old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
 

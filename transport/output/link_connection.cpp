@@ -31,9 +31,9 @@ constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                                    ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
-/// Whoever connects to a port of this machine at which nobody listens may be given that very port
-/// as its own, and TCP connects a socket to itself. ZeroMQ has no doubts about such a peer, and no
-/// receiver could take the port any more.
+/// A socket that connects to a port of this machine at which no program listens may be given that
+/// very port as its own, and TCP connects it to itself. ZeroMQ accepts such a peer, and no receiver
+/// could bind the port any more.
 bool is_connected_to_itself(int socket) {
   sockaddr_storage here{};
   sockaddr_storage there{};
@@ -71,7 +71,7 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
     return with_keys ? "the receiver at " + settings.to +
                            " uses no keys: start it with --secret-key and --allow"
                      : "the receiver at " + settings.to +
-                           " takes nobody without a key: set forward.secret_key and "
+                           " refuses daemons without a key: set forward.secret_key and "
                            "forward.receiver_key";
   case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: break;
   default: return {};
@@ -140,7 +140,7 @@ void link_connection::leave_itself(int socket, const report_function& report) {
   if (!is_connected_to_itself(socket)) return;
   constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  report("nobody listens at " + settings_.to + ", and the connection came back to itself");
+  report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
   socket_.disconnect(settings_.to);
   socket_.connect(settings_.to);
   up_ = false;

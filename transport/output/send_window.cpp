@@ -10,7 +10,7 @@ namespace {
 constexpr std::chrono::seconds retry_time(1); ///< after a refusal
 constexpr std::size_t longest_text = 400;     ///< of a receiver that is worth reading
 
-/// One line of a log, whatever the receiver wrote.
+/// A receiver's text as one line of a log: cut, and without control characters.
 std::string fit_for_log(std::string_view text) {
   std::string line(text.substr(0, longest_text));
   std::ranges::replace_if(

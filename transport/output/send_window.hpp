@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a lane that are under way, as its forwarder knows them: which goes next, how many
 // may be under way, whether the receiver welcomed the lane and when to try again. Every message of
-// the receiver is taken here (docs/protocol.md); whatever it says, blocks are only let go that were
+// the receiver is taken here (docs/protocol.md). A message never lets go a block that was not
 // sealed. There is no socket in it and no clock: the forwarder has these.
 #pragma once
 

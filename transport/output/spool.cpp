@@ -289,8 +289,8 @@ bool spool::may_pass(const std::error_code& error, const spool_place& place) {
   return failures_ < most_failures;
 }
 
-/// The bytes at a place, whatever they are. The folder is held open: one that is not mounted any
-/// more is not taken for one without the file.
+/// The bytes at a place, unchecked. The folder is held open, so that a folder that is not mounted
+/// any more is not mistaken for one without the file.
 std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
   const auto name = path_of(place.segment).filename();
   const file_descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));

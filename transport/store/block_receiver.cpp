@@ -28,8 +28,8 @@ constexpr std::size_t remembered_sessions = 128;
 constexpr int messages_in_line =
     128; ///< for each connection; its TCP connection stands still beyond
 constexpr int messages_in_a_step = 256;
-/// What waits is taken in one go and acknowledged once, but nobody's acknowledgement waits much
-/// longer than this.
+/// The receiver takes all waiting messages in one step and acknowledges once behind them. An
+/// acknowledgement waits little longer than this.
 constexpr auto longest_step = 5ms;
 /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
 constexpr auto silence_limit = 5s;
@@ -260,8 +260,8 @@ void block_receiver::forget_what_is_not_stored() {
   std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
 }
 
-/// Blocks count as stored when they are committed: if that fails, they are taken back, and whoever
-/// waits for an acknowledgement is told why it does not come.
+/// Blocks count as stored when they are committed: if that fails, they are taken back, and the
+/// daemons that wait for an acknowledgement are told why it does not come.
 void block_receiver::commit(time_point now) {
   if (const auto error = store_.commit()) {
     forget_what_is_not_stored();
@@ -305,7 +305,7 @@ void block_receiver::answer_all() {
 void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
                           std::uint64_t sequence, std::string_view body) {
   const auto head = make_link_header(type, session, sequence, settings_.credit);
-  // A ROUTER drops what goes to a connection that is gone: whoever is behind it will ask again.
+  // A ROUTER drops messages to a connection that is gone; the daemon behind it asks again.
   auto& socket = link_->socket;
   (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);
   (void)socket.send(zmq::buffer(&head, sizeof head),

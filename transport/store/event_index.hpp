@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where each event of a store lies: the index that `verify` and `extract` build by walking the
-// blocks once. It takes 32 bytes an event, whatever the events' size; the events themselves stay in
-// their files.
+// blocks once. It takes 32 bytes an event of any size; the events themselves stay in their files.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading packed events (docs/formats.md, section 7). A view is made only of an event that keeps
-// every rule of the format, so that whoever holds one may read it without checks; anything else is
-// no view, never a crash. From a view the original fragments come back, byte for byte.
+// every rule of the format, so its holder reads it without checks. Bytes that break a rule give no
+// view, never a crash. From a view the original fragments come back, byte for byte.
 #pragma once
 
 #include <cstddef>

@@ -35,7 +35,7 @@ public:
     }
   }
 
-  /// Is stored; whether those that the damage before it took away were, nobody knows.
+  /// The block is stored. It is unknown which blocks the damage before it took away.
   void add_behind_damage(std::uint64_t number) {
     if (number <= last_ || number - 1 == last_) return add(number);
     const auto next = waiting_.upper_bound(number);

@@ -84,7 +84,7 @@ def _over_tcp(findings, c, sent, rng, seed):
     sections = _draw(findings, c, rng, SECTIONS)
     breaker = Breaker(c, c.start_receiver(), c.start_daemon(**sections), rng, **sections)
     replay = c.replay("tcp", RATE, "--window", 4)
-    c.wait_for_growth()  # replay gives up if nobody listens at its very first try
+    c.wait_for_growth()  # replay gives up if no daemon listens at its very first try
     until_it_ends(breaker, replay, BOTH_ENDS_OF_TCP, 600)
     c.drain_if_any(breaker.daemon)
     breaker.look()

@@ -85,7 +85,7 @@ TEST_F(link_security, an_unknown_key_is_refused_counted_and_told) {
 TEST_F(link_security, a_daemon_without_keys_is_refused_counted_and_told) {
   receiving_end far(store(), 8, with_keys());
   unwanted_end bad(link_to(far.endpoint()));
-  ASSERT_TRUE(eventually([&] { return bad.reported("takes nobody without a key"); }));
+  ASSERT_TRUE(eventually([&] { return bad.reported("refuses daemons without a key"); }));
   EXPECT_TRUE(eventually([&] { return turned_away(far) > 0; }));
   EXPECT_EQ(far.counters().messages, 0U);
 }
