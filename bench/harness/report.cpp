@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/command.hpp"
+#include "tools/command_error.hpp"
 
 namespace l3::bench {
 namespace {

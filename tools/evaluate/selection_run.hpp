@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "gpu/settings.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/evaluate/file_batches.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace l3 {
 

@@ -12,7 +12,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "tools/command.hpp"
+#include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/free_ports.hpp"
 #include "tools/rehearsal/http_get.hpp"

@@ -15,7 +15,7 @@
 #include "config/load.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
-#include "tools/command.hpp"
+#include "tools/command_error.hpp"
 #include "transport/file/batch_file.hpp"
 #include "transport/format/endian.hpp"
 

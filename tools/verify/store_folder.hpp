@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "tools/command.hpp"
+#include "tools/command_error.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a command fails: an exception with a text and an exit code, thrown by the command or by what
+// it is made of. tools/README.md lists the exit codes.
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace l3 {
+
+inline constexpr int exit_failure = 1;
+inline constexpr int exit_usage = 2;
+inline constexpr int exit_missing_resource = 69;
+inline constexpr int exit_bad_configuration = 78;
+
+/// Writes to standard error. It goes on if the text cannot be written: a full disk behind a log
+/// ends no program.
+template <class... Values>
+void print_error(fmt::format_string<Values...> text, Values&&... values) {
+  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
+}
+
+/// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.
+struct command_error : std::runtime_error {
+  command_error(const std::string& text, int exit_code = exit_failure)
+      : std::runtime_error(text), code(exit_code) {}
+  int code;
+};
+
+/// Parses an option's text; a text that `parse` refuses is a usage error that names the option.
+template <class Parse>
+auto from_option(const char* name, const std::string& text, const Parse& parse) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw command_error(std::string(name) + ": " + e.what(), exit_usage);
+  }
+}
+
+/// Opens a file, a folder, a port; if `open` fails, a resource is missing.
+template <class Open>
+auto opened(const Open& open) {
+  try {
+    return open();
+  } catch (const command_error&) {
+    throw;
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_missing_resource);
+  }
+}
+
+/// Whether a file exists and may be read.
+inline void check_readable(const std::string& file) {
+  int error = ::access(file.c_str(), R_OK) == 0 ? 0 : errno;
+  if (error == 0 && std::filesystem::is_directory(file)) error = EISDIR;
+  if (error != 0)
+    throw command_error("cannot read " + file + ": " + std::generic_category().message(error),
+                        exit_missing_resource);
+}
+
+} // namespace l3
