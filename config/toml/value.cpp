@@ -129,7 +129,10 @@ std::string written(const toml_value& v) {
   if (v.as<toml_value::table>() != nullptr) return "{…}";
   if (const auto* truth = v.as<bool>()) return *truth ? "true" : "false";
   if (const auto* integer = v.as<std::int64_t>()) return fmt::format("{}", *integer);
-  if (const auto* number = v.as<double>()) return fmt::format("{}", *number);
+  if (const auto* number = v.as<double>()) {
+    const auto text = fmt::to_string(*number);
+    return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
+  }
   return "a date or time";
 }
 

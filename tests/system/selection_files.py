@@ -88,7 +88,7 @@ class BadFiles(Selecting):
         self.check("lines", self.write(""), "selection.toml: ", ["there is no line", "add a [[line]]"])
 
     def test_thresholds_out_of_range(self):
-        self.check_selection("3.0", "-3.0", "crystal_threshold = -3 is not above 0")
+        self.check_selection("3.0", "-3.0", "crystal_threshold = -3.0 is not above 0")
         self.check_selection("3.0", "50000.0", "above what the digitizer can give", "lower it")
         self.check_selection("9.0", "1e6", "BHGC", "above what the digitizer can give", "lower it")
         self.check_selection("3.0", '"high"', 'crystal_threshold = "high" is not a number')

@@ -150,45 +150,46 @@ TEST(detector, what_would_overflow_or_make_no_sense_is_refused_where_it_stands) 
   EXPECT_EQ(refusal("name = \"B\"", "name = \"A\""),
             "d.toml:36:8: veto.name = \"A\" stands there already; give each veto one of its own");
   EXPECT_EQ(refusal("ends = 2", "ends = 2\nlength = 1e12"),
-            "d.toml:31:10: veto.length = 1000000000000 is out of range 0..100000");
+            "d.toml:31:10: veto.length = 1000000000000.0 is out of range 0..100000");
   EXPECT_EQ(refusal("ends = 2", "ends = 2\nlength = 60000.0"),
-            "d.toml:31:10: veto.length = 60000 is more than 20 times signals.attenuation_length; "
+            "d.toml:31:10: veto.length = 60000.0 is more than 20 times signals.attenuation_length; "
             "correct one of the two");
   EXPECT_EQ(refusal("threshold = 1.0", "threshold = 0.0"),
-            "d.toml:39:13: veto.threshold = 0 is not above 0");
+            "d.toml:39:13: veto.threshold = 0.0 is not above 0");
   EXPECT_EQ(refusal("threshold = 1.0", "threshold = 1e9"),
-            "d.toml:39:13: veto.threshold = 1000000000 is out of range 0..1e+06");
+            "d.toml:39:13: veto.threshold = 1000000000.0 is out of range 0..1e+06");
   EXPECT_EQ(refusal("[-15.0, 40.0]", "[40.0, 40.0]"),
-            "d.toml:40:10: veto.window = [40, 40] must rise; write [from, to] in ns, such as "
+            "d.toml:40:10: veto.window = [40.0, 40.0] must rise; write [from, to] in ns, such as "
             "[-15.0, 15.0]");
   EXPECT_EQ(refusal("[-15.0, 40.0]", "[-15.0, inf]"),
-            "d.toml:40:10: veto.window = [-15, inf] is out of range -512..512");
-  EXPECT_EQ(refusal("[-15.0, 40.0]", "[310.0, 320.0]"),
-            "d.toml:40:10: veto.window = [310, 320] holds no pulse: they are sought from -204 to "
-            "308 ns; choose a window that overlaps that");
+            "d.toml:40:10: veto.window = [-15.0, inf] is out of range -512..512");
+  EXPECT_EQ(
+      refusal("[-15.0, 40.0]", "[310.0, 320.0]"),
+      "d.toml:40:10: veto.window = [310.0, 320.0] holds no pulse: they are sought from -204 to "
+      "308 ns; choose a window that overlaps that");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 0.01"),
             "d.toml:41:19: veto.counts_per_unit = 0.01 is out of range 0.1..16383");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nunit_per_mev = 1e4"),
-            "d.toml:42:16: veto.unit_per_mev = 10000 is out of range 0..1000");
+            "d.toml:42:16: veto.unit_per_mev = 10000.0 is out of range 0..1000");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\naccidental_rate = -1"),
             "d.toml:42:19: veto.accidental_rate = -1 is out of range 0..1e+09");
   EXPECT_EQ(refusal("counts_per_unit = 30.0", "counts_per_unit = 30.0\nwall = [0, inf, 0]"),
             "d.toml:42:8: veto.wall = [0, inf, 0] must stay within 100000 mm");
   EXPECT_EQ(refusal("pulse_time = 204.0", "pulse_time = 1e9"),
-            "d.toml:23:14: signals.pulse_time = 1000000000 is out of range 0..512");
+            "d.toml:23:14: signals.pulse_time = 1000000000.0 is out of range 0..512");
   EXPECT_EQ(refusal("[300.0, 900.0]", "[300.0, 4095.0]"),
-            "d.toml:21:18: signals.pedestal_range = [300, 4095] is out of range 0..2048");
+            "d.toml:21:18: signals.pedestal_range = [300.0, 4095.0] is out of range 0..2048");
   EXPECT_EQ(refusal("time_offset = 5.0", "time_offset = -5.0"),
-            "d.toml:22:15: signals.time_offset = -5 is out of range 0..100");
+            "d.toml:22:15: signals.time_offset = -5.0 is out of range 0..100");
   EXPECT_EQ(refusal("attenuation_length = 2700.0", "attenuation_length = 0.001"),
             "d.toml:24:22: signals.attenuation_length = 0.001 is out of range 1..100000");
   EXPECT_EQ(refusal("light_speed = 181.0", "light_speed = 1e7"),
-            "d.toml:25:15: signals.light_speed = 10000000 is out of range 1..299.792");
+            "d.toml:25:15: signals.light_speed = 10000000.0 is out of range 1..299.792");
   EXPECT_EQ(refusal("first = \"0/3/0\"", "first = \"15/3/0\""),
             "d.toml:3:9: calorimeter.first = \"15/3/0\" is at 500 MHz, where no crystal is looked "
             "for; choose a crate at 125 MHz");
   EXPECT_EQ(refusal("front = 6148.0", "front = 1e9"),
-            "d.toml:4:9: calorimeter.front = 1000000000 is out of range -100000..100000");
+            "d.toml:4:9: calorimeter.front = 1000000000.0 is out of range -100000..100000");
   EXPECT_EQ(refusal("small_counts_per_mev = 10.0", "small_counts_per_mev = 1e-9"),
             "d.toml:9:24: calorimeter.small_counts_per_mev = 1e-09 is out of range 0.1..16383");
   EXPECT_EQ(refusal("large_size = 50.0", "large_size = 1e-9"),

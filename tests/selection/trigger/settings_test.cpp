@@ -187,29 +187,31 @@ TEST(settings, unknown_names_are_told_with_those_that_there_are) {
 
 TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
   EXPECT_EQ(refusal("crystal_threshold = 4.0", "crystal_threshold = -4.0"),
-            "s.toml:3:21: clusters.crystal_threshold = -4 is not above 0");
+            "s.toml:3:21: clusters.crystal_threshold = -4.0 is not above 0");
   EXPECT_EQ(refusal("crystal_threshold = 4.0", "crystal_threshold = \"4\""),
             "s.toml:3:21: clusters.crystal_threshold = \"4\" is not a number");
   EXPECT_EQ(refusal("threshold = 25.0", "threshold = nan"),
             "s.toml:7:13: photons.threshold = nan is not a number");
   EXPECT_EQ(refusal("threshold = 25.0", "threshold = -1.0"),
-            "s.toml:7:13: photons.threshold = -1 is out of range 0..2e+06");
+            "s.toml:7:13: photons.threshold = -1.0 is out of range 0..2e+06");
   EXPECT_EQ(refusal("threshold = 7.5", "threshold = 0.0"),
-            "s.toml:18:13: counter.threshold = 0 is not above 0");
+            "s.toml:18:13: counter.threshold = 0.0 is not above 0");
   EXPECT_EQ(refusal("[-3.0, 4.0]", "[4.0, -3.0]"),
-            "s.toml:19:10: counter.window = [4, -3] must rise; write [from, to]");
+            "s.toml:19:10: counter.window = [4.0, -3.0] must rise; write [from, to]");
   EXPECT_EQ(refusal("[-20.0, 25.0]", "[-20.0, 2500.0]"),
-            "s.toml:4:18: clusters.crystal_window = [-20, 2500] is out of range -512..512");
+            "s.toml:4:18: clusters.crystal_window = [-20.0, 2500.0] is out of range -512..512");
   EXPECT_EQ(refusal("neighbour_distance = 60.0", "neighbour_distance = 1e6"),
-            "s.toml:5:22: clusters.neighbour_distance = 1000000 is out of range 0..1000");
+            "s.toml:5:22: clusters.neighbour_distance = 1000000.0 is out of range 0..1000");
   EXPECT_EQ(refusal("energy_scale = 1.02", "energy_scale = 0.0"),
-            "s.toml:9:16: photons.energy_scale = 0 is out of range 0.1..10");
-  EXPECT_EQ(refusal("[75.0, 22.5]", "[20.5, 22.5]"),
-            "s.toml:10:21: photons.energy_correction = [[20, 9], [20.5, 22.5]] must rise, by at "
-            "least 1 MeV from pair to pair");
-  EXPECT_EQ(refusal("[75.0, 22.5]", "75.0"),
-            "s.toml:10:21: photons.energy_correction = [[20, 9], 75] is not a list of pairs of "
-            "numbers: [[1.0, 2.0], …]");
+            "s.toml:9:16: photons.energy_scale = 0.0 is out of range 0.1..10");
+  EXPECT_EQ(
+      refusal("[75.0, 22.5]", "[20.5, 22.5]"),
+      "s.toml:10:21: photons.energy_correction = [[20.0, 9.0], [20.5, 22.5]] must rise, by at "
+      "least 1 MeV from pair to pair");
+  EXPECT_EQ(
+      refusal("[75.0, 22.5]", "75.0"),
+      "s.toml:10:21: photons.energy_correction = [[20.0, 9.0], 75.0] is not a list of pairs of "
+      "numbers: [[1.0, 2.0], …]");
   EXPECT_EQ(refusal("threshold_factor = 3.0", "threshold_factor = 0"),
             "s.toml:12:20: vetoes.threshold_factor = 0 is not above 0");
   EXPECT_EQ(refusal("within = 9.0\n", ""),
@@ -235,14 +237,15 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
 TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(refusal("prescale = 7", "prescale = 0"),
             "s.toml:33:12: line.prescale = 0 is out of range 1..1000000000");
-  EXPECT_EQ(refusal("[500.0, inf]", "[500.0, 400.0]"),
-            "s.toml:28:17: line.photon_energy = [500, 400] can never be met: it must rise; write "
-            "[from, to], inf for an open end");
+  EXPECT_EQ(
+      refusal("[500.0, inf]", "[500.0, 400.0]"),
+      "s.toml:28:17: line.photon_energy = [500.0, 400.0] can never be met: it must rise; write "
+      "[from, to], inf for an open end");
   EXPECT_EQ(refusal("[500.0, inf]", "[500.0, nan]"),
-            "s.toml:28:17: line.photon_energy = [500, nan] can never be met: it must rise; write "
+            "s.toml:28:17: line.photon_energy = [500.0, nan] can never be met: it must rise; write "
             "[from, to], inf for an open end");
   EXPECT_EQ(refusal("[500.0, inf]", "[-5.0, -1.0]"),
-            "s.toml:28:17: line.photon_energy = [-5, -1] can never be met: the quantity lies "
+            "s.toml:28:17: line.photon_energy = [-5.0, -1.0] can never be met: the quantity lies "
             "within 0 to inf; choose a range that overlaps it");
   EXPECT_EQ(refusal("photons = 2\n", "photons = [65, inf]\n"),
             "s.toml:27:11: line.photons = [65, inf] can never be met: the quantity lies within 0 "
@@ -390,7 +393,7 @@ TEST(settings, all_mistakes_are_told_at_once) {
   } catch (const std::runtime_error& e) {
     const std::string what = e.what();
     EXPECT_EQ(std::count(what.begin(), what.end(), '\n'), 2);
-    EXPECT_NE(what.find("s.toml:4:18: clusters.crystal_window = [-20, -25] must rise"),
+    EXPECT_NE(what.find("s.toml:4:18: clusters.crystal_window = [-20.0, -25.0] must rise"),
               std::string::npos);
     EXPECT_NE(what.find("s.toml:18:13: counter.threshold = -7.5 is not above 0"),
               std::string::npos);
