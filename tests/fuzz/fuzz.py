@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the fuzz targets of a build folder, each over its corpus and then for some seconds, and prints a table. New inputs
 are kept in FOLDER/corpus for the next run, what fails in FOLDER/failed; the corpora of the tree are only read, unless --adopt
-puts a few inputs of all lengths there, out of the smallest set that covers all that is known."""
+puts a few inputs of all lengths there, out of the smallest set that covers all that is known. With --copies the targets are
+programs without libFuzzer, as ./run test builds them: each takes its corpus and so many changed copies of every input."""
 import argparse
 import pathlib
 import re
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 CORPORA = TREE / "tests/fuzz/corpus"
@@ -47,6 +49,18 @@ def words(target: str) -> list[str]:
     return sorted(set(re.findall(r'^ *\[+[\w.]+\]+|\b[a-z]\w+\b(?= =)|"[^"\n]{1,30}"', text, re.M)))
 
 
+def run_inputs(program: pathlib.Path, folder: pathlib.Path, copies: int) -> dict:
+    target = program.name.removesuffix("_fuzz")
+    (folder / "failed").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as first:
+        for number, text in enumerate(texts(target)):
+            (pathlib.Path(first) / str(number)).write_bytes(text.encode())
+        corpus = [CORPORA / target] if (CORPORA / target).is_dir() else []
+        run = subprocess.run([program, folder / "failed" / target, str(copies), first, *corpus], capture_output=True, text=True,
+                             errors="replace")
+    return result_of(target, run)
+
+
 def fuzz(program: pathlib.Path, folder: pathlib.Path, seconds: int, seed: int, keep: bool) -> dict:
     target = program.name.removesuffix("_fuzz")
     failed = folder / "failed"
@@ -68,6 +82,10 @@ def fuzz(program: pathlib.Path, folder: pathlib.Path, seconds: int, seed: int, k
         if (CORPORA / target).is_dir():
             command.append(CORPORA / target)
         run = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    return result_of(target, run)
+
+
+def result_of(target: str, run: subprocess.CompletedProcess) -> dict:
     last = lambda pattern: (re.findall(pattern, run.stderr) or ["?"])[-1]
     return {"target": target, "executions": last(r"number_of_executed_units: (\d+)"), "edges": last(r"cov: (\d+)"),
             "good": run.returncode == 0, "output": run.stderr}
@@ -92,6 +110,7 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", help="all of them if none is named")
     parser.add_argument("--build", type=pathlib.Path, default=TREE / "build-fuzz/fuzz", help="where the targets are")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--copies", type=int, help="of each input, changed, for programs without libFuzzer")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
     parser.add_argument("--forget", action="store_true", help="keep no new inputs")
     parser.add_argument("--adopt", action="store_true", help="put the smallest set of inputs into the tree")
@@ -109,8 +128,10 @@ def main() -> int:
     good = True
     print(f"{'target':<18}{'executions':>12}{'edges':>8}{'seconds':>9}  result", flush=True)
     for program in programs:
-        r = fuzz(program, a.build, a.seconds, a.seed, not a.forget)
-        print(f"{r['target']:<18}{r['executions']:>12}{r['edges']:>8}{a.seconds:>9}  {'ok' if r['good'] else 'FAILED'}",
+        began = time.monotonic()
+        r = (fuzz(program, a.build, a.seconds, a.seed, not a.forget) if a.copies is None
+             else run_inputs(program, a.build, a.copies))
+        print(f"{r['target']:<18}{r['executions']:>12}{r['edges']:>8}{time.monotonic() - began:>9.0f}  {'ok' if r['good'] else 'FAILED'}",
               flush=True)
         if not r["good"]:
             good = False

@@ -16,7 +16,7 @@ wire_datagram any_datagram(fuzz_input& in, std::uint32_t chunk_bytes) {
   return d;
 }
 
-event_key any_key(fuzz_input& in) { return {in.below(4) + 510U & 511U, 1 + in.below(8)}; }
+event_key any_key(fuzz_input& in) { return {(in.below(4) + 510U) & 511U, 1 + in.below(8)}; }
 
 class sender {
 public:

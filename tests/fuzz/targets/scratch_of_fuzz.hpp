@@ -34,10 +34,10 @@ private:
   std::string path_;
 };
 
-inline void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+inline void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
   std::FILE* const file = std::fopen(path.c_str(), "wb");
   require(file != nullptr, "a file can be written");
-  require(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size(), "it has room");
+  require(std::fwrite(content.data(), 1, content.size(), file) == content.size(), "it has room");
   std::fclose(file);
 }
 
