@@ -18,7 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "system")]
 
 def options():
     p = argparse.ArgumentParser(prog="./run fault-test", description="Break koto-l3 on purpose, and count.")
-    p.add_argument("--short", action="store_true", help="the form that is part of ./run test: two minutes, counts alone are judged")
+    p.add_argument("--short", action="store_true", help="the form that is part of ./run test: seconds a row, counts alone are judged")
     p.add_argument("--minutes", type=float, default=10, help="how long the random mix of R1 lasts at least, and the outages of R8 and R9 (10)")
     p.add_argument("--events", type=int, default=1_000_000, help="how many events R1 sends at least (1000000)")
     p.add_argument("--only", nargs="+", metavar="ROW", help="these rows, as in R4 R12 or R2-6; a row that stands for several is run whole")

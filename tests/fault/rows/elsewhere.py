@@ -12,7 +12,7 @@ FUZZ_SECONDS, MISSING_RESOURCE = 60, 69
 
 def fuzzers(findings, plan):
     if plan.short:
-        raise Skipped("in ./run test they are tests of their own (ctest -L fuzz), a second each")
+        raise Skipped("in ./run test they are tests of their own (ctest -L fuzz)")
     done = subprocess.run([HERE.parents[1] / "run", "fuzz", "--seconds", str(FUZZ_SECONDS)], capture_output=True, text=True)
     if done.returncode == MISSING_RESOURCE:
         raise Skipped(f"./run fuzz: {done.stderr.strip()[-200:]}")
