@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds the CUDA toolkit. L3_HAVE_CUDA says whether the cuda executor is built; l3_cuda_options carries its flags.
 #
-# The kernels of the programs are compiled for every architecture of L3_CUDA_ARCHITECTURES, those that only tests launch for
-# L3_CUDA_TEST_ARCHITECTURES: each architecture takes as long to compile as the first, and the driver makes machine code of
+# The kernels of the daemon are compiled for every architecture of L3_CUDA_ARCHITECTURES, those that only tests and benches
+# launch for L3_CUDA_TEST_ARCHITECTURES: each architecture takes as long to compile as the first, and the driver makes machine code of
 # PTX for newer devices. Preset `cuda`, of which the bundle for GPU hosts is made, compiles both for all.
 set(L3_HAVE_CUDA OFF)
 if(NOT L3_CUDA STREQUAL "OFF")

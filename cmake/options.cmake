@@ -30,6 +30,8 @@ endif()
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O3 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g -D_GLIBCXX_ASSERTIONS")
 set(CMAKE_CXX_FLAGS_SANITIZE "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS")
+# For rooms without loops over samples: add_compile_options(${l3_no_kernels}). They compile a third faster.
+set(l3_no_kernels $<$<CONFIG:RelWithDebInfo>:-O2>)
 if(L3_SANITIZE)
   add_compile_options(-fsanitize=${L3_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${L3_SANITIZE})
