@@ -10,7 +10,7 @@
 namespace l3::bench {
 namespace {
 
-constexpr std::uint32_t spill = 7;
+constexpr std::uint32_t first_spill = 7;
 constexpr std::uint32_t samples_per_board = l2::sample_words;
 
 /// Where sample word w of a board stands in a record-by-record order of its samples.
@@ -39,7 +39,7 @@ batch_capacity made_up_capacity(std::uint32_t events) {
   return capacity_of(readout::koto(), events, piece_bytes);
 }
 
-void make_up_batch(input_batch& batch) {
+void make_up_batch(input_batch& batch, std::uint32_t spills) {
   const readout crates = readout::koto();
   // Enough waveforms that no cache holds them all, few enough to make in a moment.
   constexpr std::uint32_t boards_made = 1 << 12;
@@ -48,7 +48,7 @@ void make_up_batch(input_batch& batch) {
   batch.clear();
   while (batch.used_events < batch.events.size()) {
     event_entry event;
-    event.spill = spill;
+    event.spill = first_spill + batch.used_events % spills;
     event.number = batch.used_events + 1;
     event.reference_time = event.number * 1000;
     event.first_fragment = batch.used_fragments;

@@ -14,7 +14,8 @@ namespace l3::bench {
 /// The memory that such a batch needs.
 [[nodiscard]] batch_capacity made_up_capacity(std::uint32_t events);
 
-/// Fills it with as many events as its table of events holds, the same each time.
-void make_up_batch(input_batch& batch);
+/// Fills it with as many events as its table of events holds, the same each time: numbered from 1,
+/// of so many spills in turn.
+void make_up_batch(input_batch& batch, std::uint32_t spills = 1);
 
 } // namespace l3::bench

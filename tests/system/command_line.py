@@ -92,7 +92,7 @@ class Usage(CommandLine):
     def test_help_is_text(self):
         for program, commands in (("koto-l3", ("simulate", "replay", "keys", "receive", "verify", "extract", "pack", "unpack", "demo",
                                                "select", "evaluate")),
-                                  ("koto-l3-bench", ("pack", "unpack", "decode", "device", "engine", "memory", "pipeline", "select",
+                                  ("koto-l3-bench", ("pack", "unpack", "building", "decode", "device", "engine", "memory", "pipeline", "select",
                                                      "show", "sort"))):
             for command in ((), *((c,) for c in commands)):
                 with self.subTest(program, command=command):
