@@ -212,6 +212,7 @@ feed_result feed(const traffic& t, const feed_plan& plan, reused_batches& batche
   pace together(plan.threads);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(feeders.size());
     for (auto& f : feeders) threads.emplace_back([&] { f->run(together); });
   }
   builder.drain(steady_clock::now());

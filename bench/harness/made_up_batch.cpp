@@ -55,7 +55,7 @@ void make_up_batch(input_batch& batch, std::uint32_t spills) {
     event.fragments = crates.size();
     event.first_board = batch.used_boards;
     event.boards = crates.boards();
-    for (std::uint8_t c = 0; c < crates.size(); ++c) {
+    for (std::uint32_t c = 0; c < crates.size(); ++c) {
       const crate_readout& crate = crates.crates[c];
       const auto bytes = static_cast<std::uint32_t>(l2::fragment_bytes(crate.boards));
       const std::uint32_t first_board = batch.used_boards;
