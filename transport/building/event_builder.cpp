@@ -95,7 +95,7 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_coun
   if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
     return input.refused.add(refused::chunk_length);
 
-  const arrived_chunk c{h, place, {strip.slots_[d.slot].memory, d.bytes}, &strip, d.slot};
+  const arrived_chunk c{h, place, {strip.slots()[d.slot].memory, d.bytes}, &strip, d.slot};
   const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
   if (!named) return take_unstated(c);
   if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
@@ -128,7 +128,7 @@ void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool 
 /// Makes a place for the chunk's event if that begins, and a slot if the chunk must be copied.
 void event_builder::make_room_to_take(const arrived_chunk& c, bool begins) {
   const auto lacks_slot = [&] {
-    const bool stays = c.strip != nullptr && c.strip->at_ == batches_.current();
+    const bool stays = c.strip != nullptr && c.strip->lies_in(batches_.current());
     return batches_.current() != nullptr && !stays && !batches_.current()->landing.has_slot();
   };
   do {
@@ -198,9 +198,8 @@ void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
     copy = batch.landing.gather(bytes);
     e.fragments[c.place.crate].gathered = copy.has_value();
   }
-  if (!copy && c.strip != nullptr && c.strip->at_ == &batch) { // the usual case: it stays
-    piece = c.strip->slots_[c.slot].offset;
-    c.strip->kept_[c.slot] = true;
+  if (!copy && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
+    piece = c.strip->keep(c.slot);
     return;
   }
   if (!copy) copy = batch.landing.slot();

@@ -32,6 +32,7 @@
 #include "transport/building/admission.hpp"
 #include "transport/building/assembly.hpp"
 #include "transport/building/held_batches.hpp"
+#include "transport/building/landing_strip.hpp"
 #include "transport/building/parking.hpp"
 #include "transport/building/reading_rounds.hpp"
 #include "transport/building/spill_tracker.hpp"
@@ -183,8 +184,6 @@ private:
   void park(event_assembly& e);
   [[nodiscard]] std::uint32_t oldest_in(event_place place);
   void refill(landing_strip& strip);
-  void attach(landing_strip& strip);
-  void release(landing_strip& strip);
   void end_waiting_chunks();
   [[nodiscard]] std::uint32_t oldest_with_room();
 

@@ -7,12 +7,6 @@
 #include "transport/building/event_builder.hpp"
 
 namespace l3 {
-namespace {
-
-/// Part of a batch that one strip may hold.
-constexpr std::size_t strip_share = 8;
-
-} // namespace
 
 void event_builder::enter(landing_strip& strip, time_point now) {
   std::unique_lock lock(mutex_);
@@ -31,7 +25,7 @@ void event_builder::end_round(landing_strip& strip, time_point now) {
 
 void event_builder::leave(landing_strip& strip) {
   const std::lock_guard lock(mutex_);
-  release(strip);
+  strip.release(batches_);
 }
 
 void event_builder::tick(time_point now) {
@@ -175,58 +169,9 @@ std::uint32_t event_builder::oldest_in(event_place place) {
 
 /// Gives the strip slots of the current batch, or of its own memory if no batch has room.
 void event_builder::refill(landing_strip& strip) {
-  if (strip.at_ == nullptr || strip.at_ != batches_.current()) attach(strip);
-  const auto fill = [&strip] {
-    if (strip.at_ == nullptr) return;
-    auto& landing = strip.at_->landing;
-    const std::size_t share =
-        std::clamp<std::size_t>(landing.slots() / strip_share, 1, strip.size_);
-    std::size_t n = 0;
-    for (std::size_t s = 0; s < strip.slots_.size(); ++s) {
-      if (!strip.kept_[s]) strip.slots_[n++] = strip.slots_[s];
-    }
-    strip.slots_.resize(n);
-    while (strip.slots_.size() < share) {
-      const auto offset = landing.slot();
-      if (!offset) break;
-      strip.slots_.push_back({strip.at_->batch->bytes.data() + *offset, *offset});
-    }
-    strip.kept_.assign(strip.slots_.size(), false);
-  };
-  fill();
-  if (strip.at_ != nullptr && strip.slots_.empty()) { // the batch has no bytes left
-    close_batch(false);
-    attach(strip);
-    fill();
-  }
-  if (strip.slots_.empty()) release(strip);
-  if (strip.at_ != nullptr) return;
-
-  const std::size_t slot_bytes = strip.own_.size() / strip.size_;
-  strip.slots_.clear();
-  for (std::size_t s = 0; s < strip.size_; ++s)
-    strip.slots_.push_back({strip.own_.data() + s * slot_bytes, 0});
-  strip.kept_.assign(strip.slots_.size(), false);
-}
-
-/// Attaches the strip to the current batch, if there is one.
-void event_builder::attach(landing_strip& strip) {
-  if (strip.at_ == batches_.current() && strip.at_ != nullptr) return;
-  release(strip);
-  strip.at_ = batches_.current();
-  if (strip.at_ != nullptr) batches_.enter(*strip.at_);
-}
-
-void event_builder::release(landing_strip& strip) {
-  if (strip.at_ != nullptr) {
-    for (std::size_t s = 0; s < strip.slots_.size(); ++s) {
-      if (!strip.kept_[s]) strip.at_->landing.give_back(strip.slots_[s].offset);
-    }
-    batches_.leave(*strip.at_);
-  }
-  strip.at_ = nullptr;
-  strip.slots_.clear();
-  strip.kept_.clear();
+  if (strip.refill(batches_)) return;
+  close_batch(false); // the batch has no bytes left
+  if (!strip.refill(batches_)) strip.use_own_memory(batches_);
 }
 
 void event_builder::collect_summaries() {

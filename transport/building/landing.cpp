@@ -54,10 +54,4 @@ std::optional<piece_offset> landing_area::region(std::size_t bytes) {
   return offset;
 }
 
-landing_strip::landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes)
-    : own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)), size_(slots) {
-  slots_.reserve(slots);
-  kept_.reserve(slots);
-}
-
 } // namespace l3

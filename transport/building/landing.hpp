@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where datagrams land. The memory of a batch is dealt out in slots of one chunk each; a receive
-// thread holds a strip of them and hands their addresses to recvmmsg. A slot whose datagram is kept
-// becomes a piece of a fragment in place; a slot whose datagram was a trailer, garbage or a
-// duplicate takes the next one. Short last chunks share slots, into which they are copied. Guarded
-// by the event builder's lock, except the bytes of the slots in a strip.
+// thread holds a strip of them (landing_strip.hpp) and hands their addresses to recvmmsg. A slot
+// whose datagram is kept becomes a piece of a fragment in place; a slot whose datagram was a
+// trailer, garbage or a duplicate takes the next one. Short last chunks share slots, into which
+// they are copied. Guarded by the event builder's lock, except the bytes of the slots in a strip.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "transport/format/input_batch.hpp"
@@ -60,30 +59,6 @@ struct batch_in_use {
   std::uint32_t users = 0;     ///< receivers that may be writing into it now
   bool closed = false;         ///< nothing new goes in; submitted when the last user has left
   time_point first_admitted{}; ///< when its oldest event was admitted
-};
-
-struct landing_slot {
-  std::byte* memory = nullptr;
-  piece_offset offset = 0; ///< in the batch; meaningless in a strip's own memory
-};
-
-/// The slots that one receive thread may write into: of a batch, or, when every frame is busy, in
-/// memory of its own, from which the builder copies only chunks of events in progress.
-class landing_strip {
-public:
-  landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes);
-
-  /// Each takes one datagram's payload, from the first on.
-  [[nodiscard]] std::span<const landing_slot> slots() const { return slots_; }
-
-private:
-  friend class event_builder;
-
-  std::vector<landing_slot> slots_;
-  std::vector<bool> kept_;     // slots whose datagram is now a piece
-  batch_in_use* at_ = nullptr; // nullptr: own memory
-  std::vector<std::byte> own_;
-  std::uint32_t size_;
 };
 
 } // namespace l3

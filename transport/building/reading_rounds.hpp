@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "transport/building/landing.hpp"
+#include "transport/building/landing_strip.hpp"
 
 namespace l3 {
 

@@ -32,9 +32,12 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
   landed_.reserve(burst);
   for (std::size_t m = 0; m < burst; ++m) {
     parts_[m][0] = {headers_[m].data(), headers_[m].size()};
+    parts_[m][1] = {nullptr, builder.settings().chunk_bytes};
     messages_[m].msg_hdr.msg_iov = parts_[m].data();
     messages_[m].msg_hdr.msg_iovlen = parts_[m].size();
-    if (!allow_.takes_everybody()) messages_[m].msg_hdr.msg_name = &sources_[m];
+    if (allow_.takes_everybody()) continue;
+    messages_[m].msg_hdr.msg_name = &sources_[m];
+    messages_[m].msg_hdr.msg_namelen = sizeof sources_[m];
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -56,6 +59,7 @@ void udp_thread::run() {
   wait_for_tick();
   context_.run(); // until request_stop()
   builder_.enter(strip_, steady_clock::now());
+  place_exchanged();
   for (int round = 0; round < rounds_at_end; ++round) {
     std::size_t received = 0;
     for (auto& p : ports_) received += receive(p);
@@ -92,6 +96,7 @@ void udp_thread::wait_for_tick() {
 void udp_thread::sweep() {
   sweep_is_due_ = false;
   builder_.enter(strip_, steady_clock::now());
+  place_exchanged();
   std::size_t received = 1;
   for (int round = 0; round < rounds_per_sweep && received != 0; ++round) {
     received = 0;
@@ -104,21 +109,14 @@ void udp_thread::sweep() {
 
 /// Takes at most a burst of datagrams from the port; returns how many.
 std::size_t udp_thread::receive(port& p) {
-  const auto slots = strip_.slots();
-  const std::size_t most = std::min(burst, slots.size());
-  for (std::size_t m = 0; m < most; ++m) {
-    parts_[m][1] = {slots[m].memory, builder_.settings().chunk_bytes};
-    // The kernel overwrites the length; it ignores it without a name.
-    messages_[m].msg_hdr.msg_namelen = sizeof sources_[m];
-  }
-  const int n = ::recvmmsg(p.socket.native_handle(), messages_.data(), static_cast<unsigned>(most),
-                           MSG_DONTWAIT, nullptr);
+  const int n = ::recvmmsg(p.socket.native_handle(), messages_.data(),
+                           static_cast<unsigned>(strip_.slots().size()), MSG_DONTWAIT, nullptr);
   if (n <= 0) return 0;
 
   landed_.clear();
   std::uint64_t bytes = 0;
   for (std::uint32_t m = 0; m < static_cast<std::uint32_t>(n); ++m) {
-    const auto& message = messages_[m];
+    auto& message = messages_[m];
     bytes += message.msg_len;
     if (!may_send(message)) {
       input_.refused.add(refused::source);
@@ -130,11 +128,19 @@ std::size_t udp_thread::receive(port& p) {
       landed_.push_back({l2::read_datagram_header(headers_[m].data()), m,
                          static_cast<std::uint32_t>(message.msg_len - l2::datagram_header_bytes)});
     }
+    // The kernel has overwritten the length; it ignores it without a name.
+    message.msg_hdr.msg_namelen = sizeof sources_[m];
   }
   input_.datagrams.add(static_cast<std::uint64_t>(n));
   input_.bytes.add(bytes);
   builder_.take(strip_, landed_, input_, steady_clock::now());
+  place_exchanged();
   return static_cast<std::size_t>(n);
+}
+
+/// Tells the kernel of slots that the strip has replaced.
+void udp_thread::place_exchanged() {
+  for (const auto slot : strip_.exchanged()) parts_[slot][1].iov_base = strip_.slots()[slot].memory;
 }
 
 bool udp_thread::may_send(const mmsghdr& message) const {

@@ -45,6 +45,7 @@ private:
   void wait_for_tick();
   void sweep();
   [[nodiscard]] std::size_t receive(port& p);
+  void place_exchanged();
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
   void count_drops();
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/building/landing_strip.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+namespace l3 {
+namespace {
+
+/// Part of a batch that one strip may hold.
+constexpr std::size_t strip_share = 8;
+
+constexpr std::size_t cache_line = 64;
+
+} // namespace
+
+landing_strip::landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes)
+    : slots_(slots), own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
+  kept_.reserve(slots);
+  exchanged_.reserve(slots);
+}
+
+bool landing_strip::refill(held_batches& batches) {
+  auto* current = batches.current();
+  if (current == nullptr) {
+    use_own_memory(batches);
+    return true;
+  }
+  exchanged_.clear();
+  if (at_ != current) {
+    release(batches);
+    at_ = current;
+    batches.enter(*at_);
+  }
+  fill();
+  return held_ > 0;
+}
+
+/// Replaces what was kept, and takes what the strip lacks of its share.
+void landing_strip::fill() {
+  auto& landing = at_->landing;
+  std::size_t replaced = 0;
+  const auto next = [&]() -> std::optional<landing_slot> {
+    const auto offset = landing.slot();
+    if (!offset) return std::nullopt;
+    return landing_slot{at_->batch->bytes.data() + *offset, *offset};
+  };
+  for (; replaced < kept_.size(); ++replaced) {
+    const auto slot = next();
+    if (!slot) return drop_kept(replaced);
+    set(kept_[replaced], *slot);
+  }
+  kept_.clear();
+  const std::size_t share =
+      std::clamp<std::size_t>(landing.slots() / strip_share, 1, slots_.size());
+  while (held_ < share) {
+    const auto slot = next();
+    if (!slot) return;
+    set(static_cast<std::uint32_t>(held_++), *slot);
+  }
+}
+
+/// The batch has no slot for those that were not replaced: the strip gets shorter.
+void landing_strip::drop_kept(std::size_t replaced) {
+  kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(replaced));
+  std::ranges::sort(kept_, std::greater{}); // so that the last slot held is never one of them
+  for (const auto slot : kept_) slots_[slot] = slots_[--held_];
+  kept_.clear();
+  exchanged_.resize(held_);
+  std::iota(exchanged_.begin(), exchanged_.end(), 0U);
+}
+
+void landing_strip::use_own_memory(held_batches& batches) {
+  release(batches);
+  exchanged_.clear();
+  const std::size_t slot_bytes = own_.size() / slots_.size();
+  for (; held_ < slots_.size(); ++held_)
+    set(static_cast<std::uint32_t>(held_), {own_.data() + held_ * slot_bytes, 0});
+}
+
+/// Gives the slots back in such an order that the strip gets them again in their places.
+void landing_strip::release(held_batches& batches) {
+  if (at_ != nullptr) {
+    std::ranges::sort(kept_);
+    for (std::size_t s = held_; s-- > 0;) {
+      if (!kept_.empty() && kept_.back() == s) {
+        kept_.pop_back();
+      } else {
+        at_->landing.give_back(slots_[s].offset);
+      }
+    }
+    batches.leave(*at_);
+  }
+  at_ = nullptr;
+  held_ = 0;
+  kept_.clear();
+}
+
+void landing_strip::set(std::uint32_t slot, landing_slot to) {
+  if (slots_[slot].memory != to.memory) exchanged_.push_back(slot);
+  slots_[slot] = to;
+}
+
+} // namespace l3

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slots that one receive thread may write into: of a batch, or, when every frame is busy, in
+// memory of its own, from which the builder copies only chunks of events in progress. A slot whose
+// datagram is kept is replaced in its place, and the strip names the slots that it replaced, so
+// that the thread tells recvmmsg of those only. Outside a sweep the strip holds nothing: its slots
+// lie in the batch, free for others, and unless another took them meanwhile the strip gets the same
+// ones back. So a thread without work keeps no batch from being submitted and no slot from other
+// threads. The thread owns the strip; the event builder changes it when that thread calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/building/held_batches.hpp"
+
+namespace l3 {
+
+struct landing_slot {
+  std::byte* memory = nullptr;
+  piece_offset offset = 0; ///< in the batch; meaningless in a strip's own memory
+};
+
+class landing_strip {
+public:
+  landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes);
+
+  /// Each takes one datagram's payload, from the first on. None between leave() and enter().
+  [[nodiscard]] std::span<const landing_slot> slots() const { return {slots_.data(), held_}; }
+  /// Slots whose memory is another than before the latest enter() or take() of the event builder.
+  /// What lay in these slots before is the builder's.
+  [[nodiscard]] std::span<const std::uint32_t> exchanged() const { return exchanged_; }
+
+  // For the event builder, under its lock.
+
+  [[nodiscard]] bool lies_in(const batch_in_use* batch) const {
+    return at_ != nullptr && at_ == batch;
+  }
+  /// The slot is a piece of its batch from now on.
+  [[nodiscard]] piece_offset keep(std::uint32_t slot) {
+    kept_.push_back(slot);
+    return slots_[slot].offset;
+  }
+  /// Replaces kept slots, and moves to the current batch, or to own memory if there is no batch.
+  /// False if the current batch has no slot for the strip.
+  [[nodiscard]] bool refill(held_batches& batches);
+  void use_own_memory(held_batches& batches);
+  void release(held_batches& batches);
+
+private:
+  void fill();
+  void drop_kept(std::size_t replaced);
+  void set(std::uint32_t slot, landing_slot to);
+
+  std::vector<landing_slot> slots_; // the first held_ are valid; the others tell what was there
+  std::size_t held_ = 0;
+  std::vector<std::uint32_t> kept_;
+  std::vector<std::uint32_t> exchanged_;
+  batch_in_use* at_ = nullptr; // nullptr: own memory, or nothing
+  std::vector<std::byte> own_;
+};
+
+} // namespace l3
