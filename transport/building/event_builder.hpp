@@ -62,7 +62,7 @@ public:
 
   // Datagrams, each thread with a strip of its own.
 
-  /// Gives the strip slots to write into.
+  /// Gives the strip slots to write into. A round over the ports began at `now`, or later.
   void enter(landing_strip& strip, time_point now);
   /// Takes the datagrams that have landed, each slot at most once, gives the strip fresh slots, and
   /// counts refusals in `input`.

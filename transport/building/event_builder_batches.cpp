@@ -11,7 +11,7 @@ namespace l3 {
 void event_builder::enter(landing_strip& strip, time_point now) {
   std::unique_lock lock(mutex_);
   advance(now);
-  rounds_.begin(strip, now_);
+  rounds_.begin(strip, now);
   refill(strip);
   call_hook(lock);
 }

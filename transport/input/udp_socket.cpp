@@ -79,8 +79,6 @@ udp_socket& udp_socket::operator=(udp_socket&& other) noexcept {
   return *this;
 }
 
-int udp_socket::release() { return std::exchange(descriptor_, -1); }
-
 std::uint32_t dropped_datagrams(int descriptor) {
   std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
   socklen_t length = sizeof info;

@@ -21,8 +21,6 @@ public:
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] byte_size buffer() const { return buffer_; }
-  /// Gives the descriptor away.
-  [[nodiscard]] int release();
 
 private:
   int descriptor_ = -1;

@@ -2,8 +2,11 @@
 #include "transport/input/udp_thread.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
+#include <cerrno>
 #include <chrono>
+#include <limits>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include "transport/system/thread_name.hpp"
@@ -11,24 +14,45 @@
 namespace l3 {
 namespace {
 
-namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
 
-constexpr auto tick_period = std::chrono::milliseconds(2);
-constexpr unsigned ticks_per_drop_count = 50;
+constexpr auto tick_period = milliseconds(2);
+/// Without input and without anything that a time limit could end.
+constexpr auto quiet_tick_period = milliseconds(50);
+constexpr auto drop_count_period = milliseconds(100);
+/// After a silence of this length no chunk waits for its siblings any more.
+constexpr auto silence = unstated_chunks::patience + milliseconds(20);
 
-/// Rounds over all ports before timers get their turn.
+/// Rounds over the ports that have data before time limits get their turn.
 constexpr int rounds_per_sweep = 16;
-/// Rounds when the thread ends: it empties the sockets, but a sender that goes on cannot hold it
+/// Sweeps when the thread ends: it empties the sockets, but a sender that goes on cannot hold it
 /// up.
-constexpr int rounds_at_end = 256;
+constexpr int sweeps_at_end = 16;
+
+constexpr std::uint32_t stop_number = std::numeric_limits<std::uint32_t>::max();
+
+/// There is at least one.
+byte_size smallest_buffer(const std::vector<udp_socket>& sockets) {
+  const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
+  return std::ranges::min_element(sockets, {}, bytes)->buffer();
+}
 
 } // namespace
 
 udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder)
-    : builder_(builder), tick_(context_), strip_(burst, builder.settings().chunk_bytes),
+    : builder_(builder), epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      strip_(burst, builder.settings().chunk_bytes), nap_(smallest_buffer(sockets)),
       allow_(std::move(allow)) {
+  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll");
   ports_.reserve(sockets.size());
-  for (auto& s : sockets) ports_.emplace_back(context_, s.release());
+  for (auto& s : sockets) {
+    watch(s.descriptor(), static_cast<std::uint32_t>(ports_.size()));
+    ports_.push_back({std::move(s)});
+  }
+  watch(stop_.descriptor(), stop_number);
+  ready_.reserve(ports_.size());
+  events_.resize(ports_.size() + 1);
   landed_.reserve(burst);
   for (std::size_t m = 0; m < burst; ++m) {
     parts_[m][0] = {headers_[m].data(), headers_[m].size()};
@@ -47,71 +71,93 @@ udp_thread::~udp_thread() {
   join();
 }
 
-void udp_thread::request_stop() { context_.stop(); }
+void udp_thread::request_stop() { stop_.wake(); }
 
 void udp_thread::join() {
   if (thread_.joinable()) thread_.join();
 }
 
+void udp_thread::watch(int descriptor, std::uint32_t number) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = number;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0)
+    throw std::system_error(errno, std::generic_category(), "epoll");
+}
+
 void udp_thread::run() {
   name_this_thread("udp");
-  wait();
-  wait_for_tick();
-  context_.run(); // until request_stop()
-  builder_.enter(strip_, steady_clock::now());
-  place_exchanged();
-  for (int round = 0; round < rounds_at_end; ++round) {
-    std::size_t received = 0;
-    for (auto& p : ports_) received += receive(p);
-    if (received == 0) break;
+  bool napped = false;
+  time_point now = steady_clock::now();
+  while (true) {
+    const time_point looked_at = now; // what a port got later may be missing in ready_
+    look(napped ? nanoseconds(0) : tick_at_ - now);
+    if (stopping_) break;
+    nanoseconds nap{};
+    if (!ready_.empty()) {
+      nap = sweep(looked_at);
+    } else if (napped) {
+      builder_.end_round(strip_, looked_at); // all ports were empty
+    }
+    now = steady_clock::now();
+    if (now >= tick_at_) tick(now);
+    napped = nap > nanoseconds(0);
+    if (!napped) continue;
+    std::this_thread::sleep_for(nap);
+    now = steady_clock::now();
   }
-  builder_.leave(strip_);
+  read_what_is_left();
   count_drops();
 }
 
-void udp_thread::wait() {
-  for (auto& p : ports_) {
-    if (p.waiting) continue;
-    p.waiting = true;
-    p.socket.async_wait(asio::posix::stream_descriptor::wait_read,
-                        [this, &p](const boost::system::error_code&) {
-                          p.waiting = false;
-                          if (sweep_is_due_) return;
-                          sweep_is_due_ = true;
-                          asio::post(context_, [this] { sweep(); });
-                        });
+void udp_thread::read_what_is_left() {
+  for (int n = 0; n < sweeps_at_end; ++n) {
+    look(nanoseconds(0));
+    if (ready_.empty()) return;
+    (void)sweep(steady_clock::now());
   }
 }
 
-void udp_thread::wait_for_tick() {
-  tick_.expires_after(tick_period);
-  tick_.async_wait([this](const boost::system::error_code&) {
-    builder_.tick(steady_clock::now());
-    turns_.add();
-    if (++ticks_ % ticks_per_drop_count == 0) count_drops();
-    wait_for_tick();
-  });
+/// Finds out which ports have data; waits for at most `limit` until one has.
+void udp_thread::look(nanoseconds limit) {
+  const auto wait = std::chrono::ceil<milliseconds>(std::max(limit, nanoseconds(0)));
+  const int found = ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()),
+                                 static_cast<int>(wait.count()));
+  ready_.clear();
+  for (const auto& e : std::span(events_).first(static_cast<std::size_t>(std::max(found, 0)))) {
+    if (e.data.u32 == stop_number) {
+      stopping_ = true;
+    } else {
+      ready_.push_back(e.data.u32);
+    }
+  }
 }
 
-void udp_thread::sweep() {
-  sweep_is_due_ = false;
-  builder_.enter(strip_, steady_clock::now());
+/// Reads the ports in ready_, and on until none has left more than a burst. Returns how long to nap
+/// then.
+nanoseconds udp_thread::sweep(time_point looked_at) {
+  builder_.enter(strip_, looked_at);
   place_exchanged();
-  std::size_t received = 1;
-  for (int round = 0; round < rounds_per_sweep && received != 0; ++round) {
-    received = 0;
-    for (auto& p : ports_) received += receive(p);
-    builder_.end_round(strip_, steady_clock::now());
+  nap_.begin_sweep(looked_at);
+  bool more = true;
+  for (int round = 0; more && round < rounds_per_sweep; ++round) {
+    if (round > 0) look(nanoseconds(0));
+    more = false;
+    for (const auto p : ready_) more = receive(ports_[p]) || more;
+    received_at_ = steady_clock::now();
+    builder_.end_round(strip_, received_at_);
   }
   builder_.leave(strip_);
-  wait(); // a port that still has data is ready at once
+  tick_at_ = std::min(tick_at_, received_at_ + tick_period);
+  return nap_.after_sweep();
 }
 
-/// Takes at most a burst of datagrams from the port; returns how many.
-std::size_t udp_thread::receive(port& p) {
-  const int n = ::recvmmsg(p.socket.native_handle(), messages_.data(),
-                           static_cast<unsigned>(strip_.slots().size()), MSG_DONTWAIT, nullptr);
-  if (n <= 0) return 0;
+/// Takes at most a burst of datagrams from the port; true if that was full.
+bool udp_thread::receive(port& p) {
+  const std::size_t most = strip_.slots().size();
+  const int n = ::recvmmsg(p.socket.descriptor(), messages_.data(), static_cast<unsigned>(most),
+                           MSG_DONTWAIT, nullptr);
+  if (n <= 0) return false;
 
   landed_.clear();
   std::uint64_t bytes = 0;
@@ -131,11 +177,13 @@ std::size_t udp_thread::receive(port& p) {
     // The kernel has overwritten the length; it ignores it without a name.
     message.msg_hdr.msg_namelen = sizeof sources_[m];
   }
-  input_.datagrams.add(static_cast<std::uint64_t>(n));
+  const auto datagrams = static_cast<std::size_t>(n);
+  nap_.took(datagrams, bytes, datagrams == most);
+  input_.datagrams.add(datagrams);
   input_.bytes.add(bytes);
   builder_.take(strip_, landed_, input_, steady_clock::now());
   place_exchanged();
-  return static_cast<std::size_t>(n);
+  return datagrams == most;
 }
 
 /// Tells the kernel of slots that the strip has replaced.
@@ -149,9 +197,25 @@ bool udp_thread::may_send(const mmsghdr& message) const {
   return from.sin_family == AF_INET && allow_.takes(ntohl(from.sin_addr.s_addr));
 }
 
+void udp_thread::tick(time_point now) {
+  builder_.tick(now);
+  turns_.add();
+  if (now >= drops_at_) {
+    count_drops();
+    drops_at_ = now + drop_count_period;
+  }
+  tick_at_ = now + (is_quiet(now) ? quiet_tick_period : tick_period);
+}
+
+/// Nothing is there that a time limit shorter than a second could end.
+bool udp_thread::is_quiet(time_point now) const {
+  return now - received_at_ >= silence && builder_.open_fragments() == 0 &&
+         builder_.batched_events() == 0;
+}
+
 void udp_thread::count_drops() {
   for (auto& p : ports_) {
-    const auto dropped = dropped_datagrams(p.socket.native_handle());
+    const auto dropped = dropped_datagrams(p.socket.descriptor());
     input_.kernel_drops.add(dropped - p.dropped); // wraps as the kernel's counter does
     p.dropped = dropped;
   }

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// One receive thread: its ports, its landing strip, its counters. When Asio reports that a port has
-// data, the thread reads all its ports in turn, a bounded number of datagrams each, until all are
-// empty: a flooded port does not starve the others, and datagrams that were sent together are read
-// close together.
+// One receive thread: its ports, its landing strip, its counters. It waits with epoll. When ports
+// have data, it reads these in turn, a bounded number of datagrams each, round after round until
+// none has more than that: a flooded port does not starve the others, and datagrams that were sent
+// together are read close together. Then it naps, for datagrams to gather (receive_nap.hpp). It
+// also keeps the time limits of event building, less often while nothing comes and nothing is open.
 #pragma once
 
 #include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <array>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <thread>
 #include <vector>
 
 #include "transport/building/event_builder.hpp"
 #include "transport/format/source_list.hpp"
+#include "transport/input/receive_nap.hpp"
 #include "transport/input/udp_socket.hpp"
+#include "transport/system/file_descriptor.hpp"
+#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 
 class udp_thread {
 public:
+  /// Throws std::system_error if the system has no descriptor left.
   udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder);
   ~udp_thread();
 
@@ -34,32 +37,38 @@ public:
 
 private:
   struct port {
-    explicit port(boost::asio::io_context& context, int descriptor) : socket(context, descriptor) {}
-    boost::asio::posix::stream_descriptor socket;
-    bool waiting = false;
+    udp_socket socket;
     std::uint32_t dropped = 0;
   };
 
+  void watch(int descriptor, std::uint32_t number) const;
   void run();
-  void wait();
-  void wait_for_tick();
-  void sweep();
-  [[nodiscard]] std::size_t receive(port& p);
+  void read_what_is_left();
+  void look(std::chrono::nanoseconds limit);
+  [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
+  [[nodiscard]] bool receive(port& p);
   void place_exchanged();
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
+  void tick(time_point now);
+  [[nodiscard]] bool is_quiet(time_point now) const;
   void count_drops();
 
   static constexpr std::size_t burst = 64; ///< datagrams taken from a port in its turn
 
   event_builder& builder_;
-  boost::asio::io_context context_{1};
-  boost::asio::steady_timer tick_;
   std::vector<port> ports_;
+  wake_event stop_;
+  file_descriptor epoll_;
+  std::vector<epoll_event> events_;
+  std::vector<std::uint32_t> ready_; ///< ports that had data at the last look
+  bool stopping_ = false;
   landing_strip strip_;
+  receive_nap nap_;
   input_counters input_;
-  bool sweep_is_due_ = false;
-  unsigned ticks_ = 0;
-  counter turns_; ///< of the timer, for progress_watch
+  time_point received_at_{};
+  time_point tick_at_{};
+  time_point drops_at_{};
+  counter turns_; ///< ticks, for progress_watch
 
   std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};
   std::array<std::array<iovec, 2>, burst> parts_{};

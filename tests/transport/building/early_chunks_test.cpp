@@ -96,6 +96,22 @@ TEST_F(early_chunks, wait_for_every_thread) {
   expect_admitted();
 }
 
+TEST_F(early_chunks, wait_for_a_thread_that_looked_at_its_ports_before_they_came) {
+  landing_strip other(8, r.options.chunk_bytes);
+  const auto looked_at = r.now += 1us;
+  r.builder.enter(r.strip, r.now += 1us);
+  const auto all = datagrams{own} + others + datagrams{end};
+  for (std::size_t at = 0; at < all.size();) at += r.land(all, at, r.strip);
+  r.builder.enter(other, looked_at);
+  for (int round = 0; round < 3; ++round) r.builder.end_round(r.strip, r.now += 1us);
+  r.builder.end_round(other, r.now += 1us);
+  EXPECT_EQ(r.builder.open_events(), 1U) << "the other thread may not have read all of it";
+  r.builder.end_round(other, r.now += 1us);
+  r.builder.leave(r.strip);
+  r.builder.leave(other);
+  expect_admitted();
+}
+
 TEST_F(early_chunks, that_come_in_order_wait_for_nothing) {
   r.send(r.event({4, 1}));
   expect_admitted();

@@ -192,6 +192,50 @@ TEST(udp_receiver, a_flooded_port_does_not_starve_the_others) {
   flood.join();
 }
 
+TEST(udp_receiver, an_unpaced_burst_that_the_sockets_hold_arrives_whole) {
+  rig r(roomy());
+  udp_receiver receiver(loopback(4, 1), r.builder);
+  if (receiver.socket_buffer() < mebibytes(1)) GTEST_SKIP() << receiver.advice();
+  sender out(receiver.ports());
+  const auto d = r.fragment({1, 1}, 0)[0].on_the_wire();
+  for (int burst = 0; burst < 10; ++burst) {
+    for (int i = 0; i < 4 * 200; ++i) out.send(d); // more than a port gives in one turn
+    wait_for(receiver, out.sent);
+  }
+  receiver.stop();
+  EXPECT_EQ(receiver.input(0).kernel_drops, 0U);
+  EXPECT_EQ(receiver.input(0).datagrams.get(), out.sent);
+}
+
+/// Behind the datagrams that it read the thread naps or waits; either way it reads what came
+/// meanwhile before it ends.
+TEST(udp_receiver, takes_what_came_before_the_stop) {
+  for (int n = 0; n < 50; ++n) {
+    rig r(roomy());
+    udp_receiver receiver(loopback(8, 2), r.builder);
+    sender out(receiver.ports());
+    out.send(r.event({1, 1}));
+    if (n % 2 == 0) wait_for(receiver, out.sent);
+    out.send(r.event({1, 2}));
+    receiver.stop();
+    EXPECT_EQ(received(receiver), out.sent);
+    r.builder.drain(steady_clock::now());
+    EXPECT_EQ(r.pool.received.size(), 2U) << r.counted();
+  }
+}
+
+TEST(udp_receiver, keeps_time_limits_when_nothing_comes_any_more) {
+  rig_options o = roomy();
+  o.event_time_limit = 50ms;
+  rig r(o);
+  const udp_receiver receiver(loopback(2, 1), r.builder);
+  sender out(receiver.ports());
+  out.send(r.fragment({1, 1}, 0));
+  const auto limit = steady_clock::now() + 20s;
+  while (r.counters.events_incomplete < 1 && steady_clock::now() < limit) std::this_thread::yield();
+  EXPECT_EQ(r.counters.events_incomplete, 1U);
+}
+
 TEST(udp_receiver, what_the_socket_had_no_room_for_is_counted) {
   rig r(roomy());
   auto settings = loopback(1, 1);

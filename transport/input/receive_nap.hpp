@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a receive thread sleeps after a sweep over its ports, so that datagrams gather and one
+// call reads several. A socket must not overflow meanwhile: the thread sleeps for no longer than
+// the fullest socket needs to fill to a part of its buffer, at the rate of the last sweep, nor than
+// a fast link needs to fill it from nothing. It does not sleep at all behind a burst that came back
+// full, because more was waiting.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/format/time.hpp"
+#include "transport/format/units.hpp"
+
+namespace l3 {
+
+class receive_nap {
+public:
+  /// What a nap may add to the latency of an event, beside the age of a batch.
+  static constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
+  /// A shorter one costs more than it saves.
+  static constexpr std::chrono::nanoseconds shortest = std::chrono::microseconds(40);
+  /// What a datagram takes up in a socket beside its bytes, at most.
+  static constexpr std::uint64_t bytes_beside = 1024;
+
+  /// `buffer`: the smallest of the sockets.
+  explicit receive_nap(byte_size buffer)
+      : buffer_(buffer.bytes),
+        longest_(std::min(longest, time_to_fill(buffer.bytes / 2, link_bytes_per_second))) {}
+
+  void begin_sweep(time_point now) {
+    since_ = began_;
+    began_ = now;
+    most_ = 0;
+    left_behind_ = false;
+  }
+  /// What the calls took from one port in this sweep; `full` if more may be waiting there.
+  void took(std::uint64_t datagrams, std::uint64_t bytes, bool full) {
+    most_ = std::max(most_, bytes + datagrams * bytes_beside);
+    left_behind_ = left_behind_ || full;
+  }
+  /// How long to sleep now; 0: not at all.
+  [[nodiscard]] std::chrono::nanoseconds after_sweep() const {
+    if (left_behind_ || most_ == 0) return {};
+    const auto gathered_in = static_cast<double>((began_ - since_).count());
+    const double sweeps = static_cast<double>(buffer_) / 4 / static_cast<double>(most_);
+    const auto safe =
+        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(gathered_in * sweeps, 1e9)));
+    const auto nap = std::min(longest_, safe);
+    return nap < shortest ? std::chrono::nanoseconds(0) : nap;
+  }
+
+private:
+  /// All of a 10-gigabit link to one port.
+  static constexpr std::uint64_t link_bytes_per_second = 1'250'000'000;
+
+  static constexpr std::chrono::nanoseconds time_to_fill(std::uint64_t bytes, std::uint64_t rate) {
+    constexpr std::uint64_t nano = 1'000'000'000;
+    return std::chrono::nanoseconds(std::min(bytes, std::uint64_t{1} << 32) * nano / rate);
+  }
+
+  std::uint64_t buffer_;
+  std::chrono::nanoseconds longest_;
+  time_point since_{};
+  time_point began_{};
+  std::uint64_t most_ = 0; // in the fullest socket
+  bool left_behind_ = false;
+};
+
+} // namespace l3
