@@ -11,9 +11,9 @@
 namespace l3 {
 namespace {
 
-// How long a thread waits before it checks for a stop, or whether a block is due.
+/// How long the drain thread waits for a device or for room before it looks whether a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
-/// Between two looks at how much room is free.
+/// Between two looks at how much room is free. Without work, a thread checks as often for a stop.
 constexpr auto room_period = std::chrono::milliseconds(10);
 
 } // namespace
@@ -39,7 +39,7 @@ void pipeline::compute(const std::stop_token& stop) {
   name_this_thread("compute");
   while (true) {
     compute_turns_.add();
-    frame* f = frames_.wait_submitted(look_around);
+    frame* f = frames_.wait_submitted(room_period);
     if (f != nullptr) {
       started_at_[f->index] = steady_clock::now();
       if (f->input.used_events != 0) engine_.start(*f);
@@ -54,7 +54,8 @@ void pipeline::drain(const std::stop_token& stop) {
   name_this_thread("drain");
   while (true) {
     drain_turns_.add();
-    frame* f = frames_.wait_started(look_around);
+    const auto due_in = outbox_.due_at() - steady_clock::now();
+    frame* f = frames_.wait_started(std::clamp<std::chrono::nanoseconds>(due_in, {}, room_period));
     if (f != nullptr) {
       drain_frame(*f);
     } else if (stop.stop_requested()) {

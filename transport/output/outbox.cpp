@@ -42,7 +42,7 @@ outbox::outbox(const outbox_settings& settings, const block_identity& identity,
       block_age_(settings.block_age), identity_(identity), safety_(safety),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
       times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
-  if (block_bytes_ == 0 || settings.block > largest_block_setting) {
+  if (block_bytes_ == 0 || block_bytes_ > largest_block_setting.bytes) {
     throw std::invalid_argument("a block must be between 1 B and 32 MiB");
   }
   if (capacity_ < 2 * (block_bytes_ + sizeof(block_header))) {
@@ -125,10 +125,6 @@ void outbox::batch_done(std::uint64_t serial) {
   } else {
     open_.last_batch = serial;
   }
-}
-
-void outbox::seal_if_due(time_point now) {
-  if (has_open_block() && now >= open_.oldest + block_age_) seal();
 }
 
 void outbox::seal() {

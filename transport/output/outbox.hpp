@@ -48,8 +48,13 @@ public:
   [[nodiscard]] bool wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes);
   /// All events of this batch, and of all before it, have been appended or dropped.
   void batch_done(std::uint64_t serial);
-  /// Seals the open block if its oldest event was complete longer ago than the block age.
-  void seal_if_due(time_point now);
+  /// When the oldest event of the open block reaches the block age; `never` without an open block.
+  [[nodiscard]] time_point due_at() const {
+    return has_open_block() ? open_.oldest + block_age_ : never;
+  }
+  void seal_if_due(time_point now) {
+    if (now >= due_at()) seal();
+  }
   void seal();
   [[nodiscard]] bool has_open_block() const { return open_.events != 0; }
 

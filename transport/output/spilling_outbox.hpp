@@ -7,6 +7,7 @@
 // cost them. The drain thread never waits for a disk; it only finds no room.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -46,6 +47,9 @@ public:
   [[nodiscard]] bool append(std::span<const std::byte> packed_event, time_point completed_at);
   [[nodiscard]] bool wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes);
   void batch_done(std::uint64_t serial);
+  [[nodiscard]] time_point due_at() const {
+    return way_to_disk_ ? std::min(memory_.due_at(), way_to_disk_->due_at()) : memory_.due_at();
+  }
   void seal_if_due(time_point now);
   void seal();
 

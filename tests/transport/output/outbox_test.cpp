@@ -91,12 +91,15 @@ TEST(outbox, seals_by_the_age_of_the_oldest_event) {
   outbox o(small_settings(), identity, safety);
   o.seal_if_due(start + 1s);
   EXPECT_EQ(o.last_sealed(), 0U) << "nothing to seal";
+  EXPECT_EQ(o.due_at(), never);
   ASSERT_TRUE(o.append(event_of(1000, 1), start + 2ms));
   ASSERT_TRUE(o.append(event_of(1000, 2), start + 1ms));
+  EXPECT_EQ(o.due_at(), start + 6ms);
   o.seal_if_due(start + 6ms - 1ns);
   EXPECT_EQ(o.last_sealed(), 0U);
   o.seal_if_due(start + 6ms);
   EXPECT_EQ(o.last_sealed(), 1U);
+  EXPECT_EQ(o.due_at(), never);
 }
 
 TEST(outbox, measures_from_completion_to_stored) {

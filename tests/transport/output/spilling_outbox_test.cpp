@@ -145,6 +145,19 @@ TEST(spilling_outbox, goes_back_to_memory_when_half_of_it_is_free) {
   EXPECT_EQ(got, numbers(1, 65));
 }
 
+TEST(spilling_outbox, is_due_with_its_open_block_in_memory_or_on_the_way_to_disk) {
+  scratch_folder folder;
+  way_out w(folder.path());
+  EXPECT_EQ(w.out.due_at(), never);
+  std::uint32_t last = 1;
+  ASSERT_TRUE(w.add(last));
+  EXPECT_EQ(w.out.due_at(), time_point() + small_memory.block_age);
+  while (!w.out.spilling()) ASSERT_TRUE(w.add(++last));
+  EXPECT_EQ(w.out.due_at(), time_point() + 100ms);
+  w.out.seal();
+  EXPECT_EQ(w.out.due_at(), never);
+}
+
 TEST(spilling_outbox, in_memory_waits_for_the_receiver_only_as_long_as_it_is_patient) {
   scratch_folder folder;
   way_out w(folder.path());
