@@ -11,8 +11,8 @@ namespace l3 {
 
 // Each in the source of its name, `pack` and `unpack` in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_decode,
-    add_bench_device, add_bench_engine, add_bench_memory, add_bench_pipeline, add_bench_select,
-    add_bench_show, add_bench_sort;
+    add_bench_device, add_bench_engine, add_bench_memory, add_bench_pipeline, add_bench_receive,
+    add_bench_select, add_bench_show, add_bench_sort;
 
 namespace {
 
@@ -29,7 +29,7 @@ std::string what_is_left_out() {
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 11> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 12> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
                                               {"decode", add_bench_decode},
@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
                                               {"engine", add_bench_engine},
                                               {"memory", add_bench_memory},
                                               {"pipeline", add_bench_pipeline},
+                                              {"receive", add_bench_receive},
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},
                                               {"sort", add_bench_sort}}};

@@ -92,8 +92,8 @@ class Usage(CommandLine):
     def test_help_is_text(self):
         for program, commands in (("koto-l3", ("simulate", "replay", "keys", "receive", "verify", "extract", "pack", "unpack", "demo",
                                                "select", "evaluate")),
-                                  ("koto-l3-bench", ("pack", "unpack", "building", "decode", "device", "engine", "memory", "pipeline", "select",
-                                                     "show", "sort"))):
+                                  ("koto-l3-bench", ("pack", "unpack", "building", "decode", "device", "engine", "memory", "pipeline", "receive",
+                                                     "select", "show", "sort"))):
             for command in ((), *((c,) for c in commands)):
                 with self.subTest(program, command=command):
                     p = subprocess.run([harness.BIN / program, *command, "--help"], capture_output=True, check=True)
