@@ -53,7 +53,7 @@ bool node::failed() const { return parts_->work.failed_frames() != 0; }
 bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
 
 std::string node::stuck() const {
-  const std::lock_guard lock(parts_->stuck_mutex);
+  const std::lock_guard lock(parts_->look_mutex);
   return parts_->stuck;
 }
 

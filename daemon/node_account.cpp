@@ -73,6 +73,10 @@ metrics_snapshot node::snapshot() const {
   s.building = p.building;
   s.outcomes = p.outcomes;
   s.fragments_in_flight = p.builder.open_fragments();
+  {
+    const std::lock_guard lock(p.look_mutex);
+    s.conflict = p.conflict;
+  }
   if (p.selection) s.lines = p.line_snapshots();
   s.events_not_judged = p.work.lines().events_not_judged();
   s.frames = p.frames.count_states();

@@ -8,6 +8,11 @@
 #include "daemon/node_parts.hpp"
 
 namespace l3 {
+namespace {
+
+constexpr std::size_t most_lines = 4; // a sender may name any number of spills
+
+} // namespace
 
 void node::parts::tell(trouble t, bool present) {
   if (!state.set(t, present)) return;
@@ -37,7 +42,7 @@ void node::look_around() {
                           : std::string();
   if (!stuck.empty()) spdlog::error("no progress: {}", stuck);
   {
-    const std::lock_guard lock(p.stuck_mutex);
+    const std::lock_guard lock(p.look_mutex);
     p.stuck = std::move(stuck);
   }
 
@@ -47,6 +52,7 @@ void node::look_around() {
   p.malforming.tell(sum_of(a.fragments.malformed));
   p.missing.tell(p.building.events_incomplete);
   p.repeating.tell(a.fragments.duplicate);
+  p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
   if (p.disk) {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
@@ -56,7 +62,6 @@ void node::look_around() {
 }
 
 void node::parts::tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const {
-  constexpr std::size_t most_lines = 4; // a sender may name any number of spills
   const std::size_t told = std::min(ended.size(), most_lines);
   for (const spill_summary& e : std::span(ended).last(told)) {
     spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
@@ -65,12 +70,24 @@ void node::parts::tell_spills(const std::vector<spill_summary>& ended, const led
   if (ended.size() > told) spdlog::info("and {} earlier spills", ended.size() - told);
   spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
                "fragments {} = {} admitted + {} incomplete + {} "
-               "malformed + {} late + {} duplicate, {} being built",
+               "malformed + {} late + {} duplicate + {} conflicting, {} being built",
                so_far.events.admitted, so_far.events.forwarded, so_far.events.rejected,
                sum_of(so_far.events.shed), so_far.events.in_flight, so_far.fragments.seen,
                so_far.fragments.admitted, so_far.fragments.incomplete,
                sum_of(so_far.fragments.malformed), so_far.fragments.late,
-               so_far.fragments.duplicate, builder.open_fragments());
+               so_far.fragments.duplicate, so_far.fragments.conflicting, builder.open_fragments());
+}
+
+void node::parts::tell_conflicts(const std::vector<event_key>& found) {
+  for (const event_key& e : std::span(found).last(std::min(found.size(), most_lines))) {
+    spdlog::warn("spill {}: event {} came again with other bytes, and is not stored; two senders "
+                 "use the same numbers in run {}, or other data are sent as the same run",
+                 e.spill, e.number, settings.run.number);
+  }
+  if (found.size() > most_lines)
+    spdlog::warn("and events of {} earlier spills", found.size() - most_lines);
+  const std::lock_guard lock(look_mutex);
+  if (!found.empty()) conflict = found.back();
 }
 
 } // namespace l3

@@ -47,6 +47,7 @@ struct node::parts {
   /// Sets or ends a trouble, and logs it at most once a second.
   void tell(trouble t, bool present);
   void tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const;
+  void tell_conflicts(const std::vector<event_key>& found);
 
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;
@@ -78,8 +79,10 @@ struct node::parts {
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
-  mutable std::mutex stuck_mutex;
-  std::string stuck; // at the last look_around()
+  mutable std::mutex look_mutex;
+  // As the last look_around() found them, under the mutex.
+  std::string stuck;
+  std::optional<event_key> conflict; // the first event of the latest spill with any
 
   std::optional<loaded_selection> selection;
   compute_side compute;

@@ -31,6 +31,11 @@ std::vector<std::string_view> troubles_of(const state_report& r) {
   return names;
 }
 
+json::value conflict_in(const metrics_snapshot& s) {
+  if (!s.conflict) return nullptr;
+  return json::object{{"spill", s.conflict->spill}, {"event", s.conflict->number}};
+}
+
 json::object summary(const histogram_snapshot& h) {
   return {{"count", h.count}, {"median", h.median}, {"p99", h.p99}};
 }
@@ -108,12 +113,18 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        f.seen},
       {counter, "fragments_total{outcome}", "fragments.{outcome}",
        "Fragments by what became of them; duplicate: came again, counted once for each event and "
-       "crate, and dropped.",
+       "crate, and dropped; conflicting: came again with other bytes, and was dropped.",
        json::object{{"admitted", f.admitted},
                     {"incomplete", f.incomplete},
                     {"malformed", sum_of(f.malformed)},
                     {"late", f.late},
-                    {"duplicate", f.duplicate}}},
+                    {"duplicate", f.duplicate},
+                    {"conflicting", f.conflicting}}},
+      {"latest_conflict",
+       "The latest spill in which an event came again with other bytes, and the first such event "
+       "of "
+       "it.",
+       conflict_in(s)},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},
       {gauge, "fragments_in_flight", "fragments.in_flight",

@@ -13,6 +13,7 @@
 #include "daemon/monitor/state.hpp"
 #include "transport/accounting/histogram.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/format/event_key.hpp"
 #include "transport/output/spool_index.hpp"
 
 namespace l3 {
@@ -83,6 +84,7 @@ struct metrics_snapshot {
   building_counters building;
   outcome_counters outcomes;
   std::uint64_t fragments_in_flight = 0; ///< seen, and their event neither admitted nor given up
+  std::optional<event_key> conflict;     ///< the latest event that came again with other bytes
   std::vector<line_snapshot> lines;      ///< at most 32; none where no selection runs
   std::uint64_t events_not_judged = 0;
 

@@ -216,6 +216,105 @@ class Loops(Replay):
             self.assertEqual(code, exit_code, said)
 
 
+class Again(Replay):
+    """Numbers that come again, to a daemon that has taken the file."""
+
+    def setUp(self):
+        super().setUp()
+        self.start_receiver()
+        self.daemon = self.start_daemon()
+
+    def write(self, name, events):
+        file = self.folder / name
+        l2raw.write(file, self.crates, {s: [events[s, n] for n in range(1, count + 1)] for s, count in SPILLS.items()})
+        return file
+
+    def changed(self, byte):
+        """The file with one bit changed in the second fragment of event 17 of spill 511."""
+        events = dict(self.sent)
+        fragments = list(events[511, 17])
+        fragment = bytearray(fragments[1])
+        fragment[byte] ^= 1
+        fragments[1] = bytes(fragment)
+        events[511, 17] = fragments
+        return self.write(f"changed-{byte}.l2raw", events)
+
+    def send(self, file, *more):
+        return self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max", *more)
+
+    def send_first(self):
+        code, said = self.send(self.file)
+        self.assertEqual(code, 0, said)
+        self.assertNotIn("already known", said)
+        self.daemon.wait_for_stored(len(self.sent))
+
+    def finish(self):
+        ledger = self.stop_daemon(self.daemon)
+        self.assert_stored(self.sent)
+        return ledger["fragments"]
+
+    def assert_known(self, said, events):
+        self.assertRegex(said, rf"already known +{events}\b")
+
+    def test_a_file_given_twice_is_known(self):
+        self.send_first()
+        code, said = self.send(self.file)
+        self.assertEqual(code, 0, said)
+        self.assert_known(said, len(self.sent))
+        self.assertIsNone(self.daemon.status()["latest_conflict"])
+        fragments = self.finish()
+        self.assertEqual((fragments["duplicate"], fragments["conflicting"]), (len(self.sent) * len(self.crates), 0))
+
+    def test_a_changed_file_is_refused_at_its_first_other_event(self):
+        self.send_first()
+        second_board = 4 + 2072
+        changes = {"time stamp": 4 + 7, "trigger bits": second_board + 1, "first samples": 4 + 13, "last samples": second_board - 13,
+                   "footer": second_board - 1}
+        for what, byte in changes.items():
+            with self.subTest(what):
+                code, said = self.send(self.changed(byte))
+                self.assertEqual(code, 1, said)
+                self.assertIn("event 17 of spill 511 came before with other bytes", said)
+                self.assertIn("send other data as another run (run.number)", said)
+                self.assertRegex(said, r"events acknowledged +16\b")
+                self.assert_known(said, 16)
+        status = self.daemon.wait_for(lambda s: s["latest_conflict"], "the conflict to be told")
+        self.assertEqual(status["latest_conflict"], {"spill": 511, "event": 17})
+        self.assertEqual(status["refused"]["stream_conflict"], len(changes))
+        self.assertEqual(self.daemon.said().count("spill 511: event 17 came again with other bytes"), 1, "once a spill")
+        self.assert_metrics_conserved(self.daemon)
+        fragments = self.finish()
+        self.assertEqual(fragments["conflicting"], len(changes) * len(self.crates))
+        self.assertEqual(fragments["duplicate"], len(changes) * 16 * len(self.crates))
+
+    def test_a_change_between_the_ends_of_a_board_is_not_seen(self):
+        self.send_first()
+        code, said = self.send(self.changed(4 + 1000))
+        self.assertEqual(code, 0, said)
+        self.assert_known(said, len(self.sent))
+        self.assertEqual(self.finish()["conflicting"], 0)
+
+    def test_another_recording_under_the_same_numbers_is_refused(self):
+        self.send_first()
+        maker = level2.EventMaker(self.crates, 102)
+        code, said = self.send(self.write("other.l2raw", {key: maker.fragments(*key) for key in self.sent}))
+        self.assertEqual(code, 1, said)
+        self.assertIn("event 1 of spill 511 came before with other bytes", said)
+        self.finish()
+
+    def test_two_senders_with_the_numbers_of_one_spill_at_once(self):
+        maker = level2.EventMaker(self.crates, 103)
+        other = {key: maker.fragments(*key) for key in self.sent}
+        to = f"tcp://{harness.HOST}:{self.ports.tcp}"
+        senders = [self.start_tool("replay", file, "--to", to, "--rate", "200ev/s")
+                   for file in (self.file, self.write("other.l2raw", other))]
+        codes = [s.wait() for s in senders]
+        self.assertEqual(sorted(codes), [0, 1], "the second one to send event 1 is refused")
+        ledger = self.stop_daemon(self.daemon)
+        self.assert_stored((self.sent, other)[codes.index(0)])
+        self.assertEqual(ledger["fragments"]["conflicting"], len(self.crates))
+
+
 class Files(Replay):
     """Files that are not what they should be."""
 

@@ -44,8 +44,8 @@ public:
     ::send(socket_.get(), &header, sizeof header, MSG_NOSIGNAL);
     ::send(socket_.get(), body.data(), body.size(), MSG_NOSIGNAL);
   }
-  void acknowledge(std::uint64_t sequence) {
-    const acknowledgement_body body{sequence, 0};
+  void acknowledge(std::uint64_t sequence, std::uint64_t known = 0) {
+    const acknowledgement_body body{sequence, known};
     answer(record_type::acknowledgement, std::as_bytes(std::span(&body, 1)));
   }
 
@@ -273,6 +273,36 @@ TEST_F(tcp_replay_test, passes_on_a_refusal) {
   const auto report = replay(daemon.where());
   EXPECT_FALSE(report.finished);
   EXPECT_EQ(report.trouble, "refused: another run is being taken");
+}
+
+TEST_F(tcp_replay_test, tells_how_many_events_the_daemon_had_taken_before) {
+  make_file(20, 1);
+  fake_daemon daemon([&](stream& s, int connection) {
+    std::uint64_t events = 0;
+    for (record r; s.read(r);) {
+      if (r.header.type == record_type::event) ++events;
+      s.acknowledge(r.header.sequence, events);
+      if (connection == 0 && events == 5) return true; // breaks off
+    }
+    return false;
+  });
+  const auto report = replay(daemon.where(), 1, 1);
+  EXPECT_TRUE(report.finished) << report.trouble;
+  EXPECT_EQ(report.reconnections, 1U);
+  EXPECT_EQ(report.known, 20U) << "of both connections";
+  EXPECT_NE(to_table(report).find("already known"), std::string::npos);
+  EXPECT_NE(to_json(report).find("\"known\":"), std::string::npos);
+}
+
+TEST_F(tcp_replay_test, keeps_quiet_of_a_daemon_that_knew_nothing) {
+  make_file(5, 1);
+  fake_daemon daemon([&](stream& s, int) {
+    for (record r; s.read(r);) s.acknowledge(r.header.sequence);
+    return false;
+  });
+  const auto report = replay(daemon.where());
+  EXPECT_EQ(report.known, 0U);
+  EXPECT_EQ(to_table(report).find("already known"), std::string::npos);
 }
 
 TEST_F(tcp_replay_test, tries_again_when_there_was_no_place) {

@@ -118,8 +118,11 @@ bool record_connection::take_records() {
       turned_away_ = why == no_place_left;
       return false;
     }
-    if (header.type == record_type::acknowledgement)
-      acknowledged_ = std::max(acknowledged_, load<acknowledgement_body>(body.data()).sequence);
+    if (header.type == record_type::acknowledgement) {
+      const auto safe = load<acknowledgement_body>(body.data());
+      acknowledged_ = std::max(acknowledged_, safe.sequence);
+      known_ = std::max(known_, safe.known);
+    }
   }
   std::memmove(received_.data(), received_.data() + at, received_bytes_ - at);
   received_bytes_ -= at;

@@ -33,6 +33,8 @@ public:
 
   /// The sequence number up to which all records are safe; 0: none was acknowledged yet.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
+  /// Events among those records that the daemon had taken before, over any connection.
+  [[nodiscard]] std::uint64_t known() const { return known_; }
   /// Not empty if the daemon refused, or answered with something else than records.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
   /// Whether it refused because no place is left, which may be over soon.
@@ -51,6 +53,7 @@ private:
   std::vector<std::byte> received_;
   std::size_t received_bytes_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint64_t known_ = 0;
   std::uint64_t bytes_ = 0;
   std::string refusal_;
   bool turned_away_ = false;

@@ -53,6 +53,8 @@ std::string to_table(const replay_report& r) {
     if (r.refused != 0) line(out, "  no program took      {:12}  datagrams", r.refused);
   } else {
     line(out, "  events acknowledged  {:12}", r.acknowledged);
+    if (r.known != 0)
+      line(out, "  already known        {:12}  had come before, with the same bytes", r.known);
     line(out, "  records sent again   {:12}  after {} reconnections", r.resent, r.reconnections);
   }
   if (r.paced)
@@ -81,6 +83,7 @@ std::string to_json(const replay_report& r) {
         {"refused_ends", r.refused_ends}}},
       {"events_dropped_from", r.events_dropped_from},
       {"acknowledged", r.acknowledged},
+      {"known", r.known},
       {"resent", r.resent},
       {"reconnections", r.reconnections},
       {"seconds", r.seconds},

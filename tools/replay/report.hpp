@@ -35,7 +35,10 @@ struct replay_report {
 
   // TCP.
   std::uint64_t acknowledged = 0; ///< events
-  std::uint64_t resent = 0;       ///< records
+  /// Events that the daemon had taken before, among them those of records that were sent again
+  /// because a broken connection lost their acknowledgement.
+  std::uint64_t known = 0;
+  std::uint64_t resent = 0; ///< records
   std::uint64_t reconnections = 0;
 
   // Time.

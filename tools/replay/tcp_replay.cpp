@@ -196,6 +196,7 @@ void tcp_replay::take_up_again() {
 
 void tcp_replay::reconnect(const replay_watch& watch) {
   bytes_before_ += connection_->bytes_sent();
+  report_.known += connection_->known();
   connection_.reset();
   ++report_.reconnections;
   const auto broken = pace_.elapsed();
@@ -267,6 +268,7 @@ replay_report tcp_replay::run(const replay_watch& watch) {
   }
   report_.finished = !next_ && window_.empty() && !report_.interrupted;
   report_.bytes = bytes_before_ + (connection_ ? connection_->bytes_sent() : 0);
+  report_.known += connection_ ? connection_->known() : 0;
   report_.seconds = in_seconds(pace_.elapsed());
   report_.set_delays(pace_);
   return report_;

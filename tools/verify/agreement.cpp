@@ -70,8 +70,9 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     const auto& f = l.fragments;
     all.push_back({l.program + ": events admitted, and what became of them", e.admitted,
                    e.forwarded + e.rejected + sum_of(e.shed) + e.in_flight});
-    all.push_back({l.program + ": fragments seen, and what became of them", f.seen,
-                   f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate});
+    all.push_back(
+        {l.program + ": fragments seen, and what became of them", f.seen,
+         f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting});
     if (l.program == daemon_program) {
       all.push_back({l.program + ": events forwarded, and stored",
                      e.forwarded + delivered_later(ledgers, l), stored_of(stored, l)});
@@ -89,7 +90,7 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     // An event that came twice, because it was not acknowledged, was sent once. It came again to
     // another start with all its fragments.
     const std::uint64_t fragments_seen = total(ledgers, daemon_program, [](const ledger& l) {
-      return l.fragments.seen - l.fragments.duplicate;
+      return l.fragments.seen - l.fragments.duplicate - l.fragments.conflicting;
     });
     const std::uint64_t events_admitted =
         total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; });

@@ -52,6 +52,7 @@ enum class refused : std::uint8_t {
   stream_length,
   stream_sequence,
   stream_content,   ///< a record whose body contradicts itself, the readout or the run
+  stream_conflict,  ///< an event that was taken before with other bytes
   connection_limit, ///< a connection for which there was no place
   source,           ///< from a machine that may not send; nothing in it was looked at
   count_
@@ -120,6 +121,7 @@ struct building_counters {
   reason_counters<l3::malformed> fragments_malformed;
   counter fragments_late;
   counter fragments_duplicate;
+  counter fragments_conflicting; ///< of events that came again with other bytes
 
   counter events_admitted;
   counter events_incomplete; ///< given up, or admitted with the flag, for lack of fragments

@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 // The keys of each section are the names of its members, in this order.
 BOOST_DESCRIBE_STRUCT(fragment_account, (),
-                      (seen, admitted, incomplete, malformed, late, duplicate))
+                      (seen, admitted, incomplete, malformed, late, duplicate, conflicting))
 BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, in_flight))
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
@@ -54,11 +54,15 @@ void each_section(Ledger& l, Visitor on) {
   on("bytes", l.bytes);
 }
 
+/// A key that came after version 0.1.0; a section without it is that of an older program.
+constexpr std::string_view newer_key = "conflicting";
+
 /// Passes over keys that it does not know.
 template <class Section>
 void read(const json::value& from, Section& to) {
   using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
   boost::mp11::mp_for_each<members>([&](auto member) {
+    if (member.name == newer_key && !from.as_object().contains(newer_key)) return;
     auto& field = to.*member.pointer;
     field =
         json::value_to<std::remove_reference_t<decltype(field)>>(from.as_object().at(member.name));
@@ -100,7 +104,7 @@ std::int64_t unaccounted(const event_account& e) {
 
 std::int64_t unaccounted(const fragment_account& f) {
   return static_cast<std::int64_t>(f.seen - f.admitted - f.incomplete - sum_of(f.malformed) -
-                                   f.late - f.duplicate);
+                                   f.late - f.duplicate - f.conflicting);
 }
 
 bool ledger::balanced() const { return unaccounted(events) == 0 && unaccounted(fragments) == 0; }
@@ -123,7 +127,8 @@ void set_building(ledger& to, const building_counters& b) {
   d.late = b.late_chunks;
   to.fragments = {b.fragments_seen,       b.fragments_admitted,
                   b.fragments_incomplete, counts_of(b.fragments_malformed),
-                  b.fragments_late,       b.fragments_duplicate};
+                  b.fragments_late,       b.fragments_duplicate,
+                  b.fragments_conflicting};
   to.events.admitted = b.events_admitted;
 }
 

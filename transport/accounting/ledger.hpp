@@ -26,6 +26,7 @@ struct fragment_account {
   reason_counts malformed;
   std::uint64_t late = 0;
   std::uint64_t duplicate = 0;
+  std::uint64_t conflicting = 0; ///< 0 in ledgers of 0.1.0, which lack it
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
 };

@@ -14,9 +14,11 @@ admission::verdict admission::judge(event_key key, std::span<arrived_fragment> f
   verdict v;
   used_boards_ = 0;
   timed_ = false;
+  event_digest digest;
   for (auto& f : fragments) {
-    if (f.whole && f.where.memory != nullptr) look_into(key, f, v);
+    if (f.whole && f.where.memory != nullptr) look_into(key, f, v, digest);
   }
+  v.mark = digest.mark();
   const auto good = [](const arrived_fragment& f) { return f.whole && !f.problem; };
   v.complete = fragments.size() == settings_.crates.size() &&
                std::all_of(fragments.begin(), fragments.end(), good);
@@ -40,9 +42,19 @@ admission::verdict admission::judge(event_key key, std::span<arrived_fragment> f
   return v;
 }
 
-void admission::look_into(event_key key, arrived_fragment& f, verdict& v) {
+std::uint32_t admission::mark_of(event_key key, std::span<const arrived_fragment> fragments) {
+  event_digest digest;
+  for (const auto& f : fragments) {
+    const auto& crate = settings_.crates.crates[f.crate];
+    digest.add(f.crate, index_fragment(f.where, crate, key, boards_).digest);
+  }
+  return digest.mark();
+}
+
+void admission::look_into(event_key key, arrived_fragment& f, verdict& v, event_digest& digest) {
   const auto& crate = settings_.crates.crates[f.crate];
   const auto found = index_fragment(f.where, crate, key, std::span(boards_).subspan(used_boards_));
+  digest.add(f.crate, found.digest);
   if (!f.problem) f.problem = found.problem;
   if (f.problem) return;
   f.first_board = used_boards_;

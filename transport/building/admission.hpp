@@ -2,7 +2,7 @@
 // The end of event building: judges an event whose fragments have arrived or are given up, counts
 // it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
 // `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
-// duplicate` is a check and not a definition. Guarded by the event builder's lock.
+// duplicate + conflicting` is a check and not a definition. Guarded by the event builder's lock.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "transport/building/fragment_index.hpp"
+#include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/input_batch.hpp"
 #include "transport/format/time.hpp"
@@ -37,6 +38,7 @@ public:
     bool admit = false;    ///< complete, or forwarded although it is not
     std::uint32_t flags = 0;
     std::uint32_t reference_time = 0;
+    std::uint32_t mark = 0; ///< of the event's bytes, for known_events
   };
 
   admission(const building_settings& settings, building_counters& counters);
@@ -44,13 +46,16 @@ public:
   /// Looks into the fragments (in rising crate order), and counts them and the event.
   verdict judge(event_key key, std::span<arrived_fragment> fragments);
 
+  /// The mark that judge() gives the event, if it came before with the same bytes. Counts nothing.
+  [[nodiscard]] std::uint32_t mark_of(event_key key, std::span<const arrived_fragment> fragments);
+
   /// Writes the event that was judged last. The pieces of its fragments lie in the batch; its
   /// tables have room.
   void write(event_key key, const verdict& v, std::span<const arrived_fragment> fragments,
              time_point now, input_batch& batch) const;
 
 private:
-  void look_into(event_key key, arrived_fragment& f, verdict& v);
+  void look_into(event_key key, arrived_fragment& f, verdict& v, event_digest& digest);
   void count(const arrived_fragment& f, const verdict& v);
 
   const building_settings& settings_;

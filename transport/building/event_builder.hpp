@@ -91,6 +91,8 @@ public:
         stream_outcome::counted;    ///< wait: no frame is free, ask again later with the same body
     std::uint64_t batch_serial = 0; ///< the record is safe when this batch and all before it are
     l3::refused reason = l3::refused::stream_content;
+    bool known = false; ///< the event was taken before, with the same bytes
+    event_key event{};  ///< of a record that is refused for stream_conflict
   };
   /// Takes the event record whose body has been written in full and whose checksum is right.
   stream_result take_event(stream_landing& stream, std::uint32_t spill, time_point now);
@@ -100,6 +102,8 @@ public:
 
   // Both.
 
+  /// Events that came again with other bytes, the first of each spill; each is returned once.
+  [[nodiscard]] std::vector<event_key> fetch_conflicts();
   /// Looks at time limits, the age of the batch, ends of spill. Call it every few milliseconds.
   void tick(time_point now);
   /// Call when all receivers have stopped. Ends every event except complete ones for which no frame
@@ -193,6 +197,8 @@ private:
   [[nodiscard]] stream_result counted() const;
   [[nodiscard]] bool is_repeat(const spill_table* spill, event_key key) const;
   void give_way_to_record(spill_table& spill, std::uint32_t number);
+  void collect_record(const std::byte* memory);
+  [[nodiscard]] stream_result take_repeat(event_key key, const std::byte* memory);
   void admit_stream_event(stream_landing& stream, event_key key);
   void leave_spill(stream_landing& stream);
 
@@ -229,6 +235,7 @@ private:
   event_view stream_event_;
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;
+  std::vector<event_key> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
 };
 

@@ -103,7 +103,7 @@ void event_builder::end_event(std::uint32_t handle) {
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish(e, verdict.complete, verdict.admit);
-  if (stored) spills_.set_admitted(key);
+  if (stored) spills_.set_admitted(key, verdict.mark);
   release(handle, stored);
 }
 

@@ -2,6 +2,7 @@
 // The event builder takes event records. They come whole, so it admits each event at once.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "transport/building/event_builder.hpp"
 
@@ -94,11 +95,7 @@ event_builder::stream_result event_builder::take_event(stream_landing& stream,
 
   const event_key key{spill_number, stream_event_.number};
   spill_table* spill = spills_.recorded(spill_number, now_);
-  if (is_repeat(spill, key)) {
-    counters_.fragments_seen.add(stream_event_.fragments.size());
-    counters_.fragments_duplicate.add(stream_event_.fragments.size());
-    return counted();
-  }
+  if (is_repeat(spill, key)) return take_repeat(key, body);
   if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open)
     give_way_to_record(*spill, key.number);
   if (stream.at_ == nullptr) { // the body was set aside: it moves back into a batch
@@ -124,6 +121,22 @@ bool event_builder::is_repeat(const spill_table* spill, event_key key) const {
   return ended && stream_event_.fragments.size() < settings_.crates.size();
 }
 
+event_builder::stream_result event_builder::take_repeat(event_key key, const std::byte* memory) {
+  const std::size_t fragments = stream_event_.fragments.size();
+  counters_.fragments_seen.add(fragments);
+  collect_record(memory);
+  auto& known = spills_.known();
+  if (known.has_another(key, admission_.mark_of(key, arrived_))) {
+    counters_.fragments_conflicting.add(fragments);
+    if (known.first_conflict(key)) conflicts_.push_back(key);
+    return {stream_outcome::refused, 0, refused::stream_conflict, false, key};
+  }
+  counters_.fragments_duplicate.add(fragments);
+  auto result = counted();
+  result.known = true;
+  return result;
+}
+
 /// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
 /// repeats.
 void event_builder::give_way_to_record(spill_table& spill, std::uint32_t number) {
@@ -135,26 +148,30 @@ void event_builder::give_way_to_record(spill_table& spill, std::uint32_t number)
   release(handle, false);
 }
 
-void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
-  auto& batch = *stream.at_;
+/// Notes where in `memory` the fragments of the record are.
+void event_builder::collect_record(const std::byte* memory) {
   auto& fragments = stream_event_.fragments;
   std::sort(fragments.begin(), fragments.end(),
             [](const auto& a, const auto& b) { return a.crate < b.crate; });
   arrived_.clear();
-  std::uint64_t seen = 0;
   for (const auto& f : fragments) {
     arrived_fragment a;
     a.crate = static_cast<std::uint8_t>(f.crate);
     a.whole = true;
-    arrived_pieces_[f.crate] =
-        static_cast<piece_offset>(f.bytes.data() - batch.batch->bytes.data());
-    a.where = {batch.batch->bytes.data(), &arrived_pieces_[f.crate],
+    arrived_pieces_[f.crate] = static_cast<piece_offset>(f.bytes.data() - memory);
+    a.where = {memory, &arrived_pieces_[f.crate],
                static_cast<std::uint32_t>(std::max<std::uint64_t>(round_up(f.bytes.size(), 4), 4)),
                static_cast<std::uint32_t>(f.bytes.size())};
     arrived_.push_back(a);
-    seen |= std::uint64_t{1} << f.crate;
   }
-  counters_.fragments_seen.add(fragments.size());
+}
+
+void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
+  auto& batch = *stream.at_;
+  collect_record(batch.batch->bytes.data());
+  std::uint64_t seen = 0;
+  for (const auto& a : arrived_) seen |= std::uint64_t{1} << a.crate;
+  counters_.fragments_seen.add(arrived_.size());
   auto verdict = admission_.judge(key, arrived_);
   verdict.flags |= event_kept_by_sender;
   if (verdict.admit) {
@@ -166,7 +183,12 @@ void event_builder::admit_stream_event(stream_landing& stream, event_key key) {
   }
   if (auto* spill = spills_.find(key.spill); spill != nullptr)
     spill->finish(key.number, {verdict.complete, verdict.admit, seen, 0});
-  if (verdict.admit) spills_.set_admitted(key);
+  if (verdict.admit) spills_.set_admitted(key, verdict.mark);
+}
+
+std::vector<event_key> event_builder::fetch_conflicts() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(conflicts_, {});
 }
 
 void event_builder::leave_spill(stream_landing& stream) {

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/building/fragment_index.hpp"
 
+#include <array>
+#include <cstring>
+
+#include "transport/format/prescale.hpp"
+
 namespace l3 {
 namespace {
 
 constexpr std::uint32_t word_bytes = 2;
 constexpr std::uint32_t header_bytes = l2::header_words * word_bytes;
+
+/// Bytes at either end of a board that count in the digest. A board has at least 24.
+constexpr std::uint32_t digested_bytes = 16;
 
 /// Reads 16-bit words of a fragment at rising offsets, and steps from piece to piece instead of
 /// dividing. Offsets are even, and pieces begin at multiples of 4, so no word lies across two
@@ -35,6 +43,24 @@ public:
     return h;
   }
 
+  /// A summand of the digest: the bytes from `offset` on, and where they stand.
+  std::uint64_t digest(std::uint32_t offset) {
+    move_to(offset);
+    std::array<std::uint64_t, digested_bytes / sizeof(std::uint64_t)> halves;
+    if (offset - start_ + digested_bytes <= fragment_.piece_bytes) {
+      std::memcpy(halves.data(), here(offset), digested_bytes);
+    } else {
+      std::array<std::byte, digested_bytes> joined;
+      for (std::uint32_t b = 0; b < digested_bytes; b += word_bytes) {
+        move_to(offset + b);
+        std::memcpy(joined.data() + b, here(offset + b), word_bytes);
+      }
+      std::memcpy(halves.data(), joined.data(), digested_bytes);
+    }
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
+    return mix_bits((halves[0] ^ offset) * odd + halves[1]);
+  }
+
   /// Prefetches the memory at `offset`.
   void prefetch(std::uint32_t offset) {
     if (offset < fragment_.bytes) __builtin_prefetch(byte_at(offset));
@@ -42,7 +68,7 @@ public:
 
 private:
   void move_to(std::uint32_t offset) {
-    if (offset < start_) { // a board header across a piece border was read twice
+    while (offset < start_) { // the bytes around a piece border are read twice
       start_ -= fragment_.piece_bytes;
       --piece_;
     }
@@ -68,12 +94,6 @@ private:
   std::uint32_t start_ = 0;
   std::uint32_t piece_ = 0;
 };
-
-fragment_index failed(malformed reason) {
-  fragment_index f;
-  f.problem = reason;
-  return f;
-}
 
 bool is_wide_tag(std::uint16_t word, std::uint16_t tag) {
   return (word & l2::wide_tag_mask) == tag;
@@ -145,9 +165,14 @@ std::uint32_t board_header::time() const {
 fragment_index index_fragment(const fragment_pieces& fragment, const crate_readout& crate,
                               event_key key, std::span<board_entry> out) {
   word_reader reader(fragment);
+  fragment_index found;
+  found.digest = mix_bits(fragment.bytes);
+  const auto failed = [&found](malformed reason) {
+    found.problem = reason;
+    return found;
+  };
   if (const auto problem = check_ends(reader, key)) return failed(*problem);
 
-  fragment_index found;
   const std::uint32_t end =
       fragment.bytes - l2::fragment_trailer_bytes; // where the crate trailer must be
   std::uint32_t at = l2::fragment_header_bytes;
@@ -169,6 +194,9 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
     }
     if (bytes == 0 || end - at < bytes) return failed(malformed::truncated);
 
+    // The end of the board before lies beside this header.
+    if (at > l2::fragment_header_bytes) found.digest += reader.digest(at - digested_bytes);
+    found.digest += reader.digest(at);
     board_entry& board = out[found.boards++];
     board.offset = at;
     board.bytes = static_cast<std::uint16_t>(bytes);
@@ -179,6 +207,7 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
     at += bytes;
   }
   if (reader.long_word(end) != l2::fragment_trailer) return failed(malformed::crate_trailer);
+  if (found.boards != 0) found.digest += reader.digest(end - digested_bytes);
   return found;
 }
 

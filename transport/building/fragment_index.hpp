@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the boards in a fragment whose bytes have all arrived, or says why it is malformed
-// (docs/formats.md, sections 1 and 2). It reads only the six header words of a plain board, whose
-// length is fixed; the decoder checks the sample tags. An opaque board has no fixed length and is
+// (docs/formats.md, sections 1 and 2). Of a plain board, whose length is fixed, it reads only
+// both ends; the decoder checks the sample tags. An opaque board has no fixed length and is
 // scanned word by word to its end.
 #pragma once
 
@@ -26,12 +26,18 @@ struct fragment_pieces {
   std::uint32_t bytes = 0;
 };
 
-/// What was found in a fragment. If `problem` says that it is malformed, the rest is meaningless.
+/// What was found in a fragment. If `problem` says that it is malformed, only the digest has a
+/// meaning besides.
 struct fragment_index {
   std::optional<malformed> problem;
   std::uint16_t boards = 0;
   bool opaque = false;               ///< at least one board is
   std::optional<std::uint32_t> time; ///< time stamp of the first board that is not opaque
+  /// Tells fragments apart: of equal bytes equal, however they are cut. It covers the length of the
+  /// fragment, and of each board the first and last 16 bytes, that is header, footer and two
+  /// samples beside each. What lies between them it does not see; of a malformed fragment, nothing
+  /// from the board on that is wrong.
+  std::uint64_t digest = 0;
 };
 
 /// Writes offset, length, slot, kind and opacity of each board to `out`, which holds crate.boards

@@ -14,8 +14,6 @@ namespace {
 constexpr std::uint32_t statements_of_newer = 2;
 constexpr std::uint32_t statements_of_older = 64;
 
-constexpr std::uint32_t word_bits = 64;
-
 bool is_open(const spill_table& t, std::uint32_t event_number) {
   return t.in_use && t.state(event_number) == spill_table::event_state::open;
 }
@@ -23,10 +21,8 @@ bool is_open(const spill_table& t, std::uint32_t event_number) {
 } // namespace
 
 spill_tracker::spill_tracker(const building_settings& settings, retire on_retire)
-    : silence_(settings.spill_time_limit),
-      words_per_spill_(settings.max_events_per_spill / word_bits + 1),
-      retire_(std::move(on_retire)),
-      admitted_(std::size_t{words_per_spill_} * (l2::spill_mask + 1)) {
+    : silence_(settings.spill_time_limit), retire_(std::move(on_retire)),
+      known_(settings.max_events_per_spill, settings.remembered_marks) {
   for (auto* t : {&previous_, &current_, &next_})
     *t = std::make_unique<spill_table>(settings.max_events_per_spill, settings.crates.size());
   current_->closed = true; // any first datagram begins a spill
@@ -100,7 +96,7 @@ spill_table* spill_tracker::find(std::uint32_t spill) {
 
 void spill_tracker::confirm_next() {
   assert(next_->in_use && next_->number);
-  forget_bitmaps(*next_->number);
+  forget_events(*next_->number);
   current_->closed = true;
   previous_->in_use = false;
   std::swap(previous_, current_);
@@ -135,23 +131,12 @@ void spill_tracker::close_all() {
   previous_->closed = true;
 }
 
-bool spill_tracker::was_admitted(event_key key) const {
-  const auto word = admitted_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits];
-  return (word >> (key.number % word_bits) & 1) != 0;
-}
-
-void spill_tracker::set_admitted(event_key key) {
-  admitted_[std::size_t{key.spill} * words_per_spill_ + key.number / word_bits] |=
-      std::uint64_t{1} << (key.number % word_bits);
-}
-
-void spill_tracker::forget_bitmaps(std::uint32_t upto) {
+void spill_tracker::forget_events(std::uint32_t upto) {
   if (!newest_) newest_ = upto;
   if (spill_distance(*newest_, upto) <= 0) return;
   while (*newest_ != upto) {
     newest_ = (*newest_ + 1) & l2::spill_mask;
-    const auto first = static_cast<std::ptrdiff_t>(std::size_t{*newest_} * words_per_spill_);
-    std::fill_n(admitted_.begin() + first, words_per_spill_, 0);
+    known_.forget(*newest_);
   }
 }
 

@@ -6,8 +6,8 @@
 // datagram of the current spill takes a confirmation back. A next spill that is never confirmed is
 // abandoned without harm to the current one.
 //
-// It also remembers the admitted events of all 512 spill numbers, in a bitmap each, because senders
-// send records again that were not acknowledged. Guarded by the event builder's lock.
+// It also says which events were admitted before (known_events.hpp). Guarded by the event builder's
+// lock.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
+#include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/building/spill_table.hpp"
 #include "transport/format/event_key.hpp"
@@ -46,7 +46,7 @@ public:
   /// begun yet.
   [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
   /// The spill of a record, whose number is certain; nullptr: it is older than the spills being
-  /// taken, and only its bitmap is left.
+  /// taken, and only its admitted events are known.
   [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
 
   /// The spill, if it is one of the three.
@@ -63,21 +63,22 @@ public:
   void tick(time_point now);
   void close_all();
 
-  [[nodiscard]] bool was_admitted(event_key key) const;
+  [[nodiscard]] bool was_admitted(event_key key) const { return known_.has(key); }
   /// Whether it was admitted, and not 512 spills ago.
   [[nodiscard]] bool is_repeat(event_key key) const {
     return is_older(key.spill) && was_admitted(key);
   }
-  void set_admitted(event_key key);
+  void set_admitted(event_key key, std::uint32_t mark) { known_.add(key, mark); }
+  [[nodiscard]] known_events& known() { return known_; }
+  [[nodiscard]] const known_events& known() const { return known_; }
 
   [[nodiscard]] std::array<spill_table*, 3> tables() {
     return {previous_.get(), current_.get(), next_.get()};
   }
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
-  /// Memory of all tables and bitmaps.
+  /// Memory of all tables.
   [[nodiscard]] std::size_t bytes() const {
-    return previous_->bytes() + current_->bytes() + next_->bytes() +
-           admitted_.size() * sizeof(std::uint64_t);
+    return previous_->bytes() + current_->bytes() + next_->bytes() + known_.bytes();
   }
 
 private:
@@ -88,16 +89,15 @@ private:
   /// Whether the spill is no newer than one that was taken.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
   void abandon_next();
-  /// Clears the bitmaps of spill numbers that come around again after 512 spills.
-  void forget_bitmaps(std::uint32_t upto);
+  /// Forgets the events of spill numbers that come around again after 512 spills.
+  void forget_events(std::uint32_t upto);
 
   std::chrono::nanoseconds silence_;
-  std::uint32_t words_per_spill_;
   retire retire_;
   std::unique_ptr<spill_table> previous_;
   std::unique_ptr<spill_table> current_;
-  std::unique_ptr<spill_table> next_;   // not in use: the rest of the spill before the previous
-  std::vector<std::uint64_t> admitted_; // a bitmap per spill number
+  std::unique_ptr<spill_table> next_; // not in use: the rest of the spill before the previous
+  known_events known_;
   std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
   std::uint64_t begun_ = 0;
 };

@@ -79,7 +79,7 @@ static_assert(sizeof(end_of_spill_body) == 16);
 
 struct acknowledgement_body {
   std::uint64_t sequence = 0;
-  std::uint64_t reserved = 0;
+  std::uint64_t known = 0; ///< events among the connection's records up to it that came before
 };
 static_assert(sizeof(acknowledgement_body) == 16);
 

@@ -10,23 +10,28 @@ namespace l3 {
 
 class acknowledgements {
 public:
+  /// Records of a connection up to one of them.
+  struct record_count {
+    std::uint64_t sequence = 0; ///< of the last one
+    std::uint64_t known = 0;    ///< events among them that had been taken before
+  };
+
   /// The record's sequence number and the batch it waits for; both rise.
-  void add(std::uint64_t sequence, std::uint64_t batch_serial) {
-    if (!waiting_.empty() && waiting_.back().batch_serial >= batch_serial) {
-      waiting_.back().sequence = sequence;
-    } else {
-      waiting_.push_back({sequence, batch_serial});
-    }
+  void add(std::uint64_t sequence, std::uint64_t batch_serial, bool known = false) {
+    if (known) ++known_;
+    if (waiting_.empty() || waiting_.back().batch_serial < batch_serial)
+      waiting_.push_back({{}, batch_serial});
+    waiting_.back().upto = {sequence, known_};
   }
 
   void add_as_safe_as_the_last(std::uint64_t sequence) {
-    (waiting_.empty() ? safe_ : waiting_.back().sequence) = sequence;
+    (waiting_.empty() ? safe_ : waiting_.back().upto).sequence = sequence;
   }
 
-  /// Call when all batches up to this one are safe. Returns the last sequence number that is safe.
-  std::uint64_t safe_up_to(std::uint64_t batch_serial) {
+  /// Call when all batches up to this one are safe. Returns the records that are safe.
+  record_count safe_up_to(std::uint64_t batch_serial) {
     while (!waiting_.empty() && waiting_.front().batch_serial <= batch_serial) {
-      safe_ = waiting_.front().sequence;
+      safe_ = waiting_.front().upto;
       waiting_.pop_front();
     }
     return safe_;
@@ -36,11 +41,12 @@ public:
 
 private:
   struct entry {
-    std::uint64_t sequence = 0;
+    record_count upto;
     std::uint64_t batch_serial = 0;
   };
   std::deque<entry> waiting_; // one for each batch
-  std::uint64_t safe_ = 0;
+  std::uint64_t known_ = 0;
+  record_count safe_;
 };
 
 } // namespace l3

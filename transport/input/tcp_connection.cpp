@@ -25,6 +25,9 @@ using boost::system::error_code;
 constexpr auto acknowledge_period = std::chrono::milliseconds(1);
 constexpr auto frame_wait = std::chrono::milliseconds(1);
 constexpr auto hello_time_limit = std::chrono::seconds(5);
+/// How long a refusal waits for the acknowledgements of the good records before it: some ages of
+/// batch and block. Without a receiver there may be none for hours.
+constexpr auto acknowledge_time_limit = std::chrono::seconds(2);
 constexpr auto goodbye_time_limit = std::chrono::milliseconds(500);
 
 constexpr int keepalive_seconds = 5;
@@ -106,6 +109,7 @@ asio::awaitable<void> tcp_connection::read_records() {
   }
   if (!wrong) co_return;
   input_.refused.add(wrong->reason);
+  if (wrong->after_acknowledgements) refuse_by_ = steady_clock::now() + acknowledge_time_limit;
   refusal_ = std::move(wrong->text);
 }
 
@@ -206,10 +210,22 @@ asio::awaitable<tcp_connection::problem> tcp_connection::store_event(const recor
     co_await wait_for_frame();
     taken = builder_.take_event(*landing_, header.spill, steady_clock::now());
   }
-  if (taken.outcome == outcome::refused)
+  if (taken.outcome == outcome::refused) {
+    if (taken.reason == refused::stream_conflict) co_return conflict_at(taken.event);
     co_return stream_error{taken.reason, "an event contradicts itself or the readout"};
-  waiting_.add(header.sequence, taken.batch_serial);
+  }
+  waiting_.add(header.sequence, taken.batch_serial, taken.known);
   co_return std::nullopt;
+}
+
+/// The records before it are good; they are acknowledged, so that the sender knows what was taken.
+tcp_connection::stream_error tcp_connection::conflict_at(event_key event) const {
+  return {refused::stream_conflict,
+          "event " + std::to_string(event.number) + " of spill " + std::to_string(event.spill) +
+              " came before with other bytes, and nothing from it on is taken: within run " +
+              std::to_string(run_) +
+              " each event needs its own numbers; send other data as another run (run.number)",
+          true};
 }
 
 asio::awaitable<tcp_connection::problem>
@@ -256,35 +272,35 @@ asio::awaitable<void> tcp_connection::write_records() {
     co_await pause(acknowledge_period);
     const bool last = finishing_ || (ended_by_peer_ && !reading_ && waiting_.empty());
     const auto safe = waiting_.safe_up_to(safe_());
-    if (safe > sent) co_await send_acknowledgement(safe);
-    sent = safe;
-    if (refusal_) co_await send_refusal();
-    if (refusal_ || last) co_return;
+    const acknowledgement_body body{safe.sequence, safe.known};
+    if (safe.sequence > sent)
+      co_await send(record_type::acknowledgement, std::as_bytes(std::span(&body, 1)));
+    sent = safe.sequence;
+    const bool may_refuse = waiting_.empty() || last || steady_clock::now() >= refuse_by_;
+    if (refusal_ && may_refuse) {
+      co_await send_refusal();
+      co_return;
+    }
+    if (last) co_return;
   }
 }
 
-asio::awaitable<void> tcp_connection::send_acknowledgement(std::uint64_t sequence) {
-  const acknowledgement_body body{sequence, 0};
-  const auto crc = crc32c(std::as_bytes(std::span(&body, 1)));
-  const auto header = sealed_header(record_type::acknowledgement, 0, 0, sizeof body, crc);
+asio::awaitable<void> tcp_connection::send(record_type type, std::span<const std::byte> body) {
+  const auto header =
+      sealed_header(type, 0, 0, static_cast<std::uint32_t>(body.size()), crc32c(body));
   const std::array<asio::const_buffer, 2> parts{asio::buffer(&header, sizeof header),
-                                                asio::buffer(&body, sizeof body)};
+                                                asio::buffer(body.data(), body.size())};
   co_await asio::async_write(socket_, parts, use_awaitable);
 }
 
 /// Sends the text and gives the peer a moment to read it: closing with unread data would reset the
 /// connection and lose the text.
 asio::awaitable<void> tcp_connection::send_refusal() {
-  const auto body = std::as_bytes(std::span(*refusal_));
-  const auto header = sealed_header(record_type::refusal, 0, 0,
-                                    static_cast<std::uint32_t>(body.size()), crc32c(body));
-  const std::array<asio::const_buffer, 2> parts{asio::buffer(&header, sizeof header),
-                                                asio::buffer(*refusal_)};
   asio::steady_timer limit(socket_.get_executor(), goodbye_time_limit);
   limit.async_wait([weak = weak_from_this()](const error_code& cancelled) {
     if (const auto self = weak.lock(); self && !cancelled) self->close();
   });
-  co_await asio::async_write(socket_, parts, use_awaitable);
+  co_await send(record_type::refusal, std::as_bytes(std::span(*refusal_)));
   error_code failed;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, failed);
   std::array<std::byte, 4096> unwanted;

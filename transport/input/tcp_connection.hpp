@@ -46,8 +46,10 @@ private:
   struct stream_error {
     refused reason;
     std::string text;
+    bool after_acknowledgements = false; ///< of the records before it, which are good
   };
   using problem = std::optional<stream_error>;
+  static constexpr time_point never_wait = time_point::min();
   template <class T>
   using task = boost::asio::awaitable<T>;
 
@@ -56,10 +58,11 @@ private:
   task<problem> read_event(const record_header& header);
   task<problem> read_bytes(std::byte* to, std::size_t bytes, bool may_end);
   task<problem> store_event(const record_header& header);
+  [[nodiscard]] stream_error conflict_at(event_key event) const;
   problem take_hello(const record_header& header, std::span<const std::byte> body);
   problem take_other(const record_header& header, std::span<const std::byte> body);
   task<void> write_records();
-  task<void> send_acknowledgement(std::uint64_t sequence);
+  task<void> send(record_type type, std::span<const std::byte> body);
   task<void> send_refusal();
   task<void> pause(std::chrono::nanoseconds time);
   task<void> readable();
@@ -80,6 +83,7 @@ private:
   bool ended_by_peer_ = false;
   bool finishing_ = false;
   std::optional<std::string> refusal_;
+  time_point refuse_by_ = never_wait; // the refusal waits so long for acknowledgements
   boost::asio::cancellation_signal cancel_reading_;
 };
 

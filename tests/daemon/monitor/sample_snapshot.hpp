@@ -52,8 +52,10 @@ inline metrics_snapshot sample_snapshot() {
   s.fragments_in_flight = next;
   building_counters& b = s.building;
   b.fragments_seen = b.fragments_admitted + b.fragments_incomplete + b.fragments_malformed.sum() +
-                     b.fragments_late + b.fragments_duplicate + s.fragments_in_flight;
+                     b.fragments_late + b.fragments_duplicate + b.fragments_conflicting +
+                     s.fragments_in_flight;
   b.events_admitted = 100'000;
+  s.conflict = {511, 17};
   for (const input_snapshot& input : s.inputs) add_input(s.account, input);
   set_building(s.account, b);
   set_outcomes(s.account, s.outcomes);

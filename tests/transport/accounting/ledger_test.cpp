@@ -25,7 +25,7 @@ ledger arbitrary_ledger() {
     l.spool = {number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
-                 number(), number()};
+                 number(), number(), number()};
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
   l.datagrams = {number(), number(), number(), number(),
                  number(), number(), number(), {{"too_short", number()}}};
@@ -67,12 +67,13 @@ struct run_counters {
       input.kernel_drops.add(1);
       input.refused.add(refused::too_short, 2);
     }
-    building.fragments_seen.add(40);
+    building.fragments_seen.add(46);
     building.fragments_admitted.add(30);
     building.fragments_incomplete.add(4);
     building.fragments_malformed.add(malformed::wrong_slot, 3);
     building.fragments_late.add(2);
     building.fragments_duplicate.add(1);
+    building.fragments_conflicting.add(6);
     building.events_admitted.add(15);
     outcomes.events_rejected.add(2);
     outcomes.events_shed.add(shed::engine, 1);
@@ -121,6 +122,22 @@ TEST(ledger, computes_the_balance_instead_of_believing_it) {
   text.replace(text.find(admitted), admitted.size(), R"("admitted":16)");
   ASSERT_NE(text.find(R"("balanced": true)"), text.npos);
   EXPECT_FALSE(ledger_from_json(text).balanced());
+}
+
+TEST(ledger, of_0_1_0_has_no_conflicting_fragments) {
+  std::string text = to_json(run_counters().account(2));
+  const std::string key = R"(,"conflicting":6)";
+  ASSERT_NE(text.find(key), text.npos);
+  text.erase(text.find(key), key.size());
+  EXPECT_EQ(ledger_from_json(text).fragments.conflicting, 0U);
+}
+
+TEST(ledger, without_another_key_is_refused) {
+  std::string text = to_json(run_counters().account(2));
+  const std::string key = R"(,"duplicate":1)";
+  ASSERT_NE(text.find(key), text.npos);
+  text.erase(text.find(key), key.size());
+  EXPECT_THROW((void)ledger_from_json(text), std::runtime_error);
 }
 
 TEST(ledger, refuses_what_is_none) {

@@ -198,6 +198,65 @@ RC_GTEST_PROP(fragment_index, stays_within_its_bytes, (std::vector<std::uint8_t>
   RC_ASSERT(i.found.problem || end + 4 == f.size());
 }
 
+bytes flipped(bytes f, std::size_t byte) {
+  f[byte] ^= std::byte{1};
+  return f;
+}
+
+/// Boards of which two are opaque, one of them with a pad.
+std::vector<board_recipe> mixed_boards() {
+  return {{3, 77, {}, 0}, {5, 78, 37, 2}, {6, 79, 0, 0}, {18, 80, {}, 0}};
+}
+
+TEST(fragment_digest, is_the_same_however_the_fragment_is_cut) {
+  for (const auto& boards : {plain_boards(), mixed_boards()}) {
+    const auto f = make_fragment(key, boards);
+    const auto digest = index(f).found.digest;
+    for (const std::uint32_t piece : {4U, 536U, 540U, 1036U, 2072U, 2076U, 2084U, 8000U, 65492U})
+      EXPECT_EQ(index(f, piece).found.digest, digest) << piece;
+  }
+}
+
+TEST(fragment_digest, sees_each_change_at_both_ends_of_a_board) {
+  const auto f = make_fragment(key, plain_boards());
+  const auto digest = index(f).found.digest;
+  for (std::size_t board = 0; board < 4; ++board) {
+    for (std::size_t byte = 0; byte < 16; ++byte) {
+      const std::size_t begins = 4 + 2072 * board;
+      EXPECT_NE(index(flipped(f, begins + byte)).found.digest, digest) << board << ' ' << byte;
+      EXPECT_NE(index(flipped(f, begins + 2071 - byte)).found.digest, digest)
+          << board << ' ' << byte;
+    }
+  }
+}
+
+TEST(fragment_digest, does_not_see_what_lies_between) {
+  const auto f = make_fragment(key, plain_boards());
+  for (const std::size_t byte : {16U, 1036U, 2055U})
+    EXPECT_EQ(index(flipped(f, 4 + 2072 + byte)).found.digest, index(f).found.digest) << byte;
+}
+
+TEST(fragment_digest, tells_boards_and_lengths_apart) {
+  const auto digest = [](const std::vector<board_recipe>& boards) {
+    return index(make_fragment(key, boards)).found.digest;
+  };
+  auto boards = mixed_boards();
+  const auto mixed = digest(boards);
+  boards[1].opaque_samples = 39; // as long, but for four bytes in its middle
+  EXPECT_NE(digest(boards), mixed);
+  boards = mixed_boards();
+  boards.pop_back();
+  EXPECT_NE(digest(boards), mixed);
+  EXPECT_NE(digest({}), mixed);
+}
+
+TEST(fragment_digest, of_a_malformed_fragment_covers_what_comes_before_the_fault) {
+  const auto f = changed(header_word(2, 0), 0); // the third board has no header
+  ASSERT_EQ(index(f).found.problem, malformed::header_tag);
+  EXPECT_NE(index(flipped(f, 4 + 2072)).found.digest, index(f).found.digest);
+  EXPECT_EQ(index(flipped(f, 4 + 3 * 2072 + 5)).found.digest, index(f).found.digest);
+}
+
 TEST(spill_in_chunk, is_found_where_a_board_begins) {
   const auto f = make_fragment(key, plain_boards());
   for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {

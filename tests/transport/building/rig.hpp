@@ -22,6 +22,7 @@ struct rig_options {
   std::size_t batches = 3;
   std::uint32_t parked = 4;
   std::uint32_t max_events = 20000;
+  std::size_t remembered_marks = 64 << 10;
   std::uint32_t strip = 16;
   incomplete_events incomplete = incomplete_events::drop;
   std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
@@ -91,7 +92,8 @@ public:
         "events admitted " + std::to_string(counters.events_admitted) + ", incomplete " +
         std::to_string(counters.events_incomplete) + ", parked " + std::to_string(counters.parked) +
         "; fragments late " + std::to_string(counters.fragments_late) + ", duplicate " +
-        std::to_string(counters.fragments_duplicate) + ", incomplete " +
+        std::to_string(counters.fragments_duplicate) + ", conflicting " +
+        std::to_string(counters.fragments_conflicting) + ", incomplete " +
         std::to_string(counters.fragments_incomplete) + ", malformed " +
         std::to_string(counters.fragments_malformed.sum()) + "; chunks late " +
         std::to_string(counters.late_chunks) + ", duplicate " +
@@ -106,7 +108,7 @@ public:
     EXPECT_EQ(counters.fragments_seen.get(),
               counters.fragments_admitted + counters.fragments_incomplete +
                   counters.fragments_malformed.sum() + counters.fragments_late +
-                  counters.fragments_duplicate);
+                  counters.fragments_duplicate + counters.fragments_conflicting);
     EXPECT_EQ(counters.events_admitted.get(), pool.received.size() + outcomes.events_shed.sum());
     EXPECT_EQ(pool.twice, 0U);
   }
@@ -127,6 +129,7 @@ public:
     s.chunk_bytes = o.chunk_bytes;
     s.max_events_per_spill = o.max_events;
     s.parked_events = o.parked;
+    s.remembered_marks = o.remembered_marks;
     s.incomplete = o.incomplete;
     s.event_time_limit = o.event_time_limit;
     s.spill_time_limit = o.spill_time_limit;

@@ -67,15 +67,19 @@ public:
     while (acknowledged < wanted) {
       const auto r = receive();
       if (!r || r->first.type != record_type::acknowledgement) break;
-      const auto next = load<acknowledgement_body>(r->second.data()).sequence;
-      EXPECT_GT(next, acknowledged) << "acknowledgements rise";
-      acknowledged = next;
+      const auto next = load<acknowledgement_body>(r->second.data());
+      EXPECT_GT(next.sequence, acknowledged) << "acknowledgements rise";
+      EXPECT_GE(next.known, known);
+      acknowledged = next.sequence;
+      known = next.known;
     }
     return acknowledged;
   }
   /// The refusal's text; empty if the stream ends without.
   std::string refusal() {
     while (const auto r = receive()) {
+      if (r->first.type == record_type::acknowledgement)
+        acknowledged = load<acknowledgement_body>(r->second.data()).sequence;
       if (r->first.type != record_type::refusal) continue;
       EXPECT_FALSE(receive()) << "the connection is closed after it";
       return {reinterpret_cast<const char*>(r->second.data()), r->second.size()};
@@ -96,6 +100,7 @@ public:
 
   std::uint64_t sequence = 0;
   std::uint64_t acknowledged = 0;
+  std::uint64_t known = 0; ///< events that had come before, as acknowledged
 
 private:
   bool read(std::byte* to, std::size_t n) {
@@ -195,12 +200,103 @@ TEST_F(tcp, after_a_break_what_is_sent_again_counts_once) {
   second.sequence = 5;
   for (std::uint32_t n = 5; n <= 11; ++n) second.event({3, n}, crates); // 6 to 12: the old ones
   EXPECT_EQ(second.wait_acknowledged(13), 13U) << "the hello with the last record before it";
+  EXPECT_EQ(second.known, 6U);
   second.sequence = 13;
   for (std::uint32_t n = 12; n <= 20; ++n) second.event({3, n}, crates);
   EXPECT_EQ(second.wait_acknowledged(second.sequence), second.sequence);
   stop();
   EXPECT_EQ(r.pool.received.size(), 20U);
   EXPECT_EQ(r.counters.fragments_duplicate, 3 * 6U);
+}
+
+/// The body of an event with another time stamp in its first board.
+bytes another_body(event_key key, const readout& crates) {
+  auto body = event_record_body(key, crates);
+  body[event_table_bytes(crates.size()) + l2::fragment_header_bytes + 7] ^= std::byte{1};
+  return body;
+}
+
+constexpr const char* conflict_in_event_3 =
+    "event 3 of spill 3 came before with other bytes, and nothing from it on is taken: within run "
+    "1 each event needs its own numbers; send other data as another run (run.number)";
+
+TEST_F(tcp, an_event_that_comes_again_with_other_bytes_ends_the_stream) {
+  client first(receiver->port());
+  first.hello(crates);
+  first.event({3, 3}, crates);
+  EXPECT_EQ(first.wait_acknowledged(2), 2U);
+  client second(receiver->port());
+  second.hello(crates);
+  for (std::uint32_t n = 1; n <= 5; ++n)
+    second.send(record(record_type::event, 3, ++second.sequence, another_body({3, n}, crates)));
+  EXPECT_EQ(second.refusal(), conflict_in_event_3);
+  EXPECT_EQ(second.acknowledged, 3U) << "the hello and the two events before it";
+  EXPECT_EQ(refusals(refused::stream_conflict), 1U);
+  EXPECT_EQ(r.counters.events_admitted, 3U);
+  EXPECT_EQ(r.counters.fragments_conflicting, 3U);
+  first.event({3, 4}, crates);
+  EXPECT_EQ(first.wait_acknowledged(3), 3U) << "the other stream goes on";
+  receiver.reset();
+  r.builder.drain(steady_clock::now());
+  r.expect_balance();
+}
+
+TEST_F(tcp, the_refusal_waits_for_the_acknowledgements_before_it) {
+  client c(receiver->port());
+  c.hello(crates);
+  for (std::uint32_t n = 1; n <= 3; ++n) c.event({3, n}, crates);
+  EXPECT_EQ(c.wait_acknowledged(4), 4U);
+  safe = 0;
+  c.event({3, 4}, crates);
+  c.event({3, 5}, crates); // in the second batch
+  c.send(record(record_type::event, 3, ++c.sequence, another_body({3, 3}, crates)));
+  wait_for([&] { return refusals(refused::stream_conflict) == 1; });
+  safe = everything;
+  EXPECT_EQ(c.refusal(), conflict_in_event_3);
+  EXPECT_EQ(c.acknowledged, 6U);
+  stop();
+}
+
+TEST_F(tcp, a_refusal_comes_also_if_nothing_becomes_safe) {
+  client c(receiver->port());
+  c.hello(crates);
+  c.event({3, 3}, crates);
+  EXPECT_EQ(c.wait_acknowledged(2), 2U);
+  safe = 0;
+  c.event({3, 4}, crates);
+  c.send(record(record_type::event, 3, ++c.sequence, another_body({3, 3}, crates)));
+  EXPECT_EQ(c.refusal(), conflict_in_event_3);
+  EXPECT_EQ(c.acknowledged, 2U);
+  stop();
+}
+
+TEST_F(tcp, of_two_senders_with_the_numbers_of_one_spill_the_second_is_refused) {
+  constexpr std::uint32_t events = 60;
+  const auto send_all = [&](client& c, bool other) {
+    c.hello(crates);
+    for (std::uint32_t n = 1; n <= events; ++n) {
+      const event_key key{3, n};
+      c.send(record(record_type::event, key.spill, ++c.sequence,
+                    other ? another_body(key, crates) : event_record_body(key, crates)));
+    }
+    c.half_close();
+  };
+  client one(receiver->port());
+  client other(receiver->port());
+  std::thread sending([&] { send_all(one, false); });
+  send_all(other, true);
+  sending.join();
+  const bool one_is_refused = !one.refusal().empty();
+  const bool other_is_refused = !other.refusal().empty();
+  EXPECT_NE(one_is_refused, other_is_refused) << "the second one to send event 1";
+  EXPECT_EQ((one_is_refused ? other : one).acknowledged, 1 + events);
+  EXPECT_EQ((one_is_refused ? one : other).acknowledged, 1U) << "the hello";
+  EXPECT_EQ(r.counters.fragments_conflicting, 3U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 0U);
+  EXPECT_EQ(r.counters.events_admitted, events);
+  receiver.reset();
+  r.builder.drain(steady_clock::now());
+  r.expect_balance();
 }
 
 TEST_F(tcp, a_peer_that_ends_its_stream_still_gets_its_acknowledgements) {
