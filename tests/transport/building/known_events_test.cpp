@@ -63,9 +63,11 @@ TEST(known_events, forgets_the_oldest_marks_for_want_of_room_and_no_event) {
 TEST(known_events, gives_a_spill_that_comes_around_pages_of_its_own) {
   known_events known(most, 2 * page);
   known.add({1, 1}, 50);
+  known.add({3, 1}, 55);
   known.forget(1);
-  known.add({1, 1}, 60); // in the second page; the first one is taken next
+  known.add({1, 1}, 60); // takes the first page anew, so that the second is the older one
   known.add({2, 1}, 70);
+  EXPECT_FALSE(known.has_another({3, 1}, 56));
   EXPECT_TRUE(known.has_another({1, 1}, 61));
   EXPECT_FALSE(known.has_another({1, 1}, 60));
   EXPECT_TRUE(known.has_another({2, 1}, 71));

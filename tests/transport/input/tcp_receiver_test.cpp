@@ -251,6 +251,8 @@ TEST_F(tcp, the_refusal_waits_for_the_acknowledgements_before_it) {
   c.event({3, 5}, crates); // in the second batch
   c.send(record(record_type::event, 3, ++c.sequence, another_body({3, 3}, crates)));
   wait_for([&] { return refusals(refused::stream_conflict) == 1; });
+  const auto turns = receiver->turns(); // each as long as two looks at what is safe
+  wait_for([&] { return receiver->turns() > turns + 5; });
   safe = everything;
   EXPECT_EQ(c.refusal(), conflict_in_event_3);
   EXPECT_EQ(c.acknowledged, 6U);
