@@ -47,17 +47,18 @@ bool frame_ring::idle() const {
   });
 }
 
-frame* frame_ring::wait_for(std::deque<slot*>& queue, std::condition_variable& arrived,
-                            std::chrono::nanoseconds time_limit) {
+frame* frame_ring::wait_for(std::deque<slot*>& queue, std::condition_variable_any& arrived,
+                            const std::stop_token& stop, std::chrono::nanoseconds time_limit) {
   std::unique_lock lock(mutex_);
-  if (!arrived.wait_for(lock, time_limit, [&] { return !queue.empty(); })) return nullptr;
+  if (!arrived.wait_for(lock, stop, time_limit, [&] { return !queue.empty(); })) return nullptr;
   slot* s = queue.front();
   queue.pop_front();
   return s->what;
 }
 
-frame* frame_ring::wait_submitted(std::chrono::nanoseconds time_limit) {
-  return wait_for(submitted_, submitted_arrived_, time_limit);
+frame* frame_ring::wait_submitted(const std::stop_token& stop,
+                                  std::chrono::nanoseconds time_limit) {
+  return wait_for(submitted_, submitted_arrived_, stop, time_limit);
 }
 
 void frame_ring::started(frame& f) {
@@ -70,8 +71,8 @@ void frame_ring::started(frame& f) {
   started_arrived_.notify_one();
 }
 
-frame* frame_ring::wait_started(std::chrono::nanoseconds time_limit) {
-  return wait_for(started_, started_arrived_, time_limit);
+frame* frame_ring::wait_started(const std::stop_token& stop, std::chrono::nanoseconds time_limit) {
+  return wait_for(started_, started_arrived_, stop, time_limit);
 }
 
 void frame_ring::release(frame& f) {

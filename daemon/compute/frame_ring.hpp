@@ -13,6 +13,7 @@
 #include <deque>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "daemon/monitor/snapshot.hpp"
@@ -31,14 +32,15 @@ public:
   void submit(input_batch& batch) override;
   [[nodiscard]] bool idle() const override;
 
-  // Compute thread: the next submitted frame, or nullptr if none came in time or the ring is closed
-  // and empty.
-  [[nodiscard]] frame* wait_submitted(std::chrono::nanoseconds time_limit);
+  // Compute thread: the next submitted frame, or nullptr if none came in time or before the stop.
+  [[nodiscard]] frame* wait_submitted(const std::stop_token& stop,
+                                      std::chrono::nanoseconds time_limit);
   /// Hands a frame whose kernels are under way to the drain thread.
   void started(frame& f);
 
-  // Drain thread: the next started frame, or nullptr if none came in time.
-  [[nodiscard]] frame* wait_started(std::chrono::nanoseconds time_limit);
+  // Drain thread: the next started frame, or nullptr if none came in time or before the stop.
+  [[nodiscard]] frame* wait_started(const std::stop_token& stop,
+                                    std::chrono::nanoseconds time_limit);
   /// Counts events of the frame that are now in the outbox, rejected or shed.
   void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
   /// Frees the frame, all of whose events are settled.
@@ -55,12 +57,12 @@ private:
     frame_state state = frame_state::free;
   };
   slot& slot_of(const input_batch& batch);
-  frame* wait_for(std::deque<slot*>& queue, std::condition_variable& arrived,
-                  std::chrono::nanoseconds time_limit);
+  frame* wait_for(std::deque<slot*>& queue, std::condition_variable_any& arrived,
+                  const std::stop_token& stop, std::chrono::nanoseconds time_limit);
 
   mutable std::mutex mutex_;
-  std::condition_variable submitted_arrived_;
-  std::condition_variable started_arrived_;
+  std::condition_variable_any submitted_arrived_;
+  std::condition_variable_any started_arrived_;
   std::vector<slot> slots_;
   std::vector<std::atomic<std::uint64_t>> settled_; // by frame; raised without the lock
   std::deque<slot*> submitted_;

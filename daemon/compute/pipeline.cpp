@@ -13,8 +13,10 @@ namespace {
 
 /// How long the drain thread waits for a device or for room before it looks whether a block is due.
 constexpr auto look_around = std::chrono::milliseconds(1);
-/// Between two looks at how much room is free. Without work, a thread checks as often for a stop.
+/// Between two looks at how much room is free.
 constexpr auto room_period = std::chrono::milliseconds(10);
+/// Between two turns of a thread without work: see progress_watch.
+constexpr auto idle_period = std::chrono::milliseconds(100);
 
 } // namespace
 
@@ -39,7 +41,7 @@ void pipeline::compute(const std::stop_token& stop) {
   name_this_thread("compute");
   while (true) {
     compute_turns_.add();
-    frame* f = frames_.wait_submitted(room_period);
+    frame* f = frames_.wait_submitted(stop, idle_period);
     if (f != nullptr) {
       started_at_[f->index] = steady_clock::now();
       if (f->input.used_events != 0) engine_.start(*f);
@@ -55,7 +57,10 @@ void pipeline::drain(const std::stop_token& stop) {
   while (true) {
     drain_turns_.add();
     const auto due_in = outbox_.due_at() - steady_clock::now();
-    frame* f = frames_.wait_started(std::clamp<std::chrono::nanoseconds>(due_in, {}, room_period));
+    // Room that comes free ends shedding, without an event.
+    const std::chrono::nanoseconds longest = sheds_.active() ? room_period : idle_period;
+    frame* f =
+        frames_.wait_started(stop, std::clamp<std::chrono::nanoseconds>(due_in, {}, longest));
     if (f != nullptr) {
       drain_frame(*f);
     } else if (stop.stop_requested()) {

@@ -42,7 +42,7 @@ public:
 
   // Any thread.
   [[nodiscard]] bool waiting_for_outbox() const { return waiting_for_outbox_; }
-  /// Both rise every few milliseconds as long as the threads live: see progress_watch.
+  /// Both rise several times a second as long as the threads live: see progress_watch.
   [[nodiscard]] std::uint64_t compute_turns() const { return compute_turns_; }
   [[nodiscard]] std::uint64_t drain_turns() const { return drain_turns_; }
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }

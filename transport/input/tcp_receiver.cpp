@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/input/tcp_connection.hpp"
+#include "transport/input/ticks.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -23,7 +24,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto tick_period = std::chrono::milliseconds(2);
 constexpr auto finish_time_limit = std::chrono::seconds(1);
 
 /// Connections beyond the limit that are being refused with a text; further ones are just closed.
@@ -112,6 +112,7 @@ private:
     if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
     ++readers_;
     connections_.back()->start([this] { --readers_; });
+    tick_.cancel(); // it may be far off, and ends early: from now on there are time limits
   }
 
   [[nodiscard]] bool may_send(const tcp::socket& socket) const {
@@ -142,7 +143,8 @@ private:
   }
 
   void tick() {
-    tick_.expires_after(tick_period);
+    const bool quiet = connections_.empty() && !accept_again_ && is_quiet(builder_);
+    tick_.expires_after(quiet ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
       turns_.add();

@@ -14,11 +14,10 @@ udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder)
     sockets.emplace_back(settings.bind, port, settings.socket_buffer);
     ports_.push_back(sockets.back().port());
   }
-  const auto smallest =
-      std::min_element(sockets.begin(), sockets.end(),
-                       [](const auto& a, const auto& b) { return a.buffer() < b.buffer(); });
+  const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
+  const auto smallest = std::ranges::min_element(sockets, {}, bytes);
   if (smallest != sockets.end()) socket_buffer_ = smallest->buffer();
-  if (socket_buffer_ < settings.socket_buffer) {
+  if (socket_buffer_.bytes < settings.socket_buffer.bytes) {
     advice_ = "each UDP socket got a receive buffer of " + std::to_string(socket_buffer_.bytes) +
               " of the " + std::to_string(settings.socket_buffer.bytes) +
               " bytes asked for: sysctl -w net.core.rmem_max=" +

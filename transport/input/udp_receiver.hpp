@@ -42,7 +42,7 @@ public:
   /// One for each thread.
   [[nodiscard]] std::size_t inputs() const { return threads_.size(); }
   [[nodiscard]] const input_counters& input(std::size_t thread) const;
-  /// Rises every few milliseconds, whether there is work or not. Any thread.
+  /// Rises many times a second, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns(std::size_t thread) const;
 
 private:

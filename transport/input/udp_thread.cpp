@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "transport/input/ticks.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -17,10 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr auto tick_period = milliseconds(2);
-/// Without input and without anything that a time limit could end.
-constexpr auto quiet_tick_period = milliseconds(50);
 constexpr auto drop_count_period = milliseconds(100);
+constexpr auto quiet_drop_count_period = std::chrono::seconds(1);
 /// After a silence of this length no chunk waits for its siblings any more.
 constexpr auto silence = unstated_chunks::patience + milliseconds(20);
 
@@ -200,17 +199,17 @@ bool udp_thread::may_send(const mmsghdr& message) const {
 void udp_thread::tick(time_point now) {
   builder_.tick(now);
   turns_.add();
-  if (now >= drops_at_) {
+  const bool quiet = is_quiet(now);
+  if (now - drops_counted_at_ >= (quiet ? quiet_drop_count_period : drop_count_period)) {
     count_drops();
-    drops_at_ = now + drop_count_period;
+    drops_counted_at_ = now;
   }
-  tick_at_ = now + (is_quiet(now) ? quiet_tick_period : tick_period);
+  tick_at_ = now + (quiet ? quiet_tick_period : tick_period);
 }
 
 /// Nothing is there that a time limit shorter than a second could end.
 bool udp_thread::is_quiet(time_point now) const {
-  return now - received_at_ >= silence && builder_.open_fragments() == 0 &&
-         builder_.batched_events() == 0;
+  return now - received_at_ >= silence && l3::is_quiet(builder_);
 }
 
 void udp_thread::count_drops() {

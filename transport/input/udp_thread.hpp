@@ -67,7 +67,7 @@ private:
   input_counters input_;
   time_point received_at_{};
   time_point tick_at_{};
-  time_point drops_at_{};
+  time_point drops_counted_at_{};
   counter turns_; ///< ticks, for progress_watch
 
   std::array<std::array<std::byte, l2::datagram_header_bytes>, burst> headers_{};

@@ -21,6 +21,7 @@ constexpr std::size_t blocks_on_their_way = 8;
 constexpr auto retry_time = 100ms; ///< after an error
 constexpr auto telling_time = 1s;  ///< of errors
 constexpr int look_around_ms = 20;
+constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
 } // namespace
 
@@ -131,7 +132,8 @@ void spilling_outbox::write(const std::stop_token& stop) {
     if (wrote || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more
     pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
-    (void)::poll(&bell, 1, look_around_ms);
+    const bool waits = memory_.blocks_waiting() + way_to_disk_->blocks_waiting() != 0;
+    (void)::poll(&bell, 1, waits ? look_around_ms : look_around_idle_ms);
     way_to_disk_->bell().clear();
     last_time = stop.stop_requested();
     if (last_time) not_before_ = {};

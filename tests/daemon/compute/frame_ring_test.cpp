@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compute/frame_ring.hpp"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "tests/daemon/compute/fake_engine.hpp"
@@ -27,15 +29,15 @@ TEST(frame_ring, goes_round_in_the_order_of_serial_numbers) {
   ring.submit(*second);
   EXPECT_EQ(ring.count_states(), (counts{0, 0, 2, 0}));
   for (input_batch* expected : {first, second}) {
-    frame* f = ring.wait_submitted(0ns);
+    frame* f = ring.wait_submitted({}, 0ns);
     ASSERT_NE(f, nullptr);
     EXPECT_EQ(&f->input, expected);
     ring.started(*f);
   }
-  EXPECT_EQ(ring.wait_submitted(0ns), nullptr);
+  EXPECT_EQ(ring.wait_submitted({}, 0ns), nullptr);
   EXPECT_EQ(ring.count_states(), (counts{0, 0, 0, 2}));
   for (input_batch* expected : {first, second}) {
-    frame* f = ring.wait_started(0ns);
+    frame* f = ring.wait_started({}, 0ns);
     ASSERT_NE(f, nullptr);
     EXPECT_EQ(&f->input, expected);
     ring.release(*f);
@@ -56,14 +58,25 @@ TEST(frame_ring, a_batch_taken_again_is_empty) {
     EXPECT_EQ(ring.events_under_way(), 0U) << "not submitted yet: the receivers' own";
     ring.submit(*b);
     EXPECT_EQ(ring.events_under_way(), 3U);
-    frame* f = ring.wait_submitted(0ns);
+    frame* f = ring.wait_submitted({}, 0ns);
     ring.started(*f);
     EXPECT_EQ(ring.events_under_way(), 3U);
     ring.settled(*f, 2);
     EXPECT_EQ(ring.events_under_way(), 1U);
-    ring.release(*ring.wait_started(0ns));
+    ring.release(*ring.wait_started({}, 0ns));
     EXPECT_EQ(ring.events_under_way(), 0U);
   }
+}
+
+TEST(frame_ring, a_stop_ends_the_wait_for_a_frame_but_hides_none) {
+  test::fake_engine engine(1, 4, 64);
+  frame_ring ring(engine.frames());
+  std::stop_source stop;
+  std::jthread waits([&] { EXPECT_EQ(ring.wait_submitted(stop.get_token(), 1h), nullptr); });
+  stop.request_stop();
+  waits.join();
+  ring.submit(*ring.try_take());
+  EXPECT_NE(ring.wait_submitted(stop.get_token(), 1h), nullptr);
 }
 
 } // namespace
