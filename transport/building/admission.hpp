@@ -2,7 +2,9 @@
 // The end of event building: judges an event whose fragments have arrived or are given up, counts
 // it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
 // `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
-// duplicate + conflicting` is a check and not a definition. Guarded by the event builder's lock.
+// duplicate + conflicting` is a check and not a definition. Events from datagrams and from records
+// come in by this one door. Guarded by the event builder's lock, except look_into(), which does
+// most of the work.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +27,32 @@ struct arrived_fragment {
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
 
-  // Filled in by admission::judge().
+  // Filled in by admission.
   enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
   std::uint32_t first_board = 0;
   std::uint16_t boards = 0;
+};
+
+/// An event that ends now. Reuse one for many events: it then allocates nothing.
+struct candidate_event {
+  explicit candidate_event(const readout& crates)
+      : boards(crates.boards()), pieces_(crates.size()) {
+    fragments.reserve(crates.size());
+  }
+
+  event_key key{};
+  std::vector<arrived_fragment> fragments; ///< in rising crate order
+  std::vector<board_entry> boards;         ///< of all fragments, `used_boards` of them
+  std::uint32_t used_boards = 0;
+  std::uint32_t flags = 0;
+  std::optional<std::uint32_t> reference_time;
+  event_digest digest; ///< of the bytes of all fragments, for known_events
+
+  /// The offset of a fragment that lies in one piece.
+  [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
+
+private:
+  std::vector<piece_offset> pieces_;
 };
 
 class admission {
@@ -36,33 +60,25 @@ public:
   struct verdict {
     bool complete = false; ///< every crate's fragment is whole and good
     bool admit = false;    ///< complete, or forwarded although it is not
-    std::uint32_t flags = 0;
-    std::uint32_t reference_time = 0;
-    std::uint32_t mark = 0; ///< of the event's bytes, for known_events
   };
 
-  admission(const building_settings& settings, building_counters& counters);
+  admission(const building_settings& settings, building_counters& counters)
+      : settings_(settings), counters_(counters) {}
 
-  /// Looks into the fragments (in rising crate order), and counts them and the event.
-  verdict judge(event_key key, std::span<arrived_fragment> fragments);
-
-  /// The mark that judge() gives the event, if it came before with the same bytes. Counts nothing.
-  [[nodiscard]] std::uint32_t mark_of(event_key key, std::span<const arrived_fragment> fragments);
-
-  /// Writes the event that was judged last. The pieces of its fragments lie in the batch; its
-  /// tables have room.
-  void write(event_key key, const verdict& v, std::span<const arrived_fragment> fragments,
-             time_point now, input_batch& batch) const;
+  /// Looks into the fragments for boards and problems. Needs no lock.
+  void look_into(candidate_event& event) const;
+  /// Judges the event that was looked into, and counts it and its fragments.
+  verdict judge(candidate_event& event);
+  /// Writes the event that was judged. The pieces of its fragments lie in the batch; its tables
+  /// have room.
+  static void write(const candidate_event& event, time_point now, input_batch& batch);
 
 private:
-  void look_into(event_key key, arrived_fragment& f, verdict& v, event_digest& digest);
-  void count(const arrived_fragment& f, const verdict& v);
+  void look_into(candidate_event& event, arrived_fragment& f) const;
+  void count(const arrived_fragment& f, bool admit);
 
   const building_settings& settings_;
   building_counters& counters_;
-  std::vector<board_entry> boards_; // boards of the event that was judged last
-  std::uint32_t used_boards_ = 0;
-  bool timed_ = false;
 };
 
 } // namespace l3

@@ -24,10 +24,11 @@ std::uint32_t assembly_pool::take() {
   free_.pop_back();
   event_assembly& e = events_[handle];
   std::fill(e.fragments.begin(), e.fragments.end(), fragment_assembly{});
+  e.state = assembly_state::filling;
   e.ended = 0;
-  e.due = never;
-  e.verified = false;
+  e.moving = e.verified = false;
   e.place = event_place::nowhere;
+  e.batch = nullptr;
   e.older = youngest_;
   e.younger = event_assembly::none;
   (youngest_ == event_assembly::none ? oldest_ : events_[youngest_].younger) = handle;

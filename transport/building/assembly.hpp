@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/building/landing.hpp"
 #include "transport/building/spill_table.hpp"
 #include "transport/format/batch.hpp"
 #include "transport/format/time.hpp"
@@ -18,6 +19,7 @@ namespace l3 {
 
 struct fragment_assembly {
   std::uint64_t have = 0;       ///< bit i: chunk i is here
+  std::uint64_t in_batch = 0;   ///< bit i: it lies in the batch, in a slot or among short ones
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
@@ -39,24 +41,33 @@ struct fragment_assembly {
   }
 };
 
-/// Where the chunks of an event lie: in the batch being filled; in the parking area; or nowhere,
-/// because no frame was free when it began, and the builder only counts it.
+/// Where the chunks of an event lie: in a batch; in the parking area; or nowhere, because no frame
+/// was free, and the builder only counts it.
 enum class event_place : std::uint8_t { batch, parking, nowhere };
+
+/// An event is filling until all its fragments have ended; then complete, after a moment of doubt
+/// if a chunk may be another spill's; judged while the builder looks into it without the lock.
+enum class assembly_state : std::uint8_t { filling, doubtful, complete, judged };
 
 struct event_assembly {
   spill_table* spill = nullptr;
   std::uint32_t number = 0;
   time_point began_at{};
+  assembly_state state = assembly_state::filling;
+  time_point doubtful_until{};
+  event_place place = event_place::nowhere;
+  batch_in_use* batch = nullptr; ///< where it lies, or where it moves from
   std::uint32_t parking_slot = 0;
   std::uint32_t ended = 0; ///< fragments that have ended
-  time_point due = never;  ///< set when all have ended: from then on it may be admitted
-  event_place place = event_place::nowhere;
-  bool verified = false; ///< a datagram of the event named its spill
+  bool moving = false;     ///< to the parking area, without the lock
+  bool verified = false;   ///< a datagram of the event named its spill
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
 
-  [[nodiscard]] bool all_ended() const { return due != never; }
+  /// A thread uses it without the lock: it must not end.
+  [[nodiscard]] bool busy() const { return state == assembly_state::judged || moving; }
+  [[nodiscard]] bool all_ended() const { return ended == fragments.size(); }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::uint32_t older = none;
@@ -72,11 +83,17 @@ public:
            events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
   }
   [[nodiscard]] bool full() const { return free_.empty(); }
+  [[nodiscard]] std::uint32_t size() const {
+    return static_cast<std::uint32_t>(events_.size() - free_.size());
+  }
   /// Takes a clean record, which is then the youngest; the pool must not be full.
   std::uint32_t take();
   void give_back(std::uint32_t handle);
 
   [[nodiscard]] event_assembly& operator[](std::uint32_t handle) { return events_[handle]; }
+  [[nodiscard]] const event_assembly& operator[](std::uint32_t handle) const {
+    return events_[handle];
+  }
 
   // From the oldest to the youngest; event_assembly::none after the last.
   [[nodiscard]] std::uint32_t oldest() const { return oldest_; }

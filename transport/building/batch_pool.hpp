@@ -7,8 +7,9 @@
 
 namespace l3 {
 
-/// The frames, as the receivers see them. Thread-safe. Receivers hold one batch at a time, two
-/// while they move from one to the next, and submit batches in the order of their serial numbers.
+/// The frames, as the receivers see them. Thread-safe. Receivers hold two batches at most, one that
+/// they fill and one whose last events they await, besides those into which a thread still writes.
+/// They submit batches in the order of their serial numbers.
 class batch_pool {
 public:
   virtual ~batch_pool() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder takes datagrams: it finds the spill, the event and the chunk of each.
+// One call of the event builder, from the lock to what follows it, and how events end.
 #include "transport/building/event_builder.hpp"
 
 #include <algorithm>
@@ -7,17 +7,13 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace l3 {
 namespace {
 
 constexpr std::uint32_t max_crates = 64;      // a bit each in a word
 constexpr std::uint32_t max_chunk_count = 64; // the same
-constexpr std::uint32_t min_open_events = 64;
-
-constexpr std::uint32_t chunks_of(std::size_t bytes, std::uint32_t chunk_bytes) {
-  return static_cast<std::uint32_t>((bytes + chunk_bytes - 1) / chunk_bytes);
-}
 
 const building_settings& checked(const building_settings& s, const batch_capacity& c) {
   const auto refuse = [](const std::string& why) {
@@ -25,7 +21,8 @@ const building_settings& checked(const building_settings& s, const batch_capacit
   };
   if (s.crates.size() == 0 || s.crates.size() > max_crates)
     refuse("a readout has 1 to " + std::to_string(max_crates) + " crates");
-  constexpr auto min_chunk = round_up(chunks_of(l2::max_fragment_bytes, max_chunk_count), 4);
+  constexpr auto min_chunk =
+      round_up((l2::max_fragment_bytes + max_chunk_count - 1) / max_chunk_count, 4);
   if (s.chunk_bytes % 4 != 0 || s.chunk_bytes < min_chunk)
     refuse("chunk_bytes must be a multiple of 4, at least " + std::to_string(min_chunk));
   if (s.max_events_per_spill == 0) refuse("max_events_per_spill must not be 0");
@@ -35,256 +32,309 @@ const building_settings& checked(const building_settings& s, const batch_capacit
   return s;
 }
 
-/// A number by which datagrams that name a spill differ.
-std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
-  constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
-  const std::uint64_t which = (std::uint64_t{h.fragment_id} << 16 | (h.chunk & 0xffffU)) + 1;
-  return is_trailer ? which | trailer_bit : which;
-}
-
-std::uint64_t below(std::uint32_t n) {
-  return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
-
 } // namespace
 
 event_builder::event_builder(const building_settings& settings, const batch_capacity& capacity,
                              std::chrono::nanoseconds batch_age, batch_pool& pool,
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
-    : settings_(checked(settings, capacity)), batch_age_(batch_age),
-      max_chunks_(chunks_of(l2::max_fragment_bytes, settings.chunk_bytes)), counters_(counters),
-      outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)),
-      spills_(settings_, [this](spill_table& t) { retire(t); }), unstated_(settings.chunk_bytes),
-      events_(capacity.events + settings.parked_events + std::max(min_open_events, capacity.events),
-              settings.crates.size(), max_chunks_),
-      batches_(pool, settings.chunk_bytes),
-      parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_),
-      table_bytes_(spills_.bytes() + unstated_.bytes() + events_.bytes()),
-      admission_(settings_, counters) {
-  arrived_.reserve(settings.crates.size());
-  arrived_pieces_.resize(settings.crates.size());
+    : settings_(checked(settings, capacity)), batch_age_(batch_age), counters_(counters),
+      outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
+      unstated_(settings.chunk_bytes), batches_(pool, settings.chunk_bytes),
+      events_(settings_, capacity, batches_, counters),
+      table_bytes_(spills_.bytes() + unstated_.bytes() + events_.table_bytes()),
+      admission_(settings_, counters) {}
+
+/// Takes the lock, sets the clock, and does what has become due.
+event_builder::locked event_builder::begin(time_point now) {
+  locked lock(mutex_);
+  now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  settle(lock);
+  return lock;
+}
+
+/// Gives the lock back, submits batches, and reports the spills that have ended.
+void event_builder::finish(locked lock) {
+  counters_.spills.add(spills_.spills_begun() - counters_.spills);
+  submit_finished(lock);
+  if (due_.empty()) return;
+  const auto ended = std::exchange(due_, {});
+  lock.unlock();
+  for (const auto& summary : ended) on_end_of_spill_(summary);
+}
+
+/// Submits without the lock: the pool wakes the thread that computes, and this one may then lose
+/// its core. One thread submits at a time, so that batches go in order; another leaves its batch to
+/// that thread, and goes on.
+void event_builder::submit_finished(locked& lock) {
+  while (!submitting_ && batches_.has_finished()) {
+    submitting_ = true;
+    input_batch* batch = batches_.take_finished();
+    lock.unlock();
+    batches_.submit(*batch);
+    lock.lock();
+    submitting_ = false;
+  }
 }
 
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
                          input_counters& input, time_point now) {
-  std::unique_lock lock(mutex_);
-  advance(now);
-  for (const auto& d : datagrams) on_datagram(strip, d, input);
-  close_if_full();
+  auto lock = begin(now);
+  for (const auto& d : datagrams) {
+    on_datagram(strip, d, input);
+    if (!is_settled()) settle(lock);
+  }
   refill(strip);
-  call_hook(lock);
+  finish(std::move(lock));
 }
 
-void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
-  if (d.bytes != 0) return on_chunk(strip, d, input);
-  if (l2::trailer::unpack(d.header.discriminator).count != 0)
-    return on_end_of_spill(d.header, input);
-  on_trailer(d.header, input);
+void event_builder::enter(landing_strip& strip, time_point now) {
+  auto lock = begin(now);
+  rounds_.begin(strip, now);
+  refill(strip);
+  finish(std::move(lock));
 }
 
-void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_counters& input) {
-  const auto& h = d.header;
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  if (h.discriminator != 0) return input.refused.add(refused::discriminator);
-  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return input.refused.add(refused::fragment_id);
-  if (h.chunk >= max_chunks_) return input.refused.add(refused::chunk_index);
-  const std::uint32_t offset = h.chunk * settings_.chunk_bytes;
-  if (d.bytes > settings_.chunk_bytes) return input.refused.add(refused::too_long);
-  if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
-    return input.refused.add(refused::chunk_length);
+void event_builder::end_round(landing_strip& strip, time_point now) {
+  auto lock = begin(now);
+  rounds_.end(strip, now);
+  settle(lock);
+  finish(std::move(lock));
+}
 
-  const arrived_chunk c{h, place, {strip.slots()[d.slot].memory, d.bytes}, &strip, d.slot};
-  const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
-  if (!named) return take_unstated(c);
-  if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
-    take_chunk(*spill, c, true);
-  } else {
-    input.refused.add(refused::wrong_spill);
+void event_builder::leave(landing_strip& strip) {
+  locked lock(mutex_);
+  strip.release(batches_);
+  finish(std::move(lock));
+}
+
+void event_builder::tick(time_point now) {
+  auto lock = begin(now);
+  while (const auto chunk = unstated_.take_expired(now_)) {
+    wait_no_more(*chunk);
+    settle(lock);
   }
-  on_sibling(h.fragment_id, *named, input);
-}
-
-void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool stated) {
-  counters_.data_chunks.add();
-  using state = spill_table::event_state;
-  const std::uint32_t number = c.place.event_number;
-  const auto event = spill.state(number);
-  if (event == state::whole || event == state::given_up)
-    return count_after_end(spill, c.place, true);
-  // Making room may move or end open events, even this one, and with them its spill: so look it up
-  // again.
-  make_room_to_take(c, event == state::untouched);
-  if (!spill.in_use) return counters_.late_chunks.add();
-  if (const auto now = spill.state(number); now == state::whole || now == state::given_up)
-    return count_after_end(spill, c.place, true);
-  const bool known = spill.state(number) == state::open;
-  const auto handle = known ? spill.handle(number) : open_event(spill, number);
-  if (stated) events_[handle].verified = true;
-  add_chunk(handle, c);
-}
-
-/// Makes a place for the chunk's event if that begins, and a slot if the chunk must be copied.
-void event_builder::make_room_to_take(const arrived_chunk& c, bool begins) {
-  const auto lacks_slot = [&] {
-    const bool stays = c.strip != nullptr && c.strip->lies_in(batches_.current());
-    return batches_.current() != nullptr && !stays && !batches_.current()->landing.has_slot();
+  const auto out_of_time = [this](const event_assembly& e) {
+    return now_ - e.began_at >= settings_.event_time_limit;
   };
-  do {
-    if (begins) make_room_to_open();
-  } while (lacks_slot() && close_batch(true));
+  for (auto h = events_.oldest(out_of_time); h != event_assembly::none;
+       h = events_.oldest(out_of_time)) {
+    end(h, lock);
+    settle(lock);
+  }
+  spills_.tick(now_);
+  close_if_old();
+  settle(lock);
+  spills_.take_summaries(due_);
+  finish(std::move(lock));
 }
 
-void event_builder::add_chunk(std::uint32_t handle, const arrived_chunk& c) {
-  event_assembly& e = events_[handle];
-  fragment_assembly& f = e.fragments[c.place.crate];
-  const bool ended_before = f.ended();
-  const std::uint32_t chunk = c.header.chunk;
-  const std::uint64_t bit = std::uint64_t{1} << chunk;
-  see(f);
-  if (f.problem == malformed::chunk_count) return;
-  if ((f.have & bit) != 0) {
-    compare_chunk(e, c);
-    return end_if_ended(handle, ended_before, f);
-  }
-
-  const bool last = c.bytes.size() < settings_.chunk_bytes;
-  const bool beyond = f.chunks != 0 && chunk >= f.chunks;
-  const bool too_early =
-      last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~below(chunk + 1)) != 0);
-  if (beyond || too_early) {
-    f.problem = malformed::chunk_count;
-  } else {
-    if (last) {
-      f.chunks = static_cast<std::uint8_t>(chunk + 1);
-      f.last_bytes = static_cast<std::uint32_t>(c.bytes.size());
+bool event_builder::try_drain(time_point now) {
+  auto lock = begin(now);
+  end_waiting_chunks(lock);
+  const auto in_batch = [](const event_assembly& e) { return e.place == event_place::batch; };
+  const auto has_room = [this](const event_assembly& e) {
+    const bool is_kept = e.all_ended() || settings_.incomplete == incomplete_events::forward;
+    return !is_kept || make_room_for(e);
+  };
+  for (;;) {
+    auto handle = events_.oldest(in_batch);
+    if (handle == event_assembly::none) handle = events_.oldest(has_room);
+    if (handle != event_assembly::none) {
+      end(handle, lock);
+    } else if (events_.open_events() > 0 && batches_.current() != nullptr) {
+      close_batch(true); // its events must not wait for those that are left
+    } else {
+      break;
     }
-    place_chunk(e, c);
-    f.have |= bit;
-    if (c.strip == nullptr) f.early = true;
+    settle(lock);
   }
-  end_if_ended(handle, ended_before, f);
+  const bool all_ended = events_.open_events() == 0;
+  finish(std::move(lock));
+  return all_ended;
 }
 
-void event_builder::compare_chunk(event_assembly& e, const arrived_chunk& c) {
-  fragment_assembly& f = e.fragments[c.place.crate];
-  const std::uint32_t chunk = c.header.chunk;
-  const bool kept = e.place != event_place::nowhere;
-  const bool same = c.bytes.size() == length_of(f, chunk) &&
-                    (!kept || std::memcmp(memory_of(e, c.place.crate, chunk), c.bytes.data(),
-                                          c.bytes.size()) == 0);
-  if (!same) {
-    f.problem = malformed::conflicting_chunks;
-    return;
+void event_builder::drain(time_point now) {
+  auto lock = begin(now);
+  end_waiting_chunks(lock);
+  without_room_ = shed::drain;
+  const auto any = [](const event_assembly&) { return true; };
+  for (auto h = events_.oldest(any); h != event_assembly::none; h = events_.oldest(any)) {
+    end(h, lock);
+    settle(lock);
   }
-  counters_.duplicate_chunks.add();
-  if (f.repeated) return;
-  f.repeated = true;
-  counters_.fragments_seen.add();
-  counters_.fragments_duplicate.add();
+  spills_.close_all();
+  for (auto* stream : streams_) {
+    if (stream->at_ != nullptr) set_aside(*stream);
+  }
+  batches_.move_to(nullptr, now_);
+  settle(lock);
+  spills_.take_summaries(due_);
+  finish(std::move(lock));
 }
 
-void event_builder::place_chunk(event_assembly& e, const arrived_chunk& c) {
-  if (e.place == event_place::nowhere) return;
-  if (e.place == event_place::parking)
-    return parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
-
-  batch_in_use& batch = *batches_.current();
-  const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
-  piece_offset& piece = e.pieces[c.place.crate * max_chunks_ + c.header.chunk];
-  std::optional<piece_offset> copy;
-  if (batch.landing.is_short(bytes)) {
-    copy = batch.landing.gather(bytes);
-    e.fragments[c.place.crate].gathered = copy.has_value();
+void event_builder::end_waiting_chunks(locked& lock) {
+  while (const auto chunk = unstated_.take_oldest()) {
+    wait_no_more(*chunk);
+    settle(lock);
   }
-  if (!copy && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
-    piece = c.strip->keep(c.slot);
-    return;
-  }
-  if (!copy) copy = batch.landing.slot();
-  piece = copy.value(); // make_room_to_take() has made the slot
-  std::memcpy(batch.batch->bytes.data() + piece, c.bytes.data(), bytes);
 }
 
-void event_builder::on_trailer(const l2::datagram_header& h, input_counters& input) {
-  const auto t = l2::trailer::unpack(h.discriminator);
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return input.refused.add(refused::fragment_id);
-  if (h.chunk == 0 || h.chunk > max_chunks_) return input.refused.add(refused::chunk_index);
-  if (t.crate != settings_.crates.crates[place.crate].number)
-    return input.refused.add(refused::discriminator);
-  if (auto* spill = spills_.stated(t.spill, statement_of(h, true), now_); spill != nullptr) {
-    take_trailer(*spill, h);
-  } else {
-    input.refused.add(refused::wrong_spill);
-  }
-  on_sibling(h.fragment_id, t.spill, input);
+std::vector<event_key> event_builder::fetch_conflicts() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(conflicts_, {});
 }
 
-void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
-  counters_.trailers.add();
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  using state = spill_table::event_state;
-  const auto event = spill.state(place.event_number);
-  if (event == state::whole || event == state::given_up)
-    return count_after_end(spill, place, false);
-  if (event == state::untouched) make_room_to_open();
-  if (!spill.in_use) return; // the spill has ended meanwhile
-  const auto handle = event == state::open ? spill.handle(place.event_number)
-                                           : open_event(spill, place.event_number);
+std::uint32_t event_builder::open_events() const {
+  const std::lock_guard lock(mutex_);
+  return events_.open_events();
+}
+
+/// Whether settle() finds nothing to do, unless time has passed.
+bool event_builder::is_settled() {
+  const auto* batch = batches_.current();
+  return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
+         (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
+}
+
+/// Does what is due, until the next datagram finds room for whatever it may need: an event, a
+/// slot, a waiting place, the table of a spill.
+void event_builder::settle(locked& lock) {
+  for (;;) {
+    submit_finished(lock);
+    if (batches_.current() == nullptr) batches_.move_to(batches_.try_take());
+    close_if_full();
+    if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
+    if (const auto handle = due(); handle != event_assembly::none) {
+      end(handle, lock);
+    } else if (auto* over = spills_.take_to_clear(due_); over != nullptr) {
+      lock.unlock();
+      over->clear();
+      lock.lock();
+      spills_.give_back(*over);
+    } else if (unstated_.full()) {
+      wait_no_more(*unstated_.take_oldest());
+    } else {
+      return;
+    }
+  }
+}
+
+/// An event that must end now: it is complete, or its spill is over, or another needs its room.
+/// event_assembly::none if there is none.
+std::uint32_t event_builder::due() {
+  auto handle = events_.complete(now_, rounds_.read_up_to(),
+                                 [this](const event_assembly& e) { return make_room_for(e); });
+  const auto* over = spills_.with_events_to_end();
+  if (handle == event_assembly::none && over != nullptr)
+    handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
+  if (handle == event_assembly::none && events_.full())
+    handle = events_.oldest([](const event_assembly&) { return true; });
+  return handle;
+}
+
+/// Ends this event and no other.
+void event_builder::end(std::uint32_t handle, locked& lock) {
   event_assembly& e = events_[handle];
-  e.verified = true;
-  fragment_assembly& f = e.fragments[place.crate];
-  const bool ended_before = f.ended();
-  see(f);
-  f.trailer = true;
-  const bool disagrees = (f.chunks != 0 && f.chunks != h.chunk) || (f.have & ~below(h.chunk)) != 0;
-  if (disagrees) {
-    f.problem = malformed::chunk_count;
+  if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
+  // An event that was admitted when its spill came before.
+  if (is_repeat(e)) return end_as(handle, counters_.fragments_duplicate);
+  // A stray chunk, whose spill is uncertain: the real event of this number may still come.
+  if (!e.verified || !e.spill->confirmed) return end_as(handle, counters_.fragments_late);
+
+  auto candidate = take_candidate();
+  candidate->key = {*e.spill->number, e.number};
+  events_.collect(handle, *candidate);
+  e.state = assembly_state::judged;
+  lock.unlock();
+  admission_.look_into(*candidate);
+  lock.lock();
+  if (is_repeat(e)) { // a record of it has come meanwhile
+    end_as(handle, counters_.fragments_duplicate);
   } else {
-    f.chunks = static_cast<std::uint8_t>(h.chunk);
+    admit(handle, *candidate, lock);
   }
-  end_if_ended(handle, ended_before, f);
+  candidates_.push_back(std::move(candidate));
 }
 
-void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters& input) {
-  const auto t = l2::trailer::unpack(h.discriminator);
-  const auto& crates = settings_.crates.crates;
-  const auto crate = std::find_if(crates.begin(), crates.end(),
-                                  [&](const auto& c) { return c.number == t.crate; });
-  if (crate == crates.end()) return input.refused.add(refused::discriminator);
-  spill_table* spill = spills_.stated(t.spill, statement_of(h, true) ^ h.discriminator, now_);
-  if (spill == nullptr) return input.refused.add(refused::wrong_spill);
-  counters_.ends_of_spill.add();
-  spill->end_of_spill(static_cast<std::uint32_t>(crate - crates.begin()), h.fragment_id, h.chunk,
-                      t.count);
+bool event_builder::is_repeat(const event_assembly& e) const {
+  return e.verified && spills_.is_repeat({*e.spill->number, e.number});
 }
 
-void event_builder::count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk) {
-  const bool was_whole = spill.state(place.event_number) == spill_table::event_state::whole;
-  if (was_whole && !is_chunk) return; // a trailer is not needed for a fragment to be complete
-  if (is_chunk) (was_whole ? counters_.duplicate_chunks : counters_.late_chunks).add();
-  if (was_whole ? spill.first_repeat(place.event_number, place.crate)
-                : spill.first_touch(place.event_number, place.crate)) {
-    counters_.fragments_seen.add();
-    (was_whole ? counters_.fragments_duplicate : counters_.fragments_late).add();
+/// Ends an event of which nothing is kept.
+void event_builder::end_as(std::uint32_t handle, counter& fragments) {
+  const event_assembly& e = events_[handle];
+  fragments.add(
+      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen)));
+  if (&fragments == &counters_.fragments_duplicate) {
+    finish_in_table(e, true, false);
+  } else {
+    e.spill->forget(e.number);
   }
+  events_.release(handle, false);
 }
 
-void event_builder::see(fragment_assembly& f) {
-  if (f.seen) return;
-  f.seen = true;
-  ++open_fragments_;
-  counters_.fragments_seen.add();
+void event_builder::admit(std::uint32_t handle, candidate_event& candidate, locked& lock) {
+  const event_assembly& e = events_[handle];
+  const auto verdict = admission_.judge(candidate);
+  const bool stored = verdict.admit && store(e, candidate, lock);
+  if (verdict.admit && !stored)
+    outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
+  finish_in_table(e, verdict.complete, verdict.admit);
+  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark());
+  events_.release(handle, stored);
 }
 
-void event_builder::end_if_ended(std::uint32_t handle, bool ended_before,
-                                 const fragment_assembly& f) {
-  if (ended_before || !f.ended()) return;
-  event_assembly& e = events_[handle];
-  if (++e.ended == e.fragments.size()) all_fragments_ended(handle);
+void event_builder::finish_in_table(const event_assembly& e, bool whole, bool admitted) {
+  spill_table::outcome o{whole, admitted, 0, 0};
+  for (std::size_t c = 0; c < e.fragments.size(); ++c) {
+    o.seen |= std::uint64_t{e.fragments[c].seen} << c;
+    o.repeated |= std::uint64_t{e.fragments[c].repeated} << c;
+  }
+  e.spill->finish(e.number, o);
+}
+
+/// Enters the event in the tables of its batch, a parked one in those of the current batch. False
+/// if there is no room.
+bool event_builder::store(const event_assembly& e, candidate_event& candidate, locked& lock) {
+  if (e.place == event_place::parking) return store_parked(e, candidate, lock);
+  if (e.place == event_place::nowhere) return false;
+  write(candidate, *e.batch);
+  return true;
+}
+
+bool event_builder::store_parked(const event_assembly& e, candidate_event& candidate,
+                                 locked& lock) {
+  if (!make_room_for(e)) return false;
+  batch_in_use* batch = batches_.current();
+  auto at = batch->landing.region(events_.parked_bytes(e)).value();
+  ++batch->reserved;
+  batches_.enter(*batch);
+  lock.unlock();
+  for (auto& f : candidate.fragments) {
+    if (f.form == arrived_fragment::carried::no) continue;
+    std::memcpy(batch->batch->bytes.data() + at, f.where.memory, f.where.bytes);
+    candidate.own_piece(f.crate) = at;
+    at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+  }
+  lock.lock();
+  batches_.leave(*batch);
+  write(candidate, *batch);
+  counters_.parked.add();
+  return true;
+}
+
+void event_builder::write(const candidate_event& candidate, batch_in_use& batch) {
+  if (batch.batch->used_events == 0) batch.first_admitted = now_;
+  admission::write(candidate, now_, *batch.batch);
+  batches_.count_event();
+}
+
+std::unique_ptr<candidate_event> event_builder::take_candidate() {
+  if (candidates_.empty()) return std::make_unique<candidate_event>(settings_.crates);
+  auto candidate = std::move(candidates_.back());
+  candidates_.pop_back();
+  return candidate;
 }
 
 } // namespace l3

@@ -3,37 +3,45 @@
 // which chunk of which fragment, completes events, and enters them in the batch's tables; it copies
 // bytes as rarely as possible. It counts the fate of every datagram, fragment and event.
 //
-// Locking: one mutex, taken once per batch of datagrams (or per record of a stream), and for the
-// short calls around it. The mutex guards its parts (spill_tracker, unstated_chunks, assembly_pool,
-// held_batches, parking, admission). The thread that notices the end of a spill calls the hook,
-// without the lock. Receivers write into the memory of a batch without the lock, between enter()
-// and leave(): a batch is submitted when it is closed and the last receiver has left it.
+// Three parts can be read alone. Which spill a datagram belongs to: spill_tracker, and
+// unstated_chunks for those that do not name it. Which event and which chunk: event_assembler.
+// Whether an event is right: admission. This class is what they need of each other.
+//
+// Locking: one mutex guards all parts. It is taken once for the datagrams of a call, or for a
+// record of a stream. A call begins by setting the clock (begin), takes what it is given, and ends
+// events in one place (settle): between two datagrams and before the lock is given back, never
+// inside a datagram. settle() gives the lock back while it looks into an event or copies one; such
+// an event is busy, and no other thread ends it. After the lock, finish() submits batches, clears
+// the table of a spill that is over, and calls the hook of the spills that have ended.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
 // its fragment. A chunk that does not name its spill goes to the spill of the latest sibling in its
 // fragment, if that fragment lacks it; otherwise a copy of it waits for the next sibling. The slot
 // of a new chunk becomes a piece (a short chunk is copied beside other short ones, and its slot is
-// free again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to a
-// batch that closed meanwhile. A chunk that came before is compared. When the last chunk of the
-// last fragment is there, the builder indexes the fragments and admits the event. At the time limit
-// it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the end of
-// its event is counted as a duplicate if the event was complete, as late if it was not.
+// free again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to
+// another batch than its event. A chunk that came before is compared. When the last chunk of the
+// last fragment is there, the builder looks into the fragments and admits the event. At the time
+// limit it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the
+// end of its event is counted as a duplicate if the event was complete, as late if it was not.
+//
+// The life of a batch: it is current while events begin in it, and closes when it is full or old.
+// Its open events then have a few milliseconds to end in it; those that do not are parked. It is
+// submitted when the last of them is gone and no receiver writes into it.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "transport/building/admission.hpp"
-#include "transport/building/assembly.hpp"
+#include "transport/building/event_assembler.hpp"
 #include "transport/building/held_batches.hpp"
 #include "transport/building/landing_strip.hpp"
-#include "transport/building/parking.hpp"
 #include "transport/building/reading_rounds.hpp"
 #include "transport/building/spill_tracker.hpp"
 #include "transport/building/stream_landing.hpp"
@@ -114,100 +122,82 @@ public:
 
   [[nodiscard]] std::uint32_t open_events() const;
   /// Fragments seen whose event has not ended yet. Any thread, without the lock.
-  [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
+  [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
   /// Memory of the parking area, and of the tables, all allocated at the start. Any thread.
-  [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); }
+  [[nodiscard]] std::size_t parking_bytes() const { return events_.parking_bytes(); }
   [[nodiscard]] std::size_t table_bytes() const { return table_bytes_; }
 
 private:
-  /// A chunk to be taken.
-  struct arrived_chunk {
-    l2::datagram_header header;
-    l2::fragment_place place;
-    std::span<const std::byte> bytes;
-    landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
-    std::uint32_t slot = 0;         ///< of the strip
-  };
+  using locked = std::unique_lock<std::mutex>;
 
-  // Datagrams (event_builder.cpp).
+  // One call (event_builder.cpp).
+  [[nodiscard]] locked begin(time_point now);
+  void finish(locked lock);
+  void submit_finished(locked& lock);
+
+  // How events end (event_builder.cpp).
+  [[nodiscard]] bool is_settled();
+  void settle(locked& lock);
+  [[nodiscard]] std::uint32_t due();
+  void end_waiting_chunks(locked& lock);
+  void end(std::uint32_t handle, locked& lock);
+  [[nodiscard]] bool is_repeat(const event_assembly& e) const;
+  void end_as(std::uint32_t handle, counter& fragments);
+  void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
+  [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
+  [[nodiscard]] bool store_parked(const event_assembly& e, candidate_event& candidate,
+                                  locked& lock);
+  void write(const candidate_event& candidate, batch_in_use& batch);
+  static void finish_in_table(const event_assembly& e, bool whole, bool admitted);
+  [[nodiscard]] std::unique_ptr<candidate_event> take_candidate();
+
+  // Batches (event_builder_batches.cpp).
+  /// False if no other batch is free: the current one stays open, unless it may close
+  /// `without_next`.
+  bool close_batch(bool without_next);
+  void close_if_full();
+  void close_if_old();
+  [[nodiscard]] bool make_room_for(const event_assembly& e);
+  [[nodiscard]] bool empty(batch_in_use& batch, locked& lock);
+  void refill(landing_strip& strip);
+
+  // Datagrams (event_builder_datagrams.cpp).
   void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
   void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
   void take_chunk(spill_table& spill, const arrived_chunk& c, bool stated);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
-  void make_room_to_take(const arrived_chunk& c, bool begins);
-  void add_chunk(std::uint32_t handle, const arrived_chunk& c);
-  void compare_chunk(event_assembly& e, const arrived_chunk& c);
-  void place_chunk(event_assembly& e, const arrived_chunk& c);
+  [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
   void count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk);
-  void see(fragment_assembly& f);
-  void end_if_ended(std::uint32_t handle, bool ended_before, const fragment_assembly& f);
-
-  // Chunks that do not name their spill (event_builder_unstated.cpp).
   void take_unstated(const arrived_chunk& c);
   [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
   void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
   [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
 
-  // Events (event_builder_events.cpp).
-  /// May end other events, and with them spills.
-  void make_room_to_open();
-  std::uint32_t open_event(spill_table& spill, std::uint32_t number);
-  void all_fragments_ended(std::uint32_t handle);
-  void settle(std::uint32_t handle);
-  void end_event(std::uint32_t handle);
-  void settle_repeat(std::uint32_t handle);
-  void settle_unconfirmed(std::uint32_t handle);
-  void finish(const event_assembly& e, bool whole, bool admitted);
-  void collect(const event_assembly& e);
-  [[nodiscard]] bool store(event_assembly& e, event_key key, const admission::verdict& v);
-  void make_room_to_store(std::uint32_t handle);
-  [[nodiscard]] bool room_for_parked(const event_assembly& e);
-  void release(std::uint32_t handle, bool stored);
-  void expire();
-  void retire(spill_table& spill);
-  void admit_waiting();
-  [[nodiscard]] bool is_due(const event_assembly& e) const;
-  [[nodiscard]] std::uint32_t length_of(const fragment_assembly& f, std::uint32_t chunk) const;
-  [[nodiscard]] std::uint32_t bytes_of(const fragment_assembly& f) const;
-  [[nodiscard]] std::byte* memory_of(const event_assembly& e, std::uint32_t crate,
-                                     std::uint32_t chunk);
-
-  // Batches (event_builder_batches.cpp).
-  void advance(time_point now);
-  /// False if no other batch is free: the current one stays open, unless it may close
-  /// `without_next`.
-  bool close_batch(bool without_next);
-  void close_if_full();
-  void close_if_old();
-  void park_open_events();
-  void park(event_assembly& e);
-  [[nodiscard]] std::uint32_t oldest_in(event_place place);
-  void refill(landing_strip& strip);
-  void end_waiting_chunks();
-  [[nodiscard]] std::uint32_t oldest_with_room();
-
   // Streams (event_builder_streams.cpp).
   [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
   void set_aside(stream_landing& stream);
+  void give_room_back(stream_landing& stream);
+  [[nodiscard]] bool move_into_batch(stream_landing& stream, locked& lock);
   [[nodiscard]] stream_result counted() const;
-  [[nodiscard]] bool is_repeat(const spill_table* spill, event_key key) const;
-  void give_way_to_record(spill_table& spill, std::uint32_t number);
-  void collect_record(const std::byte* memory);
-  [[nodiscard]] stream_result take_repeat(event_key key, const std::byte* memory);
-  void admit_stream_event(stream_landing& stream, event_key key);
+  [[nodiscard]] std::optional<refused> look_into_record(stream_landing& stream,
+                                                        std::span<const std::byte> body,
+                                                        std::uint32_t spill,
+                                                        candidate_event& candidate) const;
+  [[nodiscard]] stream_result take_record(stream_landing& stream, candidate_event& candidate,
+                                          locked& lock);
+  [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
+  [[nodiscard]] stream_result take_repeat(const candidate_event& record);
+  [[nodiscard]] bool give_way_to_record(spill_table& spill, std::uint32_t number);
+  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill);
   void leave_spill(stream_landing& stream);
-
-  void call_hook(std::unique_lock<std::mutex>& lock);
-  void collect_summaries();
 
   const building_settings settings_;
   const std::chrono::nanoseconds batch_age_;
-  const std::uint32_t max_chunks_;
   building_counters& counters_;
   outcome_counters& outcomes_;
   std::function<void(const spill_summary&)> on_end_of_spill_;
@@ -216,27 +206,18 @@ private:
   time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
   unstated_chunks unstated_;
-  assembly_pool events_;
   held_batches batches_;
-  parking parking_;
+  event_assembler events_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
-  /// Where open events lie: the current batch, except while that changes.
-  batch_in_use* home_ = nullptr;
-  std::uint32_t in_batch_ = 0;                    // open events in it
-  std::uint32_t settling_ = event_assembly::none; // the event for which a batch is being closed
-  std::uint32_t waiting_ = 0;                     // events whose fragments have all ended
-  shed without_room_ = shed::no_frame;            // why a parked event without room is given up
+  shed without_room_ = shed::no_frame; // why a parked event without room is given up
   reading_rounds rounds_;
-  std::uint32_t open_ = 0;
-  std::atomic<std::uint64_t> open_fragments_ = 0;
-  std::vector<arrived_fragment> arrived_;    // fragments of the event that ends now
-  std::vector<piece_offset> arrived_pieces_; // offsets of its fragments that move as a whole
-  event_view stream_event_;
+  std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads
   std::vector<stream_landing*> streams_;
   std::uint64_t streams_attached_ = 0;
   std::vector<event_key> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
+  bool submitting_ = false; // a thread is, without the lock
 };
 
 } // namespace l3

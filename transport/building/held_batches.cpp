@@ -1,38 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/building/held_batches.hpp"
 
-#include <cassert>
-
 namespace l3 {
 
-void held_batches::move_to(input_batch* next) {
+void held_batches::move_to(input_batch* next, time_point closed_waits_until) {
   if (current_ != nullptr) {
     current_->closed = true;
+    current_->waits_until = closed_waits_until;
     closed_serial_ = current_->batch->serial;
     current_ = nullptr;
   }
   if (next != nullptr) current_ = &batches_.emplace_back(*next, chunk_bytes_);
-  submit_finished();
 }
 
-void held_batches::leave(batch_in_use& b) {
-  assert(b.users > 0);
-  --b.users;
-  submit_finished();
+batch_in_use* held_batches::overdue(time_point now) {
+  for (batch_in_use& b : batches_) {
+    if (!b.closed || b.open == 0) continue;
+    const bool next_has_closed = b.batch->serial != closed_serial_;
+    if (now >= b.waits_until || next_has_closed || current_is_full()) return &b;
+  }
+  return nullptr;
+}
+
+bool held_batches::has_finished() const {
+  if (batches_.empty()) return false;
+  const batch_in_use& b = batches_.front();
+  return b.closed && b.open == 0 && b.users == 0;
+}
+
+input_batch* held_batches::take_finished() {
+  if (!has_finished()) return nullptr;
+  input_batch* batch = batches_.front().batch;
+  batches_.pop_front();
+  return batch;
+}
+
+void held_batches::submit(input_batch& batch) {
+  const std::uint64_t events = batch.used_events;
+  pool_.submit(batch);
+  events_ -= events;
 }
 
 std::uint64_t held_batches::last_serial() const {
   return current_ != nullptr && current_->batch->used_events > 0 ? current_->batch->serial
                                                                  : closed_serial_;
-}
-
-void held_batches::submit_finished() {
-  while (!batches_.empty() && batches_.front().closed && batches_.front().users == 0) {
-    const std::uint64_t events = batches_.front().batch->used_events;
-    pool_.submit(*batches_.front().batch);
-    events_ -= events;
-    batches_.pop_front();
-  }
 }
 
 } // namespace l3

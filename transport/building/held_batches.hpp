@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches that receivers hold: at most one being filled, and closed ones into which a receiver
-// may still be writing. A closed batch goes back to the pool when the last receiver has left it;
-// batches go back in the order in which they were taken. Guarded by the event builder's lock.
+// The batches that receivers hold: at most one being filled, and closed ones in which events still
+// end. A closed batch is finished when its open events have ended or left it and no thread uses its
+// memory. Finished batches go back to the pool in the order in which they were taken. Guarded by
+// the event builder's lock, except events().
 #pragma once
 
 #include <atomic>
@@ -20,14 +21,28 @@ public:
 
   /// The batch being filled, or nullptr.
   [[nodiscard]] batch_in_use* current() { return current_; }
+  /// The current batch takes no further event.
+  [[nodiscard]] bool current_is_full() const { return current_ == nullptr || current_->is_full(); }
 
   /// A batch from the pool, not yet the current one; nullptr if there is none.
   [[nodiscard]] input_batch* try_take() { return pool_.try_take(); }
-  /// Closes the current batch, if any, and goes on with `next`, if not nullptr.
-  void move_to(input_batch* next);
+  /// Closes the current batch, if any, and goes on with `next`, if not nullptr. The closed one
+  /// waits for its open events until then.
+  void move_to(input_batch* next, time_point closed_waits_until = {});
+
+  /// The oldest closed batch that has open events and does not wait for them any longer: time is
+  /// up, the batch after it has closed too, or no batch takes further events. nullptr: none.
+  [[nodiscard]] batch_in_use* overdue(time_point now);
 
   void enter(batch_in_use& b) { ++b.users; }
-  void leave(batch_in_use& b);
+  void leave(batch_in_use& b) { --b.users; }
+
+  /// Whether take_finished() would give one.
+  [[nodiscard]] bool has_finished() const;
+  /// The next batch to submit; nullptr if there is none.
+  [[nodiscard]] input_batch* take_finished();
+  /// Hands the batch to the pool: without the lock, one after another.
+  void submit(input_batch& batch);
 
   /// Every event admitted so far is in this batch or in an earlier one.
   [[nodiscard]] std::uint64_t last_serial() const;
@@ -42,8 +57,6 @@ public:
   }
 
 private:
-  void submit_finished();
-
   batch_pool& pool_;
   std::uint32_t chunk_bytes_;
   std::deque<batch_in_use> batches_; // in order of serial numbers; the current one is the last

@@ -55,10 +55,19 @@ struct batch_in_use {
 
   input_batch* batch;
   landing_area landing;
-  std::uint32_t reserved = 0;  ///< events in it, and events that have room in it
-  std::uint32_t users = 0;     ///< receivers that may be writing into it now
-  bool closed = false;         ///< nothing new goes in; submitted when the last user has left
-  time_point first_admitted{}; ///< when its oldest event was admitted
+  std::uint32_t reserved = 0; ///< events in it, and events that have room in it
+  std::uint32_t open = 0;     ///< events and records that have room in it and have not ended
+  std::uint32_t users = 0;    ///< threads that may be writing into it, or reading it, now
+  bool closed = false; ///< no event begins in it; submitted when the open ones and users are gone
+  time_point waits_until = never; ///< for its open events, once it is closed
+  time_point first_admitted{};    ///< when its oldest event was admitted
+
+  /// No further event can begin in it.
+  [[nodiscard]] bool is_full() const { return reserved == batch->events.size(); }
+  /// An event of so many bytes, of contiguous room, fits.
+  [[nodiscard]] bool has_room(std::size_t bytes) const {
+    return !is_full() && batch->bytes.size() - batch->used_bytes >= bytes;
+  }
 };
 
 } // namespace l3

@@ -21,6 +21,11 @@ struct building_settings {
   incomplete_events incomplete = incomplete_events::drop;
   std::size_t remembered_marks = 8U << 20; ///< of known events (known_events.hpp), 4 bytes each
   std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
+
+  /// Chunks of the longest fragment.
+  [[nodiscard]] constexpr std::uint32_t max_chunks() const {
+    return (l2::max_fragment_bytes + chunk_bytes - 1) / chunk_bytes;
+  }
 };
 
 } // namespace l3

@@ -29,18 +29,23 @@ spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
   stream_ends_.reserve(max_stream_ends);
 }
 
-void spill_table::reset(std::uint32_t spill, time_point now) {
+void spill_table::begin(std::uint32_t spill, time_point now) {
+  assert(!number);
+  number = spill;
+  in_use = true;
+  last_activity = now;
+}
+
+void spill_table::clear() {
   assert(open_ == 0);
   std::fill_n(events_.begin(), highest_ + 1, untouched);
   std::fill_n(seen_.begin(), highest_ + 1, 0);
   std::fill_n(repeated_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
-  number = spill;
-  in_use = true;
-  closed = false;
+  number.reset();
+  in_use = confirmed = closed = false;
   statement = 0;
   statements = 0;
-  last_activity = now;
   streams = 0;
   highest_ = begun_ = 0;
   complete_ends_ = 0;

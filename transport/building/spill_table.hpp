@@ -36,12 +36,15 @@ class spill_table {
 public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
-  /// Begins another spill. No event may be open.
-  void reset(std::uint32_t number, time_point now);
+  /// Begins a spill in a table that is clear.
+  void begin(std::uint32_t number, time_point now);
+  /// Makes the table ready for another spill. No event may be open.
+  void clear();
 
   // The spill.
-  std::optional<std::uint32_t> number; ///< nothing if the table was never used
-  bool in_use = false;
+  std::optional<std::uint32_t> number; ///< nothing if the table is clear
+  bool in_use = false;                 ///< datagrams and records may be of this spill
+  bool confirmed = false;              ///< more than a stray datagram has named it
   bool closed = false; ///< the spill has ended: an older one may follow, if a sender begins anew
   std::uint64_t statement = 0;  ///< the datagram that last named this spill
   std::uint32_t statements = 0; ///< how many named it, each different from the one before
@@ -51,6 +54,10 @@ public:
   // An event is untouched, open (being assembled, under a handle of the builder), or finished.
   enum class event_state : std::uint8_t { untouched, open, whole, given_up };
   [[nodiscard]] event_state state(std::uint32_t event_number) const;
+  [[nodiscard]] bool has_ended(std::uint32_t event_number) const {
+    const auto s = state(event_number);
+    return s == event_state::whole || s == event_state::given_up;
+  }
   [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const; ///< of an open event
   void open(std::uint32_t event_number, std::uint32_t handle);
   struct outcome {

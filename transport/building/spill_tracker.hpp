@@ -6,15 +6,17 @@
 // datagram of the current spill takes a confirmation back. A next spill that is never confirmed is
 // abandoned without harm to the current one.
 //
+// A spill that leaves these three is over: the builder ends its open events between two datagrams,
+// and its table is cleared without the lock. Until then a spare table takes the new spill.
+//
 // It also says which events were admitted before (known_events.hpp). Guarded by the event builder's
 // lock.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"
@@ -32,21 +34,16 @@ namespace l3 {
 
 class spill_tracker {
 public:
-  /// Must end the open events of a table that is to be used for another spill. Only stated(),
-  /// recorded(), tick() and close_all() call it, so none of these may be called while an event
-  /// ends.
-  using retire = std::function<void(spill_table&)>;
+  explicit spill_tracker(const building_settings& settings);
 
-  spill_tracker(const building_settings& settings, retire on_retire);
-
-  /// The spill of a datagram that names it; nullptr if it is far from what is being taken.
-  /// `statement` tells datagrams apart: the same one twice confirms nothing.
+  /// The spill of a datagram that names it; nullptr if it is far from what is being taken, or no
+  /// table is free. `statement` tells datagrams apart: the same one twice confirms nothing.
   [[nodiscard]] spill_table* stated(std::uint32_t spill, std::uint64_t statement, time_point now);
   /// The likeliest spill of a chunk that neither itself nor a sibling names; nullptr: no spill has
   /// begun yet.
   [[nodiscard]] spill_table* unstated(std::uint32_t event_number);
   /// The spill of a record, whose number is certain; nullptr: it is older than the spills being
-  /// taken, and only its admitted events are known.
+  /// taken, or no table is free, and only its admitted events are known.
   [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
 
   /// The spill, if it is one of the three.
@@ -54,14 +51,24 @@ public:
 
   /// An event of the spill has arrived whole: the next spill becomes current by that.
   void confirm_by(spill_table& table, std::uint32_t event_number);
-  [[nodiscard]] bool confirmed(const spill_table& table) const {
-    return &table != next_.get() || !table.in_use;
-  }
 
-  /// Closes the current spill when it has been silent for long enough, and ends the open events of
-  /// the one before the previous.
+  /// Closes the current spill when it has been silent for long enough.
   void tick(time_point now);
   void close_all();
+
+  // Spills that are over.
+
+  [[nodiscard]] bool any_over() const { return !over_.empty(); }
+  /// One that still has open events; nullptr: none.
+  [[nodiscard]] spill_table* with_events_to_end();
+  /// One whose events have all ended; the caller clears its table, without the lock if it likes.
+  /// Adds the sums of the spill. nullptr: none.
+  [[nodiscard]] spill_table* take_to_clear(std::vector<spill_summary>& out);
+  /// The table has been cleared.
+  void give_back(spill_table& table);
+
+  /// Adds the sums of the spills that have ended or changed since the last call.
+  void take_summaries(std::vector<spill_summary>& out);
 
   [[nodiscard]] bool was_admitted(event_key key) const { return known_.has(key); }
   /// Whether it was admitted, and not 512 spills ago.
@@ -72,31 +79,35 @@ public:
   [[nodiscard]] known_events& known() { return known_; }
   [[nodiscard]] const known_events& known() const { return known_; }
 
-  [[nodiscard]] std::array<spill_table*, 3> tables() {
-    return {previous_.get(), current_.get(), next_.get()};
-  }
+  /// The connection is gone: a later one may repeat its records.
+  void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
   /// Memory of all tables.
   [[nodiscard]] std::size_t bytes() const {
-    return previous_->bytes() + current_->bytes() + next_->bytes() + known_.bytes();
+    return tables_.size() * tables_.front()->bytes() + known_.bytes();
   }
 
 private:
-  void begin_next(std::uint32_t spill, time_point now);
+  /// False if no table is free.
+  [[nodiscard]] bool begin_next(std::uint32_t spill, time_point now);
   /// A datagram has named the next spill.
   void state_next(std::uint64_t statement);
   void confirm_next();
+  [[nodiscard]] bool may_follow(std::uint32_t spill) const;
   /// Whether the spill is no newer than one that was taken.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
-  void abandon_next();
+  /// The spill leaves the three.
+  void is_over(spill_table*& table);
   /// Forgets the events of spill numbers that come around again after 512 spills.
   void forget_events(std::uint32_t upto);
 
   std::chrono::nanoseconds silence_;
-  retire retire_;
-  std::unique_ptr<spill_table> previous_;
-  std::unique_ptr<spill_table> current_;
-  std::unique_ptr<spill_table> next_; // not in use: the rest of the spill before the previous
+  std::vector<std::unique_ptr<spill_table>> tables_;
+  std::vector<spill_table*> free_;
+  std::vector<spill_table*> over_;
+  spill_table* previous_ = nullptr;
+  spill_table* current_ = nullptr;
+  spill_table* next_ = nullptr;
   known_events known_;
   std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
   std::uint64_t begun_ = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the bodies of event records land: straight in the memory of the current batch. If that
-// batch closes while a record is half read, the half moves to the connection's own memory, so that
-// a stalled peer never holds a frame. Guarded by the event builder's lock, except the bytes of the
-// body.
+// batch closes while a record is half read, and does not get the rest in time, the half moves to
+// the connection's own memory, so that a stalled peer never holds a frame. Guarded by the event
+// builder's lock, except the bytes of the body, and what is found in them.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "transport/building/landing.hpp"
+#include "transport/file/record_parser.hpp"
 
 namespace l3 {
 
@@ -28,8 +29,9 @@ private:
   std::size_t room_ = 0;
   std::size_t body_ = 0; // length of the record's body
   std::size_t filled_ = 0;
-  bool inside_ = false; // between enter() and leave()
+  bool inside_ = false; // a thread uses the body without the lock
   std::vector<std::byte> own_;
+  event_view view_;
   std::optional<std::uint32_t> spill_; // begun and not ended
   std::uint64_t id_ = 0;               // unique to the connection
   std::uint64_t hello_ = 0;            // sequence number of its hello

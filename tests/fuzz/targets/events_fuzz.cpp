@@ -64,7 +64,8 @@ public:
 
     std::array<bytes, 3> sent;
     std::array<std::vector<piece_offset>, 3> pieces;
-    std::vector<arrived_fragment> fragments;
+    candidate_event event(settings_.crates);
+    event.key = key;
     std::size_t at = 0;
     for (std::uint8_t c = 0; c < sent.size(); ++c) {
       if (in.below(8) == 7) continue;
@@ -81,15 +82,15 @@ public:
       arrived.whole = true;
       arrived.where = {f.input.bytes.data(), pieces[c].data(), piece_bytes,
                        static_cast<std::uint32_t>(sent[c].size())};
-      fragments.push_back(arrived);
+      event.fragments.push_back(arrived);
     }
     f.input.used_bytes = at;
 
     building_counters counters;
     admission judge(settings_, counters);
-    const auto verdict = judge.judge(key, fragments);
-    if (!verdict.admit) return;
-    judge.write(key, verdict, fragments, {}, f.input);
+    judge.look_into(event);
+    if (!judge.judge(event).admit) return;
+    admission::write(event, {}, f.input);
     engine_.start(f);
     require(engine_.wait(f), "a CPU computes");
     compare(f, key, sent);

@@ -33,6 +33,57 @@ protected:
   }
 };
 
+TEST_F(batches, a_closed_batch_waits_a_moment_for_its_open_events) {
+  rig r; // 4 events a batch
+  const auto all = r.event({1, 1});
+  r.send(r.event({1, 2}) + datagrams(all.begin(), all.begin() + 2));
+  r.pass(5ms); // event 2 is old enough
+  EXPECT_EQ(r.pool.submitted(), 0U);
+  r.send(r.event({1, 3})); // begins in the next batch
+  r.send(datagrams(all.begin() + 2, all.end()));
+  EXPECT_EQ(r.pool.submitted(), 1U) << "nothing is open in it any more";
+  EXPECT_EQ(r.pool.received.size(), 2U);
+  end(r);
+  EXPECT_EQ(r.counters.parked, 0U);
+  EXPECT_EQ(r.pool.received.at({1, 1}).serial, r.pool.received.at({1, 2}).serial);
+  EXPECT_EQ(r.pool.received.at({1, 3}).serial, r.pool.received.at({1, 2}).serial + 1);
+}
+
+TEST_F(batches, a_closed_batch_waits_no_longer_when_its_frame_is_needed) {
+  rig_options o;
+  o.batches = 2;
+  rig r(o);
+  const auto late = r.event({1, 1});
+  r.send(r.event({1, 2}) + datagrams(late.begin(), late.begin() + 2));
+  r.pass(5ms);
+  for (std::uint32_t n = 3; n <= 6; ++n) r.send(r.event({1, n})); // the other frame is full
+  EXPECT_EQ(r.pool.submitted(), 2U);
+  r.send(datagrams(late.begin() + 2, late.end()));
+  EXPECT_EQ(r.outcomes.events_shed.sum(), 0U);
+  end(r);
+  EXPECT_EQ(r.counters.parked, 1U);
+  EXPECT_EQ(r.pool.received.size(), 6U);
+}
+
+TEST_F(batches, an_event_is_parked_when_its_closed_batch_has_no_slot_for_a_copy) {
+  rig_options o;
+  o.strip = 64;
+  rig r(o);
+  const auto all = r.event({1, 1});
+  r.send({all[0], all[1]});
+  std::vector<std::unique_ptr<landing_strip>> others; // they take all slots of the batch
+  while (r.pool.submitted() == 0 && others.size() < 12) {
+    others.push_back(std::make_unique<landing_strip>(o.strip, o.chunk_bytes));
+    r.builder.enter(*others.back(), r.now);
+  }
+  r.send(datagrams(all.begin() + 2, all.end()));
+  EXPECT_EQ(r.counters.events_admitted, 1U);
+  EXPECT_EQ(r.counters.parked, 1U);
+  for (const auto& s : others) r.builder.leave(*s);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 1U);
+}
+
 TEST_F(batches, events_open_when_their_batch_closes_are_parked_and_finish_later) {
   rig r; // 4 events a batch
   datagrams first;
@@ -74,6 +125,7 @@ TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
     r.send(r.event({1, 100 + n}));
     r.pass(5ms);
   }
+  r.close_batch();
   EXPECT_EQ(r.counters.events_incomplete, 2U);
   r.send(r.fragment({1, 1}, 1));
   EXPECT_EQ(r.counters.fragments_late, 1U) << "event 1 was given up";
@@ -82,7 +134,7 @@ TEST_F(batches, a_full_parking_area_gives_up_its_oldest_event) {
   EXPECT_TRUE(r.pool.received.contains({1, 6}));
 }
 
-TEST_F(batches, more_open_events_than_a_batch_and_the_parking_area_hold) {
+TEST_F(batches, more_open_events_than_the_batches_and_the_parking_area_hold) {
   rig r;
   datagrams first;
   datagrams rest;
@@ -103,16 +155,16 @@ std::uint32_t open_at_most(rig& r) {
   return n - 1;
 }
 
-TEST_F(batches, as_many_events_can_be_open_as_a_batch_and_the_parking_area_hold) {
-  rig r; // 4 and 4
-  EXPECT_EQ(open_at_most(r), 8U);
+TEST_F(batches, as_many_events_can_be_open_as_two_batches_and_the_parking_area_hold) {
+  rig r; // 4, 4 and 4
+  EXPECT_EQ(open_at_most(r), 12U - 1U) << "room is made for the next one at once";
   end(r);
 }
 
 TEST_F(batches, without_a_frame_a_few_more_can_be_open_to_be_counted) {
   rig r;
   r.pool.stop(true);
-  EXPECT_EQ(open_at_most(r), 4U + 4U + 64U);
+  EXPECT_EQ(open_at_most(r), 2 * 4U + 4U + 64U) << "and a place for the next one";
   end(r);
 }
 

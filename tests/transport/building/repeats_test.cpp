@@ -132,6 +132,7 @@ TEST_F(repeats, are_compared_also_when_their_event_was_parked) {
   late.pop_back();
   r.send(late);
   r.pass(std::chrono::milliseconds(5));
+  r.close_batch();
   r.send({chunk, last});
   ASSERT_EQ(r.counters.parked, 1U);
   expect_duplicate({1, 2}, body_of({1, 2}));
@@ -173,7 +174,8 @@ TEST_F(repeats, of_an_event_set_aside_are_compared) {
   EXPECT_TRUE(r.builder.reserve(stream, body.size(), r.now));
   std::memcpy(r.builder.enter(stream), body.data(), body.size());
   r.builder.leave(stream, body.size());
-  r.pass(std::chrono::milliseconds(5)); // the batch closes: the record moves
+  r.pass(std::chrono::milliseconds(5));
+  r.close_batch(); // the record moves
   ASSERT_EQ(r.pool.submitted(), 1U);
   EXPECT_EQ(r.builder.take_event(stream, 1, r.now).reason, refused::stream_conflict);
   finish(1);

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/building/event_assembler.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace l3 {
+namespace {
+
+/// Events that are open although they lie nowhere, to be counted.
+constexpr std::uint32_t min_open_events = 64;
+
+std::uint64_t below(std::uint32_t n) {
+  return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
+}
+
+} // namespace
+
+event_assembler::event_assembler(const building_settings& settings, const batch_capacity& capacity,
+                                 held_batches& batches, building_counters& counters)
+    : settings_(settings), max_chunks_(settings.max_chunks()), batches_(batches),
+      counters_(counters), events_(2 * capacity.events + settings.parked_events +
+                                       std::max(min_open_events, capacity.events) + 1,
+                                   settings.crates.size(), max_chunks_),
+      parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_) {}
+
+std::uint32_t event_assembler::open(spill_table& spill, std::uint32_t number, time_point now) {
+  const std::uint32_t handle = events_.take();
+  event_assembly& e = events_[handle];
+  e.spill = &spill;
+  e.number = number;
+  e.began_at = now;
+  if (!batches_.current_is_full()) {
+    e.place = event_place::batch;
+    e.batch = batches_.current();
+    ++e.batch->reserved;
+    ++e.batch->open;
+  }
+  spill.open(number, handle);
+  return handle;
+}
+
+void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, time_point now) {
+  event_assembly& e = events_[handle];
+  fragment_assembly& f = e.fragments[c.place.crate];
+  const bool ended_before = f.ended();
+  const std::uint32_t chunk = c.header.chunk;
+  const std::uint64_t bit = std::uint64_t{1} << chunk;
+  if (e.state == assembly_state::judged && (f.have & bit) == 0) return add_late(f, true);
+  see(f);
+  if (f.problem == malformed::chunk_count) return;
+  if ((f.have & bit) != 0) {
+    compare_chunk(e, c);
+    return end_if_ended(handle, ended_before, f, now);
+  }
+
+  const bool last = c.bytes.size() < settings_.chunk_bytes;
+  const bool beyond = f.chunks != 0 && chunk >= f.chunks;
+  const bool too_early =
+      last && ((f.chunks != 0 && f.chunks != chunk + 1) || (f.have & ~below(chunk + 1)) != 0);
+  if (beyond || too_early) {
+    f.problem = malformed::chunk_count;
+  } else {
+    if (last) {
+      f.chunks = static_cast<std::uint8_t>(chunk + 1);
+      f.last_bytes = static_cast<std::uint32_t>(c.bytes.size());
+    }
+    place_chunk(handle, c);
+    f.have |= bit;
+    if (c.strip == nullptr) f.early = true;
+  }
+  end_if_ended(handle, ended_before, f, now);
+}
+
+void event_assembler::add_trailer(std::uint32_t handle, std::uint32_t crate, std::uint32_t chunks,
+                                  time_point now) {
+  event_assembly& e = events_[handle];
+  fragment_assembly& f = e.fragments[crate];
+  if (e.state == assembly_state::judged) return add_late(f, false);
+  e.verified = true;
+  const bool ended_before = f.ended();
+  see(f);
+  f.trailer = true;
+  const bool disagrees = (f.chunks != 0 && f.chunks != chunks) || (f.have & ~below(chunks)) != 0;
+  if (disagrees) {
+    f.problem = malformed::chunk_count;
+  } else {
+    f.chunks = static_cast<std::uint8_t>(chunks);
+  }
+  end_if_ended(handle, ended_before, f, now);
+}
+
+bool event_assembler::wants(std::uint32_t handle, const arrived_chunk& c) const {
+  const auto& f = events_[handle].fragments[c.place.crate];
+  return (f.have >> c.header.chunk & 1) == 0 || f.early;
+}
+
+void event_assembler::see(fragment_assembly& f) {
+  if (f.seen) return;
+  f.seen = true;
+  ++open_fragments_;
+  counters_.fragments_seen.add();
+}
+
+/// Its event is being judged without it.
+void event_assembler::add_late(fragment_assembly& f, bool is_chunk) {
+  if (is_chunk) counters_.late_chunks.add();
+  if (f.seen) return;
+  see(f);
+  counters_.fragments_late.add();
+}
+
+/// The event that is judged already ends as it is.
+void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
+  fragment_assembly& f = e.fragments[c.place.crate];
+  const std::uint32_t chunk = c.header.chunk;
+  const std::byte* kept = memory_of(e, c.place.crate, chunk);
+  const bool same = c.bytes.size() == length_of(f, chunk) &&
+                    (kept == nullptr || std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
+  if (!same && e.state != assembly_state::judged) {
+    f.problem = malformed::conflicting_chunks;
+    return;
+  }
+  counters_.duplicate_chunks.add();
+  if (f.repeated) return;
+  f.repeated = true;
+  counters_.fragments_seen.add();
+  counters_.fragments_duplicate.add();
+}
+
+void event_assembler::place_chunk(std::uint32_t handle, const arrived_chunk& c) {
+  event_assembly& e = events_[handle];
+  if (e.place == event_place::batch && !place_in_batch(e, c)) { // the batch has no slot left
+    if (parking_is_full()) {
+      leave_batch(e, false);
+      e.place = event_place::nowhere;
+    } else {
+      begin_move(handle, copies_);
+      copy(copies_);
+      end_move(handle);
+    }
+  }
+  if (e.place == event_place::parking)
+    parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
+}
+
+bool event_assembler::place_in_batch(event_assembly& e, const arrived_chunk& c) {
+  batch_in_use& batch = *e.batch;
+  const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
+  fragment_assembly& f = e.fragments[c.place.crate];
+  std::optional<piece_offset> copy;
+  if (batch.landing.is_short(bytes)) {
+    copy = batch.landing.gather(bytes);
+    f.gathered = copy.has_value();
+  }
+  std::optional<piece_offset> where = copy;
+  if (!copy && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
+    where = c.strip->keep(c.slot);
+  } else {
+    if (!copy) where = copy = batch.landing.slot();
+    if (!copy) return false;
+    std::memcpy(batch.batch->bytes.data() + *copy, c.bytes.data(), bytes);
+  }
+  piece(e, c.place.crate, c.header.chunk) = *where;
+  f.in_batch |= std::uint64_t{1} << c.header.chunk;
+  return true;
+}
+
+/// A chunk that came before any datagram that names its spill may be a late one of another spill:
+/// its event waits a moment for the true chunk, which is then compared.
+void event_assembler::end_if_ended(std::uint32_t handle, bool ended_before,
+                                   const fragment_assembly& f, time_point now) {
+  if (ended_before || !f.ended()) return;
+  event_assembly& e = events_[handle];
+  ++e.ended;
+  if (!e.all_ended() || e.state == assembly_state::judged) return;
+  const bool doubtful = e.place != event_place::nowhere &&
+                        std::ranges::any_of(e.fragments, &fragment_assembly::early);
+  e.doubtful_until = now + doubt_limit;
+  e.state = doubtful ? assembly_state::doubtful : assembly_state::complete;
+  (doubtful ? doubtful_ : complete_).push_back(handle);
+}
+
+void event_assembler::begin_move(std::uint32_t handle, std::vector<chunk_copy>& copies) {
+  event_assembly& e = events_[handle];
+  copies.clear();
+  const auto slot = parking_.take();
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    const auto& f = e.fragments[c];
+    for (std::uint64_t left = f.in_batch; left != 0; left &= left - 1) {
+      const auto i = static_cast<std::uint32_t>(std::countr_zero(left));
+      copies.push_back({parking_.chunk(slot, c, i), memory_of(e, c, i), length_of(f, i)});
+    }
+  }
+  e.place = event_place::parking;
+  e.parking_slot = slot;
+  e.moving = true;
+}
+
+void event_assembler::copy(std::span<const chunk_copy> copies) {
+  for (const auto& c : copies) std::memcpy(c.to, c.from, c.bytes);
+}
+
+void event_assembler::end_move(std::uint32_t handle) {
+  leave_batch(events_[handle], false);
+  events_[handle].moving = false;
+}
+
+/// Gives back the event's room in its batch; a stored event keeps the chunks that it is made of.
+void event_assembler::leave_batch(event_assembly& e, bool stored) {
+  --e.batch->open;
+  if (!stored) --e.batch->reserved;
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    auto& f = e.fragments[c];
+    const bool carried = stored && f.whole() && f.problem != malformed::chunk_count;
+    std::uint64_t slots = carried ? 0 : std::exchange(f.in_batch, 0);
+    if (f.gathered && f.chunks != 0) slots &= below(f.chunks - 1U);
+    for (; slots != 0; slots &= slots - 1)
+      e.batch->landing.give_back(piece(e, c, static_cast<std::uint32_t>(std::countr_zero(slots))));
+  }
+  e.batch = nullptr;
+}
+
+std::size_t event_assembler::parked_bytes(const event_assembly& e) const {
+  std::size_t bytes = 0;
+  for (const auto& f : e.fragments) {
+    if (f.whole()) bytes += landing_area::region_bytes(bytes_of(f));
+  }
+  return bytes;
+}
+
+void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
+  event_assembly& e = events_[handle];
+  out.fragments.clear();
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    const auto& f = e.fragments[c];
+    if (!f.seen) continue;
+    arrived_fragment a;
+    a.crate = static_cast<std::uint8_t>(c);
+    a.problem = f.problem;
+    a.whole = f.whole() && f.problem != malformed::chunk_count;
+    a.where.bytes = a.whole ? bytes_of(f) : 0;
+    if (a.whole && e.place == event_place::batch) {
+      a.where.memory = e.batch->batch->bytes.data();
+      a.where.pieces = &piece(e, c, 0);
+      a.where.piece_bytes = settings_.chunk_bytes;
+    } else if (a.whole && e.place == event_place::parking) {
+      a.where.memory = parking_.fragment(e.parking_slot, c);
+      out.own_piece(c) = 0;
+      a.where.pieces = &out.own_piece(c);
+      a.where.piece_bytes = static_cast<std::uint32_t>(round_up(a.where.bytes, 4));
+    }
+    out.fragments.push_back(a);
+  }
+}
+
+void event_assembler::release(std::uint32_t handle, bool stored) {
+  event_assembly& e = events_[handle];
+  if (e.place == event_place::parking) parking_.give_back(e.parking_slot);
+  if (e.place == event_place::batch) leave_batch(e, stored);
+  if (e.all_ended()) {
+    std::erase(doubtful_, handle);
+    std::erase(complete_, handle);
+  }
+  open_fragments_ -=
+      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen));
+  events_.give_back(handle);
+}
+
+std::uint32_t event_assembler::length_of(const fragment_assembly& f, std::uint32_t chunk) const {
+  return f.last_bytes != 0 && chunk + 1 == f.chunks ? f.last_bytes : settings_.chunk_bytes;
+}
+
+std::uint32_t event_assembler::bytes_of(const fragment_assembly& f) const {
+  return (f.chunks - 1U) * settings_.chunk_bytes + length_of(f, f.chunks - 1U);
+}
+
+/// nullptr if the chunk was not kept.
+const std::byte* event_assembler::memory_of(event_assembly& e, std::uint32_t crate,
+                                            std::uint32_t chunk) {
+  if ((e.fragments[crate].in_batch >> chunk & 1) != 0)
+    return e.batch->batch->bytes.data() + piece(e, crate, chunk);
+  return e.place == event_place::parking ? parking_.chunk(e.parking_slot, crate, chunk) : nullptr;
+}
+
+} // namespace l3

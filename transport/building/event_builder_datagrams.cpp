@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder takes datagrams: it finds the spill and the event of each.
+#include <algorithm>
+
+#include "transport/building/event_builder.hpp"
+
+namespace l3 {
+namespace {
+
+/// A number by which datagrams that name a spill differ.
+std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
+  constexpr std::uint64_t trailer_bit = std::uint64_t{1} << 63;
+  const std::uint64_t which = (std::uint64_t{h.fragment_id} << 16 | (h.chunk & 0xffffU)) + 1;
+  return is_trailer ? which | trailer_bit : which;
+}
+
+} // namespace
+
+void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
+  if (d.bytes != 0) return on_chunk(strip, d, input);
+  if (l2::trailer::unpack(d.header.discriminator).count != 0)
+    return on_end_of_spill(d.header, input);
+  on_trailer(d.header, input);
+}
+
+void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_counters& input) {
+  const auto& h = d.header;
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  if (h.discriminator != 0) return input.refused.add(refused::discriminator);
+  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
+    return input.refused.add(refused::fragment_id);
+  if (h.chunk >= settings_.max_chunks()) return input.refused.add(refused::chunk_index);
+  const std::uint32_t offset = h.chunk * settings_.chunk_bytes;
+  if (d.bytes > settings_.chunk_bytes) return input.refused.add(refused::too_long);
+  if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
+    return input.refused.add(refused::chunk_length);
+
+  const arrived_chunk c{h, place, {strip.slots()[d.slot].memory, d.bytes}, &strip, d.slot};
+  const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
+  if (!named) return take_unstated(c);
+  if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
+    take_chunk(*spill, c, true);
+  } else {
+    input.refused.add(refused::wrong_spill);
+  }
+  on_sibling(h.fragment_id, *named, input);
+}
+
+void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool stated) {
+  counters_.data_chunks.add();
+  if (spill.has_ended(c.place.event_number)) return count_after_end(spill, c.place, true);
+  const auto handle = event_of(spill, c.place.event_number);
+  if (stated) events_[handle].verified = true;
+  events_.add_chunk(handle, c, now_);
+}
+
+std::uint32_t event_builder::event_of(spill_table& spill, std::uint32_t number) {
+  if (spill.state(number) == spill_table::event_state::open) return spill.handle(number);
+  return events_.open(spill, number, now_);
+}
+
+void event_builder::on_trailer(const l2::datagram_header& h, input_counters& input) {
+  const auto t = l2::trailer::unpack(h.discriminator);
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
+    return input.refused.add(refused::fragment_id);
+  if (h.chunk == 0 || h.chunk > settings_.max_chunks())
+    return input.refused.add(refused::chunk_index);
+  if (t.crate != settings_.crates.crates[place.crate].number)
+    return input.refused.add(refused::discriminator);
+  if (auto* spill = spills_.stated(t.spill, statement_of(h, true), now_); spill != nullptr) {
+    take_trailer(*spill, h);
+  } else {
+    input.refused.add(refused::wrong_spill);
+  }
+  on_sibling(h.fragment_id, t.spill, input);
+}
+
+void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
+  counters_.trailers.add();
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  if (spill.has_ended(place.event_number)) return count_after_end(spill, place, false);
+  events_.add_trailer(event_of(spill, place.event_number), place.crate, h.chunk, now_);
+}
+
+void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters& input) {
+  const auto t = l2::trailer::unpack(h.discriminator);
+  const auto& crates = settings_.crates.crates;
+  const auto crate = std::find_if(crates.begin(), crates.end(),
+                                  [&](const auto& c) { return c.number == t.crate; });
+  if (crate == crates.end()) return input.refused.add(refused::discriminator);
+  spill_table* spill = spills_.stated(t.spill, statement_of(h, true) ^ h.discriminator, now_);
+  if (spill == nullptr) return input.refused.add(refused::wrong_spill);
+  counters_.ends_of_spill.add();
+  spill->end_of_spill(static_cast<std::uint32_t>(crate - crates.begin()), h.fragment_id, h.chunk,
+                      t.count);
+}
+
+void event_builder::count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk) {
+  const bool was_whole = spill.state(place.event_number) == spill_table::event_state::whole;
+  if (was_whole && !is_chunk) return; // a trailer is not needed for a fragment to be complete
+  if (is_chunk) (was_whole ? counters_.duplicate_chunks : counters_.late_chunks).add();
+  if (was_whole ? spill.first_repeat(place.event_number, place.crate)
+                : spill.first_touch(place.event_number, place.crate)) {
+    counters_.fragments_seen.add();
+    (was_whole ? counters_.fragments_duplicate : counters_.fragments_late).add();
+  }
+}
+
+// Chunks that do not name their spill: siblings before or after them do.
+
+/// The chunk goes at once where a sibling went, if that fragment lacks it, or has an early chunk
+/// that it can confirm. Otherwise it may be a duplicate, or belong to the next spill's fragment
+/// with this id: the next sibling tells.
+void event_builder::take_unstated(const arrived_chunk& c) {
+  const auto spill = unstated_.spill_of(c.header.fragment_id, now_);
+  if (spill && is_wanted(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
+  unstated_.hold(c.header, c.bytes, now_);
+}
+
+/// Whether its event is being assembled and lacks the chunk, or is in doubt about it.
+bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
+  const auto* table = spills_.find(spill);
+  const std::uint32_t number = c.place.event_number;
+  if (table == nullptr || table->state(number) != spill_table::event_state::open) return false;
+  return events_.wants(table->handle(number), c);
+}
+
+/// A datagram has named the spill of its fragment: takes the chunks that waited for that.
+void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
+                               input_counters& input) {
+  unstated_.note(fragment_id, spill, now_);
+  while (const auto waiting = unstated_.take(fragment_id)) {
+    if (auto* table = spills_.find(spill); table != nullptr) {
+      take_chunk(*table, arrived(*waiting), false);
+    } else {
+      input.refused.add(refused::wrong_spill);
+    }
+  }
+}
+
+arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) const {
+  return {w.header,
+          l2::place_of(w.header.fragment_id, settings_.crates.size()),
+          {unstated_.memory_of(w), w.bytes}};
+}
+
+/// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate; otherwise
+/// its siblings were lost. A chunk is late if there is no spill at all.
+void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
+  const auto c = arrived(w);
+  const auto named = unstated_.spill_of(w.header.fragment_id, w.since);
+  auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
+  if (spill != nullptr) return take_chunk(*spill, c, false);
+  counters_.data_chunks.add();
+  counters_.late_chunks.add();
+}
+
+} // namespace l3
