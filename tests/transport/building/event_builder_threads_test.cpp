@@ -24,7 +24,8 @@ constexpr auto long_time = std::chrono::minutes(1);
 rig_options options() {
   rig_options o;
   o.batch_events = 16;
-  o.parked = 64;
+  o.batches = 16; // a thread that is held up keeps its batch: none must be lacking for that
+  o.parked = 256;
   o.event_time_limit = o.spill_time_limit = long_time;
   return o;
 }
