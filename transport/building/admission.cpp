@@ -11,8 +11,11 @@ void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
   event.reference_time.reset();
   event.digest = {};
-  for (auto& f : event.fragments) {
-    if (f.whole && f.where.memory != nullptr) look_into(event, f);
+  const auto is_here = [](const auto& f) { return f.whole && f.where.memory != nullptr; };
+  for (std::size_t i = 0; i < event.fragments.size(); ++i) {
+    if (i + 1 < event.fragments.size() && is_here(event.fragments[i + 1]))
+      prefetch_borders(event.fragments[i + 1].where);
+    if (is_here(event.fragments[i])) look_into(event, event.fragments[i]);
   }
 }
 

@@ -10,17 +10,20 @@ namespace l3 {
 namespace {
 
 constexpr std::uint32_t word_bytes = 2;
-constexpr std::uint32_t header_bytes = l2::header_words * word_bytes;
 
 /// Bytes at either end of a board that count in the digest. A board has at least 24.
 constexpr std::uint32_t digested_bytes = 16;
+constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of one board, and the next
 
-/// Reads 16-bit words of a fragment at rising offsets, and steps from piece to piece instead of
-/// dividing. Offsets are even, and pieces begin at multiples of 4, so no word lies across two
-/// pieces.
-class word_reader {
+/// Borders of boards that are fetched from memory before they are looked at: enough to hide that
+/// each lies in a cache line of its own.
+constexpr std::uint32_t borders_ahead = 8;
+
+/// Reads a fragment at rising offsets, and steps from piece to piece instead of dividing. Offsets
+/// are even, and pieces begin at multiples of 4, so no word lies across two pieces.
+class piece_reader {
 public:
-  explicit word_reader(const fragment_pieces& f) : fragment_(f) {}
+  explicit piece_reader(const fragment_pieces& f) : fragment_(f) {}
 
   [[nodiscard]] std::uint32_t end() const { return fragment_.bytes; }
 
@@ -30,43 +33,52 @@ public:
   }
 
   std::uint32_t long_word(std::uint32_t offset) {
-    const std::uint32_t high = word(offset);
-    return high << 16 | word(offset + word_bytes);
+    return load_big<std::uint32_t>(bytes<sizeof(std::uint32_t)>(offset));
   }
 
   board_header header(std::uint32_t offset) {
-    board_header h;
-    for (auto& w : h.words) {
-      w = word(offset);
-      offset += word_bytes;
-    }
-    return h;
+    return board_header(bytes<board_header::bytes>(offset));
   }
 
-  /// A summand of the digest: the bytes from `offset` on, and where they stand.
+  /// A summand of the digest: `count` bytes from `offset` on, and where they stand.
+  template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
-    move_to(offset);
-    std::array<std::uint64_t, digested_bytes / sizeof(std::uint64_t)> halves;
-    if (offset - start_ + digested_bytes <= fragment_.piece_bytes) {
-      std::memcpy(halves.data(), here(offset), digested_bytes);
-    } else {
-      std::array<std::byte, digested_bytes> joined;
-      for (std::uint32_t b = 0; b < digested_bytes; b += word_bytes) {
-        move_to(offset + b);
-        std::memcpy(joined.data() + b, here(offset + b), word_bytes);
-      }
-      std::memcpy(halves.data(), joined.data(), digested_bytes);
+    constexpr std::array<std::uint64_t, 4> odd = {0x9e3779b97f4a7c15U, 0xc2b2ae3d27d4eb4fU,
+                                                  0x165667b19e3779f9U, 0xd6e8feb86659fd93U};
+    const std::byte* from = bytes<count>(offset);
+    std::uint64_t sum = offset;
+    for (std::uint32_t i = 0; i < count / sizeof sum; ++i) {
+      std::uint64_t part;
+      std::memcpy(&part, from + i * sizeof part, sizeof part);
+      sum += part * odd[i];
     }
-    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
-    return mix_bits((halves[0] ^ offset) * odd + halves[1]);
+    return mix_bits(sum);
   }
 
-  /// Prefetches the memory at `offset`.
-  void prefetch(std::uint32_t offset) {
-    if (offset < fragment_.bytes) __builtin_prefetch(byte_at(offset));
+  /// Fetches the border before the board at `offset`.
+  void prefetch_border(std::uint32_t offset) const {
+    if (offset >= fragment_.bytes) return;
+    std::uint32_t start = start_;
+    std::uint32_t piece = piece_;
+    for (; offset - start >= fragment_.piece_bytes; ++piece) start += fragment_.piece_bytes;
+    const std::byte* border = fragment_.memory + fragment_.pieces[piece] + (offset - start);
+    __builtin_prefetch(border - digested_bytes);
+    __builtin_prefetch(border + digested_bytes - 1);
   }
 
 private:
+  /// So many bytes in a row: where they lie, or copied if they lie across two pieces.
+  template <std::uint32_t count>
+  const std::byte* bytes(std::uint32_t offset) {
+    static_assert(count <= border_bytes);
+    move_to(offset);
+    if (offset - start_ + count <= fragment_.piece_bytes) return here(offset);
+    for (std::uint32_t b = 0; b < count; b += word_bytes) {
+      move_to(offset + b);
+      std::memcpy(joined_.data() + b, here(offset + b), word_bytes);
+    }
+    return joined_.data();
+  }
   void move_to(std::uint32_t offset) {
     while (offset < start_) { // the bytes around a piece border are read twice
       start_ -= fragment_.piece_bytes;
@@ -80,19 +92,11 @@ private:
   [[nodiscard]] const std::byte* here(std::uint32_t offset) const {
     return fragment_.memory + fragment_.pieces[piece_] + (offset - start_);
   }
-  [[nodiscard]] const std::byte* byte_at(std::uint32_t offset) const {
-    std::uint32_t start = start_;
-    std::uint32_t piece = piece_;
-    while (offset - start >= fragment_.piece_bytes) {
-      start += fragment_.piece_bytes;
-      ++piece;
-    }
-    return fragment_.memory + fragment_.pieces[piece] + (offset - start);
-  }
 
   const fragment_pieces& fragment_;
   std::uint32_t start_ = 0;
   std::uint32_t piece_ = 0;
+  std::array<std::byte, border_bytes> joined_{};
 };
 
 bool is_wide_tag(std::uint16_t word, std::uint16_t tag) {
@@ -102,7 +106,7 @@ bool is_footer(std::uint16_t word) { return (word & l2::footer_tag_mask) == l2::
 
 /// How many words satisfy `wanted` from `offset` on: at most `limit`, none of the crate trailer.
 template <class Wanted>
-std::uint32_t count_words(word_reader& reader, std::uint32_t offset, std::uint32_t end,
+std::uint32_t count_words(piece_reader& reader, std::uint32_t offset, std::uint32_t end,
                           std::uint32_t limit, Wanted wanted) {
   std::uint32_t n = 0;
   while (n < limit && offset + n * word_bytes < end && wanted(reader.word(offset + n * word_bytes)))
@@ -111,10 +115,10 @@ std::uint32_t count_words(word_reader& reader, std::uint32_t offset, std::uint32
 }
 
 /// Length of the opaque board at `offset`, whose header is good; 0 if it does not end before `end`.
-std::uint32_t opaque_bytes(word_reader& reader, std::uint32_t offset, std::uint32_t end) {
+std::uint32_t opaque_bytes(piece_reader& reader, std::uint32_t offset, std::uint32_t end) {
   const auto is_compression = [](std::uint16_t w) { return is_wide_tag(w, l2::header_tag); };
   const auto is_sample = [](std::uint16_t w) { return is_wide_tag(w, l2::sample_tag); };
-  std::uint32_t at = offset + header_bytes;
+  std::uint32_t at = offset + board_header::bytes;
   at += word_bytes * count_words(reader, at, end, l2::max_compression_words, is_compression);
   const std::uint32_t samples = count_words(reader, at, end, l2::sample_words, is_sample);
   at += word_bytes * samples;
@@ -127,7 +131,15 @@ std::uint32_t opaque_bytes(word_reader& reader, std::uint32_t offset, std::uint3
   return at - offset;
 }
 
-std::optional<malformed> check_ends(word_reader& reader, event_key key) {
+/// Where a fragment of full boards has the first header that begins at or behind `offset`, from
+/// `offset` on.
+std::size_t header_in_chunk(std::uint32_t offset) {
+  constexpr std::uint32_t first = l2::fragment_header_bytes;
+  if (offset <= first) return first - offset;
+  return round_up(offset - first, l2::board_bytes) - (offset - first);
+}
+
+std::optional<malformed> check_ends(piece_reader& reader, event_key key) {
   constexpr std::uint32_t l1a_mask = l2::payload_mask;
   const std::uint32_t bytes = reader.end();
   if (bytes % word_bytes != 0 || bytes < l2::fragment_header_bytes + l2::fragment_trailer_bytes)
@@ -151,20 +163,15 @@ std::optional<malformed> check_header(const board_header& header, event_key key,
 
 } // namespace
 
-bool board_header::tagged() const {
-  std::uint16_t common = l2::header_tag;
-  for (const auto w : words) common &= w;
-  return common == l2::header_tag;
-}
-
-std::uint32_t board_header::time() const {
-  return static_cast<std::uint32_t>(words[2] & l2::payload_mask) << 14 |
-         (words[3] & l2::payload_mask);
+void prefetch_borders(const fragment_pieces& fragment) {
+  const piece_reader reader(fragment);
+  for (std::uint32_t b = 0; b < borders_ahead; ++b)
+    reader.prefetch_border(l2::fragment_header_bytes + b * l2::board_bytes);
 }
 
 fragment_index index_fragment(const fragment_pieces& fragment, const crate_readout& crate,
                               event_key key, std::span<board_entry> out) {
-  word_reader reader(fragment);
+  piece_reader reader(fragment);
   fragment_index found;
   found.digest = mix_bits(fragment.bytes);
   const auto failed = [&found](malformed reason) {
@@ -178,11 +185,14 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
   std::uint32_t at = l2::fragment_header_bytes;
   std::uint32_t slot_before = 0;
   while (at < end) {
-    reader.prefetch(at + l2::board_bytes);
-    if (reader.long_word(at) == l2::fragment_trailer || found.boards == crate.boards)
-      return failed(malformed::trailing_bytes);
-    if (end - at < header_bytes) return failed(malformed::truncated);
+    reader.prefetch_border(at + borders_ahead * l2::board_bytes);
+    if (found.boards == crate.boards) return failed(malformed::trailing_bytes);
+    if (end - at < board_header::bytes) {
+      const bool ends = reader.long_word(at) == l2::fragment_trailer;
+      return failed(ends ? malformed::trailing_bytes : malformed::truncated);
+    }
     const auto header = reader.header(at);
+    if (header.begin() == l2::fragment_trailer) return failed(malformed::trailing_bytes);
     if (const auto problem = check_header(header, key, slot_before)) return failed(*problem);
 
     std::uint32_t bytes = l2::board_bytes;
@@ -194,9 +204,8 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
     }
     if (bytes == 0 || end - at < bytes) return failed(malformed::truncated);
 
-    // The end of the board before lies beside this header.
-    if (at > l2::fragment_header_bytes) found.digest += reader.digest(at - digested_bytes);
-    found.digest += reader.digest(at);
+    found.digest += found.boards == 0 ? reader.digest<digested_bytes>(at)
+                                      : reader.digest<border_bytes>(at - digested_bytes);
     board_entry& board = out[found.boards++];
     board.offset = at;
     board.bytes = static_cast<std::uint16_t>(bytes);
@@ -207,23 +216,21 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
     at += bytes;
   }
   if (reader.long_word(end) != l2::fragment_trailer) return failed(malformed::crate_trailer);
-  if (found.boards != 0) found.digest += reader.digest(end - digested_bytes);
+  if (found.boards != 0) found.digest += reader.digest<digested_bytes>(end - digested_bytes);
   return found;
+}
+
+void prefetch_header(const std::byte* chunk, std::uint32_t offset_in_fragment) {
+  __builtin_prefetch(chunk + header_in_chunk(offset_in_fragment));
 }
 
 std::optional<std::uint32_t> spill_in_chunk(std::span<const std::byte> chunk,
                                             std::uint32_t offset_in_fragment,
                                             std::uint32_t event_number) {
-  constexpr std::uint32_t first = l2::fragment_header_bytes;
-  std::uint32_t at = first;
-  if (offset_in_fragment > first)
-    at = first + static_cast<std::uint32_t>(round_up(offset_in_fragment - first, l2::board_bytes));
-  const std::size_t in_chunk = at - offset_in_fragment;
-  if (in_chunk + header_bytes > chunk.size()) return std::nullopt;
+  const std::size_t in_chunk = header_in_chunk(offset_in_fragment);
+  if (in_chunk + board_header::bytes > chunk.size()) return std::nullopt;
 
-  board_header header;
-  for (std::size_t w = 0; w < l2::header_words; ++w)
-    header.words[w] = load_big<std::uint16_t>(chunk.data() + in_chunk + w * word_bytes);
+  const board_header header(chunk.data() + in_chunk);
   const bool fits = header.tagged() && header.l1a() == (event_number & l2::payload_mask) &&
                     header.slot() >= l2::first_slot && header.slot() <= l2::last_slot;
   if (!fits) return std::nullopt;

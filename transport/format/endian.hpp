@@ -24,6 +24,11 @@ static_assert(std::endian::native == std::endian::little, "koto-l3 runs on littl
   return (v << 24) | ((v & 0xff00U) << 8) | ((v >> 8) & 0xff00U) | (v >> 24);
 }
 
+[[nodiscard]] L3_FN constexpr std::uint64_t swap_bytes(std::uint64_t v) {
+  return std::uint64_t{swap_bytes(static_cast<std::uint32_t>(v))} << 32 |
+         swap_bytes(static_cast<std::uint32_t>(v >> 32));
+}
+
 /// The T at p, as it lies in memory; p needs no alignment.
 template <class T>
 [[nodiscard]] L3_FN T load(const std::byte* p) {
@@ -39,7 +44,7 @@ L3_FN void store(std::byte* p, const T& v) {
   memcpy(p, &v, sizeof v);
 }
 
-/// The big-endian 16- or 32-bit word at p.
+/// The big-endian 16-, 32- or 64-bit word at p.
 template <class T>
 [[nodiscard]] L3_FN T load_big(const std::byte* p) {
   return swap_bytes(load<T>(p));
