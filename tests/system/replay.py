@@ -248,6 +248,11 @@ class Again(Replay):
         self.assertNotIn("already known", said)
         self.daemon.wait_for_stored(len(self.sent))
 
+    def send_datagrams(self, file):
+        code, said = self.run_tool("replay", file, "--to", f"udp://{harness.HOST}:{self.ports.udp}+{harness.UDP_PORTS}",
+                                   "--chunk", self.chunk_bytes, "--rate", "200ev/s")
+        self.assertEqual(code, 0, said)
+
     def finish(self):
         ledger = self.stop_daemon(self.daemon)
         self.assert_stored(self.sent)
@@ -293,6 +298,32 @@ class Again(Replay):
         self.assertEqual(code, 0, said)
         self.assert_known(said, len(self.sent))
         self.assertEqual(self.finish()["conflicting"], 0)
+
+    def test_over_udp_the_first_file_stays_and_other_bytes_are_told(self):
+        everything = len(self.sent) * len(self.crates)
+        counts = lambda s: (s["fragments"]["duplicate"], s["fragments"]["conflicting"])
+        self.send_datagrams(self.file)
+        self.daemon.wait_for_stored(len(self.sent))
+        self.send_datagrams(self.file)
+        status = self.daemon.wait_for(lambda s: counts(s)[0] == everything, "the duplicates to be counted")
+        self.assertEqual((counts(status)[1], status["latest_conflict"]), (0, None))
+
+        self.send_datagrams(self.changed(4 + 7))  # the first time stamp, in the first bytes of a chunk
+        status = self.daemon.wait_for(lambda s: s["latest_conflict"], "the conflict to be told")
+        self.assertEqual(counts(status), (everything, 1))
+        self.assertEqual(status["latest_conflict"], {"spill": 511, "event": 17})
+
+        maker = level2.EventMaker(self.crates, 102)
+        self.send_datagrams(self.write("other.l2raw", {key: maker.fragments(*key) for key in self.sent}))
+        status = self.daemon.wait_for(lambda s: counts(s)[1] == everything, "each fragment to be counted once")
+        status = self.daemon.wait_for(lambda s: s["latest_conflict"]["spill"] == 0, "the other spill's to be told")
+        self.assertEqual(status["latest_conflict"], {"spill": 0, "event": 1})
+        for name in ("spill 511: event 17", "spill 0: event 1"):
+            self.assertEqual(self.daemon.said().count(f"{name} came again with other bytes"), 1, "once a spill")
+        self.assert_metrics_conserved(self.daemon)
+        fragments = self.finish()
+        self.assertEqual((fragments["duplicate"], fragments["conflicting"]), (everything, everything))
+        self.assertEqual(fragments["seen"], 3 * everything)
 
     def test_another_recording_under_the_same_numbers_is_refused(self):
         self.send_first()

@@ -11,6 +11,7 @@ void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
   event.reference_time.reset();
   event.digest = {};
+  std::ranges::fill(event.chunk_marks, no_mark);
   const auto is_here = [](const auto& f) { return f.whole && f.where.memory != nullptr; };
   for (std::size_t i = 0; i < event.fragments.size(); ++i) {
     if (i + 1 < event.fragments.size() && is_here(event.fragments[i + 1]))
@@ -21,8 +22,15 @@ void admission::look_into(candidate_event& event) const {
 
 void admission::look_into(candidate_event& event, arrived_fragment& f) const {
   const auto& crate = settings_.crates.crates[f.crate];
+  const fragment_chunks chunks(f.where, settings_.chunk_bytes);
+  const bool has_marks =
+      f.where.piece_bytes == settings_.chunk_bytes || f.where.bytes <= f.where.piece_bytes;
+  if (has_marks) chunks.prefetch();
   const auto found =
       index_fragment(f.where, crate, event.key, std::span(event.boards).subspan(event.used_boards));
+  const std::uint32_t max_chunks = settings_.max_chunks();
+  if (has_marks)
+    chunks.mark(std::span(event.chunk_marks).subspan(f.crate * max_chunks, max_chunks));
   event.digest.add(f.crate, found.digest);
   if (!f.problem) f.problem = found.problem;
   if (f.problem) return;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "transport/building/fragment_index.hpp"
+#include "transport/building/known_chunks.hpp"
 #include "transport/building/known_events.hpp"
 #include "transport/building/settings.hpp"
 #include "transport/format/input_batch.hpp"
@@ -35,9 +36,11 @@ struct arrived_fragment {
 
 /// An event that ends now. Reuse one for many events: it then allocates nothing.
 struct candidate_event {
-  explicit candidate_event(const readout& crates)
-      : boards(crates.boards()), pieces_(crates.size()) {
-    fragments.reserve(crates.size());
+  explicit candidate_event(const building_settings& settings)
+      : boards(settings.crates.boards()),
+        chunk_marks(settings.crates.size() * settings.max_chunks()),
+        pieces_(settings.crates.size()) {
+    fragments.reserve(settings.crates.size());
   }
 
   event_key key{};
@@ -46,7 +49,8 @@ struct candidate_event {
   std::uint32_t used_boards = 0;
   std::uint32_t flags = 0;
   std::optional<std::uint32_t> reference_time;
-  event_digest digest; ///< of the bytes of all fragments, for known_events
+  event_digest digest;                 ///< of the bytes of all fragments, for known_events
+  std::vector<chunk_mark> chunk_marks; ///< by crate, then chunk, for known_chunks
 
   /// The offset of a fragment that lies in one piece.
   [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }

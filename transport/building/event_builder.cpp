@@ -40,9 +40,11 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                              std::function<void(const spill_summary&)> on_end_of_spill)
     : settings_(checked(settings, capacity)), batch_age_(batch_age), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
-      unstated_(settings.chunk_bytes), batches_(pool, settings.chunk_bytes),
-      events_(settings_, capacity, batches_, counters),
-      table_bytes_(spills_.bytes() + unstated_.bytes() + events_.table_bytes()),
+      unstated_(settings.chunk_bytes),
+      known_chunks_(settings.remembered_chunks_of, settings.crates.size(), settings.max_chunks()),
+      batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
+      table_bytes_(spills_.bytes() + unstated_.bytes() + known_chunks_.bytes() +
+                   events_.table_bytes()),
       admission_(settings_, counters) {}
 
 /// Takes the lock, sets the clock, and does what has become due.
@@ -239,10 +241,9 @@ std::uint32_t event_builder::due() {
 void event_builder::end(std::uint32_t handle, locked& lock) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
-  // An event that was admitted when its spill came before.
-  if (is_repeat(e)) return end_as(handle, counters_.fragments_duplicate);
   // A stray chunk, whose spill is uncertain: the real event of this number may still come.
-  if (!e.verified || !e.spill->confirmed) return end_as(handle, counters_.fragments_late);
+  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed))
+    return end_as(handle, counters_.fragments_late);
 
   auto candidate = take_candidate();
   candidate->key = {*e.spill->number, e.number};
@@ -251,8 +252,10 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   lock.unlock();
   admission_.look_into(*candidate);
   lock.lock();
-  if (is_repeat(e)) { // a record of it has come meanwhile
-    end_as(handle, counters_.fragments_duplicate);
+  if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
+    const bool another = is_another(*candidate);
+    if (another) name_conflict(candidate->key);
+    end_as(handle, another ? counters_.fragments_conflicting : counters_.fragments_duplicate);
   } else {
     admit(handle, *candidate, lock);
   }
@@ -263,15 +266,27 @@ bool event_builder::is_repeat(const event_assembly& e) const {
   return e.verified && spills_.is_repeat({*e.spill->number, e.number});
 }
 
+/// Whether an event that came again has other bytes. An event that lacks any is not compared.
+bool event_builder::is_another(const candidate_event& repeat) const {
+  const auto is_here = [](const arrived_fragment& f) { return f.where.memory != nullptr; };
+  return repeat.fragments.size() == settings_.crates.size() &&
+         std::ranges::all_of(repeat.fragments, is_here) &&
+         spills_.known().has_another(repeat.key, repeat.digest.mark());
+}
+
+void event_builder::name_conflict(event_key key) {
+  if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
+}
+
 /// Ends an event of which nothing is kept.
 void event_builder::end_as(std::uint32_t handle, counter& fragments) {
   const event_assembly& e = events_[handle];
   fragments.add(
       static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen)));
-  if (&fragments == &counters_.fragments_duplicate) {
-    finish_in_table(e, true, false);
-  } else {
+  if (&fragments == &counters_.fragments_late) {
     e.spill->forget(e.number);
+  } else {
+    finish_in_table(e, true, false);
   }
   events_.release(handle, false);
 }
@@ -283,7 +298,9 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (stored) spills_.set_admitted(candidate.key, candidate.digest.mark());
+  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  // What datagrams of an incomplete event were lost may come with its repeat.
+  if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
   events_.release(handle, stored);
 }
 
@@ -333,7 +350,7 @@ void event_builder::write(const candidate_event& candidate, batch_in_use& batch)
 }
 
 std::unique_ptr<candidate_event> event_builder::take_candidate() {
-  if (candidates_.empty()) return std::make_unique<candidate_event>(settings_.crates);
+  if (candidates_.empty()) return std::make_unique<candidate_event>(settings_);
   auto candidate = std::move(candidates_.back());
   candidates_.pop_back();
   return candidate;

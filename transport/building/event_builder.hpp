@@ -22,7 +22,8 @@
 // another batch than its event. A chunk that came before is compared. When the last chunk of the
 // last fragment is there, the builder looks into the fragments and admits the event. At the time
 // limit it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the
-// end of its event is counted as a duplicate if the event was complete, as late if it was not.
+// end of its event is counted as late if the event was not complete; if it was, as a duplicate, or
+// as conflicting if its mark is another than that of the chunk before (known_chunks.hpp).
 //
 // The life of a batch: it is current while events begin in it, and closes when it is full or old.
 // Its open events then have a few milliseconds to end in it; those that do not are parked. It is
@@ -41,6 +42,7 @@
 #include "transport/building/admission.hpp"
 #include "transport/building/event_assembler.hpp"
 #include "transport/building/held_batches.hpp"
+#include "transport/building/known_chunks.hpp"
 #include "transport/building/landing_strip.hpp"
 #include "transport/building/reading_rounds.hpp"
 #include "transport/building/spill_tracker.hpp"
@@ -144,6 +146,8 @@ private:
   void end_waiting_chunks(locked& lock);
   void end(std::uint32_t handle, locked& lock);
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
+  [[nodiscard]] bool is_another(const candidate_event& repeat) const;
+  void name_conflict(event_key key);
   void end_as(std::uint32_t handle, counter& fragments);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
@@ -168,10 +172,14 @@ private:
   void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
-  void take_chunk(spill_table& spill, const arrived_chunk& c, bool stated);
+  /// What says which spill a chunk is of: its own board headers, a sibling right before or after
+  /// it, or nothing certain.
+  enum class named_by : std::uint8_t { itself, sibling, guess };
+  void take_chunk(spill_table& spill, const arrived_chunk& c, named_by by);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
   [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
-  void count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk);
+  void count_late(spill_table& spill, l2::fragment_place place);
+  void count_repeat(spill_table& spill, const arrived_chunk& c, named_by by);
   void take_unstated(const arrived_chunk& c);
   [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
   void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
@@ -206,6 +214,7 @@ private:
   time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
   unstated_chunks unstated_;
+  known_chunks known_chunks_;
   held_batches batches_;
   event_assembler events_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock

@@ -39,18 +39,23 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_coun
   const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
   if (!named) return take_unstated(c);
   if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
-    take_chunk(*spill, c, true);
+    take_chunk(*spill, c, named_by::itself);
   } else {
     input.refused.add(refused::wrong_spill);
   }
   on_sibling(h.fragment_id, *named, input);
 }
 
-void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, bool stated) {
+void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, named_by by) {
   counters_.data_chunks.add();
-  if (spill.has_ended(c.place.event_number)) return count_after_end(spill, c.place, true);
+  const auto state = spill.state(c.place.event_number);
+  if (state == spill_table::event_state::whole) return count_repeat(spill, c, by);
+  if (state == spill_table::event_state::given_up) {
+    counters_.late_chunks.add();
+    return count_late(spill, c.place);
+  }
   const auto handle = event_of(spill, c.place.event_number);
-  if (stated) events_[handle].verified = true;
+  if (by == named_by::itself) events_[handle].verified = true;
   events_.add_chunk(handle, c, now_);
 }
 
@@ -79,7 +84,9 @@ void event_builder::on_trailer(const l2::datagram_header& h, input_counters& inp
 void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
   counters_.trailers.add();
   const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  if (spill.has_ended(place.event_number)) return count_after_end(spill, place, false);
+  const auto state = spill.state(place.event_number);
+  if (state == spill_table::event_state::whole) return; // chunks alone make an event complete
+  if (state == spill_table::event_state::given_up) return count_late(spill, place);
   events_.add_trailer(event_of(spill, place.event_number), place.crate, h.chunk, now_);
 }
 
@@ -96,15 +103,29 @@ void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters
                       t.count);
 }
 
-void event_builder::count_after_end(spill_table& spill, l2::fragment_place place, bool is_chunk) {
-  const bool was_whole = spill.state(place.event_number) == spill_table::event_state::whole;
-  if (was_whole && !is_chunk) return; // a trailer is not needed for a fragment to be complete
-  if (is_chunk) (was_whole ? counters_.duplicate_chunks : counters_.late_chunks).add();
-  if (was_whole ? spill.first_repeat(place.event_number, place.crate)
-                : spill.first_touch(place.event_number, place.crate)) {
+/// A datagram of an event that was given up.
+void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
+  if (!spill.first_touch(place.event_number, place.crate)) return;
+  counters_.fragments_seen.add();
+  counters_.fragments_late.add();
+}
+
+/// A chunk of an event that was whole. Its fragment counts at most once as a duplicate, and at most
+/// once as conflicting: a chunk with other bytes counts also if it is not the first that comes
+/// again. A chunk that no sibling has followed may be of another spill: it accuses nobody.
+void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, named_by by) {
+  const event_key key{*spill.number, c.place.event_number};
+  const std::uint32_t crate = c.place.crate;
+  if (by != named_by::guess && known_chunks_.has_another(key, crate, c.header.chunk, c.bytes)) {
+    if (!known_chunks_.first_conflict(key, crate)) return;
     counters_.fragments_seen.add();
-    (was_whole ? counters_.fragments_duplicate : counters_.fragments_late).add();
+    counters_.fragments_conflicting.add();
+    return name_conflict(key);
   }
+  counters_.duplicate_chunks.add();
+  if (!spill.first_repeat(key.number, crate)) return;
+  counters_.fragments_seen.add();
+  counters_.fragments_duplicate.add();
 }
 
 // Chunks that do not name their spill: siblings before or after them do.
@@ -114,7 +135,7 @@ void event_builder::count_after_end(spill_table& spill, l2::fragment_place place
 /// with this id: the next sibling tells.
 void event_builder::take_unstated(const arrived_chunk& c) {
   const auto spill = unstated_.spill_of(c.header.fragment_id, now_);
-  if (spill && is_wanted(c, *spill)) return take_chunk(*spills_.find(*spill), c, false);
+  if (spill && is_wanted(c, *spill)) return take_chunk(*spills_.find(*spill), c, named_by::sibling);
   unstated_.hold(c.header, c.bytes, now_);
 }
 
@@ -132,7 +153,7 @@ void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
   unstated_.note(fragment_id, spill, now_);
   while (const auto waiting = unstated_.take(fragment_id)) {
     if (auto* table = spills_.find(spill); table != nullptr) {
-      take_chunk(*table, arrived(*waiting), false);
+      take_chunk(*table, arrived(*waiting), named_by::sibling);
     } else {
       input.refused.add(refused::wrong_spill);
     }
@@ -151,7 +172,7 @@ void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
   const auto c = arrived(w);
   const auto named = unstated_.spill_of(w.header.fragment_id, w.since);
   auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
-  if (spill != nullptr) return take_chunk(*spill, c, false);
+  if (spill != nullptr) return take_chunk(*spill, c, named_by::guess);
   counters_.data_chunks.add();
   counters_.late_chunks.add();
 }

@@ -166,10 +166,9 @@ bool event_builder::is_repeat(const candidate_event& record, const spill_table* 
 event_builder::stream_result event_builder::take_repeat(const candidate_event& record) {
   const std::size_t fragments = record.fragments.size();
   counters_.fragments_seen.add(fragments);
-  auto& known = spills_.known();
-  if (known.has_another(record.key, record.digest.mark())) {
+  if (spills_.known().has_another(record.key, record.digest.mark())) {
     counters_.fragments_conflicting.add(fragments);
-    if (known.first_conflict(record.key)) conflicts_.push_back(record.key);
+    name_conflict(record.key);
     return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
   }
   counters_.fragments_duplicate.add(fragments);
@@ -210,6 +209,7 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   }
   if (spill != nullptr)
     spill->finish(candidate.key.number, {verdict.complete, verdict.admit, seen, 0});
+  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
   if (verdict.admit) spills_.set_admitted(candidate.key, candidate.digest.mark());
 }
 

@@ -36,6 +36,7 @@ public:
   /// With room for so many marks, rounded to whole pages.
   known_events(std::uint32_t max_events_per_spill, std::size_t marks);
 
+  /// `mark` 0: none, compare it with no other.
   void add(event_key key, std::uint32_t mark);
   [[nodiscard]] bool has(event_key key) const;
   /// It has the event, with another mark. False if the mark is forgotten.

@@ -64,7 +64,7 @@ public:
 
     std::array<bytes, 3> sent;
     std::array<std::vector<piece_offset>, 3> pieces;
-    candidate_event event(settings_.crates);
+    candidate_event event(settings_);
     event.key = key;
     std::size_t at = 0;
     for (std::uint8_t c = 0; c < sent.size(); ++c) {

@@ -23,6 +23,7 @@ struct rig_options {
   std::uint32_t parked = 4;
   std::uint32_t max_events = 20000;
   std::size_t remembered_marks = 64 << 10;
+  std::uint32_t remembered_chunks_of = 1024;
   std::uint32_t strip = 16;
   incomplete_events incomplete = incomplete_events::drop;
   std::chrono::nanoseconds batch_age = std::chrono::milliseconds(5);
@@ -132,6 +133,7 @@ public:
     s.max_events_per_spill = o.max_events;
     s.parked_events = o.parked;
     s.remembered_marks = o.remembered_marks;
+    s.remembered_chunks_of = o.remembered_chunks_of;
     s.incomplete = o.incomplete;
     s.event_time_limit = o.event_time_limit;
     s.spill_time_limit = o.spill_time_limit;

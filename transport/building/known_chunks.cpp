@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/building/known_chunks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "transport/format/prescale.hpp"
+
+namespace l3 {
+namespace {
+
+/// Bytes at either end of a chunk that count in its mark.
+constexpr std::size_t marked_bytes = 16;
+
+using words = std::array<std::uint64_t, marked_bytes / sizeof(std::uint64_t)>;
+
+words load(std::span<const std::byte> end) {
+  words w{};
+  std::memcpy(w.data(), end.data(), end.size());
+  return w;
+}
+
+} // namespace
+
+chunk_mark mark_of(std::span<const std::byte> chunk) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
+  const std::size_t n = std::min(chunk.size(), marked_bytes);
+  const words first = load(chunk.first(n));
+  const words last = load(chunk.last(n));
+  const std::uint64_t begin = mix_bits((first[0] ^ chunk.size()) * odd + first[1]);
+  const std::uint64_t all = mix_bits((begin ^ last[0]) * odd + last[1]);
+  return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
+}
+
+fragment_chunks::fragment_chunks(const fragment_pieces& fragment, std::uint32_t chunk_bytes)
+    : fragment_(fragment), chunk_bytes_(chunk_bytes),
+      chunks_((fragment.bytes + chunk_bytes - 1) / chunk_bytes) {}
+
+std::span<const std::byte> fragment_chunks::operator[](std::uint32_t chunk) const {
+  const fragment_pieces& f = fragment_;
+  const std::uint32_t offset = chunk * chunk_bytes_;
+  const auto where = f.bytes <= f.piece_bytes ? std::size_t{f.pieces[0]} + offset : f.pieces[chunk];
+  return {f.memory + where, std::min(chunk_bytes_, f.bytes - offset)};
+}
+
+void fragment_chunks::prefetch() const {
+  for (std::uint32_t c = 0; c < chunks_; ++c) {
+    const auto chunk = (*this)[c];
+    __builtin_prefetch(chunk.data());
+    __builtin_prefetch(&chunk.back());
+  }
+}
+
+void fragment_chunks::mark(std::span<chunk_mark> out) const {
+  for (std::uint32_t c = 0; c < out.size(); ++c)
+    out[c] = c < chunks_ ? mark_of((*this)[c]) : no_mark;
+}
+
+known_chunks::known_chunks(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks)
+    : max_chunks_(max_chunks), event_marks_(std::size_t{crates} * max_chunks), events_(events),
+      marks_(events * event_marks_) {}
+
+std::size_t known_chunks::place_of(event_key key) const {
+  const std::size_t begin = key.spill % 2 * (events_.size() / 2);
+  return (begin + key.number) % events_.size();
+}
+
+void known_chunks::remember(event_key key, std::span<const chunk_mark> marks) {
+  const std::size_t place = place_of(key);
+  events_[place] = {key, 0};
+  std::ranges::copy(marks, std::span(marks_).subspan(place * event_marks_).begin());
+}
+
+bool known_chunks::has_another(event_key key, std::uint32_t crate, std::uint32_t chunk,
+                               std::span<const std::byte> bytes) const {
+  const std::size_t place = place_of(key);
+  if (events_[place].key != key) return false;
+  const chunk_mark kept = marks_[place * event_marks_ + std::size_t{crate} * max_chunks_ + chunk];
+  return kept != no_mark && kept != mark_of(bytes);
+}
+
+bool known_chunks::first_conflict(event_key key, std::uint32_t crate) {
+  std::uint64_t& conflicting = events_[place_of(key)].conflicting;
+  const std::uint64_t bit = std::uint64_t{1} << crate;
+  const bool first = (conflicting & bit) == 0;
+  conflicting |= bit;
+  return first;
+}
+
+} // namespace l3

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chunks of the whole events that ended last: a chunk that comes after the end of its event is
+// a duplicate, or it is of another event under the same numbers. Of each chunk two bytes are
+// remembered, made of its length and its first and last 16 bytes. They are the same whether the
+// event came in chunks or as a record. Guarded by the event builder's lock, except the making of
+// the marks.
+//
+// Each event has a place by its number, and successive spills begin half of all places apart: two
+// spills of half as many events are remembered whole, of a longer one the latest events. All memory
+// is taken at the start.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/building/fragment_index.hpp"
+#include "transport/format/event_key.hpp"
+
+namespace l3 {
+
+using chunk_mark = std::uint16_t;
+inline constexpr chunk_mark no_mark = 0; ///< of a chunk whose bytes are not here
+
+[[nodiscard]] chunk_mark mark_of(std::span<const std::byte> chunk);
+
+/// The chunks of a fragment whose pieces are its chunks, or which lies in one piece.
+class fragment_chunks {
+public:
+  fragment_chunks(const fragment_pieces& fragment, std::uint32_t chunk_bytes);
+
+  /// Prefetches the bytes that mark() reads.
+  void prefetch() const;
+  /// The marks of as many chunks as `out` has room for; no_mark beyond the last one.
+  void mark(std::span<chunk_mark> out) const;
+
+private:
+  [[nodiscard]] std::span<const std::byte> operator[](std::uint32_t chunk) const;
+
+  const fragment_pieces& fragment_;
+  std::uint32_t chunk_bytes_;
+  std::uint32_t chunks_;
+};
+
+class known_chunks {
+public:
+  /// Of at most so many events, each of so many crates and chunks a crate.
+  known_chunks(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
+
+  /// The event has ended whole. `marks`: by crate, then chunk.
+  void remember(event_key key, std::span<const chunk_mark> marks);
+  /// Whether the event had another chunk in this place. False if its mark is not known.
+  [[nodiscard]] bool has_another(event_key key, std::uint32_t crate, std::uint32_t chunk,
+                                 std::span<const std::byte> bytes) const;
+  /// The event, which is remembered, has another chunk in this crate's fragment: true once for each
+  /// crate.
+  [[nodiscard]] bool first_conflict(event_key key, std::uint32_t crate);
+
+  [[nodiscard]] std::size_t bytes() const {
+    return marks_.size() * sizeof(chunk_mark) + events_.size() * sizeof(known_event);
+  }
+
+private:
+  struct known_event {
+    event_key key{};               // number 0: none
+    std::uint64_t conflicting = 0; // a bit for each crate
+  };
+
+  [[nodiscard]] std::size_t place_of(event_key key) const;
+
+  std::uint32_t max_chunks_;
+  std::size_t event_marks_;
+  std::vector<known_event> events_;
+  std::vector<chunk_mark> marks_; // by place, crate, chunk
+};
+
+} // namespace l3
