@@ -139,7 +139,7 @@ private:
   void finish(locked lock);
   void submit_finished(locked& lock);
 
-  // How events end (event_builder.cpp).
+  // How events end (event_builder_events.cpp).
   [[nodiscard]] bool is_settled();
   void settle(locked& lock);
   [[nodiscard]] std::uint32_t due();

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// How events end: when they are due, one after another, and into which batch they go.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transport/building/event_builder.hpp"
+
+namespace l3 {
+
+/// Whether settle() finds nothing to do, unless time has passed.
+bool event_builder::is_settled() {
+  const auto* batch = batches_.current();
+  return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
+         (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
+}
+
+/// Does what is due, until the next datagram finds room for whatever it may need: an event, a
+/// slot, a waiting place, the table of a spill.
+void event_builder::settle(locked& lock) {
+  for (;;) {
+    submit_finished(lock);
+    if (batches_.current() == nullptr) batches_.move_to(batches_.try_take());
+    close_if_full();
+    if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
+    if (const auto handle = due(); handle != event_assembly::none) {
+      end(handle, lock);
+    } else if (auto* over = spills_.take_to_clear(due_); over != nullptr) {
+      lock.unlock();
+      over->clear();
+      lock.lock();
+      spills_.give_back(*over);
+    } else if (unstated_.full()) {
+      wait_no_more(*unstated_.take_oldest());
+    } else {
+      return;
+    }
+  }
+}
+
+/// An event that must end now: it is complete, or its spill is over, or another needs its room.
+/// event_assembly::none if there is none.
+std::uint32_t event_builder::due() {
+  auto handle = events_.complete(now_, rounds_.read_up_to(),
+                                 [this](const event_assembly& e) { return make_room_for(e); });
+  const auto* over = spills_.with_events_to_end();
+  if (handle == event_assembly::none && over != nullptr)
+    handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
+  if (handle == event_assembly::none && events_.full())
+    handle = events_.oldest([](const event_assembly&) { return true; });
+  return handle;
+}
+
+/// Ends this event and no other.
+void event_builder::end(std::uint32_t handle, locked& lock) {
+  event_assembly& e = events_[handle];
+  if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
+  // A stray chunk, whose spill is uncertain: the real event of this number may still come.
+  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed))
+    return end_as(handle, counters_.fragments_late);
+
+  auto candidate = take_candidate();
+  candidate->key = {*e.spill->number, e.number};
+  events_.collect(handle, *candidate);
+  e.state = assembly_state::judged;
+  lock.unlock();
+  admission_.look_into(*candidate);
+  lock.lock();
+  if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
+    const bool another = is_another(*candidate);
+    if (another) name_conflict(candidate->key);
+    end_as(handle, another ? counters_.fragments_conflicting : counters_.fragments_duplicate);
+  } else {
+    admit(handle, *candidate, lock);
+  }
+  candidates_.push_back(std::move(candidate));
+}
+
+bool event_builder::is_repeat(const event_assembly& e) const {
+  return e.verified && spills_.is_repeat({*e.spill->number, e.number});
+}
+
+/// Whether an event that came again has other bytes. An event that lacks any is not compared.
+bool event_builder::is_another(const candidate_event& repeat) const {
+  const auto is_here = [](const arrived_fragment& f) { return f.where.memory != nullptr; };
+  return repeat.fragments.size() == settings_.crates.size() &&
+         std::ranges::all_of(repeat.fragments, is_here) &&
+         spills_.known().has_another(repeat.key, repeat.digest.mark());
+}
+
+void event_builder::name_conflict(event_key key) {
+  if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
+}
+
+/// Ends an event of which nothing is kept.
+void event_builder::end_as(std::uint32_t handle, counter& fragments) {
+  const event_assembly& e = events_[handle];
+  fragments.add(
+      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen)));
+  if (&fragments == &counters_.fragments_late) {
+    e.spill->forget(e.number);
+  } else {
+    finish_in_table(e, true, false);
+  }
+  events_.release(handle, false);
+}
+
+void event_builder::admit(std::uint32_t handle, candidate_event& candidate, locked& lock) {
+  const event_assembly& e = events_[handle];
+  const auto verdict = admission_.judge(candidate);
+  const bool stored = verdict.admit && store(e, candidate, lock);
+  if (verdict.admit && !stored)
+    outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
+  finish_in_table(e, verdict.complete, verdict.admit);
+  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  // What datagrams of an incomplete event were lost may come with its repeat.
+  if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
+  events_.release(handle, stored);
+}
+
+void event_builder::finish_in_table(const event_assembly& e, bool whole, bool admitted) {
+  spill_table::outcome o{whole, admitted, 0, 0};
+  for (std::size_t c = 0; c < e.fragments.size(); ++c) {
+    o.seen |= std::uint64_t{e.fragments[c].seen} << c;
+    o.repeated |= std::uint64_t{e.fragments[c].repeated} << c;
+  }
+  e.spill->finish(e.number, o);
+}
+
+/// Enters the event in the tables of its batch, a parked one in those of the current batch. False
+/// if there is no room.
+bool event_builder::store(const event_assembly& e, candidate_event& candidate, locked& lock) {
+  if (e.place == event_place::parking) return store_parked(e, candidate, lock);
+  if (e.place == event_place::nowhere) return false;
+  write(candidate, *e.batch);
+  return true;
+}
+
+bool event_builder::store_parked(const event_assembly& e, candidate_event& candidate,
+                                 locked& lock) {
+  if (!make_room_for(e)) return false;
+  batch_in_use* batch = batches_.current();
+  auto at = batch->landing.region(events_.parked_bytes(e)).value();
+  ++batch->reserved;
+  batches_.enter(*batch);
+  lock.unlock();
+  for (auto& f : candidate.fragments) {
+    if (f.form == arrived_fragment::carried::no) continue;
+    std::memcpy(batch->batch->bytes.data() + at, f.where.memory, f.where.bytes);
+    candidate.own_piece(f.crate) = at;
+    at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+  }
+  lock.lock();
+  batches_.leave(*batch);
+  write(candidate, *batch);
+  counters_.parked.add();
+  return true;
+}
+
+void event_builder::write(const candidate_event& candidate, batch_in_use& batch) {
+  if (batch.batch->used_events == 0) batch.first_admitted = now_;
+  admission::write(candidate, now_, *batch.batch);
+  batches_.count_event();
+}
+
+std::unique_ptr<candidate_event> event_builder::take_candidate() {
+  if (candidates_.empty()) return std::make_unique<candidate_event>(settings_);
+  auto candidate = std::move(candidates_.back());
+  candidates_.pop_back();
+  return candidate;
+}
+
+} // namespace l3
