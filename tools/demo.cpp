@@ -211,12 +211,13 @@ void add_demo(CLI::App& program, command_body& run) {
   auto o = std::make_shared<demo_options>();
   auto* c = program.add_subcommand(
       "demo",
-      "A spill through replay, daemon and receiver on this machine, verified event by event");
+      "send a spill through replay, daemon and receiver on this machine, and verify every event");
   add_workload_options(*c, o->data);
-  c->add_option("--rate", o->udp_rate, "Of the UDP part: 400ev/s, 2Gb/s …")->capture_default_str();
-  c->add_option("--tcp-rate", o->tcp_rate, "Of the TCP part")->capture_default_str();
-  c->add_option("--folder", o->folder, "Keep everything in this folder");
-  c->add_flag("--keep", o->keep, "Keep the temporary folder");
+  c->add_option("--rate", o->udp_rate, "rate of the UDP part: 400ev/s, 2Gb/s …")
+      ->capture_default_str();
+  c->add_option("--tcp-rate", o->tcp_rate, "rate of the TCP part")->capture_default_str();
+  c->add_option("--folder", o->folder, "keep everything in this folder");
+  c->add_flag("--keep", o->keep, "keep the temporary folder");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return demo(*o); }; });
 }

@@ -28,9 +28,10 @@ void add_keys(CLI::App& program, command_body& run) {
   auto name = std::make_shared<std::string>();
   auto* c = program.add_subcommand("keys", "make the keys of one end of the output link");
   c->footer(
-      "A daemon takes them as forward.secret_key and, of its receiver, forward.receiver_key;\n"
-      "koto-l3 receive as --secret-key and, of its daemons, a line each in the file of --allow.\n"
-      "A file that is there already is left alone.");
+      "A daemon's configuration names its own NAME.secret (forward.secret_key) and the public\n"
+      "key of its receiver (forward.receiver_key). `koto-l3 receive` gets its own NAME.secret\n"
+      "(--secret-key) and a file with the public keys of its daemons, one a line (--allow).\n"
+      "A file that exists is not replaced.");
   c->add_option("name", *name, "writes NAME.secret and NAME.public")->required();
   c->callback([name, &run] { run = [name] { return keys(*name); }; });
 }

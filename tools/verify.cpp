@@ -224,9 +224,9 @@ int verify(const options& o) {
 void add_verify(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("verify", "compare what was sent with what was stored");
-  c->footer("Fails on any difference. An event that another start of a daemon stored once more, "
-            "because it was "
-            "sent again, is counted as repeated and is none.");
+  c->footer(
+      "Fails on any difference. An event that was sent again to a daemon started anew, and so "
+      "stored twice, counts as repeated, which is no difference.");
   c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
   c->add_option("folder", o->folder,
                 "the store that `receive` wrote, or the spool that a daemon left behind")
@@ -241,9 +241,11 @@ void add_verify(CLI::App& program, command_body& run) {
       "--selection", o->selection.files.lines,
       "the selection that the daemon ran (built-in, or its file): what it rejects must not "
       "be stored");
-  c->add_option("--detector", o->selection.files.detector, "that it was told")
+  c->add_option("--detector", o->selection.files.detector,
+                "the description of the detector with which the daemon ran")
       ->capture_default_str();
-  c->add_option("--calibration", o->selection.files.calibration, "that it was told");
+  c->add_option("--calibration", o->selection.files.calibration,
+                "the calibration with which the daemon ran");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return verify(*o); }; });
 }

@@ -129,7 +129,7 @@ void add_codec_bench(CLI::App& program, command_body& run, codec_direction direc
   c->add_option("--waveforms", o->waveforms,
                 "Recorded waveforms in place of made-up ones: little-endian u16, 64 samples each");
   c->add_option("--plot", o->plot, "Write time against size to this file, as SVG");
-  c->add_flag("--json", o->as_json, "For machines");
+  c->add_flag("--json", o->as_json, "Report as JSON");
   c->callback([o, &run, direction] {
     if (o->hot_bytes > o->cold_bytes) throw CLI::ValidationError("--hot", "is above --cold");
     run = [o, direction] { return codec_bench(direction, *o).run(); };

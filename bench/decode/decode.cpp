@@ -73,10 +73,11 @@ void add_bench_decode(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand(
       "decode", "Board packets to waveforms, one technique added after the other, beside a copy");
   add_compute_options(*c, o->compute);
-  add_count(*c, "--events", o->events, "In the batch; 0: more than caches hold", 0, 4096);
+  add_count(*c, "--events", o->events, "Events in the batch; 0: more than caches hold", 0, 4096);
   add_count(*c, "--opaque", o->opaque, "Per cent of the boards that have nothing to decode", 0,
             100);
-  add_count(*c, "--threshold", o->threshold, "Of the pulses that are listed, in counts", 0, 0x3fff);
+  add_count(*c, "--threshold", o->threshold, "Threshold of the pulses that are listed, in counts",
+            0, 0x3fff);
   add_turn_options(*c, o->turns);
   c->callback([o, &run] { run = [o] { return run_decode_bench(*o); }; });
 }

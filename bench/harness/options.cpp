@@ -10,7 +10,7 @@ namespace l3::bench {
 
 void add_turn_options(CLI::App& command, turn_options& o) {
   add_count(command, "--rounds", o.rounds, "How often each takes its turn", 1, 10'000);
-  command.add_flag("--json", o.as_json, "For machines");
+  command.add_flag("--json", o.as_json, "Report as JSON");
 }
 
 void add_count(CLI::App& command, const std::string& option, std::uint32_t& n,
@@ -38,7 +38,7 @@ void add_compute_options(CLI::App& command, compute_settings& settings) {
           "Where the kernels run")
       ->check(CLI::IsMember(backends))
       ->default_str("auto");
-  command.add_option("--threads", settings.threads, "Of the pool; 0: one per processor")
+  command.add_option("--threads", settings.threads, "Threads of the pool; 0: one per processor")
       ->capture_default_str();
 }
 

@@ -183,7 +183,7 @@ void add_bench_pipeline(CLI::App& program, command_body& run) {
   c->add_option("--sustain", o->must_sustain,
                 "UDP rate up to which no event may be lost, in GB/s; by default the lowest tried")
       ->check(CLI::NonNegativeNumber);
-  c->add_flag("--json", o->as_json, "For machines");
+  c->add_flag("--json", o->as_json, "Report as JSON");
   c->callback([o, &run] { run = [o] { return pipeline_bench(*o).run(); }; });
 }
 

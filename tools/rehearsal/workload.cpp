@@ -12,21 +12,21 @@
 namespace l3 {
 
 void add_workload_options(CLI::App& command, workload& to) {
-  command.add_option("--events", to.events, "Events to simulate")
+  command.add_option("--events", to.events, "events to simulate, in all spills together")
       ->capture_default_str()
       ->check(CLI::Range(1U, 10'000'000U));
-  command.add_option("--spills", to.spills, "Spills of the data")
+  command.add_option("--spills", to.spills, "spills, numbered from 1")
       ->capture_default_str()
       ->check(CLI::Range(1U, 511U));
-  command.add_option("--seed", to.seed, "Of the simulation")
+  command.add_option("--seed", to.seed, "the same seed simulates the same bytes")
       ->capture_default_str()
       ->check(refuse_sign);
   command.add_option("--waveforms", to.waveforms,
-                     "Recorded waveforms (little-endian u16) in place of simulated ones");
-  command.add_option("--samples", to.samples, "Samples of a recorded waveform")
+                     "recorded waveforms (little-endian u16) in place of simulated ones");
+  command.add_option("--samples", to.samples, "samples of a recorded waveform")
       ->capture_default_str()
       ->check(CLI::IsMember({64, 256}));
-  command.add_option("--backend", to.backend, "Where the daemon's kernels run")
+  command.add_option("--backend", to.backend, "where the daemon's kernels run")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "serial", "pool", "shuffled", "threaded", "cuda"}));
 }
