@@ -51,6 +51,7 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
   const std::uint64_t bit = std::uint64_t{1} << chunk;
   if (e.state == assembly_state::judged && (f.have & bit) == 0) return add_late(f, true);
   see(f);
+  hear_of(e, now);
   if (f.problem == malformed::chunk_count) return;
   if ((f.have & bit) != 0) {
     compare_chunk(e, c);
@@ -83,6 +84,7 @@ void event_assembler::add_trailer(std::uint32_t handle, std::uint32_t crate, std
   e.verified = true;
   const bool ended_before = f.ended();
   see(f);
+  hear_of(e, now);
   f.trailer = true;
   const bool disagrees = (f.chunks != 0 && f.chunks != chunks) || (f.have & ~below(chunks)) != 0;
   if (disagrees) {
@@ -103,6 +105,11 @@ void event_assembler::see(fragment_assembly& f) {
   f.seen = true;
   ++open_fragments_;
   counters_.fragments_seen.add();
+}
+
+/// Something of the event has come: its closed batch waits on for the rest.
+void event_assembler::hear_of(event_assembly& e, time_point now) {
+  if (e.batch != nullptr && e.batch->closed) e.batch->wait_from(now);
 }
 
 /// Its event is being judged without it.

@@ -96,6 +96,7 @@ public:
 
 private:
   void see(fragment_assembly& f);
+  static void hear_of(event_assembly& e, time_point now);
   void add_late(fragment_assembly& f, bool is_chunk);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
   void place_chunk(std::uint32_t handle, const arrived_chunk& c);

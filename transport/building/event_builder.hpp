@@ -26,7 +26,7 @@
 // as conflicting if its mark is another than that of the chunk before (known_chunks.hpp).
 //
 // The life of a batch: it is current while events begin in it, and closes when it is full or old.
-// Its open events then have a few milliseconds to end in it; those that do not are parked. It is
+// Its open events may end in it while their datagrams come; those that do not are parked. It is
 // submitted when the last of them is gone and no receiver writes into it.
 #pragma once
 
@@ -50,6 +50,7 @@
 #include "transport/building/unstated_chunks.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/system/spinning_mutex.hpp"
 
 namespace l3 {
 
@@ -132,7 +133,7 @@ public:
   [[nodiscard]] std::size_t table_bytes() const { return table_bytes_; }
 
 private:
-  using locked = std::unique_lock<std::mutex>;
+  using locked = std::unique_lock<spinning_mutex>;
 
   // One call (event_builder.cpp).
   [[nodiscard]] locked begin(time_point now);
@@ -210,7 +211,7 @@ private:
   outcome_counters& outcomes_;
   std::function<void(const spill_summary&)> on_end_of_spill_;
 
-  mutable std::mutex mutex_;
+  mutable spinning_mutex mutex_;
   time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
   unstated_chunks unstated_;

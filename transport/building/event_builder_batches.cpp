@@ -3,19 +3,12 @@
 #include "transport/building/event_builder.hpp"
 
 namespace l3 {
-namespace {
-
-/// How long a closed batch waits for its open events. The datagrams of an event are sent together:
-/// what is under way comes within a few rounds of a thread over its ports.
-constexpr auto closing_patience = std::chrono::milliseconds(3);
-
-} // namespace
 
 bool event_builder::close_batch(bool without_next) {
   auto* next = batches_.try_take();
   if (next == nullptr && !without_next) return false;
   auto* old = batches_.current();
-  batches_.move_to(next, now_ + closing_patience);
+  batches_.move_to(next, now_);
   for (auto* stream : streams_) { // those that wait for a sender
     if (stream->at_ != nullptr && stream->at_ == old && !stream->inside_ && stream->filled_ == 0)
       set_aside(*stream);

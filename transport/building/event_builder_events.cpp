@@ -20,7 +20,7 @@ bool event_builder::is_settled() {
 void event_builder::settle(locked& lock) {
   for (;;) {
     submit_finished(lock);
-    if (batches_.current() == nullptr) batches_.move_to(batches_.try_take());
+    if (batches_.current() == nullptr) batches_.move_to(batches_.try_take(), now_);
     close_if_full();
     if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
     if (const auto handle = due(); handle != event_assembly::none) {

@@ -2,11 +2,18 @@
 #include "transport/building/held_batches.hpp"
 
 namespace l3 {
+namespace {
 
-void held_batches::move_to(input_batch* next, time_point closed_waits_until) {
+/// Five ages of a batch: an event whose sender is slower than that is parked.
+constexpr auto longest_wait = std::chrono::milliseconds(25);
+
+} // namespace
+
+void held_batches::move_to(input_batch* next, time_point now) {
   if (current_ != nullptr) {
     current_->closed = true;
-    current_->waits_until = closed_waits_until;
+    current_->waits_at_most = now + longest_wait;
+    current_->wait_from(now);
     closed_serial_ = current_->batch->serial;
     current_ = nullptr;
   }

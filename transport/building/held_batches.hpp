@@ -26,9 +26,8 @@ public:
 
   /// A batch from the pool, not yet the current one; nullptr if there is none.
   [[nodiscard]] input_batch* try_take() { return pool_.try_take(); }
-  /// Closes the current batch, if any, and goes on with `next`, if not nullptr. The closed one
-  /// waits for its open events until then.
-  void move_to(input_batch* next, time_point closed_waits_until = {});
+  /// Closes the current batch, if any, and goes on with `next`, if not nullptr.
+  void move_to(input_batch* next, time_point now);
 
   /// The oldest closed batch that has open events and does not wait for them any longer: time is
   /// up, the batch after it has closed too, or no batch takes further events. nullptr: none.

@@ -6,6 +6,8 @@
 // they are copied. Guarded by the event builder's lock, except the bytes of the slots in a strip.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -60,8 +62,14 @@ struct batch_in_use {
   std::uint32_t users = 0;    ///< threads that may be writing into it, or reading it, now
   bool closed = false; ///< no event begins in it; submitted when the open ones and users are gone
   time_point waits_until = never; ///< for its open events, once it is closed
+  time_point waits_at_most{};     ///< however long their datagrams come
   time_point first_admitted{};    ///< when its oldest event was admitted
 
+  /// A closed batch waits longer for events of which something still comes.
+  void wait_from(time_point now) {
+    constexpr auto patience = std::chrono::milliseconds(3);
+    waits_until = std::min(now + patience, waits_at_most);
+  }
   /// No further event can begin in it.
   [[nodiscard]] bool is_full() const { return reserved == batch->events.size(); }
   /// An event of so many bytes, of contiguous room, fits.

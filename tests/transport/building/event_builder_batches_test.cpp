@@ -49,6 +49,40 @@ TEST_F(batches, a_closed_batch_waits_a_moment_for_its_open_events) {
   EXPECT_EQ(r.pool.received.at({1, 3}).serial, r.pool.received.at({1, 2}).serial + 1);
 }
 
+TEST_F(batches, a_closed_batch_waits_on_while_something_of_its_events_comes) {
+  rig r; // 4 events a batch
+  const auto all = r.event({1, 1});
+  r.send(r.event({1, 2}) + datagrams{all[0]});
+  r.pass(5ms);
+  const std::size_t last = all.size() - 2; // chunk; the trailer is not needed
+  for (std::size_t i = 1; i < last; ++i) {
+    r.pass(2ms);
+    r.send(all[i]);
+  }
+  EXPECT_EQ(r.pool.submitted(), 0U);
+  r.send(all[last]);
+  EXPECT_EQ(r.pool.submitted(), 1U);
+  end(r);
+  EXPECT_EQ(r.counters.parked, 0U);
+}
+
+TEST_F(batches, a_closed_batch_does_not_wait_for_a_sender_that_is_too_slow) {
+  rig r;
+  const auto all = r.event({1, 1});
+  r.send(r.event({1, 2}) + datagrams{all[0]});
+  r.pass(5ms);
+  std::size_t i = 1;
+  for (; r.pool.submitted() == 0 && i + 1 < all.size(); ++i) {
+    r.pass(2900us);
+    r.send(all[i]);
+  }
+  EXPECT_EQ(i, 10U) << "25 ms";
+  r.send(datagrams(all.begin() + static_cast<std::ptrdiff_t>(i), all.end()));
+  end(r);
+  EXPECT_EQ(r.counters.parked, 1U);
+  EXPECT_EQ(r.pool.received.size(), 2U);
+}
+
 TEST_F(batches, a_closed_batch_waits_no_longer_when_its_frame_is_needed) {
   rig_options o;
   o.batches = 2;

@@ -33,7 +33,7 @@ indices exchanged(const landing_strip& strip) {
 class landing_strips : public testing::Test {
 protected:
   landing_strips() : pool_({.events = 4, .bytes = 64 * 1408}, 2), batches_(pool_, 1400) {
-    batches_.move_to(batches_.try_take());
+    batches_.move_to(batches_.try_take(), {});
   }
 
   fake_pool pool_;
@@ -96,7 +96,7 @@ TEST_F(landing_strips, slots_that_another_strip_took_meanwhile_are_exchanged) {
 TEST_F(landing_strips, a_batch_that_closes_between_sweeps_goes_and_is_not_written_into) {
   ASSERT_TRUE(strip_.refill(batches_));
   strip_.release(batches_);
-  batches_.move_to(batches_.try_take());
+  batches_.move_to(batches_.try_take(), {});
   EXPECT_TRUE(batches_.has_finished()) << "the strip kept it back";
   ASSERT_TRUE(strip_.refill(batches_));
   const auto bytes = batches_.current()->batch->bytes;
@@ -108,14 +108,14 @@ TEST_F(landing_strips, a_batch_that_closes_between_sweeps_goes_and_is_not_writte
 }
 
 TEST_F(landing_strips, without_a_batch_the_slots_lie_in_own_memory) {
-  batches_.move_to(nullptr);
+  batches_.move_to(nullptr, {});
   ASSERT_TRUE(strip_.refill(batches_));
   EXPECT_EQ(exchanged(strip_).size(), 8U);
   EXPECT_FALSE(strip_.lies_in(nullptr));
   const auto own = memories_of(strip_);
   ASSERT_TRUE(strip_.refill(batches_));
   EXPECT_TRUE(strip_.exchanged().empty());
-  batches_.move_to(batches_.try_take());
+  batches_.move_to(batches_.try_take(), {});
   ASSERT_TRUE(strip_.refill(batches_));
   EXPECT_TRUE(strip_.lies_in(batches_.current()));
   EXPECT_EQ(exchanged(strip_).size(), 8U);
