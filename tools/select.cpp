@@ -139,6 +139,7 @@ void print_totals(const totals& t, const loaded_selection& selection) {
     std::stable_sort(reasons.begin(), reasons.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::string> texts;
+    texts.reserve(reasons.size());
     for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
     fmt::print("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
                line.fired, line.kept, fmt::join(texts, ", "));

@@ -48,6 +48,7 @@ class Keys(harness.SystemTest):
         config = self.write_config(forward={"to": f"tcp://{harness.HOST}:{self.ports.receiver}", **forward},
                                    run={"drain_time_limit": "100 ms"})
         daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+        daemon.wait_to_say("info: ready: ")  # the spool's link may fail before
         daemon.wait_to_say(text)
         return daemon
 

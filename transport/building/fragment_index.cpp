@@ -175,8 +175,10 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
   fragment_index found;
   found.digest = mix_bits(fragment.bytes);
   const auto failed = [&found](malformed reason) {
-    found.problem = reason;
-    return found;
+    fragment_index nothing;
+    nothing.problem = reason;
+    nothing.digest = found.digest;
+    return nothing;
   };
   if (const auto problem = check_ends(reader, key)) return failed(*problem);
 
