@@ -70,8 +70,8 @@ public:
   }
 
 private:
-  std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames, output_path path,
-                               packing_form packing) {
+  std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
+                               output_path path, packing_form packing) {
     auto e = make_engine(where, {made_up_capacity(options_.events), frames, 0, path, packing});
     for (frame* f : e->frames()) make_up_batch(f->input);
     return e;
