@@ -18,9 +18,8 @@ struct cpu_time {
   [[nodiscard]] double sum() const { return user + system; }
   cpu_time& operator-=(const cpu_time& other);
 };
-/// Of the calling thread, and of all threads of the process.
-[[nodiscard]] cpu_time cpu_of_thread();
-[[nodiscard]] cpu_time cpu_of_process();
+[[nodiscard]] cpu_time cpu_of_thread();  ///< that the calling thread has used
+[[nodiscard]] cpu_time cpu_of_process(); ///< that all threads of the process have used
 
 struct sent_traffic {
   std::uint64_t datagrams = 0;

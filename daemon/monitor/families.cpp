@@ -121,9 +121,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
                     {"duplicate", f.duplicate},
                     {"conflicting", f.conflicting}}},
       {"latest_conflict",
-       "The latest spill in which an event came again with other bytes, and the first such event "
-       "of "
-       "it.",
+       "The latest spill in which an event came again with other bytes, and its first such event.",
        conflict_in(s)},
       {counter, "fragments_malformed_total{reason}", "fragments.malformed.{reason}",
        "Fragments whose content was wrong.", f.malformed},

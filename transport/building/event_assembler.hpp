@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which event and which chunk: the events being assembled, and where their chunks lie. Nothing
 // ends here: an event whose fragments have all ended waits in a queue until the event builder ends
-// it. Guarded by the event builder's lock, except copy(), which reads what nobody changes.
+// it. Guarded by the event builder's lock, except copy(): no other thread changes what it reads.
 //
 // A chunk stays where it landed if it landed in the batch of its event. Otherwise it is copied
 // there. An event moves to the parking area when its batch must go, and loses its place if that is

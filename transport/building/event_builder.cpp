@@ -54,7 +54,7 @@ event_builder::locked event_builder::begin(time_point now) {
   return lock;
 }
 
-/// Gives the lock back, submits batches, and reports the spills that have ended.
+/// Submits batches, gives the lock back, and reports the spills that have ended.
 void event_builder::finish(locked lock) {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
   submit_finished(lock);

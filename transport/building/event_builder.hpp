@@ -10,9 +10,10 @@
 // Locking: one mutex guards all parts. It is taken once for the datagrams of a call, or for a
 // record of a stream. A call begins by setting the clock (begin), takes what it is given, and ends
 // events in one place (settle): between two datagrams and before the lock is given back, never
-// inside a datagram. settle() gives the lock back while it looks into an event or copies one; such
-// an event is busy, and no other thread ends it. After the lock, finish() submits batches, clears
-// the table of a spill that is over, and calls the hook of the spills that have ended.
+// inside a datagram. settle() gives the lock back while it looks into an event or copies one (such
+// an event is busy, and no other thread ends it), submits a batch, or clears the table of a spill
+// that is over. finish() gives the lock back for good, and calls the hook for spills that have
+// ended.
 //
 // The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
 // its fragment. A chunk that does not name its spill goes to the spill of the latest sibling in its

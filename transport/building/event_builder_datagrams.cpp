@@ -112,7 +112,7 @@ void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
 
 /// A chunk of an event that was whole. Its fragment counts at most once as a duplicate, and at most
 /// once as conflicting: a chunk with other bytes counts also if it is not the first that comes
-/// again. A chunk that no sibling has followed may be of another spill: it accuses nobody.
+/// again. A chunk that no sibling has followed may be of another spill: its bytes are not compared.
 void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, named_by by) {
   const event_key key{*spill.number, c.place.event_number};
   const std::uint32_t crate = c.place.crate;

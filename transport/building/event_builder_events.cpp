@@ -15,8 +15,8 @@ bool event_builder::is_settled() {
          (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
 }
 
-/// Does what is due, until the next datagram finds room for whatever it may need: an event, a
-/// slot, a waiting place, the table of a spill.
+/// Ends events, and closes, empties and submits batches, until nothing is due. The next datagram
+/// then finds what it may need: room for an event, a slot, a place to wait, the table of a spill.
 void event_builder::settle(locked& lock) {
   for (;;) {
     submit_finished(lock);

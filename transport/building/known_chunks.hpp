@@ -45,7 +45,7 @@ private:
 
 class known_chunks {
 public:
-  /// Of at most so many events, each of so many crates and chunks a crate.
+  /// Remembers at most `events` events of `crates` fragments, each of `max_chunks` chunks at most.
   known_chunks(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
 
   /// The event has ended whole. `marks`: by crate, then chunk.
