@@ -143,7 +143,9 @@ void add_replay(CLI::App& program, command_body& run) {
   c->add_option("--window", o->window, "TCP: MiB that may be under way without acknowledgement")
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
-  c->add_option("--timeout", o->timeout, "TCP: give up after so many seconds without progress")
+  c->add_option("--timeout", o->timeout,
+                "TCP: give up after so many seconds without an acknowledgement, or of connections "
+                "that break")
       ->check([](const std::string& text) -> std::string {
         double seconds = 0;
         // Not-a-number fails both comparisons.

@@ -187,6 +187,31 @@ class Tcp(Replay):
         self.assertNotEqual(replay.wait(), 0)
         self.assertIn("not today", replay.said())
 
+    def test_a_peer_whose_connections_break_is_given_up(self):
+        def closes():
+            pass
+
+        def takes_and_closes():
+            self.records(10)
+
+        def acknowledges_a_little_and_closes():
+            self.acknowledge(self.records(4)[-1][2])
+
+        for liar in (closes, takes_and_closes, acknowledges_a_little_and_closes):
+            with self.subTest(liar.__name__):
+                replay = self.replay(self.to, "--rate", "max", "--timeout", "1")
+                connections = 0
+                while replay.running():
+                    if not select.select([self.listener], [], [], 0.1)[0]:
+                        continue
+                    self.accept()
+                    connections += 1
+                    self.assertLess(connections, 10, "each pause is twice the one before")
+                    liar()
+                    self.connection.close()
+                self.assertEqual(replay.wait(), 1, replay.said())
+                self.assertRegex(replay.said(), "records are not acknowledged 1 s after the connection broke")
+
     def test_nobody_there(self):
         self.listener.close()
         replay = self.replay(self.to, "--timeout", "1")

@@ -243,7 +243,7 @@ TEST_F(tcp_replay_test, a_silent_daemon_is_given_up) {
   EXPECT_FALSE(report.finished);
   EXPECT_EQ(report.events, 5U);
   EXPECT_EQ(report.acknowledged, 0U);
-  EXPECT_EQ(report.trouble, "7 records are not acknowledged, and nothing has moved for 0.3 s");
+  EXPECT_EQ(report.trouble, "7 records are not acknowledged 0.3 s after the last acknowledgement");
 }
 
 TEST_F(tcp_replay_test, a_daemon_that_stays_away_is_given_up) {
@@ -257,6 +257,62 @@ TEST_F(tcp_replay_test, a_daemon_that_stays_away_is_given_up) {
   const auto report = replay.run({});
   EXPECT_FALSE(report.finished);
   EXPECT_NE(report.trouble.find("cannot connect"), std::string::npos) << report.trouble;
+}
+
+/// At most so many connections in the short time limit, if each pause is twice the one before.
+constexpr int few = 8;
+
+TEST_F(tcp_replay_test, gives_up_a_peer_that_accepts_and_closes) {
+  make_file(5, 1);
+  std::atomic<int> connections = 0;
+  const fake_daemon daemon([&](stream&, int) { return ++connections < 1000; });
+  const auto report = replay_until_given_up(daemon.where());
+  EXPECT_FALSE(report.finished);
+  EXPECT_LE(connections, few);
+  EXPECT_EQ(report.trouble, "7 records are not acknowledged 0.3 s after the connection broke");
+}
+
+TEST_F(tcp_replay_test, gives_up_a_peer_that_acknowledges_a_little_and_closes) {
+  make_file(1000, 1);
+  std::atomic<int> connections = 0;
+  const fake_daemon daemon([&](stream& s, int) {
+    record r;
+    // The hello, the beginning of the spill, and one record that was not acknowledged before.
+    for (int i = 0; i < 3 && s.read(r);) ++i;
+    s.acknowledge(r.header.sequence);
+    while (connections == 0 && s.read(r) && r.header.sequence < 1000) {
+    }
+    return ++connections < 1000;
+  });
+  const auto report = replay_until_given_up(daemon.where());
+  EXPECT_FALSE(report.finished);
+  EXPECT_LE(connections, few);
+  EXPECT_NE(report.trouble.find("after the connection broke"), std::string::npos) << report.trouble;
+}
+
+TEST_F(tcp_replay_test, goes_on_over_broken_connections_as_long_as_the_peer_keeps_up) {
+  constexpr int events = 40;
+  make_file(events, 1);
+  std::uint64_t acknowledged = 0;
+  const fake_daemon daemon([&](stream& s, int) {
+    for (record r; s.read(r);) {
+      if (r.header.sequence <= acknowledged || r.header.type == record_type::hello) continue;
+      acknowledged = r.header.sequence;
+      s.acknowledge(acknowledged);
+      if (r.header.type == record_type::event) return true; // breaks off
+      if (r.header.type == record_type::end_of_spill) return false;
+    }
+    return true;
+  });
+  // A window of one record: each connection acknowledges all that was under way.
+  tcp_replay_settings s;
+  s.to = daemon.where();
+  s.rate = {replay_rate::kind::unlimited, 0};
+  s.window = 1;
+  s.time_limit = std::chrono::seconds(10); // with pauses that went on growing it would take 38 s
+  const auto report = tcp_replay(*source_, s).run({});
+  EXPECT_TRUE(report.finished) << report.trouble;
+  EXPECT_GE(report.reconnections, events);
 }
 
 TEST_F(tcp_replay_test, passes_on_a_refusal) {

@@ -15,22 +15,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto connect_time_limit = 3s;
-constexpr std::chrono::milliseconds first_pause = 50ms; // between attempts to connect; doubles …
+constexpr std::chrono::milliseconds longest_connecting = 3s;
+constexpr std::chrono::milliseconds first_pause = 50ms; // before a new connection; doubles …
 constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
-constexpr auto place_pause = 100ms;
 constexpr std::chrono::nanoseconds longest_wait = 50ms;
+/// Of what is under way when a connection breaks, so much must be acknowledged in the time limit.
+constexpr std::size_t most_to_recover = 16U << 20;
 
 } // namespace
 
 tcp_replay::tcp_replay(const replay_source& source, const tcp_replay_settings& settings)
     : source_(source), settings_(settings), address_(resolve(settings.to)),
-      changer_(source.crates()), schedule_(settings.rate, {}),
-      connection_(std::make_unique<record_connection>(settings.to, address_, connect_time_limit)),
+      changer_(source.crates()), schedule_(settings.rate, {}), connection_(connect()),
       next_(step{}) {
   report_.run = source.run();
   report_.to = settings.to.text();
   report_.paced = !schedule_.unlimited();
+}
+
+std::unique_ptr<record_connection> tcp_replay::connect() const {
+  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(settings_.time_limit);
+  return std::make_unique<record_connection>(settings_.to, address_,
+                                             std::min(limit, longest_connecting));
 }
 
 std::optional<tcp_replay::step> tcp_replay::after(const step& s) const {
@@ -172,9 +178,9 @@ void tcp_replay::take_acknowledgements() {
   while (!window_.empty() && window_.front().sequence <= safe) {
     if (window_.front().what.type == record_type::event) ++report_.acknowledged;
     window_bytes_ -= window_.front().bytes;
+    if (broken_ && window_.front().sequence >= broken_->recovered_at) broken_.reset();
     window_.pop_front();
     last_progress_ = pace_.elapsed();
-    turned_away_.reset();
   }
 }
 
@@ -194,35 +200,42 @@ void tcp_replay::take_up_again() {
   }
 }
 
-void tcp_replay::reconnect(const replay_watch& watch) {
+void tcp_replay::note_break() {
+  if (broken_) return;
+  std::uint64_t recovered_at = sequence_ + 1; // nothing is under way: the next record
+  std::size_t bytes = 0;
+  for (const under_way& r : window_) {
+    recovered_at = r.sequence;
+    if ((bytes += r.bytes) >= most_to_recover) break;
+  }
+  broken_ = trouble{pace_.elapsed(), recovered_at, first_pause};
+}
+
+bool tcp_replay::over(std::chrono::nanoseconds since) const {
+  return pace_.elapsed() - since > settings_.time_limit;
+}
+
+bool tcp_replay::reconnect(const replay_watch& watch) {
   bytes_before_ += connection_->bytes_sent();
   report_.known += connection_->known();
   connection_.reset();
   ++report_.reconnections;
-  const auto broken = pace_.elapsed();
-  for (auto pause = first_pause;; pause = std::min(2 * pause, longest_pause)) {
-    if (watch.stop() || pace_.elapsed() - broken > settings_.time_limit) return;
+  note_break();
+  while (!connection_) {
+    const auto again_at = pace_.elapsed() + broken_->pause;
+    broken_->pause = std::min(2 * broken_->pause, longest_pause);
+    while (!watch.stop() && !pace_.wait_roughly(again_at)) {
+    }
+    if (watch.stop() || over(broken_->since)) return false;
     try {
-      connection_ = std::make_unique<record_connection>(settings_.to, address_, connect_time_limit);
-      break;
+      connection_ = connect();
     } catch (const std::system_error& e) {
       report_.trouble = e.what();
     }
-    const auto again_at = pace_.elapsed() + pause;
-    while (!pace_.wait_roughly(again_at))
-      if (watch.stop()) return;
   }
   report_.trouble.clear();
   last_progress_ = pace_.elapsed();
   take_up_again();
-}
-
-bool tcp_replay::wait_for_place(const replay_watch& watch) {
-  const auto now = pace_.elapsed();
-  if (!turned_away_) turned_away_ = now;
-  if (now - *turned_away_ > settings_.time_limit) return false;
-  while (!pace_.wait_roughly(now + place_pause))
-    if (watch.stop()) break;
   return true;
 }
 
@@ -231,40 +244,47 @@ std::chrono::nanoseconds tcp_replay::idle_time() const {
   return only_pace ? std::min(longest_wait, pace_.until(next_slot_.due)) : longest_wait;
 }
 
+std::string tcp_replay::what_waits() const {
+  return fmt::format("{} records are not acknowledged {:g} s after {}", window_.size(),
+                     in_seconds(settings_.time_limit),
+                     broken_ ? "the connection broke" : "the last acknowledgement");
+}
+
+bool tcp_replay::complete() const { return !next_ && window_.empty() && connection_->done(); }
+
 replay_report tcp_replay::run(const replay_watch& watch) {
   pace_.start();
   send_hello();
   plan_next();
-  while (next_ || !window_.empty() || !connection_->done()) {
+  while (!complete()) {
     if (watch.stop()) {
       report_.interrupted = true;
       break;
     }
-    const auto before = connection_->bytes_sent();
-    bool alive = connection_->move_on();
-    if (connection_->bytes_sent() != before) last_progress_ = pace_.elapsed();
+    const bool alive = connection_->move_on();
     take_acknowledgements();
     if (!connection_->refusal().empty()) {
       report_.trouble = connection_->refusal();
-      if (!connection_->turned_away() || !wait_for_place(watch)) break;
-      alive = false;
+      if (!connection_->turned_away()) break;
     }
     if (!alive) {
-      reconnect(watch);
-      if (!connection_) break;
-      continue;
-    }
-    watch.tell(report_.events);
-    if (send_something()) continue;
-    // Nothing under way is no lack of progress: then the pace is being kept.
-    if (window_.empty() && connection_->done()) last_progress_ = pace_.elapsed();
-    if (pace_.elapsed() - last_progress_ > settings_.time_limit) {
-      report_.trouble =
-          fmt::format("{} records are not acknowledged, and nothing has moved for {:g} s",
-                      window_.size(), in_seconds(settings_.time_limit));
+      if (complete()) break;
+      if (reconnect(watch)) continue;
+      report_.interrupted = watch.stop();
+      if (report_.trouble.empty()) report_.trouble = what_waits();
       break;
     }
-    connection_->wait(idle_time());
+    watch.tell(report_.events);
+    // Nothing under way is no lack of progress: then the pace is being kept.
+    if (window_.empty() && connection_->done()) {
+      last_progress_ = pace_.elapsed();
+      if (broken_) broken_->since = last_progress_;
+    }
+    if (over(last_progress_) || (broken_ && over(broken_->since))) {
+      report_.trouble = what_waits();
+      break;
+    }
+    if (!send_something()) connection_->wait(idle_time());
   }
   report_.finished = !next_ && window_.empty() && !report_.interrupted;
   report_.bytes = bytes_before_ + (connection_ ? connection_->bytes_sent() : 0);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a file as a record stream until every record is acknowledged (docs/formats.md, section 4):
 // a new connection sends unacknowledged records again. Records are made from the file each time
-// they are sent, so none is copied; a window bounds how much may be under way.
+// they are sent, so none is copied; a window bounds how much may be under way. Every wait ends: the
+// replay gives up a peer that acknowledges nothing for the time limit, and one whose connections
+// break and which has not acknowledged in the time limit what was under way at the first break.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "tools/replay/loop.hpp"
 #include "tools/replay/record_connection.hpp"
@@ -22,7 +25,7 @@ struct tcp_replay_settings {
   replay_rate rate;
   std::uint32_t loops = 1;
   std::uint64_t window = 256U << 20; ///< bytes of records not acknowledged
-  std::chrono::nanoseconds time_limit = std::chrono::seconds(30); ///< without any progress
+  std::chrono::nanoseconds time_limit = std::chrono::seconds(30); ///< for any wait
 };
 
 class tcp_replay {
@@ -52,6 +55,14 @@ private:
     std::span<const std::byte> body;
   };
 
+  /// A connection broke, and what was under way is not acknowledged yet. Further breaks belong to
+  /// the same trouble: a peer that accepts, acknowledges a little and closes does not renew it.
+  struct trouble {
+    std::chrono::nanoseconds since{};
+    std::uint64_t recovered_at = 0;    ///< the acknowledged record that ends it
+    std::chrono::milliseconds pause{}; ///< before the next connection
+  };
+
   [[nodiscard]] std::optional<step> after(const step& s) const;
   [[nodiscard]] made_record make(const step& s, std::uint64_t sequence);
   [[nodiscard]] std::size_t bytes_of(const step& s) const;
@@ -61,10 +72,13 @@ private:
   bool send_something();
   void send_hello();
   void take_acknowledgements();
-  void reconnect(const replay_watch& watch);
-  /// Waits a little before the next attempt when the daemon has no place; false after the time
-  /// limit.
-  [[nodiscard]] bool wait_for_place(const replay_watch& watch);
+  [[nodiscard]] std::unique_ptr<record_connection> connect() const;
+  void note_break();
+  /// Pauses, and connects anew; false when the time limit is over, or the caller stops the replay.
+  [[nodiscard]] bool reconnect(const replay_watch& watch);
+  [[nodiscard]] bool over(std::chrono::nanoseconds since) const;
+  [[nodiscard]] bool complete() const;
+  [[nodiscard]] std::string what_waits() const;
   void take_up_again();
   void note_sent(const step& s);
   [[nodiscard]] std::chrono::nanoseconds idle_time() const;
@@ -88,7 +102,7 @@ private:
 
   std::vector<std::byte> small_body_; // of a record that is no event
   std::chrono::nanoseconds last_progress_{};
-  std::optional<std::chrono::nanoseconds> turned_away_; // since when
+  std::optional<trouble> broken_;
   std::chrono::nanoseconds spill_begun_{};
   double earlier_seconds_ = 0; // of sending, in the spills before
   replay_report report_;
