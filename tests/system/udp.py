@@ -121,6 +121,30 @@ class UdpTest(harness.SystemTest):
         self.assertEqual(stored, sent)
         self.assert_extracted({key: sum(all_of_them, []) for key, all_of_them in sent.items()})
 
+    def test_stray_trailers_between_spills(self):
+        """Two trailers of a spill that is not due: the spills on both sides of it, and itself, come whole."""
+        receiver = self.start_receiver()
+        daemon = self.start_daemon()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 8)
+        sent = self.send_spills(sender, maker, {3: 50})
+        daemon.wait_for_stored(50)
+        strays = [level2_sender.datagrams(self.crates, 5, number, place, maker.fragments(5, number)[place],
+                                          self.chunk_bytes)[-1] for number, place in ((7, 0), (9, 1))]
+        sender.send(strays)
+        sender.hold()
+        for spill, events in {4: 200, 5: 50}.items():
+            sent |= self.send_spills(sender, maker, {spill: events})
+            daemon.wait_for_stored(len(sent))
+        ledger = self.stop_daemon(daemon)
+        self.assertEqual(ledger["events"]["admitted"], 300)
+        self.assertEqual(harness.nonzero(ledger["datagrams"]["malformed"]), {})
+        fragments = ledger["fragments"]
+        self.assertEqual((fragments["seen"], fragments["incomplete"] + fragments["late"]),
+                         (300 * len(self.crates) + 2, 2))
+        self.assertTrue(ledger["balanced"])
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assert_stored(sent)
+
     def test_two_daemons_and_one_receiver(self):
         receiver = self.start_receiver()
         daemons, senders, sent = [], [], {}

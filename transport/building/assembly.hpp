@@ -23,9 +23,10 @@ struct fragment_assembly {
   std::uint32_t last_bytes = 0; ///< length of the last chunk, once that is here
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
-  bool repeated = false; ///< a chunk came twice
-  bool gathered = false; ///< the last chunk lies among other short ones
-  bool trailer = false;  ///< its trailer has come
+  bool repeated = false;    ///< a chunk came twice
+  bool conflicting = false; ///< another chunk came while its event was judged
+  bool gathered = false;    ///< the last chunk lies among other short ones
+  bool trailer = false;     ///< its trailer has come
   /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
   /// true chunk comes before the trailer or shortly after it.
   bool early = false;

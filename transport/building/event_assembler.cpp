@@ -127,8 +127,13 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   const std::byte* kept = memory_of(e, c.place.crate, chunk);
   const bool same = c.bytes.size() == length_of(f, chunk) &&
                     (kept == nullptr || std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
-  if (!same && e.state != assembly_state::judged) {
-    f.problem = malformed::conflicting_chunks;
+  if (!same) {
+    if (e.state != assembly_state::judged) {
+      f.problem = malformed::conflicting_chunks;
+    } else if (!std::exchange(f.conflicting, true)) {
+      counters_.fragments_seen.add();
+      counters_.fragments_conflicting.add();
+    }
     return;
   }
   counters_.duplicate_chunks.add();

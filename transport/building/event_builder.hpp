@@ -174,17 +174,20 @@ private:
   void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
-  /// What says which spill a chunk is of: its own board headers, a sibling right before or after
-  /// it, or nothing certain.
+  /// What says which spill a chunk is of: its own board headers, a sibling that came with it, or
+  /// nothing certain.
   enum class named_by : std::uint8_t { itself, sibling, guess };
+  using sibling_kind = unstated_chunks::sibling_kind;
   void take_chunk(spill_table& spill, const arrived_chunk& c, named_by by);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
   [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
   void count_late(spill_table& spill, l2::fragment_place place);
   void count_repeat(spill_table& spill, const arrived_chunk& c, named_by by);
+  [[nodiscard]] bool may_be_of_another(const spill_table& spill, const arrived_chunk& c) const;
   void take_unstated(const arrived_chunk& c);
   [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
-  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
+  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
+                  input_counters& input);
   [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
 

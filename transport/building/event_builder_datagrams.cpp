@@ -38,12 +38,15 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_coun
   const arrived_chunk c{h, place, {strip.slots()[d.slot].memory, d.bytes}, &strip, d.slot};
   const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
   if (!named) return take_unstated(c);
+  auto kind = sibling_kind::chunk;
   if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
+    if (spill->state(place.event_number) == spill_table::event_state::whole)
+      kind = sibling_kind::repeated_chunk;
     take_chunk(*spill, c, named_by::itself);
   } else {
     input.refused.add(refused::wrong_spill);
   }
-  on_sibling(h.fragment_id, *named, input);
+  on_sibling(h.fragment_id, *named, kind, input);
 }
 
 void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, named_by by) {
@@ -78,7 +81,7 @@ void event_builder::on_trailer(const l2::datagram_header& h, input_counters& inp
   } else {
     input.refused.add(refused::wrong_spill);
   }
-  on_sibling(h.fragment_id, t.spill, input);
+  on_sibling(h.fragment_id, t.spill, sibling_kind::trailer, input);
 }
 
 void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
@@ -112,11 +115,13 @@ void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
 
 /// A chunk of an event that was whole. Its fragment counts at most once as a duplicate, and at most
 /// once as conflicting: a chunk with other bytes counts also if it is not the first that comes
-/// again. A chunk that no sibling has followed may be of another spill: its bytes are not compared.
+/// again. The bytes of a chunk that may be of another spill are not compared.
 void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, named_by by) {
   const event_key key{*spill.number, c.place.event_number};
   const std::uint32_t crate = c.place.crate;
-  if (by != named_by::guess && known_chunks_.has_another(key, crate, c.header.chunk, c.bytes)) {
+  const bool is_certain =
+      by == named_by::itself || (by == named_by::sibling && !may_be_of_another(spill, c));
+  if (is_certain && known_chunks_.has_another(key, crate, c.header.chunk, c.bytes)) {
     if (!known_chunks_.first_conflict(key, crate)) return;
     counters_.fragments_seen.add();
     counters_.fragments_conflicting.add();
@@ -126,6 +131,19 @@ void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, nam
   if (!spill.first_repeat(key.number, crate)) return;
   counters_.fragments_seen.add();
   counters_.fragments_duplicate.add();
+}
+
+/// Whether the chunk, which does not name its spill, may be a late one of another spill than its
+/// sibling's: that lacks it, or had the same one.
+bool event_builder::may_be_of_another(const spill_table& spill, const arrived_chunk& c) const {
+  return std::ranges::any_of(spills_.in_use(), [&](const spill_table* other) {
+    if (other == nullptr || other == &spill) return false;
+    const event_key key{*other->number, c.place.event_number};
+    const auto state = other->state(key.number);
+    if (state == spill_table::event_state::untouched && other->all_arrived()) return false;
+    return state != spill_table::event_state::whole ||
+           !known_chunks_.has_another(key, c.place.crate, c.header.chunk, c.bytes);
+  });
 }
 
 // Chunks that do not name their spill: siblings before or after them do.
@@ -148,9 +166,9 @@ bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
 }
 
 /// A datagram has named the spill of its fragment: takes the chunks that waited for that.
-void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill,
+void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
                                input_counters& input) {
-  unstated_.note(fragment_id, spill, now_);
+  unstated_.note(fragment_id, spill, kind, now_);
   while (const auto waiting = unstated_.take(fragment_id)) {
     if (auto* table = spills_.find(spill); table != nullptr) {
       take_chunk(*table, arrived(*waiting), named_by::sibling);
@@ -166,13 +184,15 @@ arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) co
           {unstated_.memory_of(w), w.bytes}};
 }
 
-/// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate; otherwise
-/// its siblings were lost. A chunk is late if there is no spill at all.
+/// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate, and of
+/// that spill for certain if others of the fragment came again, too; otherwise its siblings were
+/// lost. A chunk is late if there is no spill at all.
 void event_builder::wait_no_more(const unstated_chunks::waiting_chunk& w) {
   const auto c = arrived(w);
   const auto named = unstated_.spill_of(w.header.fragment_id, w.since);
   auto* spill = named ? spills_.find(*named) : spills_.unstated(c.place.event_number);
-  if (spill != nullptr) return take_chunk(*spill, c, named_by::guess);
+  const bool certain = named && unstated_.is_repeated(w.header.fragment_id);
+  if (spill != nullptr) return take_chunk(*spill, c, certain ? named_by::sibling : named_by::guess);
   counters_.data_chunks.add();
   counters_.late_chunks.add();
 }

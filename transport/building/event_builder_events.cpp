@@ -112,7 +112,13 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  if (verdict.complete) {
+    known_chunks_.remember(candidate.key, candidate.chunk_marks);
+    for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+      if (e.fragments[c].conflicting && known_chunks_.first_conflict(candidate.key, c))
+        name_conflict(candidate.key);
+    }
+  }
   // What datagrams of an incomplete event were lost may come with its repeat.
   if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
   events_.release(handle, stored);

@@ -29,10 +29,10 @@ spill_table::spill_table(std::uint32_t max_events, std::uint32_t crates)
   stream_ends_.reserve(max_stream_ends);
 }
 
-void spill_table::begin(std::uint32_t spill, time_point now) {
+void spill_table::begin(std::uint32_t spill, std::uint64_t nth, time_point now) {
   assert(!number);
   number = spill;
-  in_use = true;
+  nth_ = nth;
   last_activity = now;
 }
 
@@ -43,7 +43,7 @@ void spill_table::clear() {
   std::fill_n(repeated_.begin(), highest_ + 1, 0);
   std::fill(ends_.begin(), ends_.end(), crate_end{});
   number.reset();
-  in_use = confirmed = closed = false;
+  confirmed = proven = closed = false;
   statement = 0;
   statements = 0;
   streams = 0;
@@ -168,12 +168,9 @@ void spill_table::stream_gone(std::uint64_t stream) {
 
 std::optional<std::uint64_t> spill_table::expected() const {
   if (complete_ends_ == 0 && !stream_ended_) return std::nullopt;
-  const std::uint64_t came = admitted_ + incomplete_;
-  // Events that came by both ways may be the same ones twice, or different ones. If even the sum is
-  // too small, some sender has not sent its end of spill yet.
-  for (const std::uint64_t said : {std::max(most_sent_, stream_sum_), most_sent_ + stream_sum_})
-    if (said >= came) return said;
-  return std::nullopt;
+  // Events that came by both ways may be the same ones twice, or different ones.
+  const std::uint64_t most = std::max(most_sent_, stream_sum_);
+  return most >= admitted_ + incomplete_ ? most : most_sent_ + stream_sum_;
 }
 
 bool spill_table::all_arrived() const {
@@ -183,7 +180,7 @@ bool spill_table::all_arrived() const {
 std::optional<spill_summary> spill_table::take_summary() {
   if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
   unreported_ = false;
-  return spill_summary{*number, admitted_, incomplete_, expected()};
+  return spill_summary{*number, admitted_, incomplete_, expected(), nth_};
 }
 
 } // namespace l3

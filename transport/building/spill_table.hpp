@@ -18,6 +18,7 @@ struct spill_summary {
   std::uint64_t admitted = 0;
   std::uint64_t incomplete = 0;
   std::optional<std::uint64_t> expected; ///< events sent, as the senders said; nothing if none did
+  std::uint64_t nth = 0; ///< of all spills that began: tells two of one number apart
 
   friend bool operator==(const spill_summary&, const spill_summary&) = default;
 };
@@ -37,14 +38,14 @@ public:
   spill_table(std::uint32_t max_events, std::uint32_t crates);
 
   /// Begins a spill in a table that is clear.
-  void begin(std::uint32_t number, time_point now);
+  void begin(std::uint32_t number, std::uint64_t nth, time_point now);
   /// Makes the table ready for another spill. No event may be open.
   void clear();
 
   // The spill.
   std::optional<std::uint32_t> number; ///< nothing if the table is clear
-  bool in_use = false;                 ///< datagrams and records may be of this spill
   bool confirmed = false;              ///< more than a stray datagram has named it
+  bool proven = false;                 ///< more than a few stray datagrams have named it
   bool closed = false; ///< the spill has ended: an older one may follow, if a sender begins anew
   std::uint64_t statement = 0;  ///< the datagram that last named this spill
   std::uint32_t statements = 0; ///< how many named it, each different from the one before
@@ -109,6 +110,7 @@ private:
   std::vector<std::uint64_t> seen_;     // of finished events: a bit per crate
   std::vector<std::uint64_t> repeated_; // the same
   std::vector<crate_end> ends_;
+  std::uint64_t nth_ = 0;
   std::size_t complete_ends_ = 0;
   std::uint64_t most_sent_ = 0; // of the crates whose end of spill is complete
   std::uint32_t highest_ = 0;

@@ -13,10 +13,11 @@ namespace {
 /// that.
 constexpr std::uint32_t statements_of_newer = 2;
 constexpr std::uint32_t statements_of_older = 64;
+/// How many of them prove it, if no event of it is whole.
+constexpr std::uint32_t statements_that_prove = 64;
 
-/// Three in use, and one datagram can end two: the next spill gives way to another, which it
-/// confirms.
-constexpr std::size_t tables = 5;
+/// Four in use, and one datagram can end two: a candidate gives way to another, which it confirms.
+constexpr std::size_t tables = 6;
 
 bool is_open(const spill_table* t, std::uint32_t event_number) {
   return t != nullptr && t->state(event_number) == spill_table::event_state::open;
@@ -40,104 +41,144 @@ spill_tracker::spill_tracker(const building_settings& settings)
 spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now) {
   if (is(current_, spill)) {
     if (!current_->all_arrived()) current_->closed = false;
-    current_->last_activity = now;
     // A few flipped bits, far apart, confirm nothing.
-    if (next_ != nullptr && next_->statements > 0) --next_->statements;
+    for (auto* c : candidates_) {
+      if (c != nullptr && c->statements > 0) --c->statements;
+    }
+    state(*current_, statement, now);
+    if (current_->statements >= statements_that_prove) prove(*current_);
     return current_;
   }
-  if (is(previous_, spill)) return previous_;
-  if (!is(next_, spill) && (!may_follow(spill) || !begin_next(spill, now))) return nullptr;
-  spill_table* next = next_;
-  next->last_activity = now;
-  state_next(statement);
-  return next;
+  if (is(previous_, spill)) {
+    previous_->last_activity = now;
+    return previous_;
+  }
+  spill_table** at = candidate(spill, now);
+  if (at == nullptr) return nullptr;
+  spill_table* table = *at;
+  state(*table, statement, now);
+  if (table->statements >= (is_older(spill) ? statements_of_older : statements_of_newer))
+    confirm(*at);
+  return table;
 }
 
-/// A spill before the current one may follow it when that has ended.
+void spill_tracker::state(spill_table& table, std::uint64_t statement, time_point now) {
+  table.last_activity = now;
+  if (table.statement == statement) return;
+  table.statement = statement;
+  ++table.statements;
+}
+
+/// A spill before the current one may follow it when that has ended, or may be none.
 bool spill_tracker::may_follow(std::uint32_t spill) const {
-  return current_ == nullptr || current_->closed || spill_distance(*current_->number, spill) > 0;
-}
-
-void spill_tracker::state_next(std::uint64_t statement) {
-  if (next_->statement == statement) return;
-  next_->statement = statement;
-  ++next_->statements;
-  if (next_->statements >= (is_older(*next_->number) ? statements_of_older : statements_of_newer))
-    confirm_next();
+  return current_ == nullptr || current_->closed || !current_->proven ||
+         spill_distance(*current_->number, spill) > 0;
 }
 
 bool spill_tracker::is_older(std::uint32_t spill) const {
   return newest_ && spill_distance(*newest_, spill) <= 0;
 }
 
-/// A next spill that has given way to another is not taken up again, but its event is whole.
+/// A candidate that has given way to another is not taken up again, but its event is whole.
 void spill_tracker::confirm_by(spill_table& table, std::uint32_t event_number) {
-  if (table.confirmed || is_repeat({*table.number, event_number})) return;
-  if (&table == next_) return confirm_next();
-  forget_events(*table.number);
+  if (table.proven || is_repeat({*table.number, event_number})) return;
+  const auto at = std::ranges::find(candidates_, &table);
+  if (at != candidates_.end() && !(table.confirmed && current_->proven)) confirm(*at);
   table.confirmed = true;
+  prove(table);
 }
 
 spill_table* spill_tracker::unstated(std::uint32_t event_number) {
-  for (auto* t : {current_, next_, previous_}) {
+  for (auto* t : in_use()) {
     if (is_open(t, event_number)) return t;
   }
   return current_;
 }
 
 spill_table* spill_tracker::recorded(std::uint32_t spill, time_point now) {
-  for (auto* t : {current_, previous_}) {
-    if (is(t, spill)) {
-      t->last_activity = now;
-      return t;
-    }
+  spill_table* table = is(current_, spill) ? current_ : is(previous_, spill) ? previous_ : nullptr;
+  if (table == nullptr) {
+    spill_table** at = candidate(spill, now);
+    if (at == nullptr) return nullptr;
+    table = *at;
+    confirm(*at);
   }
-  if (!is(next_, spill) && (!may_follow(spill) || !begin_next(spill, now))) return nullptr;
-  confirm_next();
-  return current_;
+  table->last_activity = now;
+  prove(*table);
+  return table;
 }
 
 spill_table* spill_tracker::find(std::uint32_t spill) {
-  for (auto* t : {previous_, current_, next_}) {
+  for (auto* t : in_use()) {
     if (is(t, spill)) return t;
   }
   return nullptr;
 }
 
-bool spill_tracker::begin_next(std::uint32_t spill, time_point now) {
-  if (free_.empty()) return false;
-  is_over(next_);
-  next_ = free_.back();
+/// A new one takes the place of the one that was silent for longest.
+spill_table** spill_tracker::candidate(std::uint32_t spill, time_point now) {
+  auto& [one, other] = candidates_;
+  if (is(one, spill)) return &one;
+  if (is(other, spill)) return &other;
+  if (!may_follow(spill) || free_.empty()) return nullptr;
+  const bool is_first =
+      one == nullptr || (other != nullptr && one->last_activity <= other->last_activity);
+  spill_table*& place = is_first ? one : other;
+  is_over(place);
+  place = free_.back();
   free_.pop_back();
-  next_->begin(spill, now);
-  return true;
+  place->begin(spill, ++tables_taken_, now);
+  return &place;
 }
 
-void spill_tracker::confirm_next() {
-  forget_events(*next_->number);
-  if (current_ != nullptr) current_->closed = true;
-  is_over(previous_);
-  previous_ = current_;
-  current_ = std::exchange(next_, nullptr);
+void spill_tracker::confirm(spill_table*& candidate) {
+  spill_table* before = std::exchange(current_, std::exchange(candidate, nullptr));
+  if (before != nullptr && before->proven) {
+    is_over(previous_);
+    previous_ = before;
+  } else if (before != nullptr) {
+    before->statements = 0;
+    before->last_activity = current_->last_activity; // it stays for a while
+    candidate = before;
+  }
+  if (!current_->confirmed) ++begun_;
   current_->confirmed = true;
-  ++begun_;
+  if (current_->statements >= statements_that_prove) prove(*current_);
+}
+
+void spill_tracker::prove(spill_table& table) {
+  if (table.proven) return;
+  table.proven = true;
+  forget_events(*table.number);
+  if (&table == current_ && previous_ != nullptr) previous_->closed = true;
+}
+
+void spill_tracker::set_admitted(event_key key, std::uint32_t mark) {
+  if (auto* table = find(key.spill); table != nullptr) prove(*table);
+  forget_events(key.spill);
+  known_.add(key, mark);
 }
 
 void spill_tracker::is_over(spill_table*& table) {
   if (table == nullptr) return;
-  table->in_use = false;
   table->closed = true;
   over_.push_back(std::exchange(table, nullptr));
 }
 
 void spill_tracker::tick(time_point now) {
-  if (current_ == nullptr || current_->closed) return;
-  const bool silent = current_->streams == 0 && now - current_->last_activity >= silence_;
-  if (silent || current_->all_arrived()) current_->closed = true;
+  const auto silent = [&](const spill_table& t) {
+    return t.streams == 0 && now - t.last_activity >= silence_;
+  };
+  for (auto* t : {previous_, current_}) {
+    if (t != nullptr && (silent(*t) || t->all_arrived())) t->closed = true;
+  }
+  for (auto*& c : candidates_) {
+    if (c != nullptr && silent(*c) && c->open_events() == 0) is_over(c);
+  }
 }
 
 void spill_tracker::close_all() {
-  is_over(next_);
+  for (auto*& c : candidates_) is_over(c);
   for (auto* t : {current_, previous_}) {
     if (t != nullptr) t->closed = true;
   }
@@ -160,14 +201,14 @@ spill_table* spill_tracker::take_to_clear(std::vector<spill_summary>& out) {
 void spill_tracker::give_back(spill_table& table) { free_.push_back(&table); }
 
 void spill_tracker::take_summaries(std::vector<spill_summary>& out) {
-  for (auto* t : {previous_, current_, next_}) {
+  for (auto* t : in_use()) {
     if (t == nullptr) continue;
     if (const auto summary = t->take_summary()) out.push_back(*summary);
   }
 }
 
 void spill_tracker::stream_gone(std::uint64_t stream) {
-  for (auto* t : {previous_, current_, next_}) {
+  for (auto* t : in_use()) {
     if (t != nullptr) t->stream_gone(stream);
   }
 }

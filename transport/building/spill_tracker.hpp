@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which spill a datagram belongs to. Trailers and board headers name their spill; the numbers have
-// 9 bits and wrap, and no checksum protects them. So the tracker keeps three spills: the current
-// one; the previous one, whose last events may still be completed; and the next one, which the
-// first datagram that names it begins and a second one confirms: then it becomes current. Each
-// datagram of the current spill takes a confirmation back. A next spill that is never confirmed is
-// abandoned without harm to the current one.
+// 9 bits and wrap, and no checksum protects them. So the tracker keeps the current spill; the
+// previous one, whose last events may still be completed; and two candidates. The first datagram
+// that names another spill makes it a candidate, and a second one confirms it: then it becomes
+// current. Each datagram of the current spill takes a confirmation back.
 //
-// A spill that leaves these three is over: the builder ends its open events between two datagrams,
+// Two strays can confirm a spill, too. So a spill is proven when an event of it is whole or
+// admitted, a record names it, or 64 datagrams did. Only a proven spill takes the place of the
+// previous one and keeps spills before it out; another one becomes a candidate again when the next
+// is confirmed. A candidate without open events that is silent is dropped.
+//
+// A spill that leaves these four is over: the builder ends its open events between two datagrams,
 // and its table is cleared without the lock. Until then a spare table takes the new spill.
 //
 // It also says which events were admitted before (known_events.hpp). Guarded by the event builder's
 // lock.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,13 +51,17 @@ public:
   /// taken, or no table is free, and only its admitted events are known.
   [[nodiscard]] spill_table* recorded(std::uint32_t spill, time_point now);
 
-  /// The spill, if it is one of the three.
+  /// The current spill, the candidates, the previous one; nullptr for each that is not.
+  [[nodiscard]] std::array<spill_table*, 4> in_use() const {
+    return {current_, candidates_[0], candidates_[1], previous_};
+  }
+  /// The spill, if it is one of the four.
   [[nodiscard]] spill_table* find(std::uint32_t spill);
 
-  /// An event of the spill has arrived whole: the next spill becomes current by that.
+  /// An event of the spill has arrived whole: that confirms and proves the spill.
   void confirm_by(spill_table& table, std::uint32_t event_number);
 
-  /// Closes the current spill when it has been silent for long enough.
+  /// Closes spills that have been silent for long enough, or have arrived.
   void tick(time_point now);
   void close_all();
 
@@ -75,7 +84,8 @@ public:
   [[nodiscard]] bool is_repeat(event_key key) const {
     return is_older(key.spill) && was_admitted(key);
   }
-  void set_admitted(event_key key, std::uint32_t mark) { known_.add(key, mark); }
+  /// That proves its spill.
+  void set_admitted(event_key key, std::uint32_t mark);
   [[nodiscard]] known_events& known() { return known_; }
   [[nodiscard]] const known_events& known() const { return known_; }
 
@@ -88,15 +98,16 @@ public:
   }
 
 private:
-  /// False if no table is free.
-  [[nodiscard]] bool begin_next(std::uint32_t spill, time_point now);
-  /// A datagram has named the next spill.
-  void state_next(std::uint64_t statement);
-  void confirm_next();
+  /// The spill as a candidate; nullptr if it may not be one, or no table is free.
+  [[nodiscard]] spill_table** candidate(std::uint32_t spill, time_point now);
+  /// A datagram has named the spill.
+  static void state(spill_table& table, std::uint64_t statement, time_point now);
+  void confirm(spill_table*& candidate);
+  void prove(spill_table& table);
   [[nodiscard]] bool may_follow(std::uint32_t spill) const;
   /// Whether the spill is no newer than one that was taken.
   [[nodiscard]] bool is_older(std::uint32_t spill) const;
-  /// The spill leaves the three.
+  /// The spill leaves the four.
   void is_over(spill_table*& table);
   /// Forgets the events of spill numbers that come around again after 512 spills.
   void forget_events(std::uint32_t upto);
@@ -107,10 +118,11 @@ private:
   std::vector<spill_table*> over_;
   spill_table* previous_ = nullptr;
   spill_table* current_ = nullptr;
-  spill_table* next_ = nullptr;
+  std::array<spill_table*, 2> candidates_{};
   known_events known_;
-  std::optional<std::uint32_t> newest_; // the furthest spill that was ever current
+  std::optional<std::uint32_t> newest_; // the furthest spill that was ever proven
   std::uint64_t begun_ = 0;
+  std::uint64_t tables_taken_ = 0; // ever
 };
 
 } // namespace l3

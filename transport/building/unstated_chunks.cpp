@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 namespace l3 {
 namespace {
@@ -30,8 +31,18 @@ unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
   for (std::uint32_t slot = places; slot > 0; --slot) free_.push_back(slot - 1);
 }
 
-void unstated_chunks::note(std::uint32_t fragment_id, std::uint32_t spill, time_point now) {
-  siblings_[index_of(fragment_id)] = {fragment_id, spill, now};
+void unstated_chunks::note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
+                           time_point now) {
+  sibling& s = siblings_[index_of(fragment_id)];
+  if (s.fragment_id != fragment_id || s.spill != spill) s = {fragment_id, spill};
+  s.time = now;
+  const bool second_trailer = kind == sibling_kind::trailer && std::exchange(s.trailer, true);
+  if (second_trailer || kind == sibling_kind::repeated_chunk) s.repeated = true;
+}
+
+bool unstated_chunks::is_repeated(std::uint32_t fragment_id) const {
+  const sibling& s = siblings_[index_of(fragment_id)];
+  return s.fragment_id == fragment_id && s.repeated;
 }
 
 std::optional<std::uint32_t> unstated_chunks::spill_of(std::uint32_t fragment_id,

@@ -27,11 +27,15 @@ public:
 
   explicit unstated_chunks(std::uint32_t chunk_bytes);
 
+  /// What names the spill of its fragment. A chunk is repeated if its event was whole before.
+  enum class sibling_kind : std::uint8_t { chunk, repeated_chunk, trailer };
   /// Call when a datagram of this fragment has named its spill.
-  void note(std::uint32_t fragment_id, std::uint32_t spill, time_point now);
+  void note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind, time_point now);
   /// The spill that the latest sibling named, if that was not long before `now`.
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
                                                       time_point now) const;
+  /// Whether the fragment of the latest sibling is being sent once more.
+  [[nodiscard]] bool is_repeated(std::uint32_t fragment_id) const;
 
   /// Memory of the chunks that may wait and of the siblings' spills.
   [[nodiscard]] std::size_t bytes() const {
@@ -62,6 +66,8 @@ private:
     std::uint32_t fragment_id = 0;
     std::uint32_t spill = 0;
     time_point time{};
+    bool trailer = false;
+    bool repeated = false;
   };
 
   waiting_chunk remove(std::vector<waiting_chunk>::iterator at);

@@ -206,6 +206,40 @@ TEST_F(repeated_datagrams, of_events_that_are_forgotten_are_duplicates) {
   finish(r, 9);
 }
 
+/// The ports of a receiver are read in turn: what came at one is before or behind what came at
+/// another.
+TEST_F(repeated_datagrams, conflict_in_whatever_order_they_come) {
+  for (std::size_t changed = 0; changed <= last_chunk; ++changed) {
+    std::vector<std::size_t> order{0, 1, 2, 3};
+    do {
+      rig r;
+      const auto event = r.event({1, 1});
+      const auto other = flipped(event, changed, event[changed].payload.size() - 10);
+      datagrams again;
+      for (const auto d : order) again.push_back(other[d]);
+      r.send(event + again);
+      r.pass(100ms);
+      expect(r, 1, 1);
+      EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 1})});
+      finish(r, 1);
+    } while (std::ranges::next_permutation(order).found);
+  }
+}
+
+TEST_F(repeated_datagrams, conflict_with_a_trailer_alone_in_either_order) {
+  for (const bool trailer_first : {true, false}) {
+    rig r;
+    const auto event = r.event({1, 1});
+    auto again = datagrams{event[last_chunk], event[last_chunk + 1]};
+    again.front().payload.back() ^= std::byte{1};
+    if (trailer_first) std::swap(again[0], again[1]);
+    r.send(event + again);
+    r.pass(100ms);
+    expect(r, 0, 1);
+    finish(r, 1);
+  }
+}
+
 /// A chunk that does not name its spill goes where its siblings went. Here they were lost, and it
 /// goes to the fragment of the last spill.
 TEST_F(repeated_datagrams, that_no_sibling_follows_accuse_nobody) {

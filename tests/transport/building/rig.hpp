@@ -37,7 +37,10 @@ public:
       : options(o), settings(settings_of(o)),
         pool(capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batches),
         builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batch_age, pool,
-                counters, outcomes, [this](const spill_summary& s) { summaries.push_back(s); }),
+                counters, outcomes,
+                [this](const spill_summary& s) {
+                  summaries.push_back({s.spill, s.admitted, s.incomplete, s.expected});
+                }),
         strip(o.strip, o.chunk_bytes) {}
 
   void send(const std::vector<wire_datagram>& datagrams) { send(datagrams, strip); }

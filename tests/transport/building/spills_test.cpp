@@ -220,6 +220,16 @@ TEST(spills, two_that_were_flipped_alike_but_far_apart_do_not_either) {
   r.expect_bytes();
 }
 
+TEST(spills, that_go_on_after_their_end_keep_what_was_said_of_them) {
+  rig r;
+  r.send(r.event({3, 1}) + r.event({3, 2}) + r.ends_of_spill(3, 2) + r.event({3, 3}));
+  r.pass(1s);
+  r.send(r.event({3, 4}));
+  r.pass(1s);
+  ASSERT_FALSE(r.summaries.empty());
+  EXPECT_EQ(r.summaries.back(), (spill_summary{3, 4, 0, 2}));
+}
+
 TEST(spills, two_datagrams_that_agree_do) {
   rig r;
   r.send(r.event({3, 1}) + r.event({9, 1}));
@@ -276,12 +286,12 @@ TEST(spills, all_numbers_come_around) {
 
 TEST(spills, an_incomplete_event_of_the_last_spill_ends_before_the_table_is_used_again) {
   rig r;
-  r.send(r.fragment({1, 7}, 0));
+  r.send(r.event({1, 1}) + r.fragment({1, 7}, 0));
   r.send(r.event({2, 1}) + r.event({3, 1}) + r.event({4, 1}));
   EXPECT_EQ(r.counters.events_incomplete, 1U);
   EXPECT_EQ(r.builder.open_events(), 0U);
   r.drain();
-  EXPECT_EQ(r.pool.received.size(), 3U);
+  EXPECT_EQ(r.pool.received.size(), 4U);
   r.expect_balance();
 }
 
