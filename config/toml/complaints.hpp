@@ -35,11 +35,15 @@ private:
   std::vector<complaint> all_;
 };
 
+/// No person reads more mistakes of one file.
+inline constexpr std::size_t most_complaints = 1000;
+
 class complaints {
 public:
+  /// Drops what is beyond most_complaints.
   template <class... Parts>
   void add(source_place at, fmt::format_string<Parts...> text, Parts&&... parts) {
-    all_.push_back({std::move(at), fmt::format(text, std::forward<Parts>(parts)...)});
+    if (!full()) all_.push_back({std::move(at), fmt::format(text, std::forward<Parts>(parts)...)});
   }
   /// Calls f(); what it throws is wrong at that place.
   template <class F>
@@ -51,6 +55,8 @@ public:
     }
   }
   [[nodiscard]] bool any() const { return !all_.empty(); }
+  /// A reader may end: further complaints would be dropped.
+  [[nodiscard]] bool full() const { return all_.size() >= most_complaints; }
   /// In the order of the file.
   [[nodiscard]] std::vector<complaint> take();
   /// Throws bad_file with all of them, if there are any.

@@ -54,6 +54,7 @@ void toml_table::allow(const std::vector<std::string_view>& required,
   known.insert(known.end(), optional.begin(), optional.end());
   for (const toml_value& v : values()) {
     if (std::find(known.begin(), known.end(), v.key) != known.end()) continue;
+    if (wrong_->full()) return;
     const auto meant = nearest(path(v.key), elsewhere);
     wrong_->add({*file_, v.key_line, v.key_column}, "{} is not a key; {}", path(v.key),
                 meant.empty() ? suggest(v.key, known) : fmt::format("did you mean {}?", meant));

@@ -2,20 +2,19 @@
 #include "config/toml/value.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "config/toml/complaints.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr std::size_t longest_shown = 100; // bytes of a value or a key in a message
-constexpr std::size_t most_nested = 16;    // lists and inline tables; parts of a key
+constexpr std::size_t longest_shown = 100;  // bytes of a value or a key in a message
+constexpr std::size_t most_nested = 16;     // lists and inline tables; parts of a key
+constexpr std::size_t most_values = 65'536; // of one file: a hundred bytes of memory each
 
 std::string cut(std::string text) {
   if (text.size() <= longest_shown) return text;
@@ -43,11 +42,18 @@ std::size_t length_of_string(std::string_view text) {
   return text.size();
 }
 
+source_place place_before(std::size_t at, std::string_view text, const std::string& name) {
+  const auto before = text.substr(0, at);
+  return {name, static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
+          static_cast<std::uint32_t>(at - (before.rfind('\n') + 1))};
+}
+
 /// The parser recurses into nested lists and tables: a line of some kilobytes could overflow its
-/// stack and end the program.
-void check_nesting(std::string_view text, const std::string& name) {
+/// stack and end the program. And each value costs a hundred times the bytes of its text.
+void check_bounds(std::string_view text, const std::string& name) {
   std::size_t open = 0;
   std::size_t parts = 0;
+  std::size_t values = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (c == '#' || c == '"' || c == '\'') {
@@ -58,22 +64,29 @@ void check_nesting(std::string_view text, const std::string& name) {
     if (c == '[' || c == '{') ++open;
     if ((c == ']' || c == '}') && open > 0) --open;
     if (c == '.') ++parts;
+    // Each part of a key is a table, and each of these signs begins a value or ends one.
+    if (std::string_view(".=,[{").find(c) != std::string_view::npos) ++values;
     if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) parts = 0;
     ++at;
-    if (open <= most_nested && parts < most_nested) continue;
-    const auto before = text.substr(0, at);
-    throw bad_file({name,
-                    static_cast<std::uint32_t>(1 + std::count(before.begin(), before.end(), '\n')),
-                    static_cast<std::uint32_t>(at - (before.rfind('\n') + 1))},
-                   "this is nested more than {} deep; no key is", most_nested);
+    if (open > most_nested || parts >= most_nested)
+      throw bad_file(place_before(at, text, name), "this is nested more than {} deep; no key is",
+                     most_nested);
+    if (values > most_values)
+      throw bad_file(place_before(at, text, name),
+                     "these are more than {} values; no file has as "
+                     "many",
+                     most_values);
   }
 }
 
-toml_value converted(const toml::node& node) {
+toml_value converted(const toml::node& node, const std::string& name) {
   toml_value v;
   v.line = node.source().begin.line;
   v.column = node.source().begin.column;
   if (const auto* text = node.as_string()) {
+    // The system takes the name of a file up to there, and so another file.
+    if (text->get().find('\0') != std::string::npos)
+      throw bad_file({name, v.line, v.column}, "this text holds a NUL, \\u0000; leave it out");
     v.content = text->get();
   } else if (const auto* integer = node.as_integer()) {
     v.content = integer->get();
@@ -83,16 +96,16 @@ toml_value converted(const toml::node& node) {
     v.content = truth->get();
   } else if (const auto* array = node.as_array()) {
     toml_value::list list;
-    for (const toml::node& element : *array) list.push_back(converted(element));
+    for (const toml::node& element : *array) list.push_back(converted(element, name));
     v.content = std::move(list);
   } else if (const auto* entries = node.as_table()) {
     toml_value::table table;
     for (const auto& [key, entry] : *entries) {
-      toml_value& value = table.values.emplace_back(converted(entry));
-      const std::string_view name = key.str();
-      const bool plain = std::all_of(name.begin(), name.end(),
+      toml_value& value = table.values.emplace_back(converted(entry, name));
+      const std::string_view word = key.str();
+      const bool plain = std::all_of(word.begin(), word.end(),
                                      [](unsigned char c) { return c > ' ' && c < 0x7f; });
-      value.key = cut(plain ? std::string(name) : quote(name));
+      value.key = cut(plain ? std::string(word) : quote(word));
       value.key_line = key.source().begin.line;
       value.key_column = key.source().begin.column;
     }
@@ -150,27 +163,18 @@ std::string quote(std::string_view text) {
 }
 
 std::string read_text(const std::filesystem::path& file) {
-  using std::filesystem::file_type;
-  std::error_code error;
-  const auto type = std::filesystem::status(file, error).type();
-  if (!error && type != file_type::regular && type != file_type::directory)
-    throw bad_file({file.string()}, "is not a regular file");
-  errno = type == file_type::directory ? EISDIR : 0;
-  std::string text(most_file_bytes + 1, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (errno != 0 || in.bad())
-    throw bad_file({file.string()}, "cannot be read: {}", std::generic_category().message(errno));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > most_file_bytes)
-    throw bad_file({file.string()}, "is longer than 1 MiB, the most that settings may have");
-  return text;
+  input_text in = read_input(file, most_text_bytes);
+  if (in.refusal.empty()) return std::move(in.text);
+  const std::string name = file.string(); // a message would end at a NUL
+  throw bad_file({name.find('\0') == name.npos ? name : quote(name)}, "{}", in.refusal);
 }
 
 toml_value parse_toml(std::string_view text, const std::string& name) {
-  check_nesting(text, name);
+  if (text.size() > most_text_bytes)
+    throw bad_file({name}, "has {} bytes; at most {} are read", text.size(), most_text_bytes);
+  check_bounds(text, name);
   try {
-    return converted(toml::parse(text, name));
+    return converted(toml::parse(text, name), name);
   } catch (const toml::parse_error& e) {
     const auto at = e.source().begin;
     throw bad_file({name, at.line, at.column}, "this is not TOML: {}", e.description());

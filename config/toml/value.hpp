@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TOML file as values that know their places, free of the library that parses it. What a file may
-// have of bytes and of nested tables is bounded before the parser sees it.
+// have of bytes, of values and of nested tables is bounded before the parser sees it.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,8 @@ struct toml_value {
 /// A TOML basic string.
 [[nodiscard]] std::string quote(std::string_view text);
 
-inline constexpr std::size_t most_file_bytes = std::size_t{1} << 20;
+/// Of a file of the configuration or of the selection, the calibration's table included.
+inline constexpr std::size_t most_text_bytes = std::size_t{1} << 20;
 
 /// The whole file. Throws bad_file if it cannot be read, is not a regular file or too long.
 [[nodiscard]] std::string read_text(const std::filesystem::path& file);

@@ -52,7 +52,7 @@ public:
       ++place_.line;
       const auto row = without_space(cut(text, '\n'));
       if (!row.empty() && row.front() != '#') take_row(row);
-    } while (!text.empty());
+    } while (!text.empty() && !wrong_.full());
     if (!headed_) refuse_header();
     wrong_.raise();
     return std::move(result_);

@@ -59,19 +59,56 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
   const std::string file = folder / "f";
   const auto said = [&] { return refusal([&] { return read_text(file); }); };
   EXPECT_EQ(said(), file + ": cannot be read: No such file or directory");
-  std::ofstream(file) << std::string(most_file_bytes, ' ');
+  std::ofstream(file) << std::string(most_text_bytes, ' ');
   EXPECT_EQ(said(), "");
   std::ofstream(file, std::ios::app) << ' ';
-  EXPECT_EQ(said(), file + ": is longer than 1 MiB, the most that settings may have");
+  EXPECT_EQ(said(), file + ": has 1048577 bytes; at most 1048576 are read");
   std::filesystem::resize_file(file, std::uintmax_t{1} << 40); // and is not read to its end
-  EXPECT_EQ(said(), file + ": is longer than 1 MiB, the most that settings may have");
+  EXPECT_EQ(said(), file + ": has 1099511627776 bytes; at most 1048576 are read");
   std::filesystem::remove(file);
   ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
-  EXPECT_EQ(said(), file + ": is not a regular file");
+  EXPECT_EQ(said(), file + ": is a pipe, not a regular file");
   std::filesystem::remove(file);
   std::filesystem::create_directory(file);
   EXPECT_EQ(said(), file + ": cannot be read: Is a directory");
   std::filesystem::remove_all(folder);
+  EXPECT_EQ(refusal([] { return read_text("/dev/zero"); }),
+            "/dev/zero: is a device, not a regular file");
+  EXPECT_EQ(refusal([] { return read_text(std::string("/etc/passwd\0x", 13)); }),
+            R"("/etc/passwd\u0000x": has a NUL in its name)");
+}
+
+TEST(toml, a_text_with_a_nul_is_refused_where_it_stands) {
+  const auto said = [](const std::string& text) {
+    return refusal([&] { return parse_toml(text, "f"); });
+  };
+  const std::string nul = " this text holds a NUL, \\u0000; leave it out";
+  EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);
+  EXPECT_EQ(said("a = {b = \"\\U00000000\"}"), "f:1:10:" + nul);
+  EXPECT_NE(said(std::string("a = 'x\0y'", 10)), "") << "a byte of zero is no TOML";
+}
+
+TEST(toml, as_many_values_as_no_file_has_are_refused_before_they_are_parsed) {
+  const auto said = [](const std::string& text) {
+    return refusal([&] { return parse_toml(text, "f"); });
+  };
+  const std::string many = " these are more than 65536 values; no file has as many";
+  EXPECT_EQ(said("a = [" + repeated("1,", 65'534) + "]"), "");
+  EXPECT_EQ(said("a = [" + repeated("1,", 65'535) + "]"), "f:1:131075:" + many);
+  EXPECT_EQ(said("a = [\n" + repeated("{},", 300'000) + "]").substr(0, 4), "f:2:");
+  EXPECT_NE(said(repeated("[[t]]\n", 100'000)).find(many), std::string::npos);
+  EXPECT_EQ(said("a = '" + repeated(",", 100'000) + "' # " + repeated("=", 100'000)), "");
+  EXPECT_EQ(said(repeated(" ", 1'048'577)), "f: has 1048577 bytes; at most 1048576 are read");
+}
+
+TEST(toml, no_more_mistakes_are_told_than_a_person_reads) {
+  std::string text;
+  for (int k = 0; k < 5000; ++k) text += "k" + std::to_string(k) + " = 1\n";
+  const auto root = parse_toml(text, "f");
+  complaints wrong;
+  const std::string file = "f";
+  toml_table(root, file, wrong).allow({}, {"known"});
+  EXPECT_EQ(wrong.take().size(), most_complaints);
 }
 
 TEST(toml, a_long_value_is_cut_in_messages) {

@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "gpu/columns": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/codec": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/decode": ["gpu/memory", "gpu/executors", "gpu/columns", "gpu/codec", *FORMAT],
-    "config/toml": [],
+    "config/toml": ["transport/system"],
     "selection/packing": GPU,
     "selection/sequence": ["selection/packing", *GPU],
     "selection/algorithms": ["selection/packing", "selection/sequence", *GPU],

@@ -289,9 +289,12 @@ class Stop(harness.SystemTest):
 class Reload(harness.SystemTest):
     def reload(self, daemon, outcome, **sections):
         """Writes the file anew, tells the daemon, and waits until it has taken or refused it."""
+        self.write_config(**sections)
+        self.reload_as_it_is(daemon, outcome)
+
+    def reload_as_it_is(self, daemon, outcome):
         series = f'koto_l3_reloads_total{{outcome="{outcome}"}}'
         before = daemon.metrics()[series]
-        self.write_config(**sections)
         daemon.signal(signal.SIGHUP)
         harness.wait_until(lambda: daemon.metrics()[series] > before, f"reload {outcome}")
 
@@ -329,6 +332,56 @@ class Reload(harness.SystemTest):
         self.assertEqual(daemon.said(), so_far, "nothing below an error is said at this level")
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
+
+    def hostile_files(self):
+        """Name -> file: what no reader of settings may follow to its end."""
+        texts = {"dotted": "a." * 100_000 + "a = 1", "lists": "a = " + "[" * 100_000, "tables": "a = " + "{a = " * 100_000,
+                 "values": "a = [" + "{}," * 340_000 + "]", "mistakes": "[forward]\n" + "".join(f"k{n} = 1\n" for n in range(60_000))}
+        files = {name: self.folder / name for name in (*texts, "long", "pipe", "folder")}
+        for name, text in texts.items():
+            files[name].write_text(text)
+        with open(files["long"], "wb") as f:
+            f.truncate(1_200_000_000)
+        os.mkfifo(files["pipe"])
+        files["folder"].mkdir()
+        good = harness.HERE.parents[1] / "deploy/selection.toml"
+        return {**files, "device": "/dev/zero", "none": self.folder / "none", "NUL": f"{good}\0x"}
+
+    def refused(self, daemon):
+        """Tells the daemon to read its configuration again, and waits until it has refused it."""
+        said = "is not taken, the settings stay as they are"
+        before = daemon.said().count(said)
+        daemon.signal(signal.SIGHUP)
+        harness.wait_until(lambda: daemon.said().count(said) > before, "the refusal")
+
+    def test_files_that_no_reader_can_follow_to_their_end_change_nothing(self):
+        files = self.hostile_files()
+        daemon = self.start_daemon()
+        daemon.wait_to_say("ready: run")
+        before = daemon.memory()
+        config = daemon.config.read_text()
+        for key in ("lines", "detector", "calibration", "secret_key", "receiver_key"):
+            for name, file in files.items():
+                with self.subTest(key=key, file=name):
+                    if key.endswith("_key"):
+                        self.write_config(forward={"secret_key": "none", "receiver_key": "none", key: str(file)})
+                    else:
+                        self.write_config(selection={"lines": "built-in", key: str(file)})
+                    self.refused(daemon)
+        for name, file in files.items():
+            if name == "NUL":
+                continue  # no argument of a program can have one
+            with self.subTest(key="--config", file=name):
+                link = self.folder / "link"
+                link.symlink_to(file)
+                link.replace(daemon.config)
+                self.refused(daemon)
+        if not harness.SANITIZED:  # a sanitizer keeps what is freed
+            self.assertLess(daemon.memory() - before, 16 << 20, "what it read is not kept")
+        (self.folder / "good").write_text(config)
+        (self.folder / "good").replace(daemon.config)
+        self.reload_as_it_is(daemon, "applied")
+        self.assertEqual(self.stop_daemon(daemon)["events"]["admitted"], 0)
 
 
 if __name__ == "__main__":

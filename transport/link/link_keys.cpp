@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
-#include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::size_t text_length = 40;
 constexpr std::string_view credential = "credential:";
 constexpr std::string_view credentials_variable = "CREDENTIALS_DIRECTORY";
 /// Far more than an allow-list of every machine there is.
-constexpr std::uintmax_t largest_file = 1 << 20;
+constexpr std::uint64_t largest_file = 1 << 20;
 
 constexpr mode_t secret_mode = 0600;
 constexpr mode_t public_mode = 0644;
@@ -48,23 +48,16 @@ std::string path_of(const std::string& name) {
 /// A file that is read once, through a descriptor whose mode was looked at: not another of its
 /// name.
 std::string content_of(const std::string& path, mode_t forbidden) {
-  const file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file) fail("cannot read " + path + ": " + last_error().message());
-  struct stat is {};
-  if (::fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) fail(path + " is no file");
-  if (static_cast<std::uintmax_t>(is.st_size) > largest_file)
-    fail(path + " is too long for a file of keys");
-  std::string content(static_cast<std::size_t>(is.st_size), '\0');
-  if (const auto error = read_all(file.get(), 0, std::as_writable_bytes(std::span(content))))
-    fail("cannot read " + path + ": " + error.message());
+  const input_text in = read_input(path, largest_file);
+  if (!in.refusal.empty()) fail(path + " " + in.refusal);
   // A slip that would make a key of no use, and that no other mode of the file mends.
-  if (forbidden != public_forbidden && content.starts_with(public_remark))
+  if (forbidden != public_forbidden && in.text.starts_with(public_remark))
     fail(path + " holds a public key; what is wanted is a secret one");
-  if ((is.st_mode & forbidden) != 0) {
+  if ((in.mode & forbidden) != 0) {
     fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
                 "to read it");
   }
-  return content;
+  return in.text;
 }
 
 /// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.

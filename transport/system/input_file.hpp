@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens and reads the files that come from outside: people write them, or another program leaves
+// them. The name may lead to anything: a pipe at which no program writes, a device without an end,
+// a file of a terabyte. Opening never waits, only a regular file is read, and a text has at most
+// the bytes that its reader states.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+
+struct input_file {
+  file_descriptor file;
+  std::uint64_t bytes = 0;
+  mode_t mode = 0;
+  /// Empty if the file is open; else it follows the file's name: "is a pipe, not a regular file".
+  std::string refusal;
+};
+
+struct input_text {
+  std::string text;
+  mode_t mode = 0;
+  std::string refusal; ///< as above
+};
+
+[[nodiscard]] inline std::string cannot_be_read(const std::error_code& why) {
+  return "cannot be read: " + why.message();
+}
+
+[[nodiscard]] inline input_file open_input(const std::filesystem::path& path) {
+  input_file in;
+  const auto refuse = [&](std::string why) {
+    in.file = {};
+    in.refusal = std::move(why);
+    return std::move(in);
+  };
+  // The system would take the name up to there, and so another file.
+  if (path.native().find('\0') != std::string::npos) return refuse("has a NUL in its name");
+  in.file = file_descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  // A socket cannot be opened: ENXIO.
+  if (!in.file) return refuse(cannot_be_read(last_error()));
+  struct stat is {};
+  if (::fstat(in.file.get(), &is) != 0) return refuse(cannot_be_read(last_error()));
+  if (S_ISDIR(is.st_mode)) return refuse(cannot_be_read({EISDIR, std::generic_category()}));
+  if (S_ISFIFO(is.st_mode)) return refuse("is a pipe, not a regular file");
+  if (!S_ISREG(is.st_mode)) return refuse("is a device, not a regular file");
+  in.bytes = static_cast<std::uint64_t>(is.st_size);
+  in.mode = is.st_mode;
+  return in;
+}
+
+/// The whole file, if it has at most so many bytes.
+[[nodiscard]] inline input_text read_input(const std::filesystem::path& path, std::uint64_t most) {
+  input_file in = open_input(path);
+  if (!in.refusal.empty()) return {{}, 0, std::move(in.refusal)};
+  if (in.bytes > most)
+    return {{},
+            in.mode,
+            "has " + std::to_string(in.bytes) + " bytes; at most " + std::to_string(most) +
+                " are read"};
+  std::string text(in.bytes, '\0');
+  if (const auto error = read_all(in.file.get(), 0, std::as_writable_bytes(std::span(text))))
+    return {{}, in.mode, cannot_be_read(error)};
+  return {std::move(text), in.mode, {}};
+}
+
+} // namespace l3
