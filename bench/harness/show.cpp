@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench show FILE`: what a bench left as JSON, as a table.
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
 
 #include "bench/harness/report.hpp"
 #include "tools/command.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
 
 int show(const std::string& path) {
-  check_readable(path);
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::uint64_t most_bytes = 16 << 20;
+  const input_text in = read_input(path, most_bytes);
+  if (!in.refusal.empty()) throw command_error(path + " " + in.refusal, exit_missing_resource);
   try {
-    std::fputs(bench::report_table(text).c_str(), stdout);
+    std::fputs(bench::report_table(in.text).c_str(), stdout);
   } catch (const std::runtime_error& e) {
     throw command_error(path + " " + e.what());
   }

@@ -5,6 +5,7 @@ are kept in FOLDER/corpus for the next run, what fails in FOLDER/failed; the cor
 puts a few inputs of all lengths there, out of the smallest set that covers all that is known. With --copies the targets are
 programs without libFuzzer, as ./run test builds them: each takes its corpus and so many changed copies of every input."""
 import argparse
+import json
 import pathlib
 import re
 import shutil
@@ -29,11 +30,21 @@ def uncommented(toml: str) -> str:
 
 def texts(target: str) -> list[str]:
     """What we write ourselves, as first inputs."""
+    ledger = {"ledger": 1, "program": "koto-l3d", "run": 7, "session": "00000000000000a1", "clean": True,
+              "fragments": {"seen": 9, "admitted": 6, "incomplete": 1, "malformed": {"truncated": 2}, "late": 0, "duplicate": 0, "conflicting": 0},
+              "events": {"admitted": 5, "forwarded": 2, "rejected": 1, "shed": {"drain": 1}, "in_flight": 1},
+              "datagrams": {k: 1 for k in ("received", "data", "trailers", "end_of_spill", "duplicate", "late", "kernel_drops")} | {"malformed": {}},
+              "bytes": {"in": 3, "out": 2},
+              "spool": {"session": "00000000000000b2", "waiting": 1, "found": 2, "lanes": [{"session": "1", "delivered": 1, "damaged": 0}]},
+              "spills": [{"spill": 3, "admitted": 2, "incomplete": 0, "expected": None}]}
+    deep = ["a." * 40 + "a = 1\n", "x = " + "[" * 40, "x = " + "{a = " * 40, "[" + "a . " * 40 + "a]\n", 'a."b.c".\'d\' = {e.f = [[1], {g.h = "\\u0000"}]}\n',
+            "[run]\nnumber.of.nothing = 1\nrun.number = 2\n", "a = [" + "{}," * 70_000 + "]"]
     read = lambda name: (TREE / "deploy" / name).read_text()
     calibration = "input,gain,time,threshold,dead\n0/3/7,0.0851,-2.4,,\n12/4/0,,,5,1\n"
     return {
-        "config": [read("l3.toml"), uncommented(read("l3.toml"))],
-        "selection": ["s" + read("selection.toml"), "d" + read("detector.toml"), "c" + calibration],
+        "config": [read("l3.toml"), uncommented(read("l3.toml")), *deep],
+        "selection": ["s" + read("selection.toml"), "d" + read("detector.toml"), "c" + calibration, *("s" + text for text in deep)],
+        "ledger": [json.dumps(ledger), json.dumps(ledger | {"program": "receive", "sessions": ["1", "ffffffffffffffff"]}), "[" * 40],
         "keys": ["# the farm\n#\n\n" + KEY + "  node 1, rack 3\n   " + KEY[::-1] + "\n",
                  "# koto-l3 secret key: nobody else may read it\n" + KEY + "\n", "# koto-l3 public key\n" + KEY],
         "http": ["GET /healthz?x=1 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\n\r\nHEAD / HTTP/1.0\r\n\r\n",
@@ -44,9 +55,12 @@ def texts(target: str) -> list[str]:
 def words(target: str) -> list[str]:
     """The keys, tables and values that a text is made of."""
     text = "".join(texts(target))
+    if target == "ledger":
+        return sorted(set(re.findall(r'"\w+"', text)) | {"9007199254740993", "18446744073709551615", "9223372036854775808", "\\\\u0000"})
     if target == "http":
         return sorted(set(re.findall(r"[\w-]+|[/.]\w+", text)) | {"\\x0d\\x0a", "chunked", "Expect", "100-continue", "%00"})
-    return sorted(set(re.findall(r'^ *\[+[\w.]+\]+|\b[a-z]\w+\b(?= =)|"[^"\n]{1,30}"', text, re.M)))
+    nested = {".", "a.", "a.a.a.a.", " . ", '"a".', "'a'.", "[[", "]]", "{a = ", "}", "= [", ",", "\\\\u0000"} if text else set()
+    return sorted(nested | set(re.findall(r'^ *\[+[\w.]+\]+|\b[a-z]\w+\b(?= =)|"[^"\n\\]{1,30}"', text, re.M)))
 
 
 def run_inputs(program: pathlib.Path, folder: pathlib.Path, copies: int) -> dict:

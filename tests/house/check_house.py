@@ -170,7 +170,7 @@ def self_test() -> list[str]:
         "tests/fuzz/targets/other_fuzz.cpp": licence,
         "tests/fault/by_hand.py": "#!/usr/bin/env python3\n",
         "docs/reliability.md": "| `told` | … |\n",
-        "docs/architecture.md": "| `transport/file` | files | `transport/format` |\n| `config/toml` | a reader | – |\n",
+        "docs/architecture.md": "| `transport/file` | files | `transport/format` |\n| `config/toml` | a reader | `transport/system` |\n",
     }
     expected = ["transport/a.hpp:2: transport may not", "gpu/b.hpp:2: host library", "gpu/n.cpp:1: no licence",
                 "tools/t.cpp:2: tools may not", "tools/t.cpp:3:",

@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simulation/recordings.hpp"
 
-#include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "transport/format/l2.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
+namespace {
+
+/// They lie in memory: 2^31 samples.
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
+
+} // namespace
 
 recordings::recordings(const std::filesystem::path& file, std::uint32_t samples) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(file, error);
-  if (error) throw std::runtime_error("cannot read " + file.string() + ": " + error.message());
+  const input_file in = open_input(file);
+  if (!in.refusal.empty()) throw std::runtime_error(file.string() + " " + in.refusal);
+  const std::uint64_t bytes = in.bytes;
+  if (bytes > most_bytes)
+    throw std::runtime_error(
+        fmt::format("{} has {} bytes; at most {} are read", file.string(), bytes, most_bytes));
   const std::uint64_t waveform_bytes = samples * sizeof(std::uint16_t);
   if (bytes == 0 || bytes % waveform_bytes != 0)
     throw std::runtime_error(
         fmt::format("{}: {} bytes are not a whole number of waveforms of {} samples", file.string(),
                     bytes, samples));
   samples_.resize(bytes / sizeof(std::uint16_t));
-  std::ifstream in(file, std::ios::binary);
   // Reads 16-bit words as the file has them: hosts are little-endian.
-  if (!in.read(reinterpret_cast<char*>(samples_.data()), static_cast<std::streamsize>(bytes)))
-    throw std::runtime_error("cannot read " + file.string());
+  if (const auto error = read_all(in.file.get(), 0, std::as_writable_bytes(std::span(samples_))))
+    throw std::runtime_error(file.string() + " " + cannot_be_read(error));
   for (std::size_t i = 0; i < samples_.size(); ++i)
     if (samples_[i] > l2::payload_mask)
       throw std::runtime_error(

@@ -2,7 +2,10 @@
 #include "tools/simulation/truth_reader.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -11,6 +14,9 @@ namespace l3 {
 namespace {
 
 namespace json = boost::json;
+
+/// A thousand times that of the simulator's longest one.
+constexpr std::size_t longest_line = std::size_t{1} << 20;
 
 double figure(const json::object& o, std::string_view key) { return o.at(key).to_number<double>(); }
 
@@ -74,16 +80,45 @@ void take(const json::object& o, const detector& d, true_event& out, event_key& 
 } // namespace
 
 truth_reader::truth_reader(const std::filesystem::path& file, const detector& d)
-    : name_(file.string()), detector_(d), file_(file) {
-  if (!file_) throw std::runtime_error("cannot read " + name_);
+    : name_(file.string()), detector_(d), in_(open_input(file)), buffer_(longest_line, '\0') {
+  if (!in_.refusal.empty()) throw std::runtime_error(name_ + " " + in_.refusal);
+}
+
+std::optional<std::string_view> truth_reader::next_line() {
+  while (true) {
+    const auto rest = std::string_view(buffer_).substr(taken_, held_ - taken_);
+    const bool last = offset_ == in_.bytes;
+    if (last && rest.empty()) return std::nullopt;
+    const auto end = rest.find('\n');
+    if (end != rest.npos || last) {
+      ++number_;
+      taken_ += std::min(end, rest.size() - 1) + 1;
+      return rest.substr(0, end);
+    }
+    if (rest.size() == buffer_.size())
+      throw std::runtime_error(
+          fmt::format("{}:{}: the line is longer than {} bytes", name_, number_ + 1, longest_line));
+    read_on();
+  }
+}
+
+void truth_reader::read_on() {
+  held_ -= taken_;
+  std::memmove(buffer_.data(), buffer_.data() + std::exchange(taken_, 0), held_);
+  const auto bytes = std::min<std::uint64_t>(buffer_.size() - held_, in_.bytes - offset_);
+  const auto to = std::as_writable_bytes(std::span(buffer_)).subspan(held_, bytes);
+  if (const auto error = read_all(in_.file.get(), offset_, to))
+    throw std::runtime_error(name_ + " " + cannot_be_read(error));
+  offset_ += bytes;
+  held_ += bytes;
 }
 
 bool truth_reader::next(true_event& out, event_key& key) {
-  if (!std::getline(file_, line_)) return false;
-  ++number_;
+  const auto line = next_line();
+  if (!line) return false;
   out.clear();
   try {
-    take(json::parse(line_).as_object(), detector_, out, key);
+    take(json::parse({line->data(), line->size()}).as_object(), detector_, out, key);
   } catch (const std::exception& e) {
     throw std::runtime_error(
         fmt::format("{}:{}: is no line of truth: {}", name_, number_, e.what()));

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "tools/simulation/true_event.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 
@@ -22,10 +24,17 @@ public:
   bool next(true_event& out, event_key& key);
 
 private:
+  /// Valid until the next call.
+  [[nodiscard]] std::optional<std::string_view> next_line();
+  void read_on();
+
   std::string name_;
   const detector& detector_;
-  std::ifstream file_;
-  std::string line_;
+  input_file in_;
+  std::string buffer_;       // as long as a line may be
+  std::size_t held_ = 0;     // bytes in it, the last ones before offset_
+  std::size_t taken_ = 0;    // of these
+  std::uint64_t offset_ = 0; // of the file
   std::uint64_t number_ = 0; // of the line
 };
 

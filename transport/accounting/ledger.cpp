@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/accounting/ledger.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <system_error>
@@ -15,8 +15,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "transport/system/file_descriptor.hpp"
-#include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 
@@ -36,6 +35,16 @@ BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, lanes))
 namespace {
 
 constexpr std::uint64_t ledger_version = 1;
+/// Of a file: a line of 80 bytes for each spill of two months.
+constexpr std::uint64_t most_bytes = 64 << 20;
+/// Of any figure, and of reasons in a list. Programs that count from 1 do not come near, and sums
+/// of such figures stay right: one that overflows would balance what does not.
+constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
+constexpr std::size_t most_reasons = 256;
+constexpr std::size_t most_lanes = 1024; // as many as a spool remembers
+constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
+/// Of a reason: it goes to a terminal.
+constexpr std::size_t longest_reason = 64;
 
 std::uint64_t session_from(const json::value& v) {
   const json::string& s = v.as_string();
@@ -54,6 +63,29 @@ void each_section(Ledger& l, Visitor on) {
   on("bytes", l.bytes);
 }
 
+void check_figure(std::uint64_t n) {
+  if (n > most_counted) throw std::runtime_error("a figure is greater than 2^53");
+}
+void check_figure(const std::optional<std::uint64_t>& n) { check_figure(n.value_or(0)); }
+void check_figure(const reason_counts& counts) {
+  if (counts.size() > most_reasons) throw std::runtime_error("a list has more than 256 reasons");
+  for (const auto& [reason, n] : counts) {
+    check_figure(n);
+    const bool plain = std::ranges::all_of(reason, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    });
+    if (reason.empty() || reason.size() > longest_reason || !plain)
+      throw std::runtime_error("a reason is not a word of small letters");
+  }
+}
+void check_figure(const std::vector<spool_account::lane>& lanes) {
+  if (lanes.size() > most_lanes) throw std::runtime_error("it has more than 1024 lanes");
+  for (const auto& l : lanes) {
+    check_figure(l.delivered);
+    check_figure(l.damaged);
+  }
+}
+
 /// A key that came after version 0.1.0; a section without it is that of an older program.
 constexpr std::string_view newer_key = "conflicting";
 
@@ -66,6 +98,7 @@ void read(const json::value& from, Section& to) {
     auto& field = to.*member.pointer;
     field =
         json::value_to<std::remove_reference_t<decltype(field)>>(from.as_object().at(member.name));
+    check_figure(field);
   });
 }
 
@@ -168,13 +201,18 @@ ledger ledger_from_json(std::string_view text) {
       throw std::runtime_error("unknown version");
     ledger l;
     l.program = std::string(o.at("program").as_string());
+    if (std::ranges::find(programs, l.program) == programs.end())
+      throw std::runtime_error("it is of no program that writes ledgers");
     l.run = o.at("run").to_number<std::uint32_t>();
-    if (const auto* s = o.if_contains("session")) l.sessions.push_back(session_from(*s));
-    if (const auto* list = o.if_contains("sessions"))
+    const bool of_receiver = l.program == "receive";
+    if (const auto* s = o.if_contains("session"); s != nullptr && !of_receiver)
+      l.sessions.push_back(session_from(*s));
+    if (const auto* list = o.if_contains("sessions"); list != nullptr && of_receiver)
       for (const auto& s : list->as_array()) l.sessions.push_back(session_from(s));
     l.clean = o.at("clean").as_bool();
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
-    if (const auto* spool = o.if_contains("spool")) {
+    if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_receiver) {
+      if (l.sessions.empty()) throw std::runtime_error("a spool without a session");
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
     }
@@ -204,11 +242,10 @@ void write_ledger(const std::filesystem::path& path, const ledger& l) {
 }
 
 ledger read_ledger(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const input_text in = read_input(path, most_bytes);
+  if (!in.refusal.empty()) throw std::runtime_error(path.string() + " " + in.refusal);
   try {
-    return ledger_from_json(text);
+    return ledger_from_json(in.text);
   } catch (const std::runtime_error& e) {
     throw std::runtime_error(path.string() + ": " + e.what());
   }

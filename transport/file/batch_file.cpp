@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <stdexcept>
 #include <system_error>
@@ -16,7 +15,7 @@
 #include "transport/file/check_batch.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
@@ -24,6 +23,8 @@ namespace {
 constexpr std::array<char, 4> magic{'K', 'L', '3', 'D'};
 constexpr std::uint32_t version = 1;
 constexpr std::size_t alignment = 8;
+/// Of a file: as many as all kept batches of a daemon together.
+constexpr std::uint64_t most_bytes = std::uint64_t{4} << 30;
 
 struct file_header {
   std::array<char, 4> magic = l3::magic;
@@ -99,17 +100,17 @@ Header sealed(Header h) {
 /// Reads the file in order, never beyond its end.
 class source {
 public:
-  explicit source(const std::filesystem::path& name) : name_(name), in_(name, std::ios::binary) {
-    if (!in_) fail(name, "cannot be read: {}", std::generic_category().message(errno));
-    std::error_code error;
-    size_ = std::filesystem::file_size(name, error);
-    if (error) fail(name, "cannot be read: {}", error.message());
+  explicit source(const std::filesystem::path& name) : name_(name), in_(open_input(name)) {
+    if (!in_.refusal.empty()) fail(name, "{}", in_.refusal);
+    if (in_.bytes > most_bytes)
+      fail(name, "has {} bytes; at most {} are read", in_.bytes, most_bytes);
   }
 
   void read(void* to, std::uint64_t bytes) {
-    if (bytes > size_ - at_) fail(name_, "ends too early, at offset {}", size_);
-    in_.read(static_cast<char*>(to), static_cast<std::streamsize>(bytes));
-    if (!in_) fail(name_, "cannot be read");
+    if (bytes > left()) fail(name_, "ends too early, at offset {}", size());
+    if (const auto error =
+            read_all(in_.file.get(), at_, {static_cast<std::byte*>(to), std::size_t{bytes}}))
+      fail(name_, "{}", cannot_be_read(error));
     at_ += bytes;
   }
   template <class Header>
@@ -120,14 +121,13 @@ public:
     if (h.crc != header_crc(h)) fail(name_, "{} at offset {} is damaged", what, at);
     return h;
   }
-  [[nodiscard]] std::uint64_t left() const { return size_ - at_; }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t left() const { return in_.bytes - at_; }
+  [[nodiscard]] std::uint64_t size() const { return in_.bytes; }
   [[nodiscard]] std::uint64_t position() const { return at_; }
 
 private:
   std::filesystem::path name_;
-  std::ifstream in_;
-  std::uint64_t size_ = 0;
+  input_file in_;
   std::uint64_t at_ = 0;
 };
 

@@ -1,36 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "transport/file/l2raw.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/system/file_descriptor.hpp"
+#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& file, int error) {
-  throw std::runtime_error(
-      fmt::format("cannot read {}: {}", file.string(), std::generic_category().message(error)));
+[[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
+  throw std::runtime_error(file.string() + " " + why);
 }
 
 std::span<const std::byte> map(const std::filesystem::path& file) {
-  const file_descriptor in(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!in) fail(file, errno);
-  struct stat status {};
-  if (::fstat(in.get(), &status) != 0) fail(file, errno);
-  if (S_ISDIR(status.st_mode)) fail(file, EISDIR);
-  const auto size = static_cast<std::size_t>(status.st_size);
+  const input_file in = open_input(file);
+  if (!in.refusal.empty()) fail(file, in.refusal);
+  const auto size = static_cast<std::size_t>(in.bytes);
   if (size == 0) return {};
-  void* p = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, in.get(), 0);
-  if (p == MAP_FAILED) fail(file, errno);
+  void* p = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, in.file.get(), 0);
+  if (p == MAP_FAILED) fail(file, cannot_be_read(last_error()));
   ::madvise(p, size, MADV_SEQUENTIAL);
   return {static_cast<const std::byte*>(p), size};
 }

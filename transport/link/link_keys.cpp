@@ -39,6 +39,7 @@ std::string path_of(const std::string& name) {
   const std::string credential_name = name.substr(credential.size());
   if (credential_name.empty() || credential_name.find('/') != std::string::npos)
     fail(name + " names no credential");
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes it
   const char* const folder = std::getenv(credentials_variable.data());
   if (folder == nullptr)
     fail(name + ": the service manager hands over no credentials (LoadCredential=)");

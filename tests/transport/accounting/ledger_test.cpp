@@ -7,13 +7,14 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace l3 {
 namespace {
 
 ledger arbitrary_ledger() {
-  const auto number = [] { return *rc::gen::arbitrary<std::uint64_t>(); };
+  const auto number = [] { return *rc::gen::inRange<std::uint64_t>(0, 1ULL << 53); };
   ledger l;
   l.program = *rc::gen::element<std::string>("koto-l3d", "replay", "receive");
   l.run = *rc::gen::arbitrary<std::uint32_t>();
@@ -144,6 +145,76 @@ TEST(ledger, refuses_what_is_none) {
   for (const char* text : {"", "{}", "[]", "{\"ledger\": 2}", "not json"}) {
     EXPECT_THROW((void)ledger_from_json(text), std::runtime_error) << text;
   }
+}
+
+/// What is said of a good ledger with `part` replaced; empty if it is taken.
+std::string refusal_with(const std::string& part, const std::string& by) {
+  std::string text = to_json(run_counters().account(2));
+  EXPECT_NE(text.find(part), text.npos) << part;
+  text.replace(text.find(part), part.size(), by);
+  try {
+    (void)ledger_from_json(text);
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(ledger, of_figures_beyond_any_count_is_refused) {
+  // These two would balance what does not: their sum is 2^64.
+  const std::string half = "9223372036854775808";
+  EXPECT_EQ(refusal_with(R"("admitted":15,"forwarded":10)", R"("admitted":15,"forwarded":)" + half),
+            "not a ledger: a figure is greater than 2^53");
+  const std::string most = "9007199254740992"; // 2^53
+  EXPECT_EQ(refusal_with(R"("engine":1)", R"("engine":)" + most), "");
+  EXPECT_NE(refusal_with(R"("engine":1)", R"("engine":9007199254740993)"), "");
+  for (const char* none : {"-1", "1.5", "1e300", "\"1\"", "null", "[1]", "18446744073709551616"})
+    EXPECT_NE(refusal_with(R"("engine":1)", std::string(R"("engine":)") + none), "") << none;
+}
+
+TEST(ledger, of_other_words_than_programs_write_is_refused) {
+  const auto with_reason = [](const std::string& reason) {
+    return refusal_with(R"("engine":1)", '"' + reason + R"(":1)");
+  };
+  EXPECT_EQ(with_reason("a_reason_of_a_later_version_2"), "");
+  for (const std::string& reason : {std::string(), std::string(65, 'a'), std::string("\\u001b[2J"),
+                                    std::string("A"), std::string("a b"), std::string("\\u0000")})
+    EXPECT_EQ(with_reason(reason), "not a ledger: a reason is not a word of small letters");
+  std::string many = R"("engine":1)";
+  for (int k = 0; k < 300; ++k) many += ",\"r" + std::to_string(k) + "\":1";
+  EXPECT_EQ(refusal_with(R"("engine":1)", many), "not a ledger: a list has more than 256 reasons");
+  EXPECT_EQ(refusal_with("koto-l3d", "\\u001b[2J"),
+            "not a ledger: it is of no program that writes ledgers");
+}
+
+TEST(ledger, that_is_nested_without_end_is_refused) {
+  for (const char* open : {"[", R"({"a":)"}) {
+    std::string deep;
+    for (int k = 0; k < 100'000; ++k) deep += open;
+    EXPECT_NE(refusal_with(R"("ledger": 1)", R"("ledger": 1, "more": )" + deep), "");
+  }
+}
+
+TEST(ledger, is_read_from_a_regular_file_of_some_length_only) {
+  const auto said = [](const std::string& file) -> std::string {
+    try {
+      (void)read_ledger(file);
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string file =
+      std::filesystem::temp_directory_path() / ("l3-ledger-" + std::to_string(::getpid()));
+  EXPECT_EQ(said(file), file + " cannot be read: No such file or directory");
+  std::ofstream(file).close();
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+  EXPECT_EQ(said(file), file + " has 1099511627776 bytes; at most 67108864 are read");
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(said(file), file + " is a pipe, not a regular file");
+  std::filesystem::remove(file);
+  EXPECT_EQ(said("/dev/zero"), "/dev/zero is a device, not a regular file");
 }
 
 TEST(ledger, is_written_and_read_as_a_file) {
