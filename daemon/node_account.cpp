@@ -18,6 +18,9 @@ std::string backend_name(const engine& e) {
 ledger node::account() const {
   ledger a = parts_->sums();
   a.spills = parts_->spills.all();
+  a.earlier_spills = parts_->spills.earlier();
+  a.earlier_spills.admitted += parts_->building.older_admitted;
+  a.earlier_spills.incomplete += parts_->building.older_incomplete;
   return a;
 }
 

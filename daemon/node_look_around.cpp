@@ -10,7 +10,7 @@
 namespace l3 {
 namespace {
 
-constexpr std::size_t most_lines = 4; // a sender may name any number of spills
+constexpr std::size_t most_lines = 4; // conflicts of any number of spills may be found
 
 } // namespace
 
@@ -25,7 +25,7 @@ void node::parts::tell(trouble t, bool present) {
 
 void node::look_around() {
   parts& p = *parts_;
-  const std::vector<spill_summary> ended = p.spills.fetch();
+  const spill_list::news ended = p.spills.fetch();
   const auto frame_counts = p.frames.count_states();
   // A forwarder that has said goodbye at the end is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.fresh.connected());
@@ -58,16 +58,16 @@ void node::look_around() {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.vanishing.tell(p.disk->totals().missing);
   }
-  if (!ended.empty()) p.tell_spills(ended, a);
+  if (ended.count != 0) p.tell_spills(ended, a);
 }
 
-void node::parts::tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const {
-  const std::size_t told = std::min(ended.size(), most_lines);
-  for (const spill_summary& e : std::span(ended).last(told)) {
+void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) const {
+  for (const spill_summary& e : ended.latest) {
     spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
                  e.incomplete, e.expected ? std::to_string(*e.expected) : "?");
   }
-  if (ended.size() > told) spdlog::info("and {} earlier spills", ended.size() - told);
+  if (const auto more = ended.count - ended.latest.size(); more != 0)
+    spdlog::info("and {} earlier spills", more);
   spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
                "fragments {} = {} admitted + {} incomplete + {} "
                "malformed + {} late + {} duplicate + {} conflicting, {} being built",

@@ -46,7 +46,7 @@ struct node::parts {
 
   /// Sets or ends a trouble, and logs it at most once a second.
   void tell(trouble t, bool present);
-  void tell_spills(const std::vector<spill_summary>& ended, const ledger& so_far) const;
+  void tell_spills(const spill_list::news& ended, const ledger& so_far) const;
   void tell_conflicts(const std::vector<event_key>& found);
 
   /// The account without its spills.

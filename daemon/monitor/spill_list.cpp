@@ -2,45 +2,66 @@
 #include "daemon/monitor/spill_list.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace l3 {
 
 namespace {
 
-constexpr std::size_t most_spills = 65536; // three days; a run is shorter
-constexpr std::size_t recent = 2;          // spills that may be reported again
+constexpr std::size_t recent = 8; // at least as many as may be reported again
+
+spill_account account_of(const spill_summary& s) {
+  return {s.spill, s.admitted, s.incomplete, s.expected};
+}
 
 } // namespace
 
 void spill_list::note(const spill_summary& ended) {
   const std::lock_guard guard(lock_);
-  new_.push_back(ended);
+  if (!add(ended)) return;
+  ++new_.count;
+  if (new_.latest.size() == most_news) new_.latest.erase(new_.latest.begin());
+  new_.latest.push_back(ended);
 }
 
-std::vector<spill_summary> spill_list::fetch() {
-  std::vector<spill_summary> ended;
-  {
-    const std::lock_guard guard(lock_);
-    ended.swap(new_);
-  }
-  ended.erase(std::unique(ended.begin(), ended.end()), ended.end()); // two equal reports
-  for (const spill_summary& s : ended) add(s);
-  return ended;
+spill_list::news spill_list::fetch() {
+  const std::lock_guard guard(lock_);
+  return std::exchange(new_, {});
 }
 
-/// A spill of which more events came after its end replaces its earlier report.
-void spill_list::add(const spill_summary& ended) {
+/// A spill of which more events came after its end replaces its earlier report. False if that said
+/// the same.
+bool spill_list::add(const spill_summary& ended) {
   const auto from = all_.end() - static_cast<std::ptrdiff_t>(std::min(recent, all_.size()));
-  const auto again = std::find_if(from, all_.end(),
-                                  [&](const spill_account& a) { return a.spill == ended.spill; });
-  const spill_account account{ended.spill, ended.admitted, ended.incomplete, ended.expected};
+  const auto again = std::ranges::find(from, all_.end(), ended.nth, &spill_summary::nth);
   if (again != all_.end()) {
-    *again = account;
-    return;
+    if (*again == ended) return false;
+    *again = ended;
+    return true;
   }
-  all_.push_back(account);
-  if (all_.size() > most_spills) all_.erase(all_.begin());
+  all_.push_back(ended);
+  if (all_.size() > most_spills) {
+    const spill_summary& oldest = all_.front();
+    ++earlier_.spills;
+    earlier_.admitted += oldest.admitted;
+    earlier_.incomplete += oldest.incomplete;
+    all_.pop_front();
+  }
+  return true;
+}
+
+std::vector<spill_account> spill_list::all() const {
+  const std::lock_guard guard(lock_);
+  std::vector<spill_account> accounts;
+  accounts.reserve(all_.size());
+  std::ranges::transform(all_, std::back_inserter(accounts), account_of);
+  return accounts;
+}
+
+earlier_spills_account spill_list::earlier() const {
+  const std::lock_guard guard(lock_);
+  return earlier_;
 }
 
 } // namespace l3

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spills of a run for the ledger. A receive thread that sees a spill's end notes it here; one
-// thread fetches the new ones, logs them, and keeps the list.
+// The spills of a run for the ledger and the log: the latest one by one, all before them in sums. A
+// receive thread that sees a spill's end notes it here. Any thread may call.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -14,21 +15,30 @@ namespace l3 {
 
 class spill_list {
 public:
-  /// Any thread.
+  /// Spills that are listed one by one: some six hours of them.
+  static constexpr std::size_t most_spills = 4096;
+  /// Of those that have ended since the last call of fetch(), as many are returned.
+  static constexpr std::size_t most_news = 4;
+
   void note(const spill_summary& ended);
 
-  // For one thread.
+  struct news {
+    std::vector<spill_summary> latest; ///< in order
+    std::size_t count = 0;             ///< of all that ended
+  };
+  /// The spills that have ended since the last call.
+  [[nodiscard]] news fetch();
 
-  /// Moves the spills noted since the last call to the list, and returns them in order.
-  [[nodiscard]] std::vector<spill_summary> fetch();
-  [[nodiscard]] const std::vector<spill_account>& all() const { return all_; }
+  [[nodiscard]] std::vector<spill_account> all() const;
+  [[nodiscard]] earlier_spills_account earlier() const;
 
 private:
-  void add(const spill_summary& ended);
+  [[nodiscard]] bool add(const spill_summary& ended);
 
-  std::mutex lock_;
-  std::vector<spill_summary> new_;
-  std::vector<spill_account> all_;
+  mutable std::mutex lock_;
+  news new_;
+  std::deque<spill_summary> all_;
+  earlier_spills_account earlier_;
 };
 
 } // namespace l3

@@ -125,6 +125,8 @@ struct building_counters {
 
   counter events_admitted;
   counter events_incomplete; ///< given up, or admitted with the flag, for lack of fragments
+  counter older_admitted;    ///< of these, events of spills before those that were being taken
+  counter older_incomplete;  ///< the same
   counter spills;
   counter parked; ///< events that finished outside the frame in which they began
 };

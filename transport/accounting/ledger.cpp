@@ -30,6 +30,7 @@ BOOST_DESCRIBE_STRUCT(datagram_account, (),
                        malformed))
 BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
+BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
 BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, lanes))
 
 namespace {
@@ -189,6 +190,7 @@ std::string to_json(const ledger& l) {
     for (const auto& [key, value] : account.as_object()) spool[key] = value;
   }
   o["spills"] = json::value_from(l.spills);
+  o["earlier_spills"] = json::value_from(l.earlier_spills);
   o["balanced"] = l.balanced();
   return pretty(o);
 }
@@ -217,6 +219,7 @@ ledger ledger_from_json(std::string_view text) {
       read(*spool, l.spool.emplace());
     }
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
+    if (const auto* earlier = o.if_contains("earlier_spills")) read(*earlier, l.earlier_spills);
     return l;
   } catch (const boost::system::system_error& e) { // whose what() names the library's sources
     throw std::runtime_error("not a ledger: " + e.code().message());

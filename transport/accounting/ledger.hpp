@@ -70,6 +70,15 @@ struct spill_account {
   friend bool operator==(const spill_account&, const spill_account&) = default;
 };
 
+/// Events of a daemon that are in no object of `spills`.
+struct earlier_spills_account {
+  std::uint64_t spills = 0;   ///< that are no longer listed
+  std::uint64_t admitted = 0; ///< of these, and of spills before those that were being taken
+  std::uint64_t incomplete = 0;
+
+  friend bool operator==(const earlier_spills_account&, const earlier_spills_account&) = default;
+};
+
 /// A daemon's events on disk.
 struct spool_account {
   struct lane {
@@ -96,8 +105,9 @@ struct ledger {
   event_account events;
   datagram_account datagrams;
   byte_account bytes;
-  std::optional<spool_account> spool; ///< of a daemon that has one
-  std::vector<spill_account> spills;
+  std::optional<spool_account> spool;    ///< of a daemon that has one
+  std::vector<spill_account> spills;     ///< the latest
+  earlier_spills_account earlier_spills; ///< zeros in ledgers of 0.1.0, which lack it
 
   friend bool operator==(const ledger&, const ledger&) = default;
 

@@ -207,8 +207,12 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
     stream.at_ = nullptr; // the event has its room now
     stream.room_ = 0;
   }
-  if (spill != nullptr)
+  if (spill != nullptr) {
     spill->finish(candidate.key.number, {verdict.complete, verdict.admit, seen, 0});
+  } else {
+    counters_.older_admitted.add(verdict.admit ? 1 : 0);
+    counters_.older_incomplete.add(verdict.complete ? 0 : 1);
+  }
   if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
   if (verdict.admit) spills_.set_admitted(candidate.key, candidate.digest.mark());
 }

@@ -33,12 +33,20 @@ ledger arbitrary_ledger() {
   l.bytes = {number(), number()};
   l.spills.push_back({3, number(), number(), number()});
   l.spills.push_back({4, number(), number(), std::nullopt});
+  l.earlier_spills = {number(), number(), number()};
   return l;
 }
 
 RC_GTEST_PROP(ledger, comes_back_from_json, ()) {
   const ledger l = arbitrary_ledger();
   RC_ASSERT(ledger_from_json(to_json(l)) == l);
+}
+
+TEST(ledger, of_0_1_0_has_no_earlier_spills) {
+  std::string text = to_json(ledger{});
+  const auto from = text.find("  \"earlier_spills\"");
+  text.erase(from, text.find('\n', from) + 1 - from);
+  EXPECT_EQ(ledger_from_json(text), ledger{});
 }
 
 template <class Reason>

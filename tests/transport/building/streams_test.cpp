@@ -243,6 +243,17 @@ TEST_F(streams, the_summary_counts_an_event_once_though_it_was_shed_before) {
   r.expect_balance();
 }
 
+TEST_F(streams, events_of_spills_long_ago_are_admitted_and_in_no_summary) {
+  for (const std::uint32_t spill : {10U, 11U}) send({spill, 1});
+  for (const std::uint32_t number : {1U, 2U, 1U}) send({3, number});
+  r.drain();
+  EXPECT_EQ(r.counters.events_admitted, 4U);
+  EXPECT_EQ(r.counters.older_admitted, 2U);
+  EXPECT_EQ(r.counters.older_incomplete, 0U);
+  EXPECT_EQ(r.summaries.size(), 2U);
+  r.expect_balance();
+}
+
 TEST_F(streams, fragments_may_stand_in_any_order) {
   auto fragments = event_fragments({1, 1}, r.options.crates);
   std::swap(fragments[0], fragments[2]);
