@@ -31,8 +31,8 @@ std::size_t largest_packed_event(const readout& crates) {
          packed_summary_bytes(max_lines, max_summary_photons);
 }
 
-block_identity new_lane(const daemon_settings& s) {
-  return {random_session(), s.run.number, s.run.node};
+block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {
+  return {tokens.new_session(), s.run.number, s.run.node};
 }
 
 std::unique_ptr<spool> spool_of(const daemon_settings& s) {
@@ -42,20 +42,36 @@ std::unique_ptr<spool> spool_of(const daemon_settings& s) {
   return made;
 }
 
+/// The source of what is on disk, whose lanes can be proven from now on.
+std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
+                                          lane_tokens& tokens) {
+  if (disk == nullptr) return nullptr;
+  const block_identity own = new_lane(s, tokens);
+  std::vector<std::uint64_t> found;
+  for (const auto& lane : disk->found().lanes) found.push_back(lane.session);
+  if (const std::string wrong = tokens.keep_in(s.spool.folder, found); !wrong.empty()) {
+    spdlog::warn("spool: cannot keep the tokens of this start's sessions: {}; another peer that "
+                 "reaches the receiver could speak for them",
+                 wrong);
+  }
+  return std::make_unique<spool_backlog>(*disk, own);
+}
+
 } // namespace
 
 node::parts::parts(const daemon_settings& s, std::string configuration)
     : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
-      frames(compute.engine().frames()), out(s.outbox, new_lane(s), safety), disk(spool_of(s)),
-      backlog(disk ? std::make_unique<spool_backlog>(*disk, new_lane(s)) : nullptr),
+      frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety),
+      disk(spool_of(s)), backlog(backlog_of(disk.get(), s, tokens)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
                           [](std::string_view text) { spdlog::warn("{}", text); })
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
-      fresh(s.forward, out, pace, link_pace::share::fresh,
-            [](std::string_view text) { spdlog::warn("output link: {}", text); }),
+      fresh(
+          s.forward, out, pace, link_pace::share::fresh,
+          [](std::string_view text) { spdlog::warn("output link: {}", text); }, &tokens),
       sheds(s.run.number, shed_lines()),
       work(compute.engine(), frames, *spilling, sheds, outcomes,
            [this](std::string_view text) { engine_failed(text); }),
@@ -113,8 +129,9 @@ void node::parts::start_backlog() {
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
   }
-  old.emplace(settings.forward, *backlog, pace, link_pace::share::backlog,
-              [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); });
+  old.emplace(
+      settings.forward, *backlog, pace, link_pace::share::backlog,
+      [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); }, &tokens);
   backlog_thread =
       std::jthread([this](std::stop_token stop) { old->run(std::move(stop), backlog_drain_time); });
 }

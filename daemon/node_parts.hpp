@@ -21,16 +21,17 @@
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/pipeline.hpp"
 #include "daemon/compute/shedding.hpp"
-#include "daemon/monitor/log.hpp"
 #include "daemon/monitor/progress_watch.hpp"
 #include "daemon/monitor/rising_count.hpp"
 #include "daemon/monitor/spill_list.hpp"
 #include "daemon/node.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "transport/accounting/occasional.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/output/forwarder.hpp"
+#include "transport/output/lane_tokens.hpp"
 #include "transport/output/outbox.hpp"
 #include "transport/output/spilling_outbox.hpp"
 #include "transport/output/spool_backlog.hpp"
@@ -88,6 +89,7 @@ struct node::parts {
   compute_side compute;
   frame_ring frames;
   safe_batches safety;
+  lane_tokens tokens;
   outbox out;
   std::unique_ptr<spool> disk; // none without spool.folder
   std::unique_ptr<spool_backlog> backlog;

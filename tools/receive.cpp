@@ -60,6 +60,7 @@ ledger account(const store_writer& store, const receive_counters& c, bool clean)
   d.malformed["garbage"] = c.garbage;
   d.malformed["gap"] = c.gaps;
   d.malformed["stranger"] = c.strangers;
+  d.malformed["hello"] = c.refused_hellos;
   d.malformed["unknown_key"] = c.connections.unknown_key;
   d.malformed["mechanism"] = c.connections.mechanism;
   d.malformed["handshake"] = c.connections.handshake();
@@ -101,6 +102,8 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"duplicates", c.duplicates.get()},
                                   {"repeated_events", c.repeated_events.get()},
                                   {"garbage", c.garbage.get()},
+                                  {"refused_hellos", c.refused_hellos.get()},
+                                  {"unseen_blocks", c.unseen.get()},
                                   {"connections_refused", refused_connections(c)},
                                   {"store_errors", c.store_errors.get()}};
     fmt::print("{}\n", boost::json::serialize(all));
@@ -216,7 +219,7 @@ void add_receive(CLI::App& program, command_body& run) {
   allow->needs(secret);
   c->add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
   c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
-              "end when every daemon has said goodbye");
+              "end when every daemon has said goodbye, and one of them has stored something");
   c->add_flag("--json", o->json, "report as JSON at the end");
   c->callback([o, &run] { run = [o] { return receive(*o); }; });
 }

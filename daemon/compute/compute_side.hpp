@@ -10,10 +10,10 @@
 
 #include "daemon/compute/batch_dumps.hpp"
 #include "daemon/compute/supervised_engine.hpp"
-#include "daemon/monitor/log.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/settings.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "transport/accounting/occasional.hpp"
 
 namespace l3 {
 

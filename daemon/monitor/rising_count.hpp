@@ -9,7 +9,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "daemon/monitor/log.hpp"
+#include "transport/accounting/occasional.hpp"
 
 namespace l3 {
 

@@ -38,7 +38,8 @@ class Line(harness.SystemTest):
         """The daemon's hello on a new connection, or on this one; its session is remembered."""
         kind, self.session, first, _, body = self.next()
         self.assertEqual(kind, HELLO)
-        self.assertEqual(struct.unpack("<II", body), (7, 3))
+        self.assertEqual(struct.unpack_from("<II", body), (7, 3))
+        self.assertEqual(line_sender.session_of(body[8:]), self.session)
         return first
 
     def next(self, heartbeats=False):

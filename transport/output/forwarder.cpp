@@ -9,6 +9,7 @@
 
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/output/lane_tokens.hpp"
 #include "transport/output/link_connection.hpp"
 
 namespace l3 {
@@ -44,8 +45,8 @@ std::string wrong_with_keys(const forward_settings& settings) {
 }
 
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-                     link_pace::share share, report_function report)
-    : settings_(settings), source_(from), pace_(pace), share_(share),
+                     link_pace::share share, report_function report, const lane_tokens* tokens)
+    : settings_(settings), source_(from), pace_(pace), share_(share), tokens_(tokens),
       window_(from, settings.to, std::move(report)) {
   try {
     link_ = std::make_unique<link_connection>(settings);
@@ -116,10 +117,7 @@ time_point forwarder::act(time_point now) {
     return never; // the link or the source wakes us
   if (now < window_.not_before()) return window_.not_before();
   if (!window_.is_welcome()) {
-    const link_hello_body body{lane.identity.run, lane.identity.node};
-    const bool sent =
-        send(link_message::hello, lane, {reinterpret_cast<const char*>(&body), sizeof body}, now);
-    window_.put_off(now + (sent ? retry_time : quick_retry_time));
+    window_.put_off(now + (say_hello(lane, now) ? retry_time : quick_retry_time));
     return window_.not_before();
   }
 
@@ -129,6 +127,16 @@ time_point forwarder::act(time_point now) {
   if (now >= last_sent_at_ + heartbeat_time) send(link_message::heartbeat, source_.lane(), {}, now);
   if (window_.has_blocks_under_way()) due = std::min(due, window_.progress_at() + patience);
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
+}
+
+bool forwarder::say_hello(const lane_state& lane, time_point now) {
+  link_proof_body body{{lane.identity.run, lane.identity.node}, {}};
+  const auto* const token = tokens_ != nullptr ? tokens_->find(lane.identity.session) : nullptr;
+  if (token != nullptr) body.token = *token;
+  return send(link_message::hello, lane,
+              {reinterpret_cast<const char*>(&body),
+               token != nullptr ? sizeof body : sizeof(link_hello_body)},
+              now);
 }
 
 time_point forwarder::send_blocks(time_point now) {

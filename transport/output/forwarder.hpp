@@ -21,6 +21,7 @@
 
 namespace l3 {
 
+class lane_tokens;
 class link_connection;
 
 /// What is wrong with the key files of a daemon, by the names of its settings; empty if nothing is.
@@ -33,8 +34,9 @@ public:
 
   /// Source and pace must outlive the forwarder; forwarders that share the link share its pace.
   /// Throws std::invalid_argument if `to` is not an address.
+  /// `tokens`, which outlives it too, proves the sessions of the source; null: none is proven.
   forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
-            link_pace::share share, report_function report);
+            link_pace::share share, report_function report, const lane_tokens* tokens = nullptr);
   ~forwarder();
   forwarder(const forwarder&) = delete;
   forwarder& operator=(const forwarder&) = delete;
@@ -62,6 +64,7 @@ private:
   [[nodiscard]] time_point act(time_point now);
   [[nodiscard]] time_point send_blocks(time_point now);
   [[nodiscard]] bool send_block(time_point now);
+  [[nodiscard]] bool say_hello(const lane_state& lane, time_point now);
   bool send(link_message type, const lane_state& lane, std::string_view body, time_point now);
   void wait_until(time_point due, time_point now);
 
@@ -69,6 +72,7 @@ private:
   block_source& source_;
   link_pace& pace_;
   const link_pace::share share_;
+  const lane_tokens* const tokens_;
   send_window window_;
   std::unique_ptr<link_connection> link_;
   counter turns_;

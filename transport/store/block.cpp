@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/block.hpp"
 
-#include <random>
-
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
-
-std::uint64_t random_session() {
-  std::random_device source;
-  std::uint64_t session = 0;
-  while (session == 0) session = std::uint64_t{source()} << 32 | source();
-  return session;
-}
 
 block_fault read_block_header(std::span<const std::byte> bytes, block_header& header) {
   if (bytes.size() < sizeof(block_header)) return block_fault::too_short;

@@ -22,9 +22,6 @@ struct block_identity {
 
   friend bool operator==(const block_identity&, const block_identity&) = default;
 };
-/// Never 0, and never the same twice as far as chance goes.
-[[nodiscard]] std::uint64_t random_session();
-
 enum class block_fault : std::uint8_t {
   none,
   too_short,

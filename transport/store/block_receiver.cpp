@@ -10,6 +10,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/link/session_token.hpp"
 #include "transport/store/link_guard.hpp"
 
 namespace l3 {
@@ -18,7 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t most_peers = 1024;
 /// A sender keeps what is not acknowledged, which is never more than what the daemons before it had
 /// under way: some 50 MB for what is remembered, of each of 128 sessions still 2048 events at their
 /// beginning and at their end. A node that was started again has up to four sessions: two, and what
@@ -39,6 +39,12 @@ constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
 constexpr auto retry_time = 1s; ///< after a store error
+
+/// The machine at the other end; empty if ZeroMQ does not say.
+std::string sender_of(const zmq::message_t& frame) {
+  const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
+  return address != nullptr ? address : "";
+}
 
 } // namespace
 
@@ -110,7 +116,7 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
 bool block_receiver::take_message(time_point now) {
   // A ROUTER puts the connection's address before the frames of a message, which are all there at
   // once.
-  zmq::message_t frames[3];
+  zmq::message_t frames[3]; // address, header, body
   std::size_t count = 0;
   bool more = true;
   while (more) {
@@ -121,60 +127,46 @@ bool block_receiver::take_message(time_point now) {
     ++count;
   }
   counters_.messages.add();
-  const auto& [address_frame, head, body_frame] = frames;
+  auto& [address_frame, head, body_frame] = frames;
   const auto header = read_link_header({head.data<std::byte>(), head.size()});
-  if (count != std::size(frames) || !header || header->session == 0) {
+  if (count != std::size(frames) || !header || header->session == 0 ||
+      header->sequence > last_sequence) {
     counters_.garbage.add();
     return true;
   }
   const std::string address = address_frame.to_string();
-  const std::span<const std::byte> body(body_frame.data<std::byte>(), body_frame.size());
+  const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
 
   if (header->type == link_message::hello) {
-    take_hello(*header, body, address, now);
+    if (const auto claim = read_hello(*header, body)) {
+      take_hello(*header, *claim, address, sender_of(body_frame), now);
+    } else {
+      counters_.garbage.add();
+    }
     return true;
   }
-  const auto known = peers_.find(header->session);
-  if (known == peers_.end()) {
+  link_peer* const speaker = peers_.speaker(header->session, address);
+  if (speaker == nullptr) {
     if (header->type == link_message::block) counters_.strangers.add();
     send(address, link_message::refusal, header->session, 0);
     return true;
   }
-  peer& from = known->second;
+  link_peer& from = *speaker;
   from.address = address;
   from.heard_at = now;
   switch (header->type) {
   case link_message::block: take_block(from, *header, body, now); break;
   case link_message::heartbeat: from.acknowledge = true; break;
   case link_message::goodbye:
-    if (!std::exchange(from.gone, true)) counters_.goodbyes.add();
+    if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
     break;
   default: counters_.garbage.add();
   }
   return true;
 }
 
-void block_receiver::take_hello(const link_header& header, std::span<const std::byte> body,
-                                const std::string& address, time_point now) {
-  if (body.size() != sizeof(link_hello_body) || header.sequence == 0) {
-    counters_.garbage.add();
-    return;
-  }
-  if (peers_.size() == most_peers && !peers_.contains(header.session)) {
-    // A daemon that is forgotten is told so when it sends something, and says hello again.
-    peers_.erase(
-        std::ranges::min_element(peers_, {}, [](const auto& p) { return p.second.heard_at; }));
-  }
-  peer& from = peers_[header.session];
-  from = {};
-  from.address = address;
-  from.first = header.sequence;
-  from.heard_at = now;
-  from.welcome = true; // what it says to be stored must be committed first
-}
-
-void block_receiver::take_block(peer& from, const link_header& header,
-                                std::span<const std::byte> body, time_point now) {
+void block_receiver::take_block(link_peer& from, const link_header& header,
+                                std::span<std::byte> body, time_point now) {
   counters_.blocks.add();
   counters_.bytes.add(body.size());
   from.acknowledge = true;
@@ -201,6 +193,11 @@ void block_receiver::take_block(peer& from, const link_header& header,
     from.refuse = true;
     return;
   }
+  if (const std::uint16_t flags = from.proven ? block_proven : 0; block.flags != flags) {
+    block.flags = flags;
+    seal_header(block);
+    l3::store(body.data(), block);
+  }
   const std::uint32_t repeated = block.repeated;
   const auto rest = without_repeats(body, block);
   // What is left out must be on the disk before: a power cut could take the block that has it, and
@@ -213,6 +210,7 @@ void block_receiver::take_block(peer& from, const link_header& header,
     from.refuse = true;
     return;
   }
+  from.stored = true;
   counters_.repeated_events.add(block.repeated - repeated);
   recovering_ = static_cast<bool>(store_error_);
 }

@@ -2,14 +2,14 @@
 // The far end of the output link (docs/formats.md, section 8): takes blocks of any number of
 // daemons, checks them, stores them, and acknowledges what is stored. All that was waiting is
 // stored in one go and acknowledged once. An event that another session of the run has stored
-// lately is left out of its block, and counted there: see recent_events. Whatever is not a message
-// of the link is counted and dropped.
+// lately is left out of its block, and counted there: see recent_events. A session belongs to the
+// peer that shows its token, and each connection has to show it again. Whatever is not a message of
+// the link is counted and dropped.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,9 +18,12 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/accounting/occasional.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
+#include "transport/link/session_token.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/link_peers.hpp"
 #include "transport/store/recent_events.hpp"
 #include "transport/store/store_writer.hpp"
 
@@ -59,10 +62,12 @@ struct receive_counters {
   counter repeated_events; ///< left out of their blocks: another session has stored them
   counter duplicates;      ///< blocks that were stored already
   counter gaps;            ///< blocks whose predecessors were missing
-  counter strangers;       ///< blocks of a session that has not said hello
+  counter strangers;       ///< blocks of a session that has not said hello on their connection
+  counter refused_hellos;  ///< most often in the name of a session that is another peer's
+  counter unseen;          ///< blocks before a hello's first that were never stored here
   counter garbage;         ///< messages that are none of ours
   counter store_errors;
-  counter goodbyes;                     ///< daemons that ended with everything stored
+  counter goodbyes;                     ///< daemons that ended with everything stored; not nothing
   reason_counters<block_fault> damaged; ///< blocks that were none
   connection_counters connections;
 };
@@ -70,6 +75,9 @@ struct receive_counters {
 class block_receiver {
 public:
   using report_function = std::function<void(std::string_view)>;
+
+  /// Of each, a start reads the blocks' headers, and memory has some 250 bytes for good.
+  static constexpr std::size_t most_stored_sessions = std::size_t{1} << 16;
 
   /// Throws std::runtime_error if the address cannot be bound or a key file is of no use. The store
   /// must outlive the receiver.
@@ -90,20 +98,14 @@ public:
 
 private:
   struct link;
-  struct peer {
-    std::string address;     ///< for ZeroMQ: the connection it was heard from last
-    std::uint64_t first = 1; ///< the first block it still has
-    time_point heard_at;
-    bool welcome = false;     ///< at the end of this step
-    bool acknowledge = false; ///< likewise
-    bool refuse = false;      ///< at the end of this step: the store cannot be written
-    bool gone = false;        ///< it said goodbye
-  };
-
   [[nodiscard]] bool take_message(time_point now);
-  void take_hello(const link_header& header, std::span<const std::byte> body,
-                  const std::string& address, time_point now);
-  void take_block(peer& from, const link_header& header, std::span<const std::byte> body,
+  void take_hello(const link_header& header, session_claim claim, const std::string& address,
+                  const std::string& sender, time_point now);
+  /// Why it is not taken; empty: it is.
+  [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim) const;
+  void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
+                   time_point now);
+  void take_block(link_peer& from, const link_header& header, std::span<std::byte> body,
                   time_point now);
   [[nodiscard]] std::span<const std::byte> without_repeats(std::span<const std::byte> body,
                                                            block_header& block);
@@ -114,13 +116,14 @@ private:
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
   void report_once(std::string text);
+  void report(occasional& kind, time_point now, const std::string& text);
 
   receive_settings settings_;
   store_writer& store_;
   store_tally before_; ///< what the store had taken when the receiver began
   report_function report_;
   std::unique_ptr<link> link_;
-  std::map<std::uint64_t, peer> peers_; ///< by session
+  link_peers peers_;
   recent_events recent_;
   struct new_event {
     std::uint64_t session = 0;
@@ -134,6 +137,9 @@ private:
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;
   std::string last_report_;
+  occasional refused_hellos_told_{std::chrono::seconds(10)};
+  occasional claims_told_{std::chrono::seconds(10)};
+  occasional unseen_told_{std::chrono::seconds(10)};
 };
 
 } // namespace l3

@@ -13,6 +13,11 @@ namespace l3 {
 
 namespace {
 
+void become_proven(stored_session& s) {
+  s.proven = true;
+  s.numbers = {};
+}
+
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
   throw std::runtime_error(what + path.string() + ": " + last_error().message());
 }
@@ -104,10 +109,14 @@ void store_writer::flush(std::uint64_t number) const {
 
 void store_writer::account(const block_header& header, bool behind_damage) {
   auto& s = sessions_[header.session];
-  if (behind_damage) {
-    s.numbers.add_behind_damage(header.sequence);
-  } else {
-    s.numbers.add(header.sequence);
+  const bool proven = (header.flags & block_proven) != 0;
+  if (proven && !s.proven) become_proven(s);
+  if (proven == s.proven) {
+    if (behind_damage) {
+      s.numbers.add_behind_damage(header.sequence);
+    } else {
+      s.numbers.add(header.sequence);
+    }
   }
   s.run = appended_.run = header.run;
   s.node = header.node;
@@ -115,6 +124,21 @@ void store_writer::account(const block_header& header, bool behind_damage) {
   s.events += header.events;
   s.bytes += header.payload_bytes;
   s.repeated += header.repeated;
+}
+
+bool store_writer::claim(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end() || found->second.proven) return false;
+  become_proven(found->second);
+  // A commit that fails brings back the session as it was before its new blocks.
+  if (const auto before = uncommitted_.find(session); before != uncommitted_.end())
+    become_proven(before->second);
+  return true;
+}
+
+bool store_writer::is_proven(std::uint64_t session) const {
+  const auto found = sessions_.find(session);
+  return found != sessions_.end() && found->second.proven;
 }
 
 std::uint64_t store_writer::last_stored(std::uint64_t session, std::uint64_t first) const {

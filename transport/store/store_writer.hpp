@@ -32,6 +32,8 @@ struct store_settings {
 /// What a store holds of one session.
 struct stored_session {
   stored_numbers numbers;
+  /// Its owner has shown its token. Then the numbers are those of the blocks for which it did.
+  bool proven = false;
   std::uint32_t run = 0;
   std::uint32_t node = 0;
   std::uint64_t blocks = 0;
@@ -64,6 +66,12 @@ public:
   /// Before anything appended is acknowledged. If it fails, all that was appended since the last
   /// commit is taken back.
   [[nodiscard]] std::error_code commit();
+
+  /// The owner of a session has shown its token: blocks that were stored as the session's without
+  /// it are another peer's, and do not count as the owner's. True if there are such blocks.
+  bool claim(std::uint64_t session);
+  /// The store has blocks of this session whose sender had shown its token.
+  [[nodiscard]] bool is_proven(std::uint64_t session) const;
 
   [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
   /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them

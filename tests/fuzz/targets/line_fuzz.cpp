@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output link's far end: any messages to a receiver, right ones and wrong ones, of two
-// sessions. It answers what it says it does, acknowledges nothing that is not stored, and its store
-// holds each session's blocks in rising order.
+// sessions, one of which has a token, over two connections. It answers what it says it does,
+// acknowledges nothing that is not stored, and its store holds each session's blocks in rising
+// order.
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include <zmq.hpp>
 
@@ -12,6 +15,7 @@
 #include "tests/fuzz/targets/scratch_of_fuzz.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/link/session_token.hpp"
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/store_reader.hpp"
 
@@ -26,12 +30,16 @@ public:
   far_end()
       : store_(std::make_unique<store_writer>(store_settings{folder_.path()})),
         receiver_(std::make_unique<block_receiver>(settings(folder_.path()), *store_, nullptr)) {
-    near_.set(zmq::sockopt::linger, 0);
-    near_.connect(receiver_->endpoint());
+    for (auto& near : near_) {
+      near.set(zmq::sockopt::linger, 0);
+      near.connect(receiver_->endpoint());
+    }
   }
 
   void take(fuzz_input& in) {
-    first_session_ += 2;
+    ++sessions_[0];
+    store(reinterpret_cast<std::byte*>(token_.data()), sessions_[0]);
+    sessions_[1] = session_of(token_);
     while (!in.empty()) {
       any_message(in);
       if (in.below(4) == 0) settle();
@@ -48,24 +56,30 @@ private:
   }
 
   void any_message(fuzz_input& in) {
-    const std::uint64_t session = in.below(16) == 15 ? in.byte() : first_session_ + in.below(2);
+    const std::uint64_t session = in.below(16) == 15 ? in.byte() : sessions_[in.below(2)];
     const auto type = static_cast<link_message>(in.below(16) == 15 ? in.byte() : 1 + in.below(7));
     const std::uint64_t sequence =
         in.below(16) == 15 ? in.number<std::uint64_t>() : std::uint64_t{in.below(8)};
     auto head = make_link_header(type, session, sequence);
     std::vector<std::byte> body;
-    if (type == link_message::hello)
-      body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
+    if (type == link_message::hello) {
+      link_proof_body proof;
+      proof.token = token_;
+      body.resize(sizeof proof);
+      store(body.data(), proof);
+      if (in.below(2) == 0) body.resize(in.below(8) == 7 ? in.byte() : sizeof(link_hello_body));
+    }
     if (type == link_message::block) body = any_block(in, session, sequence);
     std::vector<std::byte> frame(sizeof head);
     store(frame.data(), head);
     if (in.below(16) == 15) in.damage(frame);
     if (in.below(16) == 15) frame.resize(in.byte() % (frame.size() + 1));
+    auto& near = near_[in.below(2)];
     const auto frames = in.below(16) == 15 ? in.below(4) : 2;
     for (std::uint32_t f = 0; f < frames; ++f) {
       const auto& part = f == 0 ? frame : body;
-      near_.send(zmq::buffer(part.data(), part.size()),
-                 f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none);
+      near.send(zmq::buffer(part.data(), part.size()),
+                f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none);
     }
     if (frames > 0) ++sent_;
   }
@@ -109,11 +123,15 @@ private:
       (void)receiver_->step(100ms);
       require(std::chrono::steady_clock::now() < patience, "every message is taken");
     }
+    for (auto& near : near_) check_answers(near);
+  }
+
+  void check_answers(zmq::socket_t& near) {
     zmq::message_t frame;
-    while (near_.recv(frame, zmq::recv_flags::dontwait)) {
+    while (near.recv(frame, zmq::recv_flags::dontwait)) {
       const auto head = read_link_header({frame.data<std::byte>(), frame.size()});
       require(head.has_value() && frame.more(), "answers are messages of the line");
-      (void)near_.recv(frame);
+      (void)near.recv(frame);
       require(!frame.more(), "of two frames");
       if (head->type == link_message::acknowledgement || head->type == link_message::welcome) {
         require(head->sequence <= store_->last_stored(head->session),
@@ -131,8 +149,10 @@ private:
     require(c.blocks == c.duplicates + c.gaps + c.damaged.sum() + c.stored_blocks,
             "every block has one fate");
     while (const auto block = written_.next()) {
-      auto& last = last_[block->header.session];
+      const bool proven = (block->header.flags & block_proven) != 0;
+      auto& last = last_[{block->header.session, proven}];
       require(block->header.sequence > last, "a session's blocks stand in rising order");
+      require(!proven || block->header.session == sessions_[1], "another session has no token");
       last = block->header.sequence;
     }
   }
@@ -141,10 +161,12 @@ private:
   std::unique_ptr<store_writer> store_;
   std::unique_ptr<block_receiver> receiver_;
   store_reader written_{folder_.path()};
-  std::map<std::uint64_t, std::uint64_t> last_;
+  std::map<std::pair<std::uint64_t, bool>, std::uint64_t> last_;
   zmq::context_t context_{1};
-  zmq::socket_t near_{context_, zmq::socket_type::dealer};
-  std::uint64_t first_session_ = 256;
+  std::array<zmq::socket_t, 2> near_{zmq::socket_t{context_, zmq::socket_type::dealer},
+                                     zmq::socket_t{context_, zmq::socket_type::dealer}};
+  session_token token_{};
+  std::array<std::uint64_t, 2> sessions_{256}; ///< the second has the token
   std::uint64_t sent_ = 0;
 };
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An independent daemon's end of the output link, written from section 8 of docs/formats.md: a DEALER in plain sockets (ZMTP 3.0,
 https://rfc.zeromq.org/spec/23, without security), so that a test can also be a stranger on the receiver's port."""
+import hashlib
 import socket
 import struct
 
@@ -107,5 +108,10 @@ class LineSender(Peer):
         self._frame()  # the other's READY
 
 
-def hello(session, first=1, run=7, node=3):
-    return header(HELLO, session, first), struct.pack("<II", run, node)
+def hello(session, first=1, run=7, node=3, token=b""):
+    """Without a token as a daemon of version 0.1.0 says it."""
+    return header(HELLO, session, first), struct.pack("<II", run, node) + token
+
+
+def session_of(token) -> int:
+    return int.from_bytes(hashlib.blake2b(token, digest_size=16).digest()[:8], "little")

@@ -38,6 +38,7 @@ class StoreError(Exception):
 
 class Block(NamedTuple):
     session: int
+    proven: bool
     sequence: int
     run: int
     node: int
@@ -221,7 +222,7 @@ def read_event(data) -> Event:
 
 
 def read_block(header, payload, fields, read=read_event) -> Block:
-    (_, _, codec, _, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
+    (_, _, codec, flags, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
     need(codec == 1, f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
     need(sequence >= 1, "sequence numbers count from 1")
@@ -233,7 +234,7 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         found.append(read(payload[at:at + length]))
         at += length
     need(at == len(payload), "bytes after the last event of a block")
-    return Block(session, sequence, run, node, sealed, found)
+    return Block(session, bool(flags & 1), sequence, run, node, sealed, found)
 
 
 def read_file(path, read=read_event):
@@ -266,10 +267,10 @@ def read_store(folder, whole=True, read=read_event):
     last = {}
     for path in sorted(pathlib.Path(folder).glob("blocks-*.kl3")):
         for block in read_file(path, read):
-            before = last.get(block.session, 0)
+            before = last.get((block.session, block.proven), 0)
             need(block.sequence == before + 1 or not whole and block.sequence > before,
                  f"session {block.session:016x}: block {block.sequence} after {before}")
-            last[block.session] = block.sequence
+            last[block.session, block.proven] = block.sequence
             yield block
 
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/output/forwarder.hpp"
@@ -51,7 +52,10 @@ public:
 
   void start() {
     store_ = std::make_unique<store_writer>(store_settings{folder_});
-    receiver_ = std::make_unique<block_receiver>(settings_, *store_, nullptr);
+    receiver_ = std::make_unique<block_receiver>(settings_, *store_, [this](std::string_view text) {
+      const std::lock_guard guard(lock_);
+      said_.emplace_back(text);
+    });
     thread_ = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) (void)receiver_->step(5ms);
     });
@@ -64,6 +68,11 @@ public:
 
   [[nodiscard]] const std::string& endpoint() const { return settings_.bind; }
   [[nodiscard]] const receive_counters& counters() const { return receiver_->counters(); }
+  /// What it said to a person so far.
+  [[nodiscard]] std::vector<std::string> said() {
+    const std::lock_guard guard(lock_);
+    return said_;
+  }
   /// What only the receiver's own thread may ask, when that has ended.
   [[nodiscard]] const block_receiver& still_receiver() {
     thread_ = {};
@@ -73,6 +82,8 @@ public:
 private:
   std::string folder_;
   receive_settings settings_;
+  std::mutex lock_;
+  std::vector<std::string> said_;
   std::unique_ptr<store_writer> store_;
   std::unique_ptr<block_receiver> receiver_;
   std::jthread thread_;

@@ -305,7 +305,5 @@ TEST(outbox, passes_events_between_threads) {
   EXPECT_EQ(safety.up_to(), events / 64);
 }
 
-TEST(random_session, differs) { EXPECT_NE(random_session(), random_session()); }
-
 } // namespace
 } // namespace l3

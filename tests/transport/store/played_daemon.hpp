@@ -14,6 +14,7 @@
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/link/session_token.hpp"
 
 namespace l3::test {
 
@@ -43,6 +44,23 @@ public:
   void hello(std::uint64_t session, std::uint64_t sequence) {
     bytes body(sizeof(link_hello_body));
     send(link_message::hello, session, sequence, body);
+  }
+  void hello(const session_token& token, std::uint64_t session, std::uint64_t sequence) {
+    link_proof_body proof;
+    proof.token = token;
+    bytes body(sizeof proof);
+    store(body.data(), proof);
+    send(link_message::hello, session, sequence, body);
+  }
+  /// The next message must be a refusal, whose text says this.
+  void expect_refusal(std::string_view part) {
+    zmq::message_t head, body;
+    ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
+    const auto header = read_link_header({head.data<std::byte>(), head.size()});
+    ASSERT_TRUE(header);
+    EXPECT_EQ(header->type, link_message::refusal);
+    EXPECT_NE(body.to_string_view().find(part), std::string_view::npos) << body.to_string_view();
+    EXPECT_EQ(part.empty(), body.size() == 0);
   }
   /// The next message must be this one.
   void expect(link_message type, std::uint64_t sequence) {

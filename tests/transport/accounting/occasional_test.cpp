@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/accounting/occasional.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(occasional, says_the_first_at_once_and_then_a_count_per_interval) {
+  occasional news(10s);
+  const time_point t0{};
+  EXPECT_EQ(news.happened(t0), 1U);
+  EXPECT_EQ(news.happened(t0 + 1s), std::nullopt);
+  EXPECT_EQ(news.happened(t0 + 9s, 5), std::nullopt);
+  EXPECT_EQ(news.happened(t0 + 10s), 7U);
+  EXPECT_EQ(news.happened(t0 + 19s), std::nullopt);
+}
+
+TEST(occasional, tells_the_end_of_a_burst_when_asked) {
+  occasional news(10s);
+  const time_point t0{};
+  EXPECT_EQ(news.due(t0), std::nullopt);
+  EXPECT_EQ(news.happened(t0), 1U);
+  EXPECT_EQ(news.happened(t0 + 1s, 3), std::nullopt);
+  EXPECT_EQ(news.due(t0 + 5s), std::nullopt);
+  EXPECT_EQ(news.due(t0 + 11s), 3U);
+  EXPECT_EQ(news.due(t0 + 30s), std::nullopt);
+}
+
+TEST(occasional, a_lone_occurrence_after_a_pause_is_told_at_once) {
+  occasional news(10s);
+  EXPECT_EQ(news.happened(time_point{}), 1U);
+  EXPECT_EQ(news.happened(time_point{} + 60s), 1U);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A receiver's hellos: who may speak for a session (docs/protocol.md).
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "transport/store/block_receiver.hpp"
+
+namespace l3 {
+
+std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim) const {
+  const bool is_proven = claim == session_claim::proven;
+  const link_peer* const known = peers_.find(session);
+  if (claim == session_claim::false_token)
+    return fmt::format("this token is not that of session {:016x}, which belongs to another peer",
+                       session);
+  if (!is_proven && ((known != nullptr && known->proven) || store_.is_proven(session))) {
+    return fmt::format("session {:016x} belongs to a daemon that has shown its token, and this "
+                       "hello shows none: put tokens.kl3t back into the daemon's spool folder, or "
+                       "start the receiver with a new folder",
+                       session);
+  }
+  if (store_.sessions().size() >= most_stored_sessions && !store_.sessions().contains(session))
+    return fmt::format("the store has blocks of {} sessions, and takes no more: start the receiver "
+                       "with a new folder",
+                       most_stored_sessions);
+  return {};
+}
+
+void block_receiver::take_hello(const link_header& header, session_claim claim,
+                                const std::string& address, const std::string& sender,
+                                time_point now) {
+  const std::uint64_t session = header.session;
+  if (const std::string wrong = wrong_with_hello(session, claim); !wrong.empty()) {
+    counters_.refused_hellos.add();
+    send(address, link_message::refusal, session, 0, wrong);
+    return report(refused_hellos_told_, now, "refused a hello from " + sender + ": " + wrong);
+  }
+  const bool is_proven = claim == session_claim::proven;
+  if (is_proven && store_.claim(session)) {
+    report(claims_told_, now,
+           fmt::format("session {:016x} has shown its token: what was stored as this session "
+                       "without it is another peer's, and does not count as stored",
+                       session));
+  }
+  link_peer& from = peers_.greet(session, address, is_proven, now);
+  const std::uint64_t last = store_.last_stored(session, header.sequence);
+  const std::uint64_t expected = std::max(last + 1, from.first);
+  if (header.sequence > expected) tell_unseen(session, expected, header.sequence, now);
+  from.first = header.sequence;
+  from.stored = last != 0;
+  from.welcome = true; // what it says to be stored must be committed first
+}
+
+/// Only the session's own daemon says so: it was told that they are stored.
+void block_receiver::tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
+                                 time_point now) {
+  counters_.unseen.add(first - expected);
+  report(unseen_told_, now,
+         fmt::format("session {:016x} goes on with block {}: blocks {} to {} were never seen here; "
+                     "another receiver has stored them, or they are lost",
+                     session, first, expected, first - 1));
+}
+
+void block_receiver::report(occasional& kind, time_point now, const std::string& text) {
+  const auto times = kind.happened(now);
+  if (!times || !report_) return;
+  report_(*times == 1 ? text : fmt::format("{} (and {} more of the kind)", text, *times - 1));
+}
+
+} // namespace l3
