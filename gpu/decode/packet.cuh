@@ -54,9 +54,11 @@ __device__ inline void copy_out(const cuda_block&, const std::byte* made, std::b
   const auto* const from = reinterpret_cast<const std::uint32_t*>(made + head - shift);
   auto* const out = reinterpret_cast<std::uint32_t*>(to + head);
   constexpr std::uint32_t bits = 8;
+  // Without a shift the word behind is not needed, and the last one may not be there.
+  const auto* const behind = shift == 0 ? from : from + 1;
 #pragma unroll 1
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
-    out[i] = __funnelshift_r(from[i], from[i + 1], bits * shift);
+    out[i] = __funnelshift_r(from[i], behind[i], bits * shift);
 
   if (const std::uint32_t i = head + words * word + threadIdx.x; i < n) to[i] = made[i];
 }

@@ -13,9 +13,9 @@
 namespace l3::test {
 
 struct on_device {
-  static constexpr bool slow = false;
+  static constexpr bool slow = true; ///< without a device, where its code is interpreted
   static constexpr bool many = false;
-  static constexpr std::uint32_t random_events = 10000;
+  static constexpr std::uint32_t random_events = 1000;
   static std::string why_not() { return why_no_device_here(cuda::why_no_device()); }
   static cuda_queue make() { return {}; }
 };

@@ -63,8 +63,8 @@ struct use_shared_words {
     });
     b.sync();
     for_each(b, 1, [&](std::uint32_t) {
+      s.r.last = observe_within(b, &s.count);
       out[b.index()] = s.r;
-      out[b.index()].last = observe_within(b, &s.count);
     });
   }
 };

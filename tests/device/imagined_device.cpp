@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/device/imagined_device.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "tests/device/fat_binary.hpp"
+
+namespace l3::ptx {
+
+namespace {
+
+/// Between two looks whether another stream wants a turn.
+constexpr std::uint64_t slice_instructions = 20'000;
+
+/// converged, or random:SEED, or random:SEED:BLOCKS
+schedule schedule_from(const char* text) {
+  schedule made;
+  if (text == nullptr || std::string_view(text) == "converged") return made;
+  made.is_random = true;
+  unsigned long long seed = 0;
+  unsigned blocks = 8;
+  if (std::sscanf(text, "random:%llu:%u", &seed, &blocks) < 1)
+    throw std::runtime_error("L3_DEVICE_SCHEDULE: converged or random:SEED[:BLOCKS], not " +
+                             std::string(text));
+  made.seed = seed;
+  made.resident_blocks = blocks;
+  return made;
+}
+
+/// The interpreter cannot go on: neither the test nor the program may take that for a fault of a
+/// device that it knows how to live with.
+[[noreturn]] void end_program(const std::string& why) {
+  std::fprintf(stderr, "device: %s\n", why.c_str());
+  std::_Exit(70);
+}
+
+} // namespace
+
+// --- streams ---
+
+stream_worker::stream_worker(imagined_device& device) {
+  thread_ = std::jthread([this, &device] {
+    while (true) {
+      std::function<void()> work;
+      {
+        std::unique_lock lock(lock_);
+        changed_.wait(lock, [&] { return ends_ || !work_.empty(); });
+        if (work_.empty()) return;
+        work = std::move(work_.front());
+        work_.pop_front();
+        busy_ = true;
+      }
+      try {
+        work();
+      } catch (const device_fault& e) {
+        device.fail(e.what());
+      } catch (const std::exception& e) {
+        end_program(e.what());
+      }
+      const std::scoped_lock lock(lock_);
+      busy_ = false;
+      changed_.notify_all();
+    }
+  });
+}
+
+stream_worker::~stream_worker() {
+  const std::scoped_lock lock(lock_);
+  ends_ = true;
+  changed_.notify_all();
+}
+
+void stream_worker::enqueue(std::function<void()> work) {
+  const std::scoped_lock lock(lock_);
+  work_.push_back(std::move(work));
+  changed_.notify_all();
+}
+
+void stream_worker::wait() {
+  std::unique_lock lock(lock_);
+  changed_.wait(lock, [&] { return work_.empty() && !busy_; });
+}
+
+bool stream_worker::at_rest() {
+  const std::scoped_lock lock(lock_);
+  return work_.empty() && !busy_;
+}
+
+// --- the device ---
+
+imagined_device& imagined_device::the_only_one() {
+  // Never destroyed: streams that a program forgets may still run when it ends.
+  static auto* const device = new imagined_device;
+  return *device;
+}
+
+imagined_device::imagined_device() {
+  try {
+    how_ = schedule_from(std::getenv("L3_DEVICE_SCHEDULE"));
+  } catch (const std::exception& e) {
+    end_program(e.what());
+  }
+  std::atexit([] { the_only_one().report(); });
+}
+
+imagined_device::turn::turn(imagined_device& device) : device_(device) {
+  std::unique_lock lock(device_.lock_);
+  const std::uint64_t mine = device_.tickets_++;
+  device_.next_turn_.wait(lock, [&] { return device_.serving_ == mine; });
+}
+
+imagined_device::turn::~turn() {
+  const std::scoped_lock lock(device_.lock_);
+  ++device_.serving_;
+  device_.next_turn_.notify_all();
+}
+
+module& imagined_device::add_module(const void* fat_binary) {
+  modules_.push_back(std::make_unique<module>());
+  modules_.back()->fat_binary = fat_binary;
+  return *modules_.back();
+}
+
+loaded_kernel& imagined_device::load(const host_kernel& which) {
+  module& m = *which.of;
+  if (m.decoded == nullptr) {
+    auto texts = read_fat_binary(m.fat_binary);
+    if (texts.empty()) throw std::runtime_error("there is no PTX for " + which.name);
+    const auto newest = std::ranges::max_element(texts, {}, &ptx_text::architecture);
+    m.decoded = std::make_unique<program>(parse(newest->text));
+    std::map<std::string, std::uint64_t, std::less<>> addresses;
+    for (const auto& variable : m.decoded->globals) {
+      const std::uint64_t at = addresses[variable.name] = memory.allocate(variable.bytes);
+      const auto bytes = memory.find(at, variable.bytes)->bytes;
+      std::ranges::fill(bytes, std::byte{0});
+      std::ranges::copy(variable.initial, bytes.begin());
+    }
+    for (auto& k : m.decoded->kernels) {
+      for (const auto& s : k.symbols) {
+        const auto found = addresses.find(s.symbol);
+        if (found == addresses.end())
+          throw std::runtime_error("no variable " + s.symbol + " in the PTX");
+        k.constants.push_back({s.row, found->second});
+      }
+      auto loaded = std::make_unique<loaded_kernel>();
+      loaded->of = m.decoded.get();
+      loaded->code = k;
+      m.kernels.emplace(k.name, std::move(loaded));
+    }
+  }
+  const auto found = m.kernels.find(which.name);
+  if (found == m.kernels.end()) throw std::runtime_error("no kernel " + which.name + " in the PTX");
+  return *found->second;
+}
+
+void imagined_device::run(loaded_kernel& what, std::uint32_t blocks, std::uint32_t threads,
+                          std::vector<std::byte> arguments) {
+  std::unique_ptr<grid_run> grid;
+  {
+    const turn mine(*this);
+    schedule how = how_;
+    how.seed += launches_++;
+    grid = std::make_unique<grid_run>(what, blocks, threads, std::move(arguments), memory, how);
+  }
+  for (bool more = true; more;) {
+    const turn mine(*this);
+    if (failed_) return;
+    more = grid->step(slice_instructions);
+  }
+}
+
+void imagined_device::copy(void* to, const void* from, std::size_t bytes, bool to_device,
+                           bool from_device) {
+  const turn mine(*this);
+  const auto reach = [&](const void* p, bool on_device) {
+    const auto address = reinterpret_cast<std::uintptr_t>(p);
+    allocation* const found = memory.find(address, bytes);
+    if (on_device != (found != nullptr))
+      throw device_fault("a copy of " + std::to_string(bytes) + " bytes between " +
+                         (on_device ? "a place that is no device memory"
+                                    : "the device and memory that is not the host's"));
+    return found == nullptr ? static_cast<std::byte*>(const_cast<void*>(p))
+                            : found->bytes.data() + (address - found->address);
+  };
+  std::memmove(reach(to, to_device), reach(from, from_device), bytes);
+}
+
+void imagined_device::fill(std::uint64_t address, int value, std::size_t bytes) {
+  const turn mine(*this);
+  allocation* const found = memory.find(address, bytes);
+  if (found == nullptr) throw device_fault("memory that is to be filled is no device memory");
+  std::memset(found->bytes.data() + (address - found->address), value, bytes);
+}
+
+void imagined_device::fail(const std::string& why) {
+  const turn mine(*this);
+  if (!std::exchange(failed_, true))
+    std::fprintf(stderr, "device: %s\ndevice: schedule %s, seed %llu\n", why.c_str(),
+                 how_.is_random ? "random" : "converged",
+                 static_cast<unsigned long long>(how_.seed));
+}
+
+/// Appends what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
+/// "counts KERNEL launches blocks …" and "line FILE:LINE executed".
+void imagined_device::report() const {
+  const char* const path = std::getenv("L3_DEVICE_REPORT");
+  if (path == nullptr) return;
+  std::ofstream out(path, std::ios::app);
+  std::map<std::string, bool> lines;
+  for (const auto& m : modules_) {
+    for (const auto& [name, k] : m->kernels) {
+      const auto& c = k->counts;
+      if (c.launches == 0) continue;
+      out << "counts " << name << ' ' << c.launches << ' ' << c.blocks << ' ' << c.warp_instructions
+          << ' ' << c.lane_instructions << ' ' << c.global_requests << ' ' << c.global_sectors
+          << ' ' << c.shared_requests << ' ' << c.shared_wavefronts << ' '
+          << c.shared_wavefronts_least << ' ' << c.barriers << '\n';
+      for (std::size_t i = 0; i < k->code.code.size(); ++i) {
+        const source_line& at = k->code.code[i].line;
+        if (at.file == 0 || at.file > k->of->files.size()) continue;
+        bool& executed = lines[k->of->files[at.file - 1] + ":" + std::to_string(at.line)];
+        executed = executed || k->executed[i];
+      }
+    }
+  }
+  for (const auto& [line, executed] : lines)
+    out << "line " << line << ' ' << (executed ? 1 : 0) << '\n';
+}
+
+} // namespace l3::ptx
