@@ -28,6 +28,7 @@
 
 #include "config/load.hpp"
 #include "config/print.hpp"
+#include "daemon/end_in_time.hpp"
 #include "daemon/monitor/http_server.hpp"
 #include "daemon/monitor/log.hpp"
 #include "daemon/monitor/run_record.hpp"
@@ -41,6 +42,9 @@
 namespace {
 
 using namespace l3;
+
+/// Beside the drain: what is being started ends, and the ledger is written.
+constexpr auto longest_start_or_end = std::chrono::seconds(15);
 
 constexpr int exit_usage = 2;
 constexpr int exit_missing_resource = 69;
@@ -158,6 +162,7 @@ void check_ledger_place(const std::string& file) {
 
 int run(const daemon_settings& settings, std::string configuration, std::string file) {
   caught_signals signals;
+  const end_in_time guard(settings.run.drain_time_limit + longest_start_or_end);
   const auto manager = service_manager::from_environment();
   start_logging(settings.log.level);
 

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds SIGINT and SIGTERM back while this object lives, so that a loop can ask for them and end
-// cleanly. Make it before any thread is started.
+// cleanly. A command that does not ask, because it waits in a call of the system (at a pipe at
+// which no program reads, at a disk that does not answer), is ended a stated time after the signal.
+// Make it before any thread is started.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <ctime>
+#include <mutex>
+#include <stop_token>
+#include <thread>
 
 #include <pthread.h>
+
+#include "transport/system/end_now.hpp"
 
 namespace l3 {
 
@@ -17,22 +27,49 @@ public:
     ::sigaddset(&signals_, SIGINT);
     ::sigaddset(&signals_, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    guard_ = std::jthread([this](const std::stop_token& stop) { end_what_does_not_end(stop); });
   }
-  ~interrupt() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~interrupt() {
+    guard_ = {};
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   interrupt(const interrupt&) = delete;
   interrupt& operator=(const interrupt&) = delete;
 
   /// Whether a signal has come; once true, always true.
   [[nodiscard]] bool came() {
     constexpr timespec now{};
-    came_ = came_ || ::sigtimedwait(&signals_, nullptr, &now) > 0;
+    if (!came_ && ::sigtimedwait(&signals_, nullptr, &now) > 0) came_ = true;
     return came_;
   }
 
 private:
+  static constexpr auto longest_end = std::chrono::seconds(10);
+
+  /// A signal that is held back waits until came() takes it.
+  [[nodiscard]] bool has_come() const {
+    sigset_t waiting{};
+    ::sigpending(&waiting);
+    return came_ || ::sigismember(&waiting, SIGINT) == 1 || ::sigismember(&waiting, SIGTERM) == 1;
+  }
+
+  void end_what_does_not_end(const std::stop_token& stop) {
+    using clock = std::chrono::steady_clock;
+    constexpr auto look = std::chrono::milliseconds(500);
+    auto until = clock::time_point::max();
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any ended;
+    while (!ended.wait_for(lock, stop, look, [&] { return stop.stop_requested(); })) {
+      if (until == clock::time_point::max() && has_come()) until = clock::now() + longest_end;
+      if (clock::now() >= until) end_now("koto-l3: not ended 10 s after a signal: it ends now\n");
+    }
+  }
+
   sigset_t signals_{};
   sigset_t before_{};
-  bool came_ = false;
+  std::atomic<bool> came_ = false;
+  std::jthread guard_;
 };
 
 } // namespace l3
