@@ -13,10 +13,6 @@ namespace l3 {
 
 namespace {
 
-std::uint64_t key_of(const recent_events::identity& e) {
-  return std::uint64_t{e.spill} << 32 | e.number;
-}
-
 /// Fewer sessions leave room for more.
 constexpr std::size_t fewest_shares = 8;
 
@@ -32,18 +28,18 @@ recent_events::identity recent_events::identity_of(std::span<const std::byte> pa
 
 bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
                                      const identity& event) const {
-  const auto [begin, end] = events_.equal_range(key_of(event));
-  return std::any_of(begin, end, [&](const auto& entry) {
-    const remembered& r = entry.second;
-    return r.session != session && r.event == event && sessions_.at(r.session).run == run;
-  });
+  for (auto at = events_.lower_bound({event, run, 0});
+       at != events_.end() && at->first.event == event && at->first.run == run; ++at)
+    if (at->first.session != session) return true; // the first or the second
+  return false;
 }
 
 void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
   const auto found = sessions_.find(session);
   session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
   m.used_at = ++time_;
-  const auto added = events_.insert({key_of(event), {session, event}});
+  const auto added = events_.try_emplace({event, m.run, session}).first;
+  ++added->second;
   if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
   m.last.push_back(added);
   shorten(m, share_);
@@ -65,16 +61,20 @@ recent_events::session_memory& recent_events::new_session(std::uint64_t session,
 }
 
 void recent_events::shorten(session_memory& of, std::size_t share) {
-  for (; of.first.size() > share; of.first.pop_back()) events_.erase(of.first.back());
-  for (; of.last.size() > share; of.last.pop_front()) events_.erase(of.last.front());
+  for (; of.first.size() > share; of.first.pop_back()) forget(of.first.back());
+  for (; of.last.size() > share; of.last.pop_front()) forget(of.last.front());
+}
+
+void recent_events::forget(memory::iterator event) {
+  if (--event->second == 0) events_.erase(event);
 }
 
 void recent_events::take_back(std::uint64_t session, const identity& event) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   auto& of = found->second.last.empty() ? found->second.first : found->second.last;
-  if (of.empty() || of.back()->second.event != event) return;
-  events_.erase(of.back());
+  if (of.empty() || of.back()->first.event != event) return;
+  forget(of.back());
   of.pop_back();
 }
 

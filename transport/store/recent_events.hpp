@@ -5,9 +5,11 @@
 // first and the last events of each session that was heard lately: what a dead daemon had under way
 // comes at the beginning of the next one's session, perhaps long before the dead one's own blocks
 // come from its disk. Two events are one if run, spill, number, length and checksum are equal;
-// within a session they are two all the same, because spill numbers wrap.
+// within a session they are two all the same, because spill numbers wrap. A lookup costs no more if
+// a peer sends one event, or events of one key, a million times.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,7 +28,7 @@ public:
     std::uint32_t bytes = 0;
     std::uint32_t crc = 0;
 
-    friend bool operator==(const identity&, const identity&) = default;
+    friend auto operator<=>(const identity&, const identity&) = default;
   };
   [[nodiscard]] static identity identity_of(std::span<const std::byte> packed_event);
 
@@ -45,11 +47,16 @@ public:
   void take_back(std::uint64_t session, const identity& event);
 
 private:
-  struct remembered {
-    std::uint64_t session = 0;
+  struct place {
     identity event;
+    std::uint32_t run = 0;
+    std::uint64_t session = 0;
+
+    friend auto operator<=>(const place&, const place&) = default;
   };
-  using memory = std::multimap<std::uint64_t, remembered>; ///< by spill and number
+  /// How often the session has it among those that are remembered. Ordered, because a peer can
+  /// choose numbers that a hash table has in one bucket.
+  using memory = std::map<place, std::uint32_t>;
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;
@@ -59,6 +66,7 @@ private:
 
   session_memory& new_session(std::uint64_t session, std::uint32_t run);
   void shorten(session_memory& of, std::size_t share);
+  void forget(memory::iterator event);
 
   std::size_t most_events_;
   std::size_t most_sessions_;

@@ -243,6 +243,42 @@ TEST(block_receiver, leaves_out_events_that_another_session_has_stored) {
   EXPECT_EQ(far.counters().repeated_events.get(), 2U);
 }
 
+/// Events of one key, as small as the format has them. Each has a mark of its own, or all have one.
+std::vector<bytes> events_of_one_key(std::uint32_t count, bool all_alike) {
+  packed_event e;
+  e.bytes = sizeof e;
+  e.spill = 1;
+  e.number = 1;
+  std::vector<bytes> all(count, bytes(sizeof e));
+  for (auto& b : all) {
+    store(b.data(), e);
+    if (!all_alike) ++e.reference_time;
+  }
+  return all;
+}
+
+// A receiver that compares each with all others gives no answer while the test waits.
+TEST(block_receiver, takes_a_block_with_very_many_events_of_one_key) {
+  constexpr std::uint32_t many = mebibytes(8).bytes / sizeof(packed_event);
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  const auto take = [&](std::uint64_t session, bool all_alike) {
+    near.hello(session, 1);
+    near.expect(link_message::welcome, 0);
+    near.send(link_message::block, session, 1,
+              make_block(events_of_one_key(many, all_alike), session, 1));
+    near.expect(link_message::acknowledgement, 1);
+  };
+  take(9, true);
+  EXPECT_EQ(far.counters().stored_events.get(), many);
+  take(10, true);
+  EXPECT_EQ(far.counters().repeated_events.get(), many);
+  take(11, false);
+  EXPECT_EQ(far.counters().repeated_events.get(), many + 1) << "the first is that of the others";
+  EXPECT_EQ(far.counters().stored_events.get(), 2 * many - 1);
+}
+
 TEST(block_receiver, says_that_its_address_is_taken) {
   scratch_folder folder;
   scratch_folder other;

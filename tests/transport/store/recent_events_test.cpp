@@ -46,6 +46,21 @@ TEST(recent_events, do_not_forget_a_silent_session_for_those_that_go_on) {
     EXPECT_EQ(r.has_from_another(999, run, {1, n, 100, 0}), n <= share || n > events - share) << n;
 }
 
+TEST(recent_events, are_counted_in_a_session_that_has_them_several_times) {
+  recent_events r(64, 4); // of up to eight sessions four events of each kind
+  const identity twin{1, 2, 300, 4};
+  for (int n = 0; n < 3; ++n) r.add(first_session, run, twin);
+  r.take_back(first_session, twin);
+  r.take_back(first_session, twin);
+  EXPECT_TRUE(r.has_from_another(second_session, run, twin));
+  EXPECT_FALSE(r.has_from_another(first_session, run, twin));
+  r.add(second_session, run, twin);
+  EXPECT_TRUE(r.has_from_another(first_session, run, twin));
+  r.take_back(first_session, twin);
+  EXPECT_TRUE(r.has_from_another(first_session, run, twin));
+  EXPECT_FALSE(r.has_from_another(second_session, run, twin));
+}
+
 TEST(recent_events, that_are_taken_back_again_and_again_take_no_place) {
   recent_events r(64, 4);
   for (int attempt = 0; attempt < 100; ++attempt) { // a store that cannot be written
