@@ -2,6 +2,7 @@
 #include "tools/verify/agreement.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace l3 {
 
@@ -22,11 +23,16 @@ bool has(std::span<const ledger> ledgers, const char* program) {
                      [&](const ledger& l) { return l.program == program; });
 }
 
+/// Ledgers and stores come from anywhere: each may name very many sessions.
+std::set<std::uint64_t> sessions_of(const ledger& l) {
+  return {l.sessions.begin(), l.sessions.end()};
+}
+
 std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
   std::uint64_t events = 0;
+  const auto of_ledger = sessions_of(l);
   for (const auto& s : stored) {
-    if (std::count(l.sessions.begin(), l.sessions.end(), s.number) != 0)
-      events += s.events + s.repeated;
+    if (of_ledger.contains(s.number)) events += s.events + s.repeated;
   }
   return events;
 }
@@ -42,20 +48,20 @@ std::uint64_t all_of(std::span<const event_index::session> stored) {
 std::size_t sessions_without_ledger(std::span<const ledger> ledgers,
                                     std::span<const event_index::session> stored) {
   if (!has(ledgers, daemon_program)) return 0;
-  return static_cast<std::size_t>(std::ranges::count_if(stored, [&](const auto& s) {
-    return std::ranges::none_of(ledgers, [&](const ledger& l) {
-      return l.program == daemon_program &&
-             std::ranges::find(l.sessions, s.number) != l.sessions.end();
-    });
-  }));
+  std::set<std::uint64_t> known;
+  for (const auto& l : ledgers)
+    if (l.program == daemon_program) known.insert(l.sessions.begin(), l.sessions.end());
+  return static_cast<std::size_t>(
+      std::ranges::count_if(stored, [&](const auto& s) { return !known.contains(s.number); }));
 }
 
 std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) {
   std::uint64_t events = 0;
+  const auto of_ledger = sessions_of(l);
   for (const auto& other : ledgers) {
     if (!other.spool) continue;
     for (const auto& lane : other.spool->lanes) {
-      if (std::ranges::find(l.sessions, lane.session) != l.sessions.end()) events += lane.delivered;
+      if (of_ledger.contains(lane.session)) events += lane.delivered;
     }
   }
   return events;

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 
 #include "tools/pending_file.hpp"
 
@@ -15,30 +17,41 @@ namespace {
 
 /// Finds events that two starts of a daemon stored: the same key and the same bytes in another
 /// session of the same run. An equal key in the same session is another event: spill numbers wrap
-/// after 512 spills.
+/// after 512 spills. Each event is compared with one other at most, so that a store with very many
+/// events of one key takes no longer than any.
 class repeat_finder {
 public:
   repeat_finder(const std::filesystem::path& folder, const event_index& stored)
       : stored_(stored), reader_(folder) {}
 
-  /// Whether an equal event stands before this entry, whose event is loaded.
+  /// Whether an equal event stands before this entry, whose event is loaded. For the entries in
+  /// their order.
   [[nodiscard]] bool is_repeat(const event_index::entry& e, std::span<const std::byte> bytes) {
-    const auto same = stored_.find(e.key);
-    return std::any_of(same.data(), &e, [&](const event_index::entry& before) {
-      const bool another_start = before.session != e.session && run_of(before) == run_of(e);
-      if (!another_start || before.bytes != e.bytes) return false;
-      const auto event = reader_.read(before);
-      return event && std::ranges::equal(event->bytes(), bytes);
-    });
+    if (seen_.empty() || e.key != key_) seen_.clear();
+    key_ = e.key;
+    const std::uint32_t run = stored_.sessions()[e.session].run;
+    const auto [at, is_first] = seen_.try_emplace({run, e.bytes, e.crc}, seen{&e, false});
+    if (is_first) return false;
+    const event_index::entry& first = *at->second.first;
+    const bool in_another = at->second.in_another || first.session != e.session;
+    if (!in_another) return false;
+    // Other bytes of the same length and checksum are not a repeat; of theirs none is found.
+    const auto event = reader_.read(first);
+    if (!event || !std::ranges::equal(event->bytes(), bytes)) return false;
+    at->second.in_another = true;
+    return true;
   }
 
 private:
-  [[nodiscard]] std::uint32_t run_of(const event_index::entry& e) const {
-    return stored_.sessions()[e.session].run;
-  }
+  struct seen {
+    const event_index::entry* first; ///< stored
+    bool in_another;                 ///< session than that of the first, an equal one was seen
+  };
 
   const event_index& stored_;
   event_reader reader_;
+  event_key key_; ///< of all that were seen
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, seen> seen_;
 };
 
 /// A file that gets its name when it is finished.

@@ -26,12 +26,10 @@ event_index::event_index(const std::filesystem::path& folder) {
 
 void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
   ++blocks_;
-  auto of_session = std::ranges::find(sessions_, block.header.session, &session::number);
-  if (of_session == sessions_.end()) {
-    sessions_.push_back({block.header.session, block.header.run, 0, 0});
-    of_session = std::prev(sessions_.end());
-  }
-  of_session->repeated += block.header.repeated;
+  const auto [known, added] = places_.try_emplace(block.header.session, sessions_.size());
+  if (added) sessions_.push_back({block.header.session, block.header.run, 0, 0});
+  session& of_session = sessions_[known->second];
+  of_session.repeated += block.header.repeated;
   event_walk walk(payload);
   std::uint32_t events = 0;
   while (const auto bytes = walk.next()) {
@@ -44,12 +42,12 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
     entry e;
     e.key = event->key();
     e.bytes = event->header().bytes;
-    e.session = static_cast<std::uint32_t>(of_session - sessions_.begin());
+    e.session = static_cast<std::uint32_t>(known->second);
     e.crc = crc32c(*bytes);
     e.file = static_cast<std::uint32_t>(block.file);
     e.offset = block.payload_offset() + static_cast<std::uint64_t>(bytes->data() - payload.data());
     entries_.push_back(e);
-    ++of_session->events;
+    ++of_session.events;
     bytes_ += e.bytes;
   }
   if (!walk.complete() || events != block.header.events) ++damaged_;

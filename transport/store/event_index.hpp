@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,6 +58,7 @@ private:
 
   std::vector<entry> entries_;
   std::vector<session> sessions_;
+  std::map<std::uint64_t, std::size_t> places_; ///< in sessions_, by number
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;

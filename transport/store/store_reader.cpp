@@ -163,12 +163,17 @@ store_reader::store_reader(std::filesystem::path folder)
     file_.emplace(folder_, *first, kind_); // throws if there is no such folder
 }
 
-/// The number of the file after the present one, if it is there.
-std::optional<std::uint64_t> store_reader::following() const {
-  const auto numbers = store_file_numbers(folder_, kind_);
-  const auto next = std::upper_bound(numbers.begin(), numbers.end(), file_ ? file_->number() : 0);
-  if (next == numbers.end()) return std::nullopt;
-  return *next;
+/// The number of the file after the present one, if it is there. Looks into the folder when all
+/// files of the last look have been read.
+std::optional<std::uint64_t> store_reader::following() {
+  const std::uint64_t present = file_ ? file_->number() : 0;
+  if (listed_.empty()) {
+    listed_ = store_file_numbers(folder_, kind_);
+    std::ranges::reverse(listed_);
+  }
+  while (!listed_.empty() && listed_.back() <= present) listed_.pop_back();
+  if (listed_.empty()) return std::nullopt;
+  return listed_.back();
 }
 
 std::optional<stored_block> store_reader::next() {

@@ -117,10 +117,11 @@ public:
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:
-  [[nodiscard]] std::optional<std::uint64_t> following() const;
+  [[nodiscard]] std::optional<std::uint64_t> following();
 
   std::filesystem::path folder_;
   store_kind kind_;
+  std::vector<std::uint64_t> listed_; ///< the files that were there at the last look, the next last
   std::optional<store_file> file_;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_; ///< of the files before this one

@@ -18,12 +18,8 @@ public:
   /// The last number up to which nothing is missing, for a daemon whose first block is `first`:
   /// what comes before that one was stored, and perhaps damaged since.
   [[nodiscard]] std::uint64_t last(std::uint64_t first = 0) const {
-    std::uint64_t last = last_;
-    for (const auto& [from, to] : waiting_) {
-      if (from - 1 > last && from > first) break;
-      last = to;
-    }
-    return last;
+    const auto behind = waiting_.upper_bound(first);
+    return behind == waiting_.begin() ? last_ : std::prev(behind)->second;
   }
 
   /// Is stored, and so is what comes before it, here or elsewhere.
@@ -39,17 +35,19 @@ public:
   void add_behind_damage(std::uint64_t number) {
     if (number <= last_ || number - 1 == last_) return add(number);
     const auto next = waiting_.upper_bound(number);
-    if (next != waiting_.begin() && number - 1 <= std::prev(next)->second) {
-      auto& end = std::prev(next)->second;
-      end = std::max(end, number);
-    } else {
-      waiting_.emplace(number, number);
+    const bool goes_on = next != waiting_.begin() && number - 1 <= std::prev(next)->second;
+    const auto here = goes_on ? std::prev(next) : waiting_.emplace_hint(next, number, number);
+    here->second = std::max(here->second, number);
+    if (next != waiting_.end() && next->first - 1 == here->second) {
+      here->second = next->second;
+      waiting_.erase(next);
     }
   }
 
 private:
   std::uint64_t last_ = 0;
-  /// First and last numbers of stretches, rising, all above last_ + 1.
+  /// First and last numbers of stretches, rising, all above last_ + 1. Between two of them a number
+  /// is missing.
   std::map<std::uint64_t, std::uint64_t> waiting_;
 };
 

@@ -12,6 +12,7 @@
 #include "tests/transport/store/packed_events.hpp"
 #include "tools/verify/extraction.hpp"
 #include "transport/file/l2raw.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_writer.hpp"
@@ -75,6 +76,35 @@ struct trial {
     return compare(sent(), folder.path(), event_index(folder.path()), loops, expected, nullptr);
   }
 };
+
+/// A store of events of one key and one length, each in a session of its own.
+void fill_with_one_key(const std::string& folder, std::uint32_t count) {
+  store_writer writer({folder});
+  packed_event e;
+  e.bytes = sizeof e;
+  e.spill = e.number = 1;
+  for (std::uint64_t session = 1; session <= count; ++session) {
+    ++e.reference_time;
+    test::bytes packed(sizeof e);
+    l3::store(packed.data(), e);
+    const auto block = test::make_block({packed}, session, 1);
+    block_header header;
+    ASSERT_EQ(check_block(block, header), block_fault::none);
+    ASSERT_FALSE(writer.append(block, header));
+  }
+}
+
+// A program that compares each with all others does not end before CTest ends it.
+TEST(extraction, takes_very_many_events_of_one_key) {
+  constexpr std::uint32_t many = 60'000;
+  const test::scratch_folder folder;
+  fill_with_one_key(folder.path(), many);
+  const event_index stored(folder.path());
+  EXPECT_EQ(stored.sessions().size(), many);
+  const auto done = extract(folder.path(), stored, folder.path() + "/out", nullptr);
+  EXPECT_EQ(done.events, many);
+  EXPECT_EQ(done.repeats, 0U);
+}
 
 TEST(comparison, holds_if_everything_is_stored_in_any_order) {
   trial t(6);
