@@ -26,6 +26,11 @@ public:
         if (!cancelled) end_now("koto-l3d: not ended in its time after a signal: it ends now\n");
       });
     });
+    // Without anything to wait for it would return at once.
+    thread_ = std::jthread([this] {
+      name_this_thread("end");
+      io_.run();
+    });
   }
   ~end_in_time() { io_.stop(); }
   end_in_time(const end_in_time&) = delete;
@@ -35,10 +40,7 @@ private:
   boost::asio::io_context io_;
   boost::asio::signal_set signals_{io_, SIGTERM, SIGINT};
   boost::asio::steady_timer timer_{io_};
-  std::jthread thread_{[this] {
-    name_this_thread("end");
-    io_.run();
-  }}; // the last member: it uses the others
+  std::jthread thread_; // the last member: it uses the others
 };
 
 } // namespace l3
