@@ -42,6 +42,16 @@ schedule schedule_from(const char* text) {
   std::_Exit(70);
 }
 
+/// L3_DEVICE_LEAVE_OUT=KERNEL:INSTRUCTION leaves out that barrier: a report has their names.
+void leave_out_as_asked(loaded_kernel& k) {
+  const char* const asked = std::getenv("L3_DEVICE_LEAVE_OUT");
+  if (asked == nullptr) return;
+  const std::string_view text(asked);
+  const std::size_t colon = text.rfind(':');
+  if (text.substr(0, colon) == k.code.name)
+    leave_out(k, std::stoul(std::string(text.substr(colon + 1))));
+}
+
 } // namespace
 
 // --- streams ---
@@ -153,6 +163,7 @@ loaded_kernel& imagined_device::load(const host_kernel& which) {
       auto loaded = std::make_unique<loaded_kernel>();
       loaded->of = m.decoded.get();
       loaded->code = k;
+      leave_out_as_asked(*loaded);
       m.kernels.emplace(k.name, std::move(loaded));
     }
   }
@@ -209,7 +220,8 @@ void imagined_device::fail(const std::string& why) {
 }
 
 /// Appends what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
-/// "counts KERNEL launches blocks …" and "line FILE:LINE executed".
+/// "counts KERNEL launches blocks …", "barrier KERNEL INSTRUCTION FILE:LINE executed" and
+/// "line FILE:LINE executed".
 void imagined_device::report() const {
   const char* const path = std::getenv("L3_DEVICE_REPORT");
   if (path == nullptr) return;
@@ -226,8 +238,11 @@ void imagined_device::report() const {
       for (std::size_t i = 0; i < k->code.code.size(); ++i) {
         const source_line& at = k->code.code[i].line;
         if (at.file == 0 || at.file > k->of->files.size()) continue;
-        bool& executed = lines[k->of->files[at.file - 1] + ":" + std::to_string(at.line)];
+        const std::string place = k->of->files[at.file - 1] + ":" + std::to_string(at.line);
+        bool& executed = lines[place];
         executed = executed || k->executed[i];
+        if (is_barrier(k->code.code[i]))
+          out << "barrier " << name << ' ' << i << ' ' << place << ' ' << k->executed[i] << '\n';
       }
     }
   }

@@ -36,8 +36,7 @@ bool grid_run::step(std::uint64_t instructions) { return machine_->step(instruct
 
 void leave_out(loaded_kernel& of, std::size_t at) {
   instruction& i = of.code.code.at(at);
-  if (i.what != action::block_barrier && i.what != action::warp_barrier)
-    throw std::invalid_argument("no barrier: " + i.text);
+  if (!is_barrier(i)) throw std::invalid_argument("no barrier: " + i.text);
   i.what = action::nothing;
 }
 

@@ -64,6 +64,9 @@ private:
   std::unique_ptr<machine> machine_;
 };
 
+[[nodiscard]] inline bool is_barrier(const instruction& i) {
+  return i.what == action::block_barrier || i.what == action::warp_barrier;
+}
 /// The barrier at this place among the instructions of a kernel is left out: for tests that want to
 /// see that it is needed.
 void leave_out(loaded_kernel& of, std::size_t instruction);

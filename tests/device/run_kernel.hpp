@@ -63,8 +63,7 @@ inline ran run_kernel(const std::string& body, const launch_options& o = {}) {
   }
   std::size_t barriers = 0;
   for (std::size_t k = 0; k < loaded.code.code.size(); ++k) {
-    const action what = loaded.code.code[k].what;
-    if (what != action::block_barrier && what != action::warp_barrier) continue;
+    if (!is_barrier(loaded.code.code[k])) continue;
     for (const std::size_t left_out : o.left_out) {
       if (left_out == barriers) leave_out(loaded, k);
     }
