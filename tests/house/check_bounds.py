@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the table of docs/reliability.md that bounds what comes from outside: each source that reads it, and each fuzz target,
+stands in a row, and each source, test and fuzz target that a row names exists. A source reads what comes from outside if it
+calls one of READS. `--self-test` shows that each check can fail."""
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOMS = ["config", "daemon", "gpu", "selection", "tools", "transport"]
+HEADING = "## What comes from outside"
+COLUMNS = ["what", "read in", "limit", "beyond it", "tests"]
+# Files, sockets, ZeroMQ, environment, the formats of others. A source that writes only is none.
+READS = re.compile(r"\b(open_input|read_input|json::parse|toml::parse|getenv|program\.parse)\(|std::ifstream|directory_iterator\(|"
+                   r"::open(at)?\([^;]*\bO_RD(ONLY|WR)\b|::(recv|recvmmsg|recvmsg)\(|\basync_(read|read_some|receive|accept)\(|"
+                   r"\b(socket|monitor|events|questions|asked)\w*\.recv\(", re.S)
+NOT_OUTSIDE = {
+    "transport/system/input_file.hpp": "opens for the others",
+}
+
+
+def readers(root: pathlib.Path) -> list[str]:
+    """Paths of the sources that read what comes from outside."""
+    found = []
+    for room in ROOMS:
+        for path in sorted((root / room).rglob("*.[hc]pp")):
+            name = path.relative_to(root).as_posix()
+            if name not in NOT_OUTSIDE and READS.search(path.read_text()):
+                found.append(name)
+    return found
+
+
+def rows(root: pathlib.Path) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells."""
+    table, inside = [], False
+    for number, line in enumerate((root / "docs/reliability.md").read_text().splitlines(), 1):
+        if line.startswith("## "):
+            inside = line == HEADING
+        if inside and line.startswith("|") and not line.startswith("| ---"):
+            table.append((number, [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]))
+    return table
+
+
+def words(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def tests_of(root: pathlib.Path) -> set[str]:
+    """`suite.case` of every GoogleTest, `file.py Class.test_case` of every system test, `fuzz NAME` of every fuzz target."""
+    found = set()
+    for path in (root / "tests").rglob("*"):
+        if path.suffix in (".cpp", ".hpp", ".cu"):
+            cases = re.findall(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)", path.read_text(), re.M)
+            found |= {f"{suite}.{case}" for suite, case in cases}
+        elif path.suffix == ".py":
+            name = path.relative_to(root / "tests").as_posix()
+            suite = ""
+            for kind, word in re.findall(r"^(class |    def )(\w+)", path.read_text(), re.M):
+                suite = word if kind == "class " else suite
+                found.add(f"{name} {suite}.{word}")
+        if path.name.endswith("_fuzz.cpp"):
+            found.add("fuzz " + path.name.removesuffix("_fuzz.cpp"))
+    return found
+
+
+def check(root: pathlib.Path) -> list[str]:
+    table = rows(root)
+    if not table or table[0][1] != COLUMNS:
+        return [f"docs/reliability.md: no table with the columns {', '.join(COLUMNS)} under '{HEADING}'"]
+    problems, tests = [], tests_of(root)
+    read_in, named = set(), set()
+    for number, cells in table[1:]:
+        row = f"docs/reliability.md:{number}"
+        if len(cells) != len(COLUMNS) or not all(cells):
+            problems.append(f"{row}: a row has {len(COLUMNS)} cells, and none is empty")
+            continue
+        sources, of_row = words(cells[1]), words(cells[4])
+        read_in |= set(sources)
+        named |= set(of_row)
+        problems += [f"{row}: there is no {s}" for s in sources if not (root / s).is_file()]
+        problems += [f"{row}: there is no test {t}" for t in of_row if t not in tests]
+        if not sources or not of_row:
+            problems.append(f"{row}: a row names at least one source and one test")
+    problems += [f"{s}: it reads what comes from outside, and stands in no row of docs/reliability.md, '{HEADING}'"
+                 for s in readers(root) if s not in read_in]
+    problems += [f"tests/fuzz/targets/{t.removeprefix('fuzz ')}_fuzz.cpp: no row of docs/reliability.md, '{HEADING}', names `{t}`"
+                 for t in sorted(tests) if t.startswith("fuzz ") and t not in named]
+    return problems
+
+
+def self_test() -> list[str]:
+    """Builds a small bad tree and expects each problem to be found, and nothing else."""
+    tree = {
+        "docs/reliability.md": f"## Before\n| what |\n{HEADING}\n\n| {' | '.join(COLUMNS)} |\n| --- |\n"
+                               "| a | `transport/a.cpp` | 1 | 2 | `some.case`, `system/s.py S.test_it`, `fuzz a` |\n"
+                               "| b | `transport/gone.cpp` | 1 | 2 | `some.other` |\n"
+                               "| c | `config/parser.hpp` | 1 | | `some.case` |\n"
+                               "| d | by hand | 1 | 2 | none |\n## Behind\n| no | row |\n",
+        "transport/a.cpp": "const auto in = open_input(path);",
+        "transport/writer.cpp": "::open(path, O_WRONLY | O_CREAT);",
+        "transport/new.cpp": "x(::open(path.c_str(),\n  O_RDONLY));",
+        "transport/system/input_file.hpp": "::open(path.c_str(), O_RDONLY)",
+        "daemon/socket.cpp": "socket_.recv(head)",
+        "tests/a.cpp": "TEST(some, case) {}",
+        "tests/system/s.py": "class S:\n    def test_it(self):\n",
+        "tests/fuzz/targets/a_fuzz.cpp": "", "tests/fuzz/targets/b_fuzz.cpp": "",
+    }
+    expected = ["docs/reliability.md:8: there is no transport/gone.cpp", "docs/reliability.md:8: there is no test some.other",
+                "docs/reliability.md:9: a row has", "docs/reliability.md:10: a row names", "transport/new.cpp: it reads",
+                "daemon/socket.cpp: it reads", "tests/fuzz/targets/b_fuzz.cpp: no row"]
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in tree.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        found = check(root)
+        (root / "docs/reliability.md").write_text(HEADING)
+        if not check(root):
+            found.append("a page without the table")
+    wrong = [f"not found: {e}" for e in expected if not any(f.startswith(e) for f in found)]
+    return wrong + [f"not wrong: {f}" for f in found if not any(f.startswith(e) for e in expected)]
+
+
+if __name__ == "__main__":
+    result = self_test() if sys.argv[1] == "--self-test" else check(pathlib.Path(sys.argv[1]))
+    print("\n".join(result) or "ok")
+    sys.exit(1 if result else 0)
