@@ -38,6 +38,8 @@
 #include "daemon/node.hpp"
 #include "daemon/reload.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace {
 
@@ -67,13 +69,27 @@ private:
   metrics_snapshot snapshot_;
 };
 
-/// Signals are caught from the first moment to the last: a SIGTERM or SIGINT during the start
-/// drains the node once it has started, a second one does not cut the drain short, and a SIGHUP
-/// never ends the process.
+/// Signals are caught from the first moment to the last: a SIGTERM or SIGINT during the start ends
+/// the reading of the spool's files, or else drains the node once it has started; a second one does
+/// not cut the drain short, and a SIGHUP never ends the process.
 struct caught_signals {
   boost::asio::io_context io;
   boost::asio::signal_set stop{io, SIGTERM, SIGINT};
   boost::asio::signal_set reload{io, SIGHUP};
+  int stopped_by = 0; ///< 0: nothing has told the daemon to stop
+
+  caught_signals() {
+    stop.async_wait([this](const boost::system::error_code& error, int number) {
+      if (error) return;
+      stopped_by = number;
+      io.stop();
+    });
+  }
+  /// For the thread that starts the node, before the signals are waited for.
+  [[nodiscard]] bool told_to_stop() {
+    if (stopped_by == 0) io.poll();
+    return stopped_by != 0;
+  }
 };
 
 /// What the process keeps beside the node.
@@ -102,11 +118,6 @@ void begin_record(bookkeeping& books, const std::string& ledger_file, const ledg
 void watch(node& n, latest_snapshot& latest, const service_manager& manager, bookkeeping& books,
            caught_signals& signals) {
   constexpr auto interval = std::chrono::milliseconds(500);
-  signals.stop.async_wait([&](const boost::system::error_code& error, int number) {
-    if (error) return;
-    spdlog::info("{}: draining", number == SIGTERM ? "SIGTERM" : "SIGINT");
-    signals.io.stop();
-  });
   std::function<void(const boost::system::error_code&, int)> reload =
       [&](const boost::system::error_code& error, int /*number*/) {
         if (error) return;
@@ -126,17 +137,20 @@ void watch(node& n, latest_snapshot& latest, const service_manager& manager, boo
         timer.expires_after(interval);
         timer.async_wait(tick);
       };
-  tick({});
-  signals.io.run();
+  if (!signals.told_to_stop()) {
+    tick({});
+    signals.io.run();
+  }
+  spdlog::info("{}: draining", signals.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
 }
 
-std::string last_error() { return std::generic_category().message(errno); }
+std::string last_error_text() { return last_error().message(); }
 
 /// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
 /// user allow it; untouched pages (most of each thread's stack) are not brought in.
 void lock_memory() {
   if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
-    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`", last_error());
+    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`", last_error_text());
   }
 }
 
@@ -155,8 +169,10 @@ void log_memory(const std::vector<memory_use>& plan) {
 /// Throws if the ledger cannot be written, at the start and not at the end.
 void check_ledger_place(const std::string& file) {
   const std::string trial = file + ".trial";
-  if (!std::ofstream(trial))
-    throw std::runtime_error("run.ledger: cannot write " + file + ": " + last_error());
+  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
+  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
+  if (!made)
+    throw std::runtime_error("run.ledger: cannot write " + file + ": " + last_error_text());
   std::remove(trial.c_str());
 }
 
@@ -167,7 +183,7 @@ int run(const daemon_settings& settings, std::string configuration, std::string 
   start_logging(settings.log.level);
 
   if (!settings.run.ledger.empty()) check_ledger_place(settings.run.ledger);
-  node n(settings, std::move(configuration));
+  node n(settings, std::move(configuration), [&signals] { return signals.told_to_stop(); });
   lock_memory();
   log_memory(n.memory_plan());
   latest_snapshot latest;
@@ -252,6 +268,9 @@ int main(int argc, char** argv) {
     return check || print
                ? EXIT_SUCCESS
                : run(config.settings, print_config(config.settings, config.origins), file);
+  } catch (const scan_stopped& e) {
+    std::fprintf(stderr, "koto-l3d: %s\n", e.what());
+    return EXIT_SUCCESS;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
                  "koto-l3d: not enough memory for the configured frames, outbox and building\n");

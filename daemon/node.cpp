@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/node.hpp"
 
+#include <utility>
+
 #include "daemon/node_parts.hpp"
 
 namespace l3 {
@@ -13,8 +15,8 @@ constexpr auto time_to_close = std::chrono::milliseconds(500);
 
 } // namespace
 
-node::node(const daemon_settings& settings, std::string configuration)
-    : parts_(std::make_unique<parts>(settings, std::move(configuration))) {}
+node::node(const daemon_settings& settings, std::string configuration, stop_question stop)
+    : parts_(std::make_unique<parts>(settings, std::move(configuration), std::move(stop))) {}
 
 node::~node() = default;
 

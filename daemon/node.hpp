@@ -14,6 +14,7 @@
 #include "daemon/monitor/state.hpp"
 #include "daemon/settings.hpp"
 #include "selection/engine/engine.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
@@ -21,8 +22,10 @@ class node {
 public:
   /// Reserves and touches all memory, binds the sockets, starts the threads. Throws
   /// std::runtime_error, with a text for the operator, if a resource is missing. `configuration` is
-  /// the text of the settings, which is stored with failed batches.
-  explicit node(const daemon_settings& settings, std::string configuration = {});
+  /// the text of the settings, which is stored with failed batches. `stop` is asked while the
+  /// spool's files are read: true ends the start with scan_stopped.
+  explicit node(const daemon_settings& settings, std::string configuration = {},
+                stop_question stop = {});
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;

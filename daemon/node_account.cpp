@@ -35,14 +35,16 @@ ledger node::parts::sums() const {
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
     for (const backlog_lane& l : p.backlog->found())
-      a.spool->lanes.push_back({l.identity.session, l.delivered, l.damaged});
+      a.spool->lanes.push_back(
+          {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
   }
   // Outcomes before origins: an event that moves meanwhile then counts as in flight, not as lost.
   set_outcomes(a, p.outcomes);
   a.events.forwarded = p.out.events_stored();
   if (p.backlog) {
     a.events.forwarded += p.backlog->own().delivered;
-    a.events.shed[std::string(name_of(shed::spool))] += p.backlog->own().damaged;
+    a.events.shed[std::string(name_of(shed::spool))] +=
+        p.disk->lost_events(p.backlog->own().identity.session);
     a.spool->waiting = p.spilling->events_on_disk();
   }
   a.events.in_flight = p.builder.batched_events() + p.frames.events_under_way() +

@@ -32,6 +32,7 @@ void node::look_around() {
   p.tell(trouble::receiver_refuses, p.fresh.refused());
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
+  p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
   p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/node_parts.hpp"
 
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
@@ -35,10 +36,12 @@ block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {
   return {tokens.new_session(), s.run.number, s.run.node};
 }
 
-std::unique_ptr<spool> spool_of(const daemon_settings& s) {
+std::unique_ptr<spool> spool_of(const daemon_settings& s, stop_question stop) {
   std::unique_ptr<spool> made;
+  spool_system system;
+  system.stop = std::move(stop);
   if (!s.spool.folder.empty())
-    naming_key("spool.folder", [&] { made = std::make_unique<spool>(s.spool); });
+    naming_key("spool.folder", [&] { made = std::make_unique<spool>(s.spool, system); });
   return made;
 }
 
@@ -59,10 +62,10 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
 
 } // namespace
 
-node::parts::parts(const daemon_settings& s, std::string configuration)
+node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop)
     : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
       frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety),
-      disk(spool_of(s)), backlog(backlog_of(disk.get(), s, tokens)),
+      disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
@@ -128,6 +131,10 @@ void node::parts::start_backlog() {
                  "set aside, {} files cannot be read",
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
+  }
+  for (const std::string& name : found.strangers) {
+    spdlog::warn("spool: {} is a link, a pipe, a device or a folder, and no file: it is left alone",
+                 (std::filesystem::path(settings.spool.folder) / name).string());
   }
   old.emplace(
       settings.forward, *backlog, pace, link_pace::share::backlog,

@@ -39,7 +39,7 @@
 namespace l3 {
 
 struct node::parts {
-  parts(const daemon_settings& s, std::string configuration);
+  parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop);
 
   /// Waits until the receiver has stored the blocks in memory; only shortly if they have copies on
   /// disk and no receiver answers.

@@ -39,6 +39,7 @@ constexpr mode_t folder_mode = 0755;
 
 void say(std::string_view text) { print_error("koto-l3 receive: {}\n", text); }
 
+/// What was stored and is not there any more is counted as shed. `clean` needs a look at the files.
 ledger account(const store_writer& store, const receive_counters& c, bool clean) {
   ledger l;
   l.program = "receive";
@@ -50,6 +51,13 @@ ledger account(const store_writer& store, const receive_counters& c, bool clean)
     l.bytes.out += s.bytes;
   }
   l.events.forwarded = l.events.admitted;
+  std::uint64_t vanished = 0;
+  for (const auto& [session, lost] : store.lost()) {
+    l.lost.push_back({session, lost.first, lost.last, lost.blocks, lost.events});
+    vanished += lost.events;
+  }
+  l.events.shed["vanished"] = vanished;
+  l.events.admitted += vanished;
   l.bytes.in = c.bytes;
   auto& d = l.datagrams;
   d.received = c.messages;
@@ -157,16 +165,24 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
     (void)receiver.step(longest_step);
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
-    if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye)
+    if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye) {
+      (void)receiver.look_at_store();
       file.write(account(store, c, false));
+    }
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
       break;
   }
   line.clear();
-  const ledger l = account(store, receiver.counters(), true);
+  const std::error_code fault = receiver.look_at_store();
+  if (fault) say("the store is not as it was written: " + fault.message());
+  const bool whole = !fault && store.lost().empty();
+  const ledger l = account(store, receiver.counters(), whole);
   summarize(o, l, receiver.counters());
-  return file.write(l) ? 0 : exit_failure;
+  if (!whole)
+    say(fmt::format("{} events that were called stored are lost: see the ledger's lost",
+                    l.events.shed.at("vanished")));
+  return file.write(l) && whole ? 0 : exit_failure;
 }
 
 int receive(const options& o) {
@@ -180,7 +196,9 @@ int receive(const options& o) {
   }
   make_folder(o.store.folder);
   try {
-    store_writer store(o.store);
+    store_settings settings = o.store;
+    settings.stop = [&signals] { return signals.came(); };
+    store_writer store(settings);
     if (store.torn_tails() > 0) say("a torn tail was set aside as .torn");
     if (store.torn_tails_left() > 0)
       say("a torn tail cannot be set aside for want of room: it stays where it is until a later "
@@ -189,6 +207,9 @@ int receive(const options& o) {
       say(fmt::format("{} places of the store are damaged", store.damaged()));
     block_receiver receiver(o.receiver, store, say);
     return receive_until_told(o, store, receiver, signals);
+  } catch (const scan_stopped& e) {
+    say(e.what());
+    return 0;
   } catch (const std::runtime_error& e) {
     throw command_error(e.what(), exit_missing_resource);
   }

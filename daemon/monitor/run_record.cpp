@@ -101,7 +101,8 @@ run_record_file::~run_record_file() {
 
 void run_record_file::open(const std::string& file) {
   constexpr int owner_and_group = 0640;
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, owner_and_group);
+  descriptor_ =
+      ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, owner_and_group);
   if (descriptor_ < 0) {
     report_(file + ": " + last_error() + ": what a crash costs will not be known");
     return;

@@ -32,6 +32,10 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return fmt::format("there is no room on disk (spool.size, spool.floor, or the disk itself): "
                        "make room, or bring back the receiver at {}",
                        receiver);
+  case trouble::spool_vanishing:
+    return "files of spool.folder, or the folder, were removed, moved, cut or replaced while the "
+           "daemon uses them: find the person or the cleaning job that does it, and stop it; what "
+           "is lost is counted (`spool: …` in the log)";
   case trouble::shedding:
     return fmt::format("memory and disk are nearly full: events of the lines with the lowest "
                        "priority are given up, counted (koto_l3_events_shed_total"

@@ -30,6 +30,7 @@ enum class trouble : std::uint8_t {
   no_frame,         ///< every frame is busy: events are shed
   spilling,         ///< events go to disk for lack of room in memory
   spool_full,       ///< there is no room on disk
+  spool_vanishing,  ///< another program removes, moves or changes the files on disk
   shedding,         ///< events of low priority are given up
   outbox_full,      ///< events are shed
   engine_error,     ///< kernels failed on the CPU, too: nothing can be computed

@@ -126,6 +126,20 @@ spool_account::lane tag_invoke(json::value_to_tag<spool_account::lane>, const js
           v.at("damaged").to_number<std::uint64_t>()};
 }
 
+void tag_invoke(json::value_from_tag, json::value& to, const lost_account& l) {
+  to = {{"session", session_text(l.session)},
+        {"first", l.first},
+        {"last", l.last},
+        {"blocks", l.blocks},
+        {"events", l.events}};
+}
+
+lost_account tag_invoke(json::value_to_tag<lost_account>, const json::value& v) {
+  const auto number = [&](const char* key) { return v.at(key).to_number<std::uint64_t>(); };
+  return {session_from(v.at("session")), number("first"), number("last"), number("blocks"),
+          number("events")};
+}
+
 std::uint64_t sum_of(const reason_counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0},
                          [](std::uint64_t s, const auto& entry) { return s + entry.second; });
@@ -189,6 +203,7 @@ std::string to_json(const ledger& l) {
     spool["session"] = session_text(l.sessions.back());
     for (const auto& [key, value] : account.as_object()) spool[key] = value;
   }
+  if (l.program == "receive") o["lost"] = json::value_from(l.lost);
   o["spills"] = json::value_from(l.spills);
   o["earlier_spills"] = json::value_from(l.earlier_spills);
   o["balanced"] = l.balanced();
@@ -218,6 +233,8 @@ ledger ledger_from_json(std::string_view text) {
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
     }
+    if (const auto* lost = o.if_contains("lost"))
+      l.lost = json::value_to<std::vector<lost_account>>(*lost);
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
     if (const auto* earlier = o.if_contains("earlier_spills")) read(*earlier, l.earlier_spills);
     return l;
@@ -232,8 +249,10 @@ void write_ledger(const std::filesystem::path& path, const ledger& l) {
   auto temporary = path;
   temporary += ".new";
   const std::string text = to_json(l);
+  // A link of that name goes, and what it leads to stays.
+  (void)::unlink(temporary.c_str());
   const file_descriptor file(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
   std::error_code error;
   if (!file) error = last_error();
   if (!error) error = write_all(file.get(), 0, std::as_bytes(std::span(text)));

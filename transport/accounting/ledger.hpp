@@ -95,6 +95,17 @@ struct spool_account {
   friend bool operator==(const spool_account&, const spool_account&) = default;
 };
 
+/// Blocks that a receiver had stored and that are not there any more.
+struct lost_account {
+  std::uint64_t session = 0;
+  std::uint64_t first = 0; ///< the lowest of their numbers
+  std::uint64_t last = 0;
+  std::uint64_t blocks = 0; ///< those between that are there are not among them
+  std::uint64_t events = 0;
+
+  friend bool operator==(const lost_account&, const lost_account&) = default;
+};
+
 struct ledger {
   std::string program; ///< koto-l3d, replay or receive
   std::uint32_t run = 0;
@@ -106,6 +117,7 @@ struct ledger {
   datagram_account datagrams;
   byte_account bytes;
   std::optional<spool_account> spool;    ///< of a daemon that has one
+  std::vector<lost_account> lost;        ///< of a receiver, by session
   std::vector<spill_account> spills;     ///< the latest
   earlier_spills_account earlier_spills; ///< zeros in ledgers of 0.1.0, which lack it
 

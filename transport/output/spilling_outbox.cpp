@@ -20,6 +20,8 @@ constexpr auto spilled_block_age = 100ms;
 constexpr std::size_t blocks_on_their_way = 8;
 constexpr auto retry_time = 100ms; ///< after an error
 constexpr auto telling_time = 1s;  ///< of errors
+constexpr auto looking_time = 1s;  ///< between two looks at the files on disk
+constexpr auto alarm_time = 60s;   ///< after files vanished
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -31,6 +33,7 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
       block_room_(sizeof(block_header) + settings.block.bytes + largest_event),
       progress_at_(steady_clock::now()) {
+  disk.keep_in_memory(memory.lane().identity.session);
   way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
                                        .block = settings.block,
                                        .block_age = spilled_block_age},
@@ -101,12 +104,13 @@ void spilling_outbox::finish(time_point deadline) {
 
 std::uint64_t spilling_outbox::events_waiting() const {
   if (!way_to_disk_) return 0;
-  const std::uint64_t gone = backlog_->own().delivered + backlog_->own().damaged; // first
+  const backlog_lane& own = backlog_->own();
+  const std::uint64_t gone = own.delivered + disk_->lost_events(own.identity.session); // first
   return events_spilled() - gone;
 }
 
 std::uint64_t spilling_outbox::events_on_disk() const {
-  if (!way_to_disk_) return 0;
+  if (!way_to_disk_ || !disk_->is_in_place()) return 0;
   const auto copies = disk_->lane(memory_.lane().identity.session);
   const auto spilled = disk_->lane(backlog_->own().identity.session);
   return (copies ? copies->events : 0) + (spilled ? spilled->events : 0);
@@ -122,13 +126,15 @@ void spilling_outbox::write(const std::stop_token& stop) {
   bool last_time = false;
   while (true) {
     const time_point now = steady_clock::now();
+    look(now, last_time);
     const bool wrote = write_spilled(now);
     const bool copied = copy_memory(now);
     release_copies();
     disk_bytes_ = disk_->totals().disk_bytes;
     disk_room_ = disk_->capacity();
     disk_full_ = disk_->full();
-    if (stop.stop_requested() && steady_clock::now() >= deadline_.load()) return;
+    if (stop.stop_requested() && steady_clock::now() >= deadline_.load())
+      return look(steady_clock::now(), true);
     if (wrote || copied) continue;
     if (last_time) return; // all is written, or the disk takes no more
     pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
@@ -138,6 +144,23 @@ void spilling_outbox::write(const std::stop_token& stop) {
     last_time = stop.stop_requested();
     if (last_time) not_before_ = {};
   }
+}
+
+/// At the end, too: what a ledger says of the disk is what is there. Blocks in memory whose copies
+/// are gone get new ones.
+void spilling_outbox::look(time_point now, bool at_once) {
+  if (!at_once && now < looked_at_ + looking_time) return;
+  looked_at_ = now;
+  disk_->look();
+  tell_what_vanished(now);
+}
+
+void spilling_outbox::tell_what_vanished(time_point now) {
+  for (const std::string& text : disk_->take_news()) {
+    vanished_at_ = now;
+    if (report_) report_("spool: " + text);
+  }
+  disk_vanishing_ = !disk_->is_in_place() || (vanished_at_ && now < *vanished_at_ + alarm_time);
 }
 
 /// One block; false if none waits, or the disk takes none.
@@ -153,6 +176,8 @@ bool spilling_outbox::write_spilled(time_point now) {
 
 /// One block; false if none is due, or the disk takes none.
 bool spilling_outbox::copy_memory(time_point now) {
+  if (const auto lowest = disk_->take_vanished(); lowest != 0)
+    copied_ = std::min(copied_.load(), lowest - 1);
   const std::uint64_t sequence = std::max<std::uint64_t>(copied_, memory_.last_stored()) + 1;
   copied_ = sequence - 1;
   if (now < not_before_ || !copies_are_due(now)) return false;
@@ -191,6 +216,7 @@ bool spilling_outbox::to_disk(std::span<const std::byte> block) {
     not_before_ = now + retry_time;
   }
   tell(error, now);
+  tell_what_vanished(now);
   return !error;
 }
 

@@ -82,11 +82,16 @@ public:
   /// hang.
   [[nodiscard]] std::uint64_t disk_room() const { return disk_room_; }
   [[nodiscard]] bool disk_full() const { return disk_full_; }
+  /// Files of the spool were removed, moved, cut or replaced within the last minute, or its folder
+  /// is not in its place.
+  [[nodiscard]] bool disk_vanishing() const { return disk_vanishing_; }
   /// Memory beside the outbox's, with what the backlog reads.
   [[nodiscard]] std::size_t bytes() const;
 
 private:
   void write(const std::stop_token& stop);
+  void look(time_point now, bool at_once);
+  void tell_what_vanished(time_point now);
   [[nodiscard]] bool write_spilled(time_point now);
   [[nodiscard]] bool copy_memory(time_point now);
   [[nodiscard]] bool copies_are_due(time_point now);
@@ -116,6 +121,9 @@ private:
   std::atomic<std::uint64_t> disk_bytes_{0};
   std::atomic<std::uint64_t> disk_room_{0};
   std::atomic<bool> disk_full_{false};
+  std::atomic<bool> disk_vanishing_{false};
+  time_point looked_at_;
+  std::optional<time_point> vanished_at_;
   std::atomic<time_point> deadline_{never};
 
   counter write_errors_;

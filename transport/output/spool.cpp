@@ -18,18 +18,8 @@ namespace l3 {
 
 namespace {
 
-/// Room comes back a segment at a time: a spool of one segment would have none until it is empty.
-constexpr std::uint64_t fewest_segments = 4;
 /// Attempts at one block, a tenth of a second or more apart, before the disk is taken at its word.
 constexpr std::uint64_t most_failures = 1000;
-
-std::filesystem::path made(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
-  return folder;
-}
 
 bool is_want_of_room(const std::error_code& error) {
   return error == std::errc::no_space_on_device ||
@@ -45,101 +35,9 @@ std::uint64_t free_bytes(int folder) {
   return ::fstatvfs(folder, &s) == 0 ? std::uint64_t{s.f_bavail} * s.f_frsize : 0;
 }
 
-// --- the start ---
-
-spool::spool(const spool_settings& settings, const spool_system& system)
-    : path_(made(settings.folder)), size_(settings.size.bytes), floor_(settings.floor.bytes),
-      segment_bytes_(std::min(settings.segment.bytes, settings.size.bytes / fewest_segments)),
-      system_(system), folder_(take_folder(path_, "daemon")), releases_(path_),
-      copies_(path_ / "damaged") {
-  if (!settings.sync) system_.flush = nullptr;
-  for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
-  count_copies();
-  const auto numbers = store_file_numbers(path_, store_kind::spool);
-  for (const auto number : numbers) recover_segment(number, number == numbers.back());
-  if (!numbers.empty()) next_number_ = std::max(next_number_, numbers.back() + 1);
-
-  remove(index_.take_free());
-  forget_releases();
-  found_.blocks = index_.all().blocks;
-  found_.events = index_.all().events;
-  std::vector<std::pair<spool_place, block_identity>> lanes;
-  for (const auto& [session, lane] : index_.lanes())
-    if (!lane.blocks.empty())
-      lanes.push_back({lane.blocks.front(), {session, lane.run, lane.node}});
-  std::ranges::sort(
-      lanes, {}, [](const auto& lane) { return std::pair(lane.first.segment, lane.first.offset); });
-  for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
-}
-
-/// Older segments were scanned wholly when they were the newest.
-void spool::recover_segment(std::uint64_t number, bool newest) {
-  const auto scan = scan_block_file(path_, number, store_kind::spool, newest);
-  index_.add_segment(number, scan.bytes);
-  for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
-  if (!scan.readable) {
-    // Another start may have more of it: the segment stays as it is, and is not let go.
-    ++found_.unreadable;
-    return;
-  }
-  for (const auto& stretch : scan.damaged) {
-    found_.damaged_events += stretch.events;
-    keep_copy(number, stretch, "damaged");
-  }
-  found_.damaged += scan.damaged.size();
-  index_.count_damaged(scan.damaged.size());
-  if (scan.torn) {
-    ++found_.torn_tails;
-    found_.torn_bytes += scan.torn->bytes;
-    keep_copy(number, *scan.torn, "torn");
-  }
-  // Should this fail, the end is found again at the next start, and stepped over until then.
-  if (scan.good_end < scan.bytes &&
-      ::truncate(path_of(number).c_str(), static_cast<off_t>(scan.good_end)) == 0) {
-    index_.resize_segment(number, scan.good_end);
-  }
-  index_.let_go(number);
-}
-
-/// Counts the copies that are there from earlier. They are named after segments: a new one gets a
-/// number of which there is none.
-void spool::count_copies() {
-  constexpr std::string_view prefix = "spool-";
-  std::error_code error;
-  for (auto i = std::filesystem::directory_iterator(copies_, error);
-       !error && i != std::filesystem::directory_iterator(); i.increment(error)) {
-    std::error_code vanished;
-    const auto bytes = i->file_size(vanished);
-    if (vanished) continue;
-    const std::string name = i->path().filename().string();
-    std::uint64_t segment = 0;
-    if (name.starts_with(prefix))
-      (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), segment);
-    next_number_ = std::max(next_number_, segment + 1);
-    ++copy_count_;
-    copy_bytes_ = std::min(most_copied_bytes, copy_bytes_ + bytes);
-  }
-}
-
-/// Copies what lies at this place of a segment, unless it costs more than it is worth.
-void spool::keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind) {
-  if (copy_count_ >= most_copies || what.bytes > most_copied_bytes - copy_bytes_ ||
-      system_.free_bytes(folder_.get()) < floor_ + what.bytes) {
-    return;
-  }
-  auto name = path_of(segment).stem().string() + "-at-" + std::to_string(what.offset) + '.';
-  const auto path = copies_ / name.append(kind);
-  std::error_code error;
-  if (std::filesystem::exists(path, error)) return;
-  std::filesystem::create_directory(copies_, error);
-  if (set_aside(path_of(segment), what.offset, what.bytes, path)) return;
-  ++copy_count_;
-  copy_bytes_ += what.bytes;
-}
-
 // --- the writing thread ---
 
-spool::~spool() { close_segment(); }
+spool::~spool() { (void)close_segment(); }
 
 std::error_code spool::append(std::span<const std::byte> block) {
   block_header header;
@@ -149,59 +47,94 @@ std::error_code spool::append(std::span<const std::byte> block) {
     const std::lock_guard guard(lock_);
     if (const auto* lane = index_.find(header.session)) {
       if (header.sequence <= lane->released) return {};
-      assert(lane->blocks.empty() || header.sequence > lane->blocks.back().sequence);
+      const auto* there = index_.find_block(header.session, header.sequence);
+      if (there != nullptr && there->bytes != 0) return {};
     }
   }
-  if (const auto error = prepare_segment(block.size())) return error;
-  const auto offset = segment_.end();
-  auto error = segment_.append(block);
-  if (!error && system_.flush != nullptr) {
-    error = segment_.flush(system_.flush);
-    if (error) segment_.cut(offset);
+  if (fault_) {
+    if (const auto error = put_in_place(fault_)) return refuse(error, block.size(), true);
   }
-  if (error) return refuse(error, block.size(), true);
+  if (const auto error = write(block)) return error;
   room_wanted_ = 0;
   bool needed = false;
   std::uint64_t released = 0;
   {
     const std::lock_guard guard(lock_);
     index_.resize_segment(segment_.number(), segment_.end());
-    needed = index_.add_block(header, segment_.number(), offset);
+    needed = index_.add_block(header, segment_.number(), segment_.end() - block.size());
     released = index_.find(header.session)->released;
   }
   if (!needed) releases_.note(header.session, released);
   return {};
 }
 
+/// Writes behind the segment's last block. If the names lead elsewhere by now, it is written once
+/// more, into a segment that is in its place.
+std::error_code spool::write(std::span<const std::byte> block) {
+  std::error_code error;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if ((error = prepare_segment(block.size()))) return error;
+    const auto offset = segment_.end();
+    error = segment_.append(block);
+    if (!error && system_.flush != nullptr) {
+      error = segment_.flush(system_.flush);
+      if (error) segment_.cut(offset);
+    }
+    if (error) break;
+    const auto fault = segment_.check(*folder_);
+    if (!fault) return {};
+    segment_.cut(offset);
+    if ((error = put_in_place(fault))) break;
+    error = fault;
+  }
+  return refuse(error, block.size(), true);
+}
+
 /// A segment with room for the block, on a disk with room for it.
 std::error_code spool::prepare_segment(std::uint64_t bytes) {
-  if (!segment_.is_sound() || segment_.is_full_for(bytes, segment_bytes_)) close_segment();
+  if (!segment_.is_sound() || segment_.is_full_for(bytes, segment_bytes_)) {
+    if (const auto error = close_segment()) return refuse(error, bytes, true);
+  }
   const auto wanted = [&] { return bytes + (segment_.is_open() ? 0 : sizeof(store_file_header)); };
-  if (room(false) < wanted() && room(true) >= bytes + sizeof(store_file_header)) close_segment();
+  if (room(false) < wanted() && room(true) >= bytes + sizeof(store_file_header)) {
+    if (const auto error = close_segment()) return refuse(error, bytes, true);
+  }
   if (room(false) < wanted()) {
     return refuse(std::make_error_code(std::errc::no_space_on_device), wanted(), false);
   }
   if (segment_.is_open()) return {};
-  const auto error = segment_.open(path_, next_number_, store_kind::spool, system_.flush);
-  // A name that is taken is not tried for ever.
-  if (!error || error == std::errc::file_exists) ++next_number_;
-  if (error) return refuse(error, wanted(), true);
-  const std::lock_guard guard(lock_);
-  index_.add_segment(segment_.number(), segment_.end());
-  written_segment_ = segment_.number();
+  if (const auto error = open_segment(segment_)) return refuse(error, wanted(), true);
   return {};
 }
 
-void spool::close_segment() {
-  if (!segment_.is_open()) return;
+std::error_code spool::open_segment(block_file& made) {
+  const auto error = made.open(*folder_, next_number_, store_kind::spool, system_.flush);
+  // A name that is taken is not tried for ever.
+  if (!error || error == std::errc::file_exists) ++next_number_;
+  if (error) return error;
+  const std::lock_guard guard(lock_);
+  index_.add_segment(made.number(), made.end());
+  files_[made.number()] = {made.descriptor(), made.identity()};
+  written_segment_ = made.number();
+  return {};
+}
+
+/// Only the open file has the blocks if another program has removed its name.
+std::error_code spool::close_segment() {
+  if (!segment_.is_open()) return {};
+  if (const auto fault = segment_.check(*folder_)) {
+    if (const auto error = put_in_place(fault)) return error;
+  }
   std::vector<std::uint64_t> free;
   {
     const std::lock_guard guard(lock_);
     index_.let_go(std::exchange(written_segment_, 0));
+    files_[segment_.number()].open = nullptr;
     free = index_.take_free();
   }
   segment_.close();
   remove(free);
+  return {};
 }
 
 std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool by_system) {
@@ -219,6 +152,7 @@ std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool b
 std::uint64_t spool::room(bool with_written_segment) const {
   std::uint64_t taken = 0;
   std::uint64_t freed = 0;
+  const auto on = folder();
   {
     const std::lock_guard guard(lock_);
     if (index_.all().blocks >= system_.most_blocks) return 0;
@@ -226,7 +160,7 @@ std::uint64_t spool::room(bool with_written_segment) const {
     if (with_written_segment) freed = index_.bytes_without_need(written_segment_);
   }
   return std::min(above(size_, taken - freed),
-                  above(system_.free_bytes(folder_.get()) + freed, floor_));
+                  above(system_.free_bytes(on->get()) + freed, floor_));
 }
 
 // --- the reading thread ---
@@ -235,6 +169,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
                                std::vector<std::byte>& to) {
   const read_result not_here{std::make_error_code(std::errc::no_such_file_or_directory)};
   spool_place place;
+  known_file file;
   block_header empty;
   {
     const std::lock_guard guard(lock_);
@@ -247,6 +182,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     }
     if (const auto* found = index_.find_block(session, sequence)) {
       place = *found;
+      if (const auto known = files_.find(place.segment); known != files_.end())
+        file = known->second;
     } else {
       index_.mark_missing(session, sequence);
     }
@@ -256,7 +193,7 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     empty.node = lane->node;
   }
   if (place.bytes != 0) { // else it is missing, or known to be damaged
-    const auto error = fetch(place, to);
+    const auto error = fetch(place, file, to);
     if (error && may_pass(error, place)) return {error};
     block_header header;
     if (!error && check_block(to, header) == block_fault::none && header.session == session &&
@@ -266,7 +203,11 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
     {
       const std::lock_guard guard(lock_);
       // Released while it was read, and its file gone: no wonder, and no loss.
-      if (index_.find_block(session, sequence) == nullptr) return not_here;
+      const auto* now = index_.find_block(session, sequence);
+      if (now == nullptr) return not_here;
+      // Written anew meanwhile, in another place.
+      if (now->segment != place.segment || now->bytes == 0)
+        return {std::make_error_code(std::errc::resource_unavailable_try_again)};
       index_.mark_damaged(session, sequence);
     }
     if (!error) keep_copy(place.segment, {place.offset, place.bytes}, "damaged");
@@ -281,7 +222,8 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
 /// A disk that does not give the bytes now may give them later; a file that is gone, or ends before
 /// them, will not.
 bool spool::may_pass(const std::error_code& error, const spool_place& place) {
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range)
+  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range ||
+      error == name_fault::not_a_file)
     return false;
   const bool again = place.segment == failed_.segment && place.offset == failed_.offset;
   failures_ = again ? failures_ + 1 : 1;
@@ -289,13 +231,19 @@ bool spool::may_pass(const std::error_code& error, const spool_place& place) {
   return failures_ < most_failures;
 }
 
-/// The bytes at a place, unchecked. The folder is held open, so that a folder that is not mounted
-/// any more is not mistaken for one without the file.
-std::error_code spool::fetch(const spool_place& place, std::vector<std::byte>& to) const {
-  const auto name = path_of(place.segment).filename();
-  const file_descriptor file(::openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+/// The bytes at a place, unchecked: from the file that is written, or by the folder's handle, so
+/// that a folder that is not mounted any more is not mistaken for one without the file.
+std::error_code spool::fetch(const spool_place& place, const known_file& file,
+                             std::vector<std::byte>& to) const {
+  if (file.open) {
+    to.resize(place.bytes);
+    return read_all(file.open->get(), place.offset, to);
+  }
+  std::error_code error;
+  const auto opened = folder()->open(name_of(place.segment), O_RDONLY, error);
+  if (error) return error;
   to.resize(place.bytes);
-  return file ? read_all(file.get(), place.offset, to) : last_error();
+  return read_all(opened.get(), place.offset, to);
 }
 
 // --- any thread ---
@@ -314,12 +262,22 @@ spool_index::released spool::release(std::uint64_t session, std::uint64_t up_to)
 }
 
 void spool::remove(const std::vector<std::uint64_t>& segments) {
+  const auto from = folder();
   for (const auto number : segments) {
-    // A file that cannot be removed keeps what is noted of its lanes.
-    if (::unlink(path_of(number).c_str()) != 0 && errno != ENOENT) continue;
+    const std::string name = name_of(number);
+    const auto seen = from->look(name);
+    file_identity who;
+    {
+      const std::lock_guard guard(lock_);
+      who = files_[number].who;
+    }
+    // Something else may have the name by now: it stays. A file that cannot be removed keeps what
+    // is noted of its lanes.
+    if (seen && seen->who == who && from->remove(name) != 0 && errno != ENOENT) continue;
     {
       const std::lock_guard guard(lock_);
       index_.forget_segment(number);
+      files_.erase(number);
     }
     forget_releases();
   }
@@ -339,7 +297,19 @@ std::optional<spool::waiting_lane> spool::lane(std::uint64_t session) const {
   const std::lock_guard guard(lock_);
   const auto* lane = index_.find(session);
   if (lane == nullptr || lane->blocks.empty()) return std::nullopt;
-  return waiting_lane{lane->blocks.front().sequence, lane->blocks.back().sequence, lane->events};
+  return waiting_lane{lane->blocks.front().sequence, lane->blocks.back().sequence,
+                      index_.end_before_hole(session), lane->events};
+}
+
+std::uint64_t spool::lost_events(std::uint64_t session) const {
+  const std::lock_guard guard(lock_);
+  const auto* lane = index_.find(session);
+  return lane == nullptr ? 0 : lane->lost;
+}
+
+void spool::count_missing(std::uint64_t numbers) {
+  const std::lock_guard guard(lock_);
+  index_.count_missing(numbers);
 }
 
 spool_totals spool::totals() const {

@@ -3,7 +3,8 @@
 // that keeps sealed output blocks until the receiver has stored them. It is bounded in bytes,
 // leaves the disk a floor of free space, and outlives the daemon: the next one finds what was not
 // released, cuts off what a crash tore, and sets damaged blocks aside. A full or failing disk is a
-// state: append() says so and may be tried again.
+// state: append() says so and may be tried again. So is a folder or a file that another program
+// removes, moves, cuts or replaces: a block counts as on disk only while the names lead to it.
 //
 // One thread appends and one reads; any thread may release and ask. The index is never locked while
 // the disk works. It takes 32 bytes a block and holds at most `most_blocks`; three files are open
@@ -13,11 +14,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -40,6 +45,7 @@ struct spool_system {
   block_file::flush_function flush = ::fdatasync;
   std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
   std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
+  stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
 };
 
 class spool {
@@ -61,6 +67,7 @@ public:
     std::uint64_t torn_tails = 0;     ///< cut off
     std::uint64_t torn_bytes = 0;
     std::uint64_t unreadable = 0; ///< segments of which the disk refuses a part; they are kept
+    std::vector<std::string> strangers; ///< names of segments that are no regular files; likewise
   };
   [[nodiscard]] const recovery& found() const { return found_; }
 
@@ -68,8 +75,20 @@ public:
 
   /// Writes a sealed block of any lane; a lane's sequence rises and may leave numbers out. After an
   /// error nothing of the block is on the disk, and it may be tried again. ENOSPC also stands for
-  /// the size limit, the floor, and `most_blocks`. A block that is released already is not written.
+  /// the size limit, the floor, and `most_blocks`. A block that is released, or on disk, already is
+  /// not written. No error: the names of folder and file led to the block after it was written.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
+  /// The blocks of this session are in memory, too. Those that vanish from the disk are not lost:
+  /// they are forgotten here, and may be appended again.
+  void keep_in_memory(std::uint64_t session) { memory_ = session; }
+  /// Looks at the files of all segments, now and then and at the end. What is not there any more is
+  /// read from a file that is still open and written anew, or is counted as lost.
+  void look();
+  /// The lowest number of the blocks in memory that vanished from the disk; 0: none did since it
+  /// was asked last.
+  [[nodiscard]] std::uint64_t take_vanished() { return std::exchange(vanished_, 0); }
+  /// What a person should know of files that vanished, each told once.
+  [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
 
   // --- the reading thread ---
 
@@ -96,54 +115,89 @@ public:
   struct waiting_lane {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
+    std::uint64_t end = 0; ///< before the first large hole, or the last
     std::uint64_t events = 0;
   };
   /// The lane's blocks that are on the disk and needed; nothing if there are none.
   [[nodiscard]] std::optional<waiting_lane> lane(std::uint64_t session) const;
+  /// Events of the lane whose blocks were found damaged or gone since the start.
+  [[nodiscard]] std::uint64_t lost_events(std::uint64_t session) const;
+  /// So many numbers of a lane are passed over: no file has them.
+  void count_missing(std::uint64_t numbers);
+  /// As far as the writing thread knows, the names of the folder and of the file that is written
+  /// lead to them.
+  [[nodiscard]] bool is_in_place() const { return in_place_; }
   [[nodiscard]] spool_totals totals() const;
   [[nodiscard]] std::uint64_t capacity() const { return room(true); } ///< may still be written
   /// The last append found no room, and there is none now.
   [[nodiscard]] bool full() const;
 
 private:
+  struct known_file {
+    std::shared_ptr<const file_descriptor> open; ///< null: only its name is known
+    file_identity who;
+  };
+
+  // spool_recovery.cpp
   void recover_segment(std::uint64_t number, bool newest);
   void count_copies();
   void keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind);
+
+  // spool_rescue.cpp
+  [[nodiscard]] std::error_code put_in_place(const std::error_code& fault);
+  [[nodiscard]] std::error_code write_anew(const std::error_code& why);
+  [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
+                                            std::vector<stored_block>& lost) const;
+  void give_up_what_is_gone();
+  bool give_up(std::uint64_t session, std::uint64_t sequence);
+
+  [[nodiscard]] std::error_code write(std::span<const std::byte> block);
   [[nodiscard]] std::error_code prepare_segment(std::uint64_t bytes);
-  void close_segment();
+  [[nodiscard]] std::error_code open_segment(block_file& made);
+  [[nodiscard]] std::error_code close_segment();
   [[nodiscard]] std::error_code refuse(std::error_code error, std::uint64_t bytes, bool by_system);
   [[nodiscard]] std::uint64_t room(bool with_written_segment) const;
   void remove(const std::vector<std::uint64_t>& segments);
   void forget_releases();
   [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
-  [[nodiscard]] std::error_code fetch(const spool_place& place, std::vector<std::byte>& to) const;
-  [[nodiscard]] std::filesystem::path path_of(std::uint64_t segment) const {
-    return store_file_path(path_, segment, store_kind::spool);
+  [[nodiscard]] std::error_code fetch(const spool_place& place, const known_file& file,
+                                      std::vector<std::byte>& to) const;
+  [[nodiscard]] std::shared_ptr<const held_folder> folder() const {
+    const std::lock_guard guard(lock_);
+    return folder_;
+  }
+  [[nodiscard]] static std::string name_of(std::uint64_t segment) {
+    return store_file_name(segment, store_kind::spool);
   }
 
-  std::filesystem::path path_;
   std::uint64_t size_;
   std::uint64_t floor_;
   std::uint64_t segment_bytes_;
   spool_system system_;
-  file_descriptor folder_; ///< locked
+  std::shared_ptr<const held_folder> folder_; ///< guarded; the writing thread alone changes it
   spool_releases releases_;
   recovery found_;
 
   // The reading thread's.
-  std::filesystem::path copies_; ///< folder of what was set aside; made when it is needed
-  std::uint64_t copy_count_ = 0;
+  std::uint64_t copy_count_ = 0; ///< of what was set aside
   std::uint64_t copy_bytes_ = 0;
   spool_place failed_; ///< the block that the disk did not give
   std::uint64_t failures_ = 0;
 
-  block_file segment_; ///< the writing thread's, as is the next number
+  // The writing thread's.
+  block_file segment_;
   std::uint64_t next_number_ = 1;
+  std::error_code fault_; ///< set: the names do not lead to the folder or the segment any more
+  std::vector<std::string> news_;
+  std::uint64_t memory_ = 0;   ///< the session of which memory has the blocks
+  std::uint64_t vanished_ = 0; ///< the lowest number of those that vanished from the disk
 
-  mutable std::mutex lock_; ///< guards the index
-  spool_index index_;
-  std::uint64_t written_segment_ = 0; ///< for those who hold the lock; 0: none
+  mutable std::mutex lock_; ///< guards what follows
+  mutable spool_index index_;
+  std::map<std::uint64_t, known_file> files_; ///< of all segments
+  std::uint64_t written_segment_ = 0;         ///< 0: none
 
+  std::atomic<bool> in_place_{true};
   std::atomic<std::uint64_t> room_wanted_{0}; ///< by the last append, which found none; else 0
 };
 

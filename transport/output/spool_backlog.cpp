@@ -12,10 +12,22 @@ spool_backlog::spool_backlog(spool& disk, const block_identity& own) : disk_(dis
 lane_state spool_backlog::lane() const {
   if (current_ == nullptr) return {};
   const auto waiting = disk_.lane(current_->identity.session);
-  return {current_->identity, waiting ? waiting->last : stored_, stored_, current_ != &own_};
+  // Before a large hole the lane ends, for as long as something is sent from there.
+  const std::uint64_t sealed = !waiting || is_behind_hole(*waiting) ? stored_ : waiting->end;
+  return {current_->identity, sealed, stored_, current_ != &own_};
+}
+
+bool spool_backlog::is_behind_hole(const spool::waiting_lane& waiting) const {
+  return waiting.first > stored_ && waiting.first - stored_ > most_numbers_left_out;
 }
 
 bool spool_backlog::next_lane() {
+  const auto rest = current_ == nullptr ? std::nullopt : disk_.lane(current_->identity.session);
+  if (rest && is_behind_hole(*rest)) {
+    disk_.count_missing(rest->first - 1 - stored_);
+    stored_ = rest->first - 1;
+    return true;
+  }
   backlog_lane* next = nullptr;
   if (next_found_ < found_.size()) {
     next = &found_[next_found_++];
@@ -45,7 +57,6 @@ held_block spool_backlog::hold(std::uint64_t sequence) {
     unused_.push_back(to);
     return {};
   }
-  current_->damaged.add(got.lost_events);
   return {*to, {to, [this](buffer* held) {
                   {
                     const std::lock_guard guard(lock_);

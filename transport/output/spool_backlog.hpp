@@ -2,7 +2,9 @@
 // What lies in the spool, as a source of blocks for a forwarder of its own: first the lanes that
 // earlier processes left behind, the oldest first, then the lane to which this process adds. A lane
 // keeps its session and its numbers across a restart, so the receiver recognizes every block that
-// it has already. A block that was damaged on disk is sent empty: what was in it is counted.
+// it has already. A block that was damaged on disk is sent empty: what was in it is counted, by the
+// spool. Numbers that a lane leaves out are sent as empty blocks, too, unless they are very many:
+// the daemon then says hello again, with the first block behind them.
 #pragma once
 
 #include <array>
@@ -22,7 +24,6 @@ namespace l3 {
 struct backlog_lane {
   block_identity identity;
   counter delivered; ///< stored by the receiver
-  counter damaged;   ///< on disk, and lost
 };
 
 class spool_backlog final : public block_source {
@@ -46,6 +47,8 @@ public:
 
 private:
   using buffer = std::vector<std::byte>;
+
+  [[nodiscard]] bool is_behind_hole(const spool::waiting_lane& waiting) const;
 
   spool& disk_;
   backlog_lane own_;

@@ -61,6 +61,9 @@ bool spool_index::add_block(const block_header& header, std::uint64_t number,
     discount(of, *at);
     let_go(std::exchange(*at, place).segment);
   } else {
+    // The usual block is the lane's next one.
+    if (at != of.blocks.end() || header.sequence - of.end > most_numbers_left_out) of.end = 0;
+    if (of.end != 0) of.end = header.sequence;
     of.blocks.insert(at, place);
     ++all_.blocks;
   }
@@ -79,7 +82,29 @@ spool_index::released spool_index::release(std::uint64_t session, std::uint64_t 
     ++gone.blocks;
     gone.events += first.events;
   }
+  if (of.end <= up_to) of.end = 0;
   return gone;
+}
+
+void spool_index::drop(std::uint64_t session, std::uint64_t sequence) {
+  auto& of = lanes_.at(session);
+  const auto at = find_in(of.blocks, sequence);
+  discount(of, *at);
+  let_go(at->segment);
+  of.blocks.erase(at);
+  of.end = 0;
+  --all_.blocks;
+}
+
+std::uint64_t spool_index::end_before_hole(std::uint64_t session) {
+  auto& of = lanes_.at(session);
+  if (of.end != 0 || of.blocks.empty()) return of.end;
+  of.end = of.blocks.front().sequence;
+  for (const spool_place& next : of.blocks) {
+    if (next.sequence - of.end > most_numbers_left_out) break;
+    of.end = next.sequence;
+  }
+  return of.end;
 }
 
 const spool_place* spool_index::find_block(std::uint64_t session, std::uint64_t sequence) const {
@@ -93,6 +118,7 @@ void spool_index::mark_damaged(std::uint64_t session, std::uint64_t sequence) {
   auto& of = lanes_.at(session);
   spool_place& place = *find_in(of.blocks, sequence);
   discount(of, place);
+  of.lost += place.events;
   place.bytes = place.events = 0;
   ++all_.damaged;
 }
@@ -107,6 +133,22 @@ void spool_index::mark_missing(std::uint64_t session, std::uint64_t sequence) {
 void spool_index::forget_segment(std::uint64_t number) {
   all_.disk_bytes -= segments_.at(number).bytes;
   segments_.erase(number);
+}
+
+std::vector<std::pair<std::uint64_t, spool_place>>
+spool_index::blocks_behind(std::uint64_t number, std::uint64_t bytes) const {
+  std::vector<std::pair<std::uint64_t, spool_place>> found;
+  for (const auto& [session, of] : lanes_)
+    for (const spool_place& place : of.blocks)
+      if (place.segment == number && place.bytes != 0 && place.offset + place.bytes > bytes)
+        found.emplace_back(session, place);
+  return found;
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> spool_index::segments() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> all;
+  for (const auto& [number, of] : segments_) all.emplace_back(number, of.bytes);
+  return all;
 }
 
 bool spool_index::on_disk(std::uint64_t session) const {

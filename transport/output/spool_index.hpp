@@ -34,7 +34,12 @@ struct spool_totals {
   std::uint64_t disk_bytes = 0; ///< of segment files
   std::uint64_t damaged = 0;    ///< blocks, or stretches without a good block, found so far
   std::uint64_t missing = 0;    ///< numbers read of which no segment has a block, so far
+  std::uint64_t vanished = 0;   ///< files removed, moved, cut or replaced while in use
 };
+
+/// More numbers than this that a lane leaves out are passed over with a new hello, and not filled
+/// with empty blocks.
+inline constexpr std::uint64_t most_numbers_left_out = 4096;
 
 class spool_index {
 public:
@@ -45,6 +50,8 @@ public:
     std::uint64_t missing = 0;      ///< the highest number that was found missing
     std::deque<spool_place> blocks; ///< that are needed
     std::uint64_t events = 0;       ///< in those
+    std::uint64_t lost = 0;         ///< events of blocks that were found damaged or gone
+    std::uint64_t end = 0; ///< the last block before a hole that is passed over; 0: to be found
   };
   struct released {
     std::uint64_t blocks = 0; ///< that were needed
@@ -65,12 +72,23 @@ public:
   /// Null: no segment has such a block, or it is not needed.
   [[nodiscard]] const spool_place* find_block(std::uint64_t session, std::uint64_t sequence) const;
   void mark_damaged(std::uint64_t session, std::uint64_t sequence);
+  /// The block is no longer on the disk, but somewhere else: it is forgotten here.
+  void drop(std::uint64_t session, std::uint64_t sequence);
+  /// The last of the lane's blocks that follow the first one without a large hole.
+  [[nodiscard]] std::uint64_t end_before_hole(std::uint64_t session);
   void mark_missing(std::uint64_t session, std::uint64_t sequence);
   void count_damaged(std::uint64_t stretches) { all_.damaged += stretches; }
+  void count_missing(std::uint64_t numbers) { all_.missing += numbers; }
+  void count_vanished() { ++all_.vanished; }
 
   /// The segments whose files may go; each is told once.
   [[nodiscard]] std::vector<std::uint64_t> take_free() { return std::exchange(free_, {}); }
   void forget_segment(std::uint64_t number); ///< its file is gone
+  /// Its needed blocks that end behind the file's first `bytes`, each with its session.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, spool_place>>
+  blocks_behind(std::uint64_t number, std::uint64_t bytes) const;
+  /// Of all segments, the length that each file should have.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> segments() const;
   /// A segment holds a block of the session, needed or not.
   [[nodiscard]] bool on_disk(std::uint64_t session) const;
 

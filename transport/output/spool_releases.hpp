@@ -11,14 +11,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "transport/format/crc32c.hpp"
 #include "transport/format/spool.hpp"
+#include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
 
 namespace l3 {
@@ -30,10 +33,8 @@ public:
 
   /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
   /// can be written it notes nothing.
-  explicit spool_releases(const std::filesystem::path& folder)
-      : file_(create_file(folder / "released.kl3r", O_RDWR)), places_(most_sessions) {
-    // With its room taken now, it can be written when the disk is full.
-    if (file_) (void)::posix_fallocate(file_.get(), 0, most_sessions * sizeof(spool_release));
+  explicit spool_releases(const held_folder& folder)
+      : file_(file_in(folder)), places_(most_sessions) {
     for (std::size_t place = 0; place < most_sessions; ++place) {
       spool_release e;
       if (read_all(file_.get(), place * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) return;
@@ -69,7 +70,37 @@ public:
     if (place != nullptr && place->sequence <= up_to) write(*place, {});
   }
 
+  /// If the file's name does not lead to the file any more: writes all notes into a new one.
+  void check(const held_folder& folder) {
+    const std::lock_guard guard(lock_);
+    const auto ours = look_at(file_.get());
+    const auto seen = folder.look(file_name);
+    if (ours && seen && seen->who == ours->who) return;
+    file_ = file_in(folder);
+    for (spool_release& place : places_)
+      if (place.session != 0) write(place, spool_release(place));
+  }
+
 private:
+  static constexpr const char* file_name = "released.kl3r";
+
+  /// What is no regular file makes way, and so does one that has a second name elsewhere: writing
+  /// would change that one, too.
+  static file_descriptor file_in(const held_folder& folder) {
+    std::error_code error;
+    file_descriptor file = folder.open(file_name, O_RDWR, error);
+    struct stat s {};
+    const bool ours = file && ::fstat(file.get(), &s) == 0 && s.st_nlink == 1;
+    if (!ours) {
+      (void)folder.remove(file_name);
+      file = folder.create(file_name, error);
+      // Entries have their places: nothing may be put behind the end instead.
+      if (file) (void)::fcntl(file.get(), F_SETFL, 0);
+    }
+    // With its room taken now, it can be written when the disk is full.
+    if (file) (void)::posix_fallocate(file.get(), 0, most_sessions * sizeof(spool_release));
+    return file;
+  }
   /// Of session 0: a vacant one. Null: there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {
     const auto found = std::ranges::find(places_, session, &spool_release::session);

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include "transport/format/block.hpp"
 #include "transport/system/file_io.hpp"
@@ -25,9 +24,13 @@ std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spo
 
 std::filesystem::path store_file_path(const std::filesystem::path& folder, std::uint64_t number,
                                       store_kind kind) {
+  return folder / store_file_name(number, kind);
+}
+
+std::string store_file_name(std::uint64_t number, store_kind kind) {
   std::string digits = std::to_string(number);
   if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
-  return folder / (prefix_of(kind) + digits + ".kl3");
+  return prefix_of(kind) + digits + ".kl3";
 }
 
 store_kind kind_of(const std::filesystem::path& folder) {
@@ -52,44 +55,33 @@ std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folde
   return numbers;
 }
 
-file_descriptor take_folder(const std::filesystem::path& path, std::string_view program) {
-  const auto fail = [&](const char* what) {
-    throw std::runtime_error(what + path.string() + ": " + last_error().message());
-  };
-  file_descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) fail("cannot open the folder ");
-  if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw std::runtime_error(path.string() + " is in use by another " + std::string(program));
-  }
-  if (::faccessat(folder.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
-    fail("cannot write to the folder ");
-  return folder;
-}
-
-std::error_code block_file::open(const std::filesystem::path& folder, std::uint64_t number,
-                                 store_kind kind, flush_function flush_name) {
-  const auto path = store_file_path(folder, number, kind);
+std::error_code block_file::open(const held_folder& folder, std::uint64_t number, store_kind kind,
+                                 flush_function flush_name) {
   block_file made;
-  made.file_ = create_file(path, O_WRONLY | O_EXCL);
-  if (!made.is_open()) return last_error();
+  made.name_ = store_file_name(number, kind);
+  std::error_code error;
+  file_descriptor file = folder.create(made.name_, error);
+  if (error) return error;
+  const auto seen = look_at(file.get());
+  if (!seen) return last_error();
+  made.file_ = std::make_shared<const file_descriptor>(std::move(file));
+  made.who_ = seen->who;
   made.number_ = number;
   store_file_header head;
   head.number = number;
-  auto error = made.append(std::as_bytes(std::span(&head, 1)));
-  if (!error && flush_name != nullptr) {
-    const file_descriptor names(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!names || flush_name(names.get()) != 0) error = last_error();
-  }
+  error = made.append(std::as_bytes(std::span(&head, 1)));
+  if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
   if (error) {
-    ::unlink(path.c_str());
+    (void)folder.remove(made.name_);
   } else {
     *this = std::move(made);
   }
   return error;
 }
 
+/// The file is open for appending: bytes always go to its end, so its length tells if it was cut.
 std::error_code block_file::append(std::span<const std::byte> block) {
-  if (const auto error = write_all(file_.get(), end_, block)) {
+  if (const auto error = append_all(file_->get(), block)) {
     if (error != std::errc::no_space_on_device) sound_ = false;
     cut(end_);
     return error;
@@ -99,33 +91,56 @@ std::error_code block_file::append(std::span<const std::byte> block) {
 }
 
 std::error_code block_file::flush(flush_function how) {
-  if (how(file_.get()) == 0) return {};
+  if (how(file_->get()) == 0) return {};
   sound_ = false;
   return last_error();
 }
 
+std::error_code block_file::check(const held_folder& folder) const {
+  if (const auto error = folder.check()) return error;
+  const auto seen = folder.look(name_);
+  if (!seen) {
+    const auto error = last_error();
+    return error == std::errc::no_such_file_or_directory ? name_fault::file_gone : error;
+  }
+  if (seen->who != who_) return name_fault::file_taken;
+  return seen->bytes == end_ && !tampered_ ? std::error_code() : name_fault::file_changed;
+}
+
+/// A file that another program has cut is not changed any more: it could get the right length, with
+/// the wrong bytes.
 void block_file::cut(std::uint64_t end) {
+  const auto seen = look_at(file_->get());
+  if (!seen || seen->bytes < end_) tampered_ = true;
   end_ = end;
-  if (::ftruncate(file_.get(), static_cast<off_t>(end)) != 0) sound_ = false;
+  if (tampered_) {
+    sound_ = false;
+  } else if (seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0) {
+    sound_ = false;
+  }
 }
 
 bool block_file::is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const {
   return end_ > sizeof(store_file_header) && end_ + block_bytes > limit;
 }
 
-std::error_code set_aside(const std::filesystem::path& from, std::uint64_t offset,
-                          std::uint64_t bytes, const std::filesystem::path& to) {
-  const file_descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
-  const file_descriptor copy = create_file(to, O_WRONLY | O_TRUNC);
-  std::error_code error = source && copy ? std::error_code() : last_error();
+std::error_code set_aside(int from, std::uint64_t offset, std::uint64_t bytes, int folder,
+                          const std::string& name) {
+  (void)::unlinkat(folder, name.c_str(), 0);
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const file_descriptor copy(::openat(folder, name.c_str(), flags, 0644));
+  if (!copy) return last_error();
+  std::error_code error;
   std::vector<std::byte> part;
-  for (std::uint64_t at = 0; !error && at < bytes; at += part.size()) {
-    part.resize(std::min(copy_step, bytes - at));
-    error = read_all(source.get(), offset + at, part);
-    if (!error) error = write_all(copy.get(), at, part);
+  for (std::uint64_t at = next_data(from, offset, offset + bytes); !error && at < offset + bytes;
+       at = next_data(from, at + part.size(), offset + bytes)) {
+    part.resize(std::min(copy_step, offset + bytes - at));
+    error = read_all(from, at, part);
+    if (!error) error = write_all(copy.get(), at - offset, part);
   }
+  if (!error && ::ftruncate(copy.get(), static_cast<off_t>(bytes)) != 0) error = last_error();
   if (!error && ::fsync(copy.get()) != 0) error = last_error();
-  if (error && copy) ::unlink(to.c_str());
+  if (error) (void)::unlinkat(folder, name.c_str(), 0);
   return error;
 }
 

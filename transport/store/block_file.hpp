@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files of output blocks that a receiver's store and a daemon's spool write: their names in a
 // folder, and the one that is being written (docs/formats.md, sections 9 and 11). A block_file
-// holds its head and whole blocks: what append() refuses is cut off again. Readers have store_file.
+// holds its head and whole blocks: what append() refuses is cut off again. A block counts as safe
+// only after check(), which says whether the file's name still leads to what was written. Readers
+// have store_file.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
-#include <string_view>
+#include <string>
 #include <system_error>
 #include <vector>
 
+#include "transport/store/held_folder.hpp"
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -24,6 +28,8 @@ enum class store_kind : std::uint8_t { store, spool };
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
                                                     std::uint64_t number,
                                                     store_kind kind = store_kind::store);
+[[nodiscard]] std::string store_file_name(std::uint64_t number,
+                                          store_kind kind = store_kind::store);
 [[nodiscard]] inline std::filesystem::path torn_file_path(const std::filesystem::path& folder,
                                                           std::uint64_t number) {
   return store_file_path(folder, number).replace_extension(".torn");
@@ -38,11 +44,6 @@ enum class store_kind : std::uint8_t { store, spool };
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
                                                             store_kind kind = store_kind::store);
 
-/// The folder, locked for this process and writable. Throws std::runtime_error that says what is
-/// wrong; `program` is what the other one is called that has it in use.
-[[nodiscard]] file_descriptor take_folder(const std::filesystem::path& path,
-                                          std::string_view program);
-
 class block_file {
 public:
   /// What makes bytes survive the machine, such as fdatasync: 0, or −1 and errno.
@@ -50,10 +51,10 @@ public:
 
   /// Makes the file of this number, with its head. `flush_name`, unless null, makes its name
   /// survive the machine. After an error there is no such file, and this one is as it was.
-  [[nodiscard]] std::error_code open(const std::filesystem::path& folder, std::uint64_t number,
+  [[nodiscard]] std::error_code open(const held_folder& folder, std::uint64_t number,
                                      store_kind kind, flush_function flush_name);
   void close() { *this = block_file(); }
-  [[nodiscard]] bool is_open() const { return static_cast<bool>(file_); }
+  [[nodiscard]] bool is_open() const { return file_ != nullptr; }
   /// False after an error that leaves doubt about what the file holds: the next block belongs into
   /// another one. Want of room leaves none.
   [[nodiscard]] bool is_sound() const { return sound_; }
@@ -62,25 +63,36 @@ public:
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
   /// After an error it is not known which bytes are on the disk, and a second flush would not tell.
   [[nodiscard]] std::error_code flush(flush_function how);
+  /// No error: the folder's name and the file's name lead to this file, and it is as long as what
+  /// was written. What was appended before is then safe. Two calls of the system, for each block.
+  [[nodiscard]] std::error_code check(const held_folder& folder) const;
   /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
   /// them, or the next start steps over them.
   void cut(std::uint64_t end);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const file_identity& identity() const { return who_; }
+  /// What another thread may read while this one appends, and as long as it holds it.
+  [[nodiscard]] std::shared_ptr<const file_descriptor> descriptor() const { return file_; }
   [[nodiscard]] std::uint64_t end() const { return end_; } ///< where the next block will begin
   /// It has blocks, and this one would make it longer than `limit`.
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
 
 private:
-  file_descriptor file_;
+  std::shared_ptr<const file_descriptor> file_;
+  std::string name_;
+  file_identity who_;
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
+  bool tampered_ = false; ///< it was found shorter than it was written
 };
 
-/// Copies bytes of a block file to a new file, which an older one of that name makes way for. After
-/// an error there is no copy.
-[[nodiscard]] std::error_code set_aside(const std::filesystem::path& from, std::uint64_t offset,
-                                        std::uint64_t bytes, const std::filesystem::path& to);
+/// Copies bytes of a block file to a new file of this name in a folder, which what has that name
+/// makes way for; what a link leads to stays. Stretches without data stay so. After an error there
+/// is no copy.
+[[nodiscard]] std::error_code set_aside(int from, std::uint64_t offset, std::uint64_t bytes,
+                                        int folder, const std::string& name);
 
 } // namespace l3

@@ -207,6 +207,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
   if (error) {
     forget_what_is_not_stored();
     store_failed(error, now);
+    tell_what_was_lost();
     from.refuse = true;
     return;
   }
@@ -258,12 +259,30 @@ void block_receiver::forget_what_is_not_stored() {
   std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
 }
 
+std::error_code block_receiver::look_at_store() {
+  const auto error = store_.look();
+  tell_what_was_lost();
+  return error;
+}
+
+/// An event of a lost block is not left out when it comes again.
+void block_receiver::tell_what_was_lost() {
+  for (const std::string& text : store_.take_news())
+    if (report_) report_(text);
+  std::uint64_t blocks = 0;
+  for (const auto& [session, lost] : store_.lost()) blocks += lost.blocks;
+  if (blocks == std::exchange(lost_blocks_, blocks)) return;
+  recent_ = recent_events(remembered_events, remembered_sessions);
+  recall(recent_, store_.folder());
+}
+
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and the
 /// daemons that wait for an acknowledgement are told why it does not come.
 void block_receiver::commit(time_point now) {
   if (const auto error = store_.commit()) {
     forget_what_is_not_stored();
     store_failed(error, now);
+    tell_what_was_lost();
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }
   uncommitted_.clear();

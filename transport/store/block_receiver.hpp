@@ -90,6 +90,9 @@ public:
   /// take.
   bool step(std::chrono::milliseconds wait);
 
+  /// Looks at the store's files, and reports those that are not there any more. Between steps.
+  [[nodiscard]] std::error_code look_at_store();
+
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   /// Daemons that said hello, not yet goodbye, and were heard lately. For
@@ -111,6 +114,7 @@ private:
                                                            block_header& block);
   void forget_what_is_not_stored();
   void commit(time_point now);
+  void tell_what_was_lost();
   void store_failed(const std::error_code& error, time_point now);
   void answer_all();
   void send(const std::string& address, link_message type, std::uint64_t session,
@@ -133,6 +137,7 @@ private:
   std::vector<new_event> uncommitted_; ///< in recent_
   std::vector<std::byte> shortened_;   ///< a block without its repeats
   std::error_code store_error_;        ///< set: the store could not be written
+  std::uint64_t lost_blocks_ = 0;      ///< of the store, as they were told last
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;

@@ -20,21 +20,46 @@ namespace {
 
 constexpr std::size_t search_step = std::size_t{1} << 20;
 
-bool can_be_read(const store_file& file, const damaged_stretch& stretch) {
-  std::vector<std::byte> bytes;
-  for (std::uint64_t at = 0; at < stretch.bytes; at += bytes.size()) {
-    bytes.resize(std::min<std::uint64_t>(search_step, stretch.bytes - at));
-    if (!file.read(stretch.offset + at, bytes)) return false;
-  }
-  return true;
+/// O_NONBLOCK: a pipe without a writer is opened at once, and refused.
+file_descriptor opened(const std::string& path) {
+  file_descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) throw std::system_error(errno, std::generic_category(), "cannot read " + path);
+  const auto seen = look_at(file.get());
+  if (!seen || !seen->is_file)
+    throw std::runtime_error("cannot read " + path + ": " +
+                             make_error_code(name_fault::not_a_file).message());
+  return file;
 }
 
 } // namespace
 
 store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
     : number_(number), kind_(kind), path_(store_file_path(folder, number, kind).string()),
-      file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)), next_(sizeof(store_file_header)) {
-  if (!file_) throw std::system_error(errno, std::generic_category(), "cannot read " + path_);
+      file_(opened(path_)) {}
+
+store_file::store_file(const held_folder& folder, std::uint64_t number, store_kind kind,
+                       stop_question stop)
+    : number_(number), kind_(kind), path_(store_file_path(folder.path(), number, kind).string()),
+      stop_(std::move(stop)) {
+  std::error_code error;
+  file_ = folder.open(store_file_name(number, kind), O_RDONLY, error);
+  if (error) throw std::system_error(error, "cannot read " + path_);
+}
+
+void store_file::stop_if_told() const {
+  if (stop_ && stop_()) throw scan_stopped();
+}
+
+bool store_file::can_be_read(std::uint64_t offset, std::uint64_t bytes) const {
+  const std::uint64_t end = offset + bytes;
+  std::vector<std::byte> part;
+  for (auto at = next_data(file_.get(), offset, end); at < end;
+       at = next_data(file_.get(), at + part.size(), end)) {
+    stop_if_told();
+    part.resize(std::min<std::uint64_t>(search_step, end - at));
+    if (!read(at, part)) return false;
+  }
+  return true;
 }
 
 bool store_file::read(std::uint64_t offset, std::span<std::byte> to) const {
@@ -63,6 +88,10 @@ std::optional<stored_block> store_file::search_from(std::uint64_t offset) const 
   const auto magic = block_header{}.magic;
   std::vector<std::byte> bytes;
   for (const std::uint64_t end = size(); offset + sizeof(block_header) <= end;) {
+    stop_if_told();
+    // A block may begin before the data that a hole ends with: its magic number is not zero.
+    offset = next_data(file_.get(), offset, end);
+    if (offset == end) return std::nullopt;
     bytes.resize(std::min<std::uint64_t>(search_step, end - offset));
     if (!read(offset, bytes)) return std::nullopt;
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -70,6 +99,7 @@ std::optional<stored_block> store_file::search_from(std::uint64_t offset) const 
          at = text.find(magic.data(), at + 1, magic.size())) {
       if (auto block = whole_block_at(offset + at)) return block;
     }
+    if (bytes.size() < magic.size()) return std::nullopt;
     offset += bytes.size() - (magic.size() - 1); // a magic number may lie across two steps
   }
   return std::nullopt;
@@ -123,23 +153,35 @@ std::string text_of(const torn_end& end) {
          " bytes are no whole block: torn by a crash, cut off, or being written";
 }
 
+/// Piece by piece: a header may promise a gigabyte.
+bool store_file::payload_is_right(const stored_block& block) const {
+  std::vector<std::byte> part;
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = block.payload_offset(); at < block.end(); at += part.size()) {
+    stop_if_told();
+    part.resize(std::min<std::uint64_t>(search_step, block.end() - at));
+    if (!read(at, part)) return false;
+    crc = crc32c(part, crc);
+  }
+  return crc == block.header.payload_crc;
+}
+
 bool store_file::read_payload(const stored_block& block, std::vector<std::byte>& payload) const {
   payload.resize(block.header.payload_bytes);
   return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
 }
 
-block_scan scan_block_file(const std::filesystem::path& folder, std::uint64_t number,
-                           store_kind kind, bool thorough) {
-  store_file file(folder, number, kind);
+block_scan scan_block_file(const held_folder& folder, std::uint64_t number, store_kind kind,
+                           bool thorough, const stop_question& stop) {
+  store_file file(folder, number, kind, stop);
   block_scan found;
-  std::vector<std::byte> payload;
   found.bytes = file.size();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
   while (const auto block = file.next()) {
     if (block->offset > seen_end) found.damaged.push_back({seen_end, block->offset - seen_end});
     seen_end = block->end();
-    if (thorough && !file.read_payload(*block, payload)) {
+    if (thorough && !file.payload_is_right(*block)) {
       found.damaged.push_back(
           {block->offset, block->end() - block->offset, true, block->header.events});
       continue;
@@ -151,7 +193,9 @@ block_scan scan_block_file(const std::filesystem::path& folder, std::uint64_t nu
   if (found.bytes > seen_end) found.torn = {seen_end, found.bytes - seen_end};
 
   // What was passed over was perhaps not bad, but only out of reach.
-  const auto reached = [&](const damaged_stretch& s) { return can_be_read(file, s); };
+  const auto reached = [&](const damaged_stretch& s) {
+    return file.can_be_read(s.offset, s.bytes);
+  };
   found.readable =
       std::ranges::all_of(found.damaged, reached) && (!found.torn || reached(*found.torn));
   return found;

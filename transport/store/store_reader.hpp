@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,20 +38,35 @@ struct torn_end {
 };
 [[nodiscard]] std::string text_of(const torn_end& end);
 
+/// Asked while a whole file is read, once a MiB: true ends the reading.
+using stop_question = std::function<bool()>;
+struct scan_stopped : std::exception {
+  [[nodiscard]] const char* what() const noexcept override {
+    return "told to end while its files were being read";
+  }
+};
+
 /// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
 /// blocks of this version.
 class store_file {
 public:
   store_file(const std::filesystem::path& folder, std::uint64_t number,
              store_kind kind = store_kind::store);
+  /// Of a folder that this program has: no link is followed. Throws scan_stopped when told.
+  store_file(const held_folder& folder, std::uint64_t number, store_kind kind,
+             stop_question stop = {});
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
+  [[nodiscard]] const file_descriptor& descriptor() const { return file_; }
+  /// The bytes at this place can be read, whatever they are.
+  [[nodiscard]] bool can_be_read(std::uint64_t offset, std::uint64_t bytes) const;
   /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
   [[nodiscard]] std::optional<stored_block> next();
   /// Fills `to` from this place in the file; false if there are fewer bytes.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
   /// The block's payload, if its checksum is right.
   [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
+  [[nodiscard]] bool payload_is_right(const stored_block& block) const;
   [[nodiscard]] std::uint64_t size() const; ///< now
   /// What lies behind the last whole block; meant for when next() has given that one.
   [[nodiscard]] std::optional<torn_end> torn() const;
@@ -58,6 +75,7 @@ public:
 
 private:
   void check_head();
+  void stop_if_told() const;
   [[nodiscard]] std::optional<stored_block> whole_block_at(std::uint64_t offset) const;
   [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t offset) const;
 
@@ -65,7 +83,8 @@ private:
   store_kind kind_;
   std::string path_;
   file_descriptor file_;
-  std::uint64_t next_;
+  stop_question stop_;
+  std::uint64_t next_ = sizeof(store_file_header);
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
 };
@@ -96,9 +115,10 @@ struct block_scan {
 
 /// Reads 64 bytes a block; a thorough scan reads all, for a file in which a crash of the machine
 /// may have left blocks whose bytes never reached the disk. Throws std::runtime_error if the file
-/// cannot be opened or is of another version.
-[[nodiscard]] block_scan scan_block_file(const std::filesystem::path& folder, std::uint64_t number,
-                                         store_kind kind, bool thorough);
+/// cannot be opened, is no regular file or is of another version; scan_stopped when told.
+[[nodiscard]] block_scan scan_block_file(const held_folder& folder, std::uint64_t number,
+                                         store_kind kind, bool thorough,
+                                         const stop_question& stop = {});
 
 /// All blocks of a folder, file by file.
 class store_reader {

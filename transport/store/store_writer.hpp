@@ -3,7 +3,9 @@
 // process; what commit() took after it, with `sync`, survives the death of the machine. A full disk
 // is a state, not an end: append() says so, leaves no half block behind, and may be tried again. A
 // start finds out what is there: blocks behind a damaged place stay, but do not speak for those
-// that the damage may have taken away (stored_numbers).
+// that the damage may have taken away (stored_numbers). A file or folder that other programs
+// remove, move, cut or replace while it is written is noticed before anything in it is called
+// stored: what can be read of it is written anew, and what is lost is counted.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +13,17 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
 #include "transport/format/block.hpp"
 #include "transport/store/block_file.hpp"
+#include "transport/store/held_folder.hpp"
+#include "transport/store/stored_files.hpp"
 #include "transport/store/stored_numbers.hpp"
 
 namespace l3 {
@@ -27,6 +34,7 @@ struct store_settings {
                              << 30; ///< a file that has grown to this is followed by the next
   bool sync = false;                ///< commit() and the start wait for the disk
   block_file::flush_function flush = ::fdatasync; ///< how they do
+  stop_question stop{}; ///< asked while files are read: true ends the start with scan_stopped
 };
 
 /// What a store holds of one session.
@@ -64,8 +72,11 @@ public:
   [[nodiscard]] std::error_code append(std::span<const std::byte> block,
                                        const block_header& header);
   /// Before anything appended is acknowledged. If it fails, all that was appended since the last
-  /// commit is taken back.
+  /// commit is taken back. It fails, too, when the names of the file and the folder do not lead any
+  /// more to what was written: then what was committed before is in a new file, or counted as lost.
   [[nodiscard]] std::error_code commit();
+  /// Commits, and looks for the files that should be there. No error: they all are, as they were.
+  [[nodiscard]] std::error_code look();
 
   /// The owner of a session has shown its token: blocks that were stored as the session's without
   /// it are another peer's, and do not count as the owner's. True if there are such blocks.
@@ -74,6 +85,11 @@ public:
   [[nodiscard]] bool is_proven(std::uint64_t session) const;
 
   [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
+  /// Blocks that were called stored, and whose files were removed, moved, cut or replaced since
+  /// this writer began. They are in no session's sums.
+  [[nodiscard]] const session_tallies& lost() const { return lost_; }
+  /// What a person should know of such files, each told once.
+  [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
   /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
   /// is stored.
   [[nodiscard]] std::uint64_t last_stored(std::uint64_t session, std::uint64_t first = 0) const;
@@ -96,10 +112,20 @@ private:
   void flush(std::uint64_t number) const;
   void account(const block_header& header, bool behind_damage);
   [[nodiscard]] std::error_code open_next_file();
+  void take_back();
+  [[nodiscard]] std::error_code find_folder();
+  [[nodiscard]] std::error_code write_anew();
+  [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
+                                            session_tallies& lost) const;
+  void count_lost(const session_tallies& lost);
 
   store_settings settings_;
-  file_descriptor folder_; ///< locked
+  held_folder folder_;
   block_file file_;
+  std::vector<stored_block> blocks_; ///< of the file, at most `most_blocks`
+  stored_files closed_;
+  session_tallies lost_;
+  std::vector<std::string> news_;
   std::uint64_t next_number_ = 1;
   std::uint64_t committed_end_ = 0; ///< of the file
   std::map<std::uint64_t, stored_session> sessions_;

@@ -3,6 +3,7 @@
 // wrong is a value.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +62,16 @@ namespace l3 {
     offset += static_cast<std::uint64_t>(n);
   }
   return {};
+}
+
+/// The first place from this one on, and before `end`, at which a file has data; `end`: there is
+/// none. A file of any length may hold next to nothing: zeros that no program wrote take no room,
+/// and nothing has to read them. Moves the file's own position.
+[[nodiscard]] inline std::uint64_t next_data(int file, std::uint64_t from, std::uint64_t end) {
+  if (from >= end) return end;
+  const auto at = ::lseek(file, static_cast<off_t>(from), SEEK_DATA);
+  if (at < 0) return errno == ENXIO ? end : from; // a file system that does not know
+  return std::min(end, static_cast<std::uint64_t>(at));
 }
 
 } // namespace l3

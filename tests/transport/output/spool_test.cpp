@@ -355,8 +355,8 @@ TEST(spool, leaves_no_half_block_when_it_cannot_write) {
 
 TEST(spool, takes_no_want_of_descriptors_for_damage) {
   const test::scratch_folder folder;
+  ASSERT_FALSE(spool(small_spool(folder.path())).append(spool_block(1, 1)));
   spool disk(small_spool(folder.path()));
-  ASSERT_FALSE(disk.append(spool_block(1, 1)));
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};

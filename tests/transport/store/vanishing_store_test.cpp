@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store whose files and folder are removed, moved, cut and replaced while it is written.
+#include <optional>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "tests/transport/store/vanishing_files.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace test;
+
+struct scene {
+  scratch_folder outside;
+  fs::path folder = fs::path(outside.path()) / "store";
+  fs::path file = folder / "blocks-000001.kl3";
+
+  scene() { fs::create_directory(folder); }
+};
+
+std::uint64_t lost_blocks(const store_writer& store) {
+  std::uint64_t blocks = 0;
+  for (const auto& [session, lost] : store.lost()) blocks += lost.blocks;
+  return blocks;
+}
+
+/// Commits blocks from `first` to `last`; those that a commit takes back come again.
+void store_all(store_writer& store, std::uint64_t first, std::uint64_t last) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    bool taken = true;
+    for (auto i = std::max(first, store.last_stored(session) + 1); taken && i <= last; ++i)
+      taken = !append(store, block_of(i));
+    if (!store.commit() && taken) return;
+  }
+  FAIL() << "no commit succeeds";
+}
+
+sequences all_of(std::uint64_t last) {
+  sequences all;
+  for (std::uint64_t i = 1; i <= last; ++i) all.emplace_back(session, i);
+  return all;
+}
+
+TEST(vanishing_store, writes_anew_what_a_removed_file_held) {
+  for (const bool sync : {false, true}) {
+    scene s;
+    store_settings settings{s.folder};
+    settings.sync = sync;
+    store_writer store(settings);
+    store_all(store, 1, 3);
+    fs::remove(s.file);
+    ASSERT_FALSE(append(store, block_of(4)));
+    EXPECT_EQ(store.commit(), name_fault::file_gone);
+    EXPECT_EQ(store.last_stored(session), 3U) << "block 4 comes again";
+    EXPECT_EQ(contents(s.folder), all_of(3)) << "from the file that is still open";
+    store_all(store, 4, 5);
+    EXPECT_EQ(contents(s.folder), all_of(5));
+    EXPECT_FALSE(store.look());
+    EXPECT_EQ(lost_blocks(store), 0U);
+    ASSERT_EQ(store.take_news().size(), 1U);
+    EXPECT_EQ(store_writer({s.outside.path()}).last_stored(session), 0U);
+  }
+}
+
+TEST(vanishing_store, counts_by_number_what_was_cut_off) {
+  scene s;
+  store_writer store({s.folder});
+  store_all(store, 1, 2);
+  const auto two = fs::file_size(s.file);
+  store_all(store, 3, 5);
+  fs::resize_file(s.file, two + 1);
+  ASSERT_FALSE(append(store, block_of(6)));
+  EXPECT_EQ(store.commit(), name_fault::file_changed) << "not hidden by what was written behind";
+  ASSERT_EQ(store.lost().size(), 1U);
+  const block_tally lost = store.lost().at(session);
+  EXPECT_EQ(lost.first, 3U);
+  EXPECT_EQ(lost.last, 5U);
+  EXPECT_EQ(lost.blocks, 3U);
+  EXPECT_EQ(lost.events, 3U);
+  EXPECT_EQ(store.sessions().at(session).events, 2U);
+  EXPECT_EQ(store.last_stored(session), 5U) << "the daemon let them go long ago";
+  store_all(store, 6, 6);
+  EXPECT_EQ(contents(s.folder), (sequences{{session, 1}, {session, 2}, {session, 6}}));
+  EXPECT_FALSE(fs::exists(s.file)) << "its blocks are in the next file";
+}
+
+TEST(vanishing_store, never_writes_into_what_has_taken_a_name) {
+  scene s;
+  const fs::path target = fs::path(s.outside.path()) / "target";
+  write_file(target, block_of(9));
+  store_writer store({s.folder});
+  store_all(store, 1, 2);
+  fs::remove(s.file);
+  fs::create_symlink(target, s.file);
+  ASSERT_FALSE(append(store, block_of(3)));
+  EXPECT_EQ(store.commit(), name_fault::file_taken);
+  store_all(store, 3, 3);
+  EXPECT_EQ(read_file(target), block_of(9));
+  fs::remove(s.file);
+  EXPECT_EQ(contents(s.folder), all_of(3));
+}
+
+TEST(vanishing_store, makes_its_folder_again) {
+  scene s;
+  store_settings settings{s.folder};
+  settings.file_bytes = 2 * block_of(1).size() + sizeof(store_file_header);
+  store_writer store(settings);
+  store_all(store, 1, 5); // two files are full, the third has one block
+  fs::remove_all(s.folder);
+  store_all(store, 6, 6);
+  EXPECT_EQ(contents(s.folder), (sequences{{session, 5}, {session, 6}}));
+  EXPECT_EQ(store.look(), name_fault::file_gone);
+  EXPECT_EQ(store.lost().at(session).first, 1U);
+  EXPECT_EQ(store.lost().at(session).last, 4U);
+  EXPECT_EQ(store.lost().at(session).blocks, 4U);
+  EXPECT_FALSE(store.look()) << "told once";
+  EXPECT_EQ(lost_blocks(store), 4U);
+  try {
+    const store_writer second({s.folder});
+    FAIL() << "the new folder belongs to nobody";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("in use"), std::string::npos);
+  }
+}
+
+TEST(vanishing_store, brings_back_what_was_moved_with_its_folder) {
+  scene s;
+  store_settings settings{s.folder};
+  settings.file_bytes = 2 * block_of(1).size() + sizeof(store_file_header);
+  store_writer store(settings);
+  store_all(store, 1, 5);
+  fs::rename(s.folder, s.outside.path() + "/archive");
+  store_all(store, 6, 7);
+  EXPECT_EQ(contents(s.folder), all_of(7));
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(lost_blocks(store), 0U);
+}
+
+TEST(vanishing_store, stores_nothing_while_something_else_has_the_folders_name) {
+  scene s;
+  const fs::path other = fs::path(s.outside.path()) / "other";
+  fs::create_directory(other);
+  store_writer store({s.folder});
+  store_all(store, 1, 2);
+  fs::rename(s.folder, s.outside.path() + "/archive");
+  fs::create_directory_symlink(other, s.folder);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_FALSE(append(store, block_of(3)));
+    EXPECT_EQ(store.commit(), name_fault::folder_taken);
+    EXPECT_EQ(store.last_stored(session), 2U);
+  }
+  EXPECT_EQ(store.look(), name_fault::folder_taken);
+  EXPECT_TRUE(fs::is_empty(other));
+  fs::remove(s.folder);
+  fs::rename(s.outside.path() + "/archive", s.folder);
+  store_all(store, 3, 3);
+  EXPECT_EQ(contents(s.folder), all_of(3));
+  EXPECT_EQ(store.take_news().size(), 0U) << "the commits' errors said it";
+}
+
+TEST(vanishing_store, keeps_the_open_file_until_there_is_room_for_what_it_held) {
+  scene s;
+  store_writer store({s.folder});
+  store_all(store, 1, 3);
+  fs::remove(s.file);
+  {
+    const file_size_limit full(100);
+    EXPECT_TRUE(store.commit());
+    EXPECT_TRUE(store.commit());
+    EXPECT_EQ(contents(s.folder), sequences());
+  }
+  store_all(store, 4, 4);
+  EXPECT_EQ(contents(s.folder), all_of(4));
+  EXPECT_EQ(lost_blocks(store), 0U);
+}
+
+TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
+  scene s;
+  {
+    store_writer store({s.folder});
+    store_all(store, 1, 3);
+  }
+  store_writer store({s.folder});
+  EXPECT_FALSE(store.look());
+  fs::remove(s.file);
+  EXPECT_EQ(store.look(), name_fault::file_gone);
+  EXPECT_EQ(lost_blocks(store), 3U);
+  EXPECT_EQ(store.sessions().at(session).events, 0U);
+}
+
+TEST(vanishing_store, starts_with_a_sentence_where_a_file_should_be) {
+  const auto refusal = [](const fs::path& folder) -> std::string {
+    try {
+      const store_writer store({folder});
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  scene s;
+  const fs::path target = fs::path(s.outside.path()) / "target";
+  write_file(target, block_of(9));
+  const auto wrong =
+      "cannot read " + s.file.string() + ": a link, a pipe, a device or a folder, and no file";
+  ASSERT_EQ(::mkfifo(s.file.c_str(), 0644), 0);
+  EXPECT_EQ(refusal(s.folder), wrong);
+  EXPECT_THROW(store_reader{s.folder}, std::runtime_error);
+  fs::remove(s.file);
+  fs::create_symlink(target, s.file);
+  EXPECT_EQ(refusal(s.folder), wrong);
+  fs::remove(s.file);
+  fs::create_directory(s.file);
+  EXPECT_EQ(refusal(s.folder), wrong);
+}
+
+TEST(vanishing_store, never_writes_through_links_beside_its_files) {
+  scene s;
+  const fs::path target = fs::path(s.outside.path()) / "target";
+  write_file(target, block_of(9));
+  {
+    store_writer store({s.folder});
+    store_all(store, 1, 2);
+  }
+  fs::resize_file(s.file, fs::file_size(s.file) - 1); // a torn end
+  fs::create_symlink(target, torn_file_path(s.folder, 1));
+  fs::create_symlink(target, damage_mark_path(s.folder, 1));
+  const store_writer store({s.folder});
+  EXPECT_EQ(store.torn_tails(), 1U);
+  EXPECT_EQ(read_file(target), block_of(9));
+  EXPECT_FALSE(fs::is_symlink(torn_file_path(s.folder, 1)));
+  EXPECT_EQ(fs::file_size(torn_file_path(s.folder, 1)), block_of(2).size() - 1);
+}
+
+TEST(vanishing_store, reads_a_file_of_200_gb_without_data_at_once) {
+  scene s;
+  {
+    store_writer store({s.folder});
+    store_all(store, 1, 2);
+  }
+  const auto size = fs::file_size(s.file);
+  fs::resize_file(s.file, std::uintmax_t{200} << 30);
+  const store_writer store({s.folder});
+  EXPECT_EQ(store.last_stored(session), 2U);
+  EXPECT_EQ(fs::file_size(s.file), size);
+  EXPECT_EQ(fs::file_size(torn_file_path(s.folder, 1)), (std::uintmax_t{200} << 30) - size);
+  struct stat torn {};
+  ASSERT_EQ(::stat(torn_file_path(s.folder, 1).c_str(), &torn), 0);
+  EXPECT_LT(torn.st_blocks, 8192) << "what no program wrote takes no room";
+}
+
+TEST(vanishing_store, ends_the_reading_of_its_files_when_it_is_told) {
+  scene s;
+  {
+    store_writer store({s.folder});
+    store_all(store, 1, 20);
+  }
+  const auto before = read_file(s.file);
+  store_settings settings{s.folder};
+  int asked = 0;
+  settings.stop = [&] { return ++asked > 3; };
+  EXPECT_THROW(store_writer{settings}, scan_stopped);
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(read_file(s.file), before);
+}
+
+/// What was acknowledged is in the folder, or was counted as lost; what was acknowledged after the
+/// hand's last deed is in the folder.
+class store_model {
+public:
+  explicit store_model(std::uint32_t seed) : random_(seed) { start(); }
+
+  void step() {
+    switch (random_() % 8) {
+    case 0: act(); break;
+    case 1: look(); break;
+    case 2: start(); break;
+    default: append_and_commit();
+    }
+  }
+
+private:
+  void start() {
+    if (store_) look();
+    store_.reset();
+    if (!fs::exists(folder_)) fs::create_directory(folder_);
+    hand_.take_back("blocks-");
+    store_settings settings{folder_};
+    settings.file_bytes = 4 * block_of(1).size();
+    settings.sync = random_() % 8 == 0;
+    store_.emplace(settings);
+    (void)store_->take_news();
+    expect_there();
+    lost_before_ = 0;
+  }
+
+  void append_and_commit() {
+    const int blocks = 1 + static_cast<int>(random_() % 3);
+    sequences sent;
+    bool taken = true;
+    for (int i = 0; taken && i < blocks; ++i) {
+      const std::uint64_t of = session + random_() % 2;
+      const auto next = store_->last_stored(of) + 1;
+      taken = !append(*store_, block_of(next, of));
+      if (taken) sent.emplace_back(of, next);
+    }
+    (void)store_->commit();
+    (void)store_->take_news();
+    const auto now = there();
+    for (const auto& block : sent) { // an append may have committed some on its way to a next file
+      if (block.second > store_->last_stored(block.first)) continue;
+      EXPECT_TRUE(now.contains(block)) << block.second << " was acknowledged and is not there";
+      safe_.insert(block);
+    }
+  }
+
+  void act() {
+    if (!fs::exists(folder_)) return;
+    hand_.act(static_cast<deed>(random_() % deeds), "blocks-", random_);
+  }
+
+  void look() {
+    (void)store_->look();
+    (void)store_->take_news();
+    const auto now = there();
+    std::uint64_t missing = 0;
+    for (auto block = safe_.begin(); block != safe_.end();) {
+      if (now.contains(*block)) {
+        ++block;
+      } else {
+        ++missing;
+        block = safe_.erase(block);
+      }
+    }
+    const std::uint64_t lost = lost_blocks(*store_);
+    EXPECT_EQ(lost - lost_before_, missing);
+    lost_before_ = lost;
+    std::uint64_t stored = 0;
+    for (const auto& [of, s] : store_->sessions()) stored += s.blocks;
+    EXPECT_EQ(stored, now.size()) << "the ledger's sum";
+  }
+
+  void expect_there() {
+    const auto now = there();
+    for (const auto& block : safe_) EXPECT_TRUE(now.contains(block)) << block.second;
+    safe_ = now;
+  }
+
+  /// An independent look: links are no files of a store.
+  std::set<std::pair<std::uint64_t, std::uint64_t>> there() {
+    std::set<std::pair<std::uint64_t, std::uint64_t>> found;
+    if (!fs::is_directory(folder_)) return found;
+    for (const auto& f : fs::directory_iterator(folder_)) {
+      if (f.is_symlink() || f.path().extension() != ".kl3") continue;
+      const auto data = read_file(f.path());
+      for (std::size_t at = sizeof(store_file_header); at < data.size();) {
+        block_header header;
+        const auto rest = std::span(data).subspan(at);
+        if (read_block_header(rest, header) != block_fault::none) break;
+        const auto size = sizeof header + header.payload_bytes;
+        if (rest.size() < size || check_block(rest.first(size), header) != block_fault::none) break;
+        EXPECT_TRUE(found.emplace(header.session, header.sequence).second) << "twice";
+        at += size;
+      }
+    }
+    return found;
+  }
+
+  scratch_folder outside_;
+  fs::path folder_ = fs::path(outside_.path()) / "store";
+  tidy_hand hand_{folder_, outside_.path()};
+  std::mt19937 random_;
+  std::optional<store_writer> store_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> safe_;
+  std::uint64_t lost_before_ = 0;
+};
+
+TEST(vanishing_store, agrees_with_a_model_while_its_files_are_pulled_away) {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    store_model both(seed);
+    for (int i = 0; i < 60; ++i) {
+      both.step();
+      ASSERT_FALSE(::testing::Test::HasFailure()) << "step " << i;
+    }
+  }
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The start of a spool: what earlier processes left, and what a crash cost.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "transport/output/spool.hpp"
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+
+namespace {
+
+/// Room comes back a segment at a time: a spool of one segment would have none until it is empty.
+constexpr std::uint64_t fewest_segments = 4;
+constexpr const char* copies_name = "damaged";
+constexpr mode_t folder_mode = 0755;
+
+std::filesystem::path made(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
+  return folder;
+}
+
+/// Of what was set aside; nothing if it is none, or a link.
+file_descriptor copies_folder(const held_folder& in) {
+  return file_descriptor(
+      ::openat(in.get(), copies_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+} // namespace
+
+spool::spool(const spool_settings& settings, const spool_system& system)
+    : size_(settings.size.bytes), floor_(settings.floor.bytes),
+      segment_bytes_(std::min(settings.segment.bytes, settings.size.bytes / fewest_segments)),
+      system_(system),
+      folder_(std::make_shared<const held_folder>(made(settings.folder), "daemon")),
+      releases_(*folder_) {
+  if (!settings.sync) system_.flush = nullptr;
+  for (const auto& [session, up_to] : releases_.all()) (void)index_.release(session, up_to);
+  count_copies();
+  const auto numbers = store_file_numbers(folder_->path(), store_kind::spool);
+  const auto is_file = [&](std::uint64_t number) {
+    const auto seen = folder_->look(name_of(number));
+    return seen && seen->is_file;
+  };
+  const auto newest = std::ranges::find_if(numbers.rbegin(), numbers.rend(), is_file);
+  for (const auto number : numbers)
+    recover_segment(number, newest != numbers.rend() && number == *newest);
+  if (!numbers.empty()) next_number_ = std::max(next_number_, numbers.back() + 1);
+
+  remove(index_.take_free());
+  forget_releases();
+  found_.blocks = index_.all().blocks;
+  found_.events = index_.all().events;
+  std::vector<std::pair<spool_place, block_identity>> lanes;
+  for (const auto& [session, lane] : index_.lanes())
+    if (!lane.blocks.empty())
+      lanes.push_back({lane.blocks.front(), {session, lane.run, lane.node}});
+  std::ranges::sort(
+      lanes, {}, [](const auto& lane) { return std::pair(lane.first.segment, lane.first.offset); });
+  for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
+}
+
+/// Older segments were scanned wholly when they were the newest. What is no regular file has no
+/// blocks, whatever its name says: it is left alone.
+void spool::recover_segment(std::uint64_t number, bool newest) {
+  std::error_code error;
+  const file_descriptor file = folder_->open(name_of(number), O_RDWR, error);
+  if (error == name_fault::not_a_file) {
+    found_.strangers.push_back(name_of(number));
+    return;
+  }
+  const auto scan = scan_block_file(*folder_, number, store_kind::spool, newest, system_.stop);
+  if (const auto seen = folder_->look(name_of(number))) files_[number] = {nullptr, seen->who};
+  index_.add_segment(number, scan.bytes);
+  for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
+  if (!scan.readable) {
+    // Another start may have more of it: the segment stays as it is, and is not let go.
+    ++found_.unreadable;
+    return;
+  }
+  for (const auto& stretch : scan.damaged) {
+    found_.damaged_events += stretch.events;
+    keep_copy(number, stretch, "damaged");
+  }
+  found_.damaged += scan.damaged.size();
+  index_.count_damaged(scan.damaged.size());
+  if (scan.torn) {
+    ++found_.torn_tails;
+    found_.torn_bytes += scan.torn->bytes;
+    keep_copy(number, *scan.torn, "torn");
+  }
+  // Should this fail, the end is found again at the next start, and stepped over until then.
+  if (scan.good_end < scan.bytes && file &&
+      ::ftruncate(file.get(), static_cast<off_t>(scan.good_end)) == 0) {
+    index_.resize_segment(number, scan.good_end);
+  }
+  index_.let_go(number);
+}
+
+/// Counts the copies that are there from earlier. They are named after segments: a new one gets a
+/// number of which there is none.
+void spool::count_copies() {
+  constexpr std::string_view prefix = "spool-";
+  const file_descriptor copies = copies_folder(*folder_);
+  if (!copies) return;
+  std::error_code error;
+  const auto path = folder_->path() / copies_name;
+  for (auto i = std::filesystem::directory_iterator(path, error);
+       !error && i != std::filesystem::directory_iterator(); i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    struct stat s {};
+    if (::fstatat(copies.get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    std::uint64_t segment = 0;
+    if (name.starts_with(prefix))
+      (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), segment);
+    next_number_ = std::max(next_number_, segment + 1);
+    ++copy_count_;
+    copy_bytes_ = std::min(most_copied_bytes, copy_bytes_ + static_cast<std::uint64_t>(s.st_size));
+  }
+}
+
+/// Copies what lies at this place of a segment, unless it costs more than it is worth.
+void spool::keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind) {
+  const auto from = folder();
+  if (copy_count_ >= most_copies || what.bytes > most_copied_bytes - copy_bytes_ ||
+      system_.free_bytes(from->get()) < floor_ + what.bytes) {
+    return;
+  }
+  const std::string name = name_of(segment);
+  std::error_code error;
+  const file_descriptor file = from->open(name, O_RDONLY, error);
+  if (error) return;
+  (void)::mkdirat(from->get(), copies_name, folder_mode);
+  const file_descriptor copies = copies_folder(*from);
+  const std::string copy = name.substr(0, name.rfind('.')) + "-at-" + std::to_string(what.offset) +
+                           "." + std::string(kind);
+  struct stat there {};
+  if (!copies || ::fstatat(copies.get(), copy.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) return;
+  if (set_aside(file.get(), what.offset, what.bytes, copies.get(), copy)) return;
+  ++copy_count_;
+  copy_bytes_ += what.bytes;
+}
+
+} // namespace l3

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a spool does when a person or another program has removed, moved, cut or replaced its files
+// or its folder.
+#include <algorithm>
+#include <utility>
+
+#include "transport/output/spool.hpp"
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+
+/// After this without an error, the names lead to the folder and to the segment that is written.
+/// Something else that has the folder's name stays: it may be the place where a file system was
+/// mounted.
+std::error_code spool::put_in_place(const std::error_code& fault) {
+  fault_ = fault;
+  in_place_ = false;
+  auto now = folder_->check();
+  if (now == name_fault::folder_gone) {
+    auto made = std::make_shared<const held_folder>(folder_->made_anew(now));
+    if (now) return now;
+    news_.push_back(made->path().string() + ": " + fault.message() + ", and is made again");
+    const std::lock_guard guard(lock_);
+    folder_ = std::move(made);
+  }
+  if (now) return now;
+  releases_.check(*folder_);
+  if (segment_.is_open()) now = segment_.check(*folder_);
+  if (now && (now = write_anew(now))) return now;
+  fault_.clear();
+  in_place_ = true;
+  return {};
+}
+
+/// The needed blocks of the segment that is written go into a new one, from the file that is still
+/// open. An error is one of the new file: what cannot be read of the old one is lost.
+std::error_code spool::write_anew(const std::error_code& why) {
+  block_file fresh;
+  auto error = fresh.open(*folder_, next_number_, store_kind::spool, system_.flush);
+  // A name that is taken is not tried for ever.
+  if (!error || error == std::errc::file_exists) ++next_number_;
+  if (error) return error;
+  std::vector<stored_block> copied;
+  std::vector<stored_block> lost;
+  error = copy_blocks(fresh, copied, lost);
+  if (!error && system_.flush != nullptr) error = fresh.flush(system_.flush);
+  if (!error) error = fresh.check(*folder_);
+  if (error) {
+    (void)folder_->remove(fresh.name());
+    return error;
+  }
+  const auto in_memory =
+      std::ranges::count(lost, memory_, [](const stored_block& b) { return b.header.session; });
+  news_.push_back((folder_->path() / segment_.name()).string() + ": " + why.message() +
+                  " while it was written; " + std::to_string(copied.size()) +
+                  " blocks of it are now in " + fresh.name() + ", " + std::to_string(in_memory) +
+                  " are in memory and are written again, " +
+                  std::to_string(lost.size() - static_cast<std::size_t>(in_memory)) +
+                  " are lost: no other program may touch the files of a spool");
+  // What is left of a file that was cut would be taken for blocks by the next start.
+  const auto old = folder_->look(segment_.name());
+  if (old && old->who == segment_.identity()) (void)folder_->remove(segment_.name());
+  std::vector<std::uint64_t> free;
+  {
+    const std::lock_guard guard(lock_);
+    const auto needed = [&](const stored_block& b) {
+      const auto* there = index_.find_block(b.header.session, b.header.sequence);
+      return there != nullptr && there->segment == segment_.number() && there->bytes != 0;
+    };
+    index_.add_segment(fresh.number(), fresh.end());
+    files_[fresh.number()] = {fresh.descriptor(), fresh.identity()};
+    for (const stored_block& b : copied)
+      if (needed(b)) (void)index_.add_block(b.header, fresh.number(), b.offset);
+    for (const stored_block& b : lost)
+      if (needed(b)) (void)give_up(b.header.session, b.header.sequence);
+    index_.count_vanished();
+    index_.resize_segment(segment_.number(), 0);
+    files_[segment_.number()].open = nullptr;
+    index_.let_go(std::exchange(written_segment_, fresh.number()));
+    free = index_.take_free();
+  }
+  segment_ = std::move(fresh);
+  remove(free);
+  return {};
+}
+
+std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& copied,
+                                   std::vector<stored_block>& lost) const {
+  std::vector<std::pair<std::uint64_t, spool_place>> needed;
+  {
+    const std::lock_guard guard(lock_);
+    needed = index_.blocks_behind(segment_.number(), 0);
+  }
+  std::ranges::sort(needed, {}, [](const auto& b) { return b.second.offset; });
+  std::vector<std::byte> bytes;
+  for (const auto& [session, place] : needed) {
+    block_header header;
+    bytes.resize(place.bytes);
+    if (read_all(segment_.descriptor()->get(), place.offset, bytes) ||
+        check_block(bytes, header) != block_fault::none || header.session != session ||
+        header.sequence != place.sequence) {
+      header.session = session;
+      header.sequence = place.sequence;
+      lost.push_back({header, place.segment, place.offset});
+      continue;
+    }
+    const std::uint64_t offset = to.end();
+    if (const auto error = to.append(bytes)) return error;
+    copied.push_back({header, to.number(), offset});
+  }
+  return {};
+}
+
+void spool::look() {
+  auto fault = segment_.is_open() ? segment_.check(*folder_) : folder_->check();
+  if (!fault) fault = fault_;
+  if (fault) {
+    if (put_in_place(fault)) return;
+  } else {
+    releases_.check(*folder_);
+  }
+  give_up_what_is_gone();
+}
+
+/// Under the lock. False: memory has the block, and it is not lost.
+bool spool::give_up(std::uint64_t session, std::uint64_t sequence) {
+  if (session != memory_) {
+    index_.mark_damaged(session, sequence);
+    return true;
+  }
+  index_.drop(session, sequence);
+  vanished_ = vanished_ == 0 ? sequence : std::min(vanished_, sequence);
+  return false;
+}
+
+/// Of the segments that are not written any more.
+void spool::give_up_what_is_gone() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> segments;
+  {
+    const std::lock_guard guard(lock_);
+    segments = index_.segments();
+  }
+  for (const auto& [number, bytes] : segments) {
+    if (segment_.is_open() && number == segment_.number()) continue;
+    const auto seen = folder_->look(name_of(number));
+    const std::uint64_t there = seen && seen->is_file ? seen->bytes : 0;
+    if (there >= bytes) continue;
+    std::uint64_t in_memory = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t events = 0;
+    std::vector<std::uint64_t> free;
+    {
+      const std::lock_guard guard(lock_);
+      const auto known = files_.find(number);
+      if (known == files_.end()) continue; // it was released and removed meanwhile
+      for (const auto& [session, place] : index_.blocks_behind(number, there)) {
+        if (give_up(session, place.sequence)) {
+          ++lost;
+          events += place.events;
+        } else {
+          ++in_memory;
+        }
+      }
+      index_.resize_segment(number, there);
+      index_.count_vanished();
+      free = index_.take_free();
+    }
+    const auto why = !seen           ? name_fault::file_gone
+                     : seen->is_file ? name_fault::file_changed
+                                     : name_fault::file_taken;
+    news_.push_back((folder_->path() / name_of(number)).string() + ": " +
+                    make_error_code(why).message() + "; of its blocks " + std::to_string(lost) +
+                    " with " + std::to_string(events) + " events are lost, " +
+                    std::to_string(in_memory) + " are in memory and are written again");
+    remove(free);
+  }
+}
+
+} // namespace l3

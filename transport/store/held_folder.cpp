@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/held_folder.hpp"
+
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr mode_t folder_mode = 0755;
+constexpr mode_t file_mode = 0644;
+
+class name_faults final : public std::error_category {
+public:
+  [[nodiscard]] const char* name() const noexcept override { return "name"; }
+  [[nodiscard]] std::string message(int fault) const override {
+    switch (static_cast<name_fault>(fault)) {
+    case name_fault::not_a_file: return "a link, a pipe, a device or a folder, and no file";
+    case name_fault::folder_gone: return "the folder was removed or moved away";
+    case name_fault::folder_taken: return "something else has taken the folder's name";
+    case name_fault::file_gone: return "the file was removed or moved away";
+    case name_fault::file_taken: return "something else has taken the file's name";
+    case name_fault::file_changed: return "another program has cut the file or written to it";
+    }
+    return "unknown";
+  }
+};
+
+file_look look_of(const struct stat& s) {
+  return {{s.st_dev, s.st_ino}, static_cast<std::uint64_t>(s.st_size), S_ISREG(s.st_mode)};
+}
+
+/// Moves what it can; it is never moved over a file.
+void move_all(int from, int to) {
+  const int copy = ::openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const entries = copy < 0 ? nullptr : ::fdopendir(copy);
+  if (entries == nullptr) {
+    if (copy >= 0) ::close(copy);
+    return;
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries)) names.emplace_back(entry->d_name);
+  ::closedir(entries);
+  for (const std::string& name : names)
+    if (name != "." && name != "..")
+      (void)::renameat2(from, name.c_str(), to, name.c_str(), RENAME_NOREPLACE);
+}
+
+bool is_missing(int error) { return error == ENOENT || error == ENOTDIR; }
+
+} // namespace
+
+std::error_code make_error_code(name_fault f) {
+  static const name_faults category;
+  return {static_cast<int>(f), category};
+}
+
+std::optional<file_look> look_at(int file) {
+  struct stat s {};
+  if (::fstat(file, &s) != 0) return std::nullopt;
+  return look_of(s);
+}
+
+held_folder::held_folder(std::filesystem::path path, std::string_view program)
+    : path_(std::move(path)), program_(program) {
+  const auto error = take();
+  if (!error) return;
+  if (error == std::errc::resource_unavailable_try_again)
+    throw std::runtime_error(path_.string() + " is in use by another " + program_);
+  throw std::runtime_error("cannot " + std::string(folder_ ? "write to" : "open") + " the folder " +
+                           path_.string() + ": " + error.message());
+}
+
+std::error_code held_folder::take() {
+  file_descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return last_error();
+  if (::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) return last_error();
+  const auto seen = look_at(folder.get());
+  if (!seen) return last_error();
+  const bool writable = ::faccessat(folder.get(), ".", W_OK | X_OK, AT_EACCESS) == 0;
+  const auto error = last_error();
+  folder_ = std::move(folder);
+  who_ = seen->who;
+  return writable ? std::error_code() : error;
+}
+
+std::error_code held_folder::check() const {
+  struct stat s {};
+  if (::stat(path_.c_str(), &s) != 0)
+    return is_missing(errno) ? make_error_code(name_fault::folder_gone) : last_error();
+  return look_of(s).who == who_ ? std::error_code() : name_fault::folder_taken;
+}
+
+held_folder held_folder::made_anew(std::error_code& error) const {
+  held_folder made;
+  made.path_ = path_;
+  made.program_ = program_;
+  if (::mkdir(path_.c_str(), folder_mode) == 0) {
+    error = made.take();
+    if (!error) move_all(get(), made.get());
+  } else {
+    error = errno == EEXIST ? make_error_code(name_fault::folder_taken) : last_error();
+  }
+  return made;
+}
+
+std::optional<file_look> held_folder::look(const std::string& name) const {
+  struct stat s {};
+  if (::fstatat(get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  return look_of(s);
+}
+
+/// O_NONBLOCK: nothing waits for the other end of a pipe.
+file_descriptor held_folder::open(const std::string& name, int flags,
+                                  std::error_code& error) const {
+  file_descriptor file(::openat(get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    // ELOOP is a link; ENXIO a pipe or a device that nothing reads; EISDIR a folder.
+    const bool other = errno == ELOOP || errno == ENXIO || errno == EISDIR;
+    error = other ? make_error_code(name_fault::not_a_file) : last_error();
+    return file;
+  }
+  const auto seen = look_at(file.get());
+  error = !seen ? last_error() : seen->is_file ? std::error_code() : name_fault::not_a_file;
+  return error ? file_descriptor() : std::move(file);
+}
+
+file_descriptor held_folder::create(const std::string& name, std::error_code& error) const {
+  constexpr int flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  file_descriptor file(::openat(get(), name.c_str(), flags, file_mode));
+  error = file ? std::error_code() : last_error();
+  return file;
+}
+
+int held_folder::remove(const std::string& name) const {
+  return ::unlinkat(get(), name.c_str(), 0);
+}
+
+} // namespace l3
