@@ -10,9 +10,9 @@
 namespace l3 {
 
 // Each in the source of its name, `pack` and `unpack` in codec.cpp.
-command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_decode,
-    add_bench_device, add_bench_engine, add_bench_memory, add_bench_pipeline, add_bench_receive,
-    add_bench_select, add_bench_show, add_bench_sort;
+command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_counts,
+    add_bench_decode, add_bench_device, add_bench_engine, add_bench_memory, add_bench_pipeline,
+    add_bench_receive, add_bench_select, add_bench_show, add_bench_sort;
 
 namespace {
 
@@ -29,9 +29,10 @@ std::string what_is_left_out() {
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 12> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 13> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
+                                              {"counts", add_bench_counts},
                                               {"decode", add_bench_decode},
                                               {"device", add_bench_device},
                                               {"engine", add_bench_engine},

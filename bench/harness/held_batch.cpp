@@ -52,6 +52,20 @@ batch_view held_batch::view() const {
           {boards_.data(), batch_.used_boards}};
 }
 
+void held_batch::copy_to(input_batch& batch) const {
+  const auto copy = [](auto from, std::uint32_t n, auto to) {
+    std::ranges::copy(from.first(n), to.begin());
+    return n;
+  };
+  batch.clear();
+  std::ranges::copy(bytes(), batch.bytes.begin());
+  batch.used_bytes = batch_.used_bytes;
+  batch.used_events = copy(batch_.events, batch_.used_events, batch.events);
+  batch.used_fragments = copy(batch_.fragments, batch_.used_fragments, batch.fragments);
+  batch.used_pieces = copy(batch_.pieces, batch_.used_pieces, batch.pieces);
+  batch.used_boards = copy(batch_.boards, batch_.used_boards, batch.boards);
+}
+
 batch_capacity held_batch::capacity() const {
   return {batch_.used_events, batch_.used_fragments, batch_.used_pieces, batch_.used_boards,
           batch_.used_bytes};

@@ -35,6 +35,9 @@ public:
     return batch_.bytes.first(batch_.used_bytes);
   }
   [[nodiscard]] std::uint64_t fragment_bytes() const { return bench::fragment_bytes(batch_); }
+  [[nodiscard]] std::uint32_t boards() const { return batch_.used_boards; }
+  /// Fills a batch of the same capacity or more.
+  void copy_to(input_batch& batch) const;
 
 protected:
   input_batch batch_;

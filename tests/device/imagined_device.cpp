@@ -219,6 +219,15 @@ void imagined_device::fail(const std::string& why) {
                  static_cast<unsigned long long>(how_.seed));
 }
 
+std::map<std::string, kernel_counts> imagined_device::take_counts() {
+  const turn mine(*this);
+  std::map<std::string, kernel_counts> taken;
+  for (const auto& m : modules_) {
+    for (const auto& [name, k] : m->kernels) taken.emplace(name, std::exchange(k->counts, {}));
+  }
+  return taken;
+}
+
 /// Appends what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
 /// "counts KERNEL launches blocks …", "barrier KERNEL INSTRUCTION FILE:LINE executed" and
 /// "line FILE:LINE executed".
@@ -235,14 +244,13 @@ void imagined_device::report() const {
           << ' ' << c.lane_instructions << ' ' << c.global_requests << ' ' << c.global_sectors
           << ' ' << c.shared_requests << ' ' << c.shared_wavefronts << ' '
           << c.shared_wavefronts_least << ' ' << c.barriers << '\n';
-      for (std::size_t i = 0; i < k->code.code.size(); ++i) {
-        const source_line& at = k->code.code[i].line;
-        if (at.file == 0 || at.file > k->of->files.size()) continue;
-        const std::string place = k->of->files[at.file - 1] + ":" + std::to_string(at.line);
-        bool& executed = lines[place];
-        executed = executed || k->executed[i];
-        if (is_barrier(k->code.code[i]))
-          out << "barrier " << name << ' ' << i << ' ' << place << ' ' << k->executed[i] << '\n';
+      for (std::size_t n = 0; n < k->code.code.size(); ++n) {
+        const instruction& i = k->code.code[n];
+        bool& executed = lines[place_of(*k->of, i.line)];
+        executed = executed || k->executed[n];
+        if (is_barrier(i))
+          out << "barrier " << name << ' ' << n << ' ' << place_of(*k->of, i.caller) << ' '
+              << k->executed[n] << '\n';
       }
     }
   }

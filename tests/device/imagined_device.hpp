@@ -85,6 +85,8 @@ public:
 
   [[nodiscard]] bool has_failed() const { return failed_; }
   void fail(const std::string& why);
+  /// By kernel; then all counts begin anew.
+  [[nodiscard]] std::map<std::string, kernel_counts> take_counts();
 
   device_memory memory;                             ///< for who has the turn
   std::map<const std::byte*, std::size_t> pinned;   ///< likewise: host memory, its bytes

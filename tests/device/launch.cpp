@@ -181,11 +181,13 @@ void grid_run::machine::deadlock() const {
   throw device_fault(text);
 }
 
+std::string place_of(const program& p, const source_line& at) {
+  const bool is_known = at.file >= 1 && at.file <= p.files.size();
+  return (is_known ? p.files[at.file - 1] : "?") + ":" + std::to_string(at.line);
+}
+
 std::string grid_run::machine::place(const instruction& i) const {
-  std::string file = "?";
-  if (what_.of != nullptr && i.line.file >= 1 && i.line.file <= what_.of->files.size())
-    file = what_.of->files[i.line.file - 1];
-  return file + ":" + std::to_string(i.line.line) + " (" + i.text + ")";
+  return place_of(*what_.of, i.line) + " (" + i.text + ")";
 }
 
 void grid_run::machine::fault(const block_state& b, std::uint32_t thread, const instruction& i,

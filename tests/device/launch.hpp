@@ -64,6 +64,9 @@ private:
   std::unique_ptr<machine> machine_;
 };
 
+/// FILE:LINE
+[[nodiscard]] std::string place_of(const program& p, const source_line& at);
+
 [[nodiscard]] inline bool is_barrier(const instruction& i) {
   return i.what == action::block_barrier || i.what == action::warp_barrier;
 }

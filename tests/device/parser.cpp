@@ -217,8 +217,14 @@ private:
     auto words = split(text, ' ');
     std::erase(words, std::string_view());
     if (words.size() < 4) in_.fail("a .loc that names no place before");
-    line_ = {.file = static_cast<std::uint32_t>(number(words[1])),
-             .line = static_cast<std::uint32_t>(number(words[2]))};
+    const auto place = [&](std::size_t at) {
+      return source_line{.file = static_cast<std::uint32_t>(number(words.at(at))),
+                         .line = static_cast<std::uint32_t>(number(words.at(at + 1)))};
+    };
+    line_ = place(1);
+    const auto inlined = std::ranges::find(words, "inlined_at");
+    const bool is_inlined = inlined != words.end();
+    caller_ = is_inlined ? place(static_cast<std::size_t>(inlined - words.begin()) + 1) : line_;
   }
 
   void parse_registers() {
@@ -256,6 +262,7 @@ private:
   void parse_instruction() {
     instruction i;
     i.line = line_;
+    i.caller = caller_;
     const char* const begin = in_.place();
     if (in_.accept("@")) {
       i.guard_negated = in_.accept("!");
@@ -598,6 +605,7 @@ private:
   program& program_;
   kernel made_;
   source_line line_;
+  source_line caller_;
   std::vector<std::map<std::string, std::uint32_t, std::less<>>> scopes_;
   std::map<std::string, std::uint64_t, std::less<>> addresses_; ///< of parameters and shared memory
   std::map<std::string, std::uint32_t, std::less<>> symbols_;

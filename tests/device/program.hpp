@@ -79,7 +79,8 @@ struct instruction {
   reduction reduce = reduction::none;
 
   source_line line;
-  std::string text; ///< as it stands in the PTX
+  source_line caller; ///< where the function of `line` was inlined; else that line
+  std::string text;   ///< as it stands in the PTX
 };
 
 /// A row that holds the same in every lane.
