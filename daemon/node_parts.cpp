@@ -2,6 +2,7 @@
 #include "daemon/node_parts.hpp"
 
 #include <filesystem>
+#include <ranges>
 #include <sstream>
 #include <stdexcept>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr auto backlog_drain_time = std::chrono::seconds(1);
 /// How long a drain waits for a silent receiver when every block is on disk.
 constexpr auto absent_receiver_time = std::chrono::seconds(1);
+constexpr int most_lanes_told = 16;
 constexpr auto look_again = std::chrono::milliseconds(1);
 
 std::optional<loaded_selection> selection_of(const daemon_settings& s) {
@@ -56,6 +58,9 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
     spdlog::warn("spool: cannot keep the tokens of this start's sessions: {}; another peer that "
                  "reaches the receiver could speak for them",
                  wrong);
+  } else {
+    disk->keep_beside(lane_tokens::file_name,
+                      [&tokens](int folder) { (void)tokens.write_again(folder); });
   }
   return std::make_unique<spool_backlog>(*disk, own);
 }
@@ -131,6 +136,11 @@ void node::parts::start_backlog() {
                  "set aside, {} files cannot be read",
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
+  }
+  for (const auto& gone : found.gone | std::views::take(most_lanes_told)) {
+    spdlog::warn("spool: blocks {} to {} of session {:016x} were on disk, and their file is gone: "
+                 "their events are lost, unless the receiver has them",
+                 gone.first, gone.last, gone.session);
   }
   for (const std::string& name : found.strangers) {
     spdlog::warn("spool: {} is a link, a pipe, a device or a folder, and no file: it is left alone",

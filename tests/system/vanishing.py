@@ -123,6 +123,34 @@ class Vanishing(harness.SystemTest):
     def test_a_segment_that_is_removed(self):
         self.check_spool(os.unlink)
 
+    def test_a_lane_in_a_folder_made_anew_can_still_be_proven(self):
+        """The receiver knows the session, and takes its blocks from nobody who does not show its token."""
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
+        receiver = self.start_receiver()
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        receiver.signal(harness.signal.SIGSTOP)
+        shutil.rmtree(self.spool)
+        self.replay(2)
+        daemon.kill()
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        receiver.signal(harness.signal.SIGCONT)
+        harness.wait_until(lambda: not list(self.spool.glob("spool-*.kl3")), "no segment")
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assert_stored(self.sent)
+
+    def test_a_segment_that_vanishes_while_no_daemon_runs_is_told(self):
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"})
+        self.replay(1)
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] >= EVENTS, "every event on disk")
+        self.stop_daemon(daemon)
+        self.newest(self.spool, "spool-*.kl3").unlink()
+        daemon = self.start_daemon()
+        self.assertRegex(daemon.said(), r"spool: blocks 1 to \d+ of session [0-9a-f]{16} were on disk, and their file is gone")
+        self.assertGreater(daemon.status()["spool"]["missing"], 0)
+        self.stop_daemon(daemon)
+
     def test_a_segment_that_is_replaced_by_a_link(self):
         def replace(file):
             file.unlink()

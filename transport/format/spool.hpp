@@ -14,8 +14,8 @@ struct spool_release {
   std::array<std::uint8_t, 3> reserved0{};
   std::uint64_t session = 0;
   std::uint64_t sequence = 0; ///< every block up to this one
-  std::uint32_t reserved1 = 0;
-  std::uint32_t crc = 0; ///< of the 28 bytes before it
+  std::uint32_t waiting = 0;  ///< so many numbers after it were on disk; 2^32 − 1: or more
+  std::uint32_t crc = 0;      ///< of the 28 bytes before it
 };
 static_assert(sizeof(spool_release) == 32);
 

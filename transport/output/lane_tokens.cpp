@@ -16,7 +16,7 @@
 namespace l3 {
 namespace {
 
-constexpr const char* file_name = "tokens.kl3t";
+constexpr const char* file_name = lane_tokens::file_name;
 constexpr const char* new_name = "tokens.kl3t.new";
 constexpr mode_t mode = 0600;
 
@@ -87,6 +87,13 @@ std::string lane_tokens::keep_in(const std::filesystem::path& folder,
   }
   tokens_.merge(of_found);
   return error ? error.message() : std::string();
+}
+
+std::error_code lane_tokens::write_again(int folder) const {
+  std::vector<session_token> kept;
+  for (const auto& [session, token] : tokens_)
+    if (kept.size() < most) kept.push_back(token);
+  return write_tokens(folder, kept);
 }
 
 const session_token* lane_tokens::find(std::uint64_t session) const {

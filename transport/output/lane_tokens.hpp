@@ -11,6 +11,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <system_error>
 
 #include "transport/link/session_token.hpp"
 
@@ -30,6 +31,11 @@ public:
   /// would be refused. What failed; empty: nothing.
   [[nodiscard]] std::string keep_in(const std::filesystem::path& folder,
                                     std::span<const std::uint64_t> found);
+
+  static constexpr const char* file_name = "tokens.kl3t";
+  /// Writes the file once more, into a folder that lost it. Any thread, once all of the above is
+  /// done.
+  [[nodiscard]] std::error_code write_again(int folder) const;
 
   /// Null: the session has none. Any thread, once all of the above is done.
   [[nodiscard]] const session_token* find(std::uint64_t session) const;

@@ -178,7 +178,8 @@ bool spilling_outbox::write_spilled(time_point now) {
 bool spilling_outbox::copy_memory(time_point now) {
   if (const auto lowest = disk_->take_vanished(); lowest != 0)
     copied_ = std::min(copied_.load(), lowest - 1);
-  const std::uint64_t sequence = std::max<std::uint64_t>(copied_, memory_.last_stored()) + 1;
+  const std::uint64_t stored = memory_.last_stored();
+  const std::uint64_t sequence = std::max<std::uint64_t>(copied_, stored) + 1;
   copied_ = sequence - 1;
   if (now < not_before_ || !copies_are_due(now)) return false;
   if (const auto block = memory_.hold(sequence)) {
@@ -187,6 +188,8 @@ bool spilling_outbox::copy_memory(time_point now) {
   } else {
     return false;
   }
+  // What was stored without a copy must not look like a copy that is gone to the next start.
+  if (sequence - 1 == stored) (void)disk_->release(memory_.lane().identity.session, stored);
   if (!to_disk(copy_)) return false;
   memory_.secured(sequence);
   copied_ = sequence;

@@ -64,7 +64,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
     needed = index_.add_block(header, segment_.number(), segment_.end() - block.size());
     released = index_.find(header.session)->released;
   }
-  if (!needed) releases_.note(header.session, released);
+  releases_.note(header.session, released, needed ? header.sequence : released);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,6 +68,12 @@ public:
     std::uint64_t torn_tails = 0;     ///< cut off
     std::uint64_t torn_bytes = 0;
     std::uint64_t unreadable = 0; ///< segments of which the disk refuses a part; they are kept
+    struct numbers {
+      std::uint64_t session = 0;
+      std::uint64_t first = 0;
+      std::uint64_t last = 0;
+    };
+    std::vector<numbers> gone; ///< blocks that were on disk before or behind those that are there
     std::vector<std::string> strangers; ///< names of segments that are no regular files; likewise
   };
   [[nodiscard]] const recovery& found() const { return found_; }
@@ -81,6 +88,9 @@ public:
   /// The blocks of this session are in memory, too. Those that vanish from the disk are not lost:
   /// they are forgotten here, and may be appended again.
   void keep_in_memory(std::uint64_t session) { memory_ = session; }
+  /// A file of the daemon's that lies in the folder, too: it is written again whenever its name
+  /// leads to none of its length.
+  void keep_beside(std::string name, std::function<void(int folder)> write);
   /// Looks at the files of all segments, now and then and at the end. What is not there any more is
   /// read from a file that is still open and written anew, or is counted as lost.
   void look();
@@ -140,6 +150,7 @@ private:
 
   // spool_recovery.cpp
   void recover_segment(std::uint64_t number, bool newest);
+  void count_what_is_gone();
   void count_copies();
   void keep_copy(std::uint64_t segment, const damaged_stretch& what, std::string_view kind);
 
@@ -149,6 +160,7 @@ private:
   [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
                                             std::vector<stored_block>& lost) const;
   void give_up_what_is_gone();
+  void look_beside();
   bool give_up(std::uint64_t session, std::uint64_t sequence);
 
   [[nodiscard]] std::error_code write(std::span<const std::byte> block);
@@ -189,6 +201,9 @@ private:
   std::uint64_t next_number_ = 1;
   std::error_code fault_; ///< set: the names do not lead to the folder or the segment any more
   std::vector<std::string> news_;
+  std::string beside_; ///< name of the daemon's own file; empty: there is none
+  std::uint64_t beside_bytes_ = 0;
+  std::function<void(int)> write_beside_;
   std::uint64_t memory_ = 0;   ///< the session of which memory has the blocks
   std::uint64_t vanished_ = 0; ///< the lowest number of those that vanished from the disk
 

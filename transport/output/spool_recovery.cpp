@@ -55,6 +55,7 @@ spool::spool(const spool_settings& settings, const spool_system& system)
     recover_segment(number, newest != numbers.rend() && number == *newest);
   if (!numbers.empty()) next_number_ = std::max(next_number_, numbers.back() + 1);
 
+  count_what_is_gone();
   remove(index_.take_free());
   forget_releases();
   found_.blocks = index_.all().blocks;
@@ -66,6 +67,27 @@ spool::spool(const spool_settings& settings, const spool_system& system)
   std::ranges::sort(
       lanes, {}, [](const auto& lane) { return std::pair(lane.first.segment, lane.first.offset); });
   for (const auto& [first, lane] : lanes) found_.lanes.push_back(lane);
+}
+
+/// Blocks that were noted to be on disk, and that no segment has. A hole between those that are
+/// there is counted when it is read.
+void spool::count_what_is_gone() {
+  for (const spool_release& e : releases_.notes()) {
+    const std::uint64_t last = e.sequence + e.waiting;
+    const auto* lane = index_.find(e.session);
+    const bool has_blocks = lane != nullptr && !lane->blocks.empty();
+    const auto tell = [&](std::uint64_t from, std::uint64_t to) {
+      if (from > to) return;
+      index_.count_missing(to - from + 1);
+      found_.gone.push_back({e.session, from, to});
+    };
+    if (!has_blocks) {
+      tell(e.sequence + 1, last);
+      continue;
+    }
+    tell(e.sequence + 1, std::min(last, lane->blocks.front().sequence - 1));
+    tell(std::max(lane->blocks.back().sequence, e.sequence) + 1, last);
+  }
 }
 
 /// Older segments were scanned wholly when they were the newest. What is no regular file has no

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <span>
@@ -52,16 +54,31 @@ public:
       if (e.session != 0) noted.emplace(e.session, e.sequence);
     return noted;
   }
-  void note(std::uint64_t session, std::uint64_t up_to) {
+  /// The session's blocks up to `up_to` are not needed, and those behind, up to `last`, are on
+  /// disk.
+  void note(std::uint64_t session, std::uint64_t up_to, std::uint64_t last = 0) {
     const std::lock_guard guard(lock_);
     auto* place = place_of(session);
     if (place == nullptr) place = place_of(0);
-    if (place == nullptr || up_to <= place->sequence) return;
+    if (place == nullptr) return;
     spool_release e;
     e.session = session;
-    e.sequence = up_to;
+    e.sequence = std::max(up_to, place->sequence);
+    const std::uint64_t before = place->sequence + place->waiting;
+    const std::uint64_t end = std::max({last, before, e.sequence});
+    e.waiting = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(end - e.sequence, std::numeric_limits<std::uint32_t>::max()));
+    if (e.sequence == place->sequence && e.waiting == place->waiting) return;
     e.crc = header_crc(e);
     write(*place, e);
+  }
+  /// All notes, each with the numbers that were on disk.
+  [[nodiscard]] std::vector<spool_release> notes() const {
+    const std::lock_guard guard(lock_);
+    std::vector<spool_release> noted;
+    std::ranges::copy_if(places_, std::back_inserter(noted),
+                         [](const spool_release& e) { return e.session != 0; });
+    return noted;
   }
   /// Nothing of the session is on the disk any more; unless more was noted since.
   void forget(std::uint64_t session, std::uint64_t up_to) {

@@ -25,6 +25,7 @@ std::error_code spool::put_in_place(const std::error_code& fault) {
   }
   if (now) return now;
   releases_.check(*folder_);
+  look_beside();
   if (segment_.is_open()) now = segment_.check(*folder_);
   if (now && (now = write_anew(now))) return now;
   fault_.clear();
@@ -111,6 +112,19 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
   return {};
 }
 
+void spool::keep_beside(std::string name, std::function<void(int)> write) {
+  beside_ = std::move(name);
+  write_beside_ = std::move(write);
+  const auto seen = folder_->look(beside_);
+  beside_bytes_ = seen ? seen->bytes : 0;
+}
+
+void spool::look_beside() {
+  if (beside_.empty()) return;
+  const auto seen = folder_->look(beside_);
+  if (!seen || !seen->is_file || seen->bytes != beside_bytes_) write_beside_(folder_->get());
+}
+
 void spool::look() {
   auto fault = segment_.is_open() ? segment_.check(*folder_) : folder_->check();
   if (!fault) fault = fault_;
@@ -118,6 +132,7 @@ void spool::look() {
     if (put_in_place(fault)) return;
   } else {
     releases_.check(*folder_);
+    look_beside();
   }
   give_up_what_is_gone();
 }

@@ -129,6 +129,61 @@ TEST(vanishing_spool, gives_up_what_was_in_older_segments_and_what_memory_has_is
   EXPECT_EQ(disk.totals().blocks, 0U);
 }
 
+TEST(vanishing_spool, says_at_the_start_which_blocks_are_gone) {
+  const scene s;
+  {
+    spool disk(small_spool(s.folder, three_blocks));
+    append_all(disk, 1, 9);
+    disk.release(1, 1);
+    append_all(disk, 41, 43, 2);
+    disk.release(2, 41);
+  }
+  fs::remove(s.segment(1));
+  fs::remove(s.segment(3));
+  fs::remove(s.segment(4));
+  {
+    spool disk(small_spool(s.folder));
+    EXPECT_EQ(disk.found().blocks, 3U);
+    const auto& gone = disk.found().gone;
+    ASSERT_EQ(gone.size(), 3U);
+    const auto is = [&](std::size_t n, std::uint64_t lane, std::uint64_t first,
+                        std::uint64_t last) {
+      return gone[n].session == lane && gone[n].first == first && gone[n].last == last;
+    };
+    EXPECT_TRUE(is(0, 1, 2, 3)) << "released blocks are not lost";
+    EXPECT_TRUE(is(1, 1, 7, 9));
+    EXPECT_TRUE(is(2, 2, 42, 43));
+    EXPECT_EQ(disk.totals().missing, 7U);
+    disk.release(1, 6);
+  }
+  EXPECT_TRUE(spool(small_spool(s.folder)).found().gone.empty()) << "told once";
+}
+
+TEST(vanishing_spool, writes_the_file_beside_its_segments_again) {
+  const scene s;
+  const fs::path beside = s.folder / "tokens";
+  spool disk(small_spool(s.folder));
+  write_file(beside, bytes(7));
+  int written = 0;
+  disk.keep_beside("tokens", [&](int) {
+    ++written;
+    write_file(beside, bytes(7));
+  });
+  append_all(disk, 1, 1);
+  disk.look();
+  EXPECT_EQ(written, 0);
+  fs::remove(beside);
+  disk.look();
+  EXPECT_EQ(written, 1);
+  fs::resize_file(beside, 0);
+  disk.look();
+  EXPECT_EQ(written, 2);
+  fs::remove_all(s.folder);
+  append_all(disk, 2, 2);
+  EXPECT_TRUE(fs::exists(beside)) << "before any block is there";
+  EXPECT_EQ(written, 3);
+}
+
 TEST(vanishing_spool, makes_its_folder_again) {
   const scene s;
   spool disk(small_spool(s.folder, three_blocks));
