@@ -233,8 +233,12 @@ ledger ledger_from_json(std::string_view text) {
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
     }
-    if (const auto* lost = o.if_contains("lost"))
+    if (const auto* lost = o.if_contains("lost"); lost != nullptr && of_receiver)
       l.lost = json::value_to<std::vector<lost_account>>(*lost);
+    for (const lost_account& gone : l.lost) {
+      check_figure(gone.blocks);
+      check_figure(gone.events);
+    }
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
     if (const auto* earlier = o.if_contains("earlier_spills")) read(*earlier, l.earlier_spills);
     return l;

@@ -59,11 +59,17 @@ template <class... Parts>
       fmt::format("{}: {}", name.string(), fmt::format(what, std::forward<Parts>(parts)...)));
 }
 
+/// A link of that name goes, and what it leads to stays.
+file_descriptor made_anew(const std::filesystem::path& path) {
+  (void)::unlink(path.c_str());
+  return create_file(path, O_WRONLY | O_EXCL | O_NOFOLLOW);
+}
+
 /// A file being written; removed unless it is finished.
 class new_file {
 public:
   explicit new_file(const std::filesystem::path& name)
-      : name_(name), path_(name.string() + ".new"), file_(create_file(path_, O_WRONLY | O_TRUNC)) {
+      : name_(name), path_(name.string() + ".new"), file_(made_anew(path_)) {
     if (!file_) fail_for(last_error());
   }
   ~new_file() {

@@ -177,6 +177,8 @@ void spool::give_up_what_is_gone() {
         }
       }
       index_.resize_segment(number, there);
+      // A release may be removing it now: then nothing in it is needed.
+      if (lost + in_memory == 0) continue;
       index_.count_vanished();
       free = index_.take_free();
     }

@@ -103,6 +103,20 @@ struct run_counters {
   }
 };
 
+TEST(ledger, of_a_receiver_says_which_blocks_are_lost) {
+  ledger l;
+  l.program = "receive";
+  l.sessions = {0xabc};
+  l.lost = {{0xabc, 3, 9, 5, 40}};
+  l.events.admitted = 100;
+  l.events.forwarded = 60;
+  l.events.shed["vanished"] = 40;
+  EXPECT_TRUE(l.balanced());
+  EXPECT_EQ(ledger_from_json(to_json(l)), l);
+  l.lost[0].events = std::uint64_t{1} << 60;
+  EXPECT_THROW((void)ledger_from_json(to_json(l)), std::runtime_error);
+}
+
 TEST(ledger, is_made_of_the_counters) {
   const ledger l = run_counters().account(2);
   EXPECT_TRUE(l.balanced());
@@ -237,6 +251,11 @@ TEST(ledger, is_written_and_read_as_a_file) {
   EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
       << "a temporary file stays";
+  std::ofstream(folder / "target") << "not yours";
+  std::filesystem::create_symlink(folder / "target", folder / "ledger.json.new");
+  write_ledger(folder / "ledger.json", l);
+  EXPECT_EQ(std::filesystem::file_size(folder / "target"), 9U) << "it wrote where a link leads";
+  EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
   EXPECT_THROW(write_ledger(folder / "no such folder" / "ledger.json", l), std::system_error);
   EXPECT_THROW((void)read_ledger(folder / "none.json"), std::runtime_error);
   std::filesystem::remove_all(folder);
