@@ -85,7 +85,7 @@ TEST(toml, a_text_with_a_nul_is_refused_where_it_stands) {
   const std::string nul = " this text holds a NUL, \\u0000; leave it out";
   EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);
   EXPECT_EQ(said("a = {b = \"\\U00000000\"}"), "f:1:10:" + nul);
-  EXPECT_NE(said(std::string("a = 'x\0y'", 10)), "") << "a byte of zero is no TOML";
+  EXPECT_NE(said(std::string("a = 'x\0y'", 9)), "") << "a byte of zero is no TOML";
 }
 
 TEST(toml, as_many_values_as_no_file_has_are_refused_before_they_are_parsed) {
