@@ -96,14 +96,15 @@ class Tools(Ending):
         ended = {FAILED, MISSING, BAD}
         stopped = {FAILED, MISSING, -signal.SIGTERM}
         to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
-        for arguments in (("replay", pipe, *to), ("replay", pipe, "--on", "pool"), ("verify", pipe, self.folder),
+        for arguments in (("replay", pipe, *to), ("replay", pipe, "--on", "pool"), ("verify", pipe, store),
+                          ("verify", self.file, store), ("extract", store, self.folder / "e"),
                           ("verify", self.file, self.folder, "--ledger", pipe), ("select", pipe), ("evaluate", pipe),
                           ("evaluate", self.file, "--truth", pipe), ("simulate", self.folder / "a", "--waveforms", pipe),
                           ("simulate", self.folder / "a", "--detector", pipe),
                           ("receive", "--out", self.folder / "b", "--secret-key", pipe, "--allow", pipe)):
             self.start(" ".join(map(str, arguments)), ended, *arguments)
         outputs = [self.pipe(f"output-{n}") for n in range(3)]
-        for arguments in (("pack", pipe, self.folder / "c"), ("pack", self.file, outputs[0]), ("unpack", pipe, self.folder / "d"), ("verify", self.file, store),
+        for arguments in (("pack", pipe, self.folder / "c"), ("pack", self.file, outputs[0]), ("unpack", pipe, self.folder / "d"),
                           ("simulate", outputs[1], "--events", "3"), ("extract", self.filled_store(), outputs[2])):
             self.start(" ".join(map(str, arguments)), stopped, *arguments)
         self.all_end()
