@@ -12,34 +12,48 @@ void admission::look_into(candidate_event& event) const {
   event.reference_time.reset();
   event.digest = {};
   std::ranges::fill(event.chunk_marks, no_mark);
-  const auto is_here = [](const auto& f) { return f.whole && f.where.memory != nullptr; };
+  const auto must_be_walked = [](const auto& f) {
+    return f.whole && f.where.memory != nullptr && f.chunks.empty();
+  };
   for (std::size_t i = 0; i < event.fragments.size(); ++i) {
-    if (i + 1 < event.fragments.size() && is_here(event.fragments[i + 1]))
+    if (i + 1 < event.fragments.size() && must_be_walked(event.fragments[i + 1]))
       prefetch_borders(event.fragments[i + 1].where);
-    if (is_here(event.fragments[i])) look_into(event, event.fragments[i]);
+    arrived_fragment& f = event.fragments[i];
+    if (f.whole && f.where.memory != nullptr) look_into(event, f);
   }
 }
 
 void admission::look_into(candidate_event& event, arrived_fragment& f) const {
   const auto& crate = settings_.crates.crates[f.crate];
-  const fragment_chunks chunks(f.where, settings_.chunk_bytes);
-  const bool has_marks =
-      f.where.piece_bytes == settings_.chunk_bytes || f.where.bytes <= f.where.piece_bytes;
-  if (has_marks) chunks.prefetch();
-  const auto found =
-      index_fragment(f.where, crate, event.key, std::span(event.boards).subspan(event.used_boards));
+  f.kind = crate.kind;
   const std::uint32_t max_chunks = settings_.max_chunks();
-  if (has_marks)
-    chunks.mark(std::span(event.chunk_marks).subspan(f.crate * max_chunks, max_chunks));
-  event.digest.add(f.crate, found.digest);
-  if (!f.problem) f.problem = found.problem;
-  if (f.problem) return;
-  f.first_board = event.used_boards;
-  f.boards = found.boards;
-  event.used_boards += found.boards;
-  if (found.boards < crate.boards) event.flags |= event_incomplete;
-  if (found.opaque) event.flags |= event_opaque;
-  if (!event.reference_time) event.reference_time = found.time;
+  const auto marks = std::span(event.chunk_marks).subspan(f.crate * max_chunks, max_chunks);
+  if (f.chunks.empty()) {
+    const fragment_chunks chunks(f.where, settings_.chunk_bytes);
+    chunks.prefetch();
+    chunks.mark(marks);
+  } else {
+    std::ranges::transform(f.chunks, marks.begin(), &chunk_summary::mark);
+  }
+  if (const auto plain = join(f.chunks, f.where.bytes, crate, event.key)) {
+    event.digest.add(f.crate, plain->digest);
+    if (f.problem) return;
+    f.slots = plain->slots;
+    f.boards = plain->boards;
+    if (!event.reference_time) event.reference_time = plain->time;
+  } else {
+    const auto boards = std::span(event.boards).subspan(event.used_boards);
+    const auto found = index_fragment(f.where, crate, event.key, boards);
+    event.digest.add(f.crate, found.digest);
+    if (!f.problem) f.problem = found.problem;
+    if (f.problem) return;
+    f.first_board = event.used_boards;
+    f.boards = found.boards;
+    event.used_boards += found.boards;
+    if (found.opaque) event.flags |= event_opaque;
+    if (!event.reference_time) event.reference_time = found.time;
+  }
+  if (f.boards < crate.boards) event.flags |= event_incomplete;
 }
 
 admission::verdict admission::judge(candidate_event& event) {
@@ -104,12 +118,17 @@ void admission::write(const candidate_event& candidate, time_point now, input_ba
     batch.used_pieces += pieces;
     if (entry.raw != 0) continue;
     entry.boards = f.boards;
-    for (std::uint32_t b = 0; b < f.boards; ++b) {
-      board_entry& board = batch.boards[batch.used_boards++];
-      board = candidate.boards[f.first_board + b];
+    const auto to = batch.boards.subspan(batch.used_boards, f.boards);
+    if (f.slots != 0) {
+      write_boards(f.slots, f.kind, to);
+    } else {
+      std::ranges::copy(std::span(candidate.boards).subspan(f.first_board, f.boards), to.begin());
+    }
+    for (board_entry& board : to) {
       board.event = event_index;
       board.fragment = fragment_index;
     }
+    batch.used_boards += f.boards;
   }
   event.fragments = batch.used_fragments - event.first_fragment;
   event.boards = batch.used_boards - event.first_board;

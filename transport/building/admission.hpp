@@ -27,11 +27,14 @@ struct arrived_fragment {
   bool whole = false;               ///< all its bytes are here
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
+  std::span<const chunk_summary> chunks; ///< of a whole fragment that came in chunks
 
   // Filled in by admission.
   enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
-  std::uint32_t first_board = 0;
+  std::uint32_t first_board = 0; ///< in the candidate's list, unless the fragment is plain
   std::uint16_t boards = 0;
+  std::uint16_t slots = 0; ///< of a plain fragment's boards
+  board_kind kind{};
 };
 
 /// An event that ends now. Reuse one for many events: it then allocates nothing.
@@ -45,7 +48,7 @@ struct candidate_event {
 
   event_key key{};
   std::vector<arrived_fragment> fragments; ///< in rising crate order
-  std::vector<board_entry> boards;         ///< of all fragments, `used_boards` of them
+  std::vector<board_entry> boards;         ///< of fragments that were walked, `used_boards`
   std::uint32_t used_boards = 0;
   std::uint32_t flags = 0;
   std::optional<std::uint32_t> reference_time;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/building/chunk_summary.hpp"
 #include "transport/building/landing.hpp"
 #include "transport/building/spill_table.hpp"
 #include "transport/format/batch.hpp"
@@ -65,6 +66,7 @@ struct event_assembly {
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch
+  std::span<chunk_summary> summaries;     ///< the same
 
   /// A thread uses it without the lock: it must not end.
   [[nodiscard]] bool busy() const { return state == assembly_state::judged || moving; }
@@ -80,7 +82,8 @@ public:
   assembly_pool(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
 
   [[nodiscard]] std::size_t bytes() const {
-    return fragments_.size() * sizeof(fragment_assembly) + pieces_.size() * sizeof(piece_offset) +
+    return fragments_.size() * sizeof(fragment_assembly) +
+           pieces_.size() * (sizeof(piece_offset) + sizeof(chunk_summary)) +
            events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
   }
   [[nodiscard]] bool full() const { return free_.empty(); }
@@ -105,6 +108,7 @@ public:
 private:
   std::vector<fragment_assembly> fragments_;
   std::vector<piece_offset> pieces_;
+  std::vector<chunk_summary> summaries_;
   std::vector<event_assembly> events_;
   std::vector<std::uint32_t> free_;
   std::uint32_t oldest_ = event_assembly::none;

@@ -70,6 +70,7 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
       f.last_bytes = static_cast<std::uint32_t>(c.bytes.size());
     }
     place_chunk(handle, c);
+    e.summaries[c.place.crate * max_chunks_ + chunk] = c.summary;
     f.have |= bit;
     if (c.strip == nullptr) f.early = true;
   }
@@ -255,6 +256,7 @@ void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
     a.problem = f.problem;
     a.whole = f.whole() && f.problem != malformed::chunk_count;
     a.where.bytes = a.whole ? bytes_of(f) : 0;
+    if (a.whole) a.chunks = e.summaries.subspan(c * max_chunks_, f.chunks);
     if (a.whole && e.place == event_place::batch) {
       a.where.memory = e.batch->batch->bytes.data();
       a.where.pieces = &piece(e, c, 0);

@@ -29,6 +29,7 @@ struct arrived_chunk {
   l2::datagram_header header;
   l2::fragment_place place;
   std::span<const std::byte> bytes;
+  chunk_summary summary;
   landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
   std::uint32_t slot = 0;         ///< of the strip
 };

@@ -81,7 +81,7 @@ void event_builder::submit_finished(locked& lock) {
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
                          input_counters& input, time_point now) {
   for (const auto& d : datagrams)
-    prefetch_header(strip.slots()[d.slot].memory, d.header.chunk * settings_.chunk_bytes);
+    strip.summary(d.slot) = summary_of(d.header, {strip.slots()[d.slot].memory, d.bytes});
   auto lock = begin(now);
   for (const auto& d : datagrams) {
     on_datagram(strip, d, input);

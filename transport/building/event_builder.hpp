@@ -15,13 +15,14 @@
 // that is over. finish() gives the lock back for good, and calls the hook for spills that have
 // ended.
 //
-// The life of a chunk: it lands in a slot of a thread's strip; take() finds its spill, its event,
-// its fragment. A chunk that does not name its spill goes to the spill of the latest sibling in its
-// fragment, if that fragment lacks it; otherwise a copy of it waits for the next sibling. The slot
-// of a new chunk becomes a piece (a short chunk is copied beside other short ones, and its slot is
-// free again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to
-// another batch than its event. A chunk that came before is compared. When the last chunk of the
-// last fragment is there, the builder looks into the fragments and admits the event. At the time
+// The life of a chunk: it lands in a slot of a thread's strip; take() looks at the boards in it
+// (chunk_summary.hpp) before it takes the lock, and finds its spill, its event, its fragment. A
+// chunk that does not name its spill goes to the spill of the latest sibling in its fragment, if
+// that fragment lacks it; otherwise a copy of it waits for the next sibling. The slot of a new
+// chunk becomes a piece (a short chunk is copied beside other short ones, and its slot is free
+// again). A chunk is copied if it waited, if its event is parked, or if its slot belongs to another
+// batch than its event. A chunk that came before is compared. When the last chunk of the last
+// fragment is there, the builder looks into the fragments and admits the event. At the time
 // limit it gives an incomplete event up, or forwards it with a flag. A chunk that comes after the
 // end of its event is counted as late if the event was not complete; if it was, as a duplicate, or
 // as conflicting if its mark is another than that of the chunk before (known_chunks.hpp).
@@ -170,6 +171,8 @@ private:
   void refill(landing_strip& strip);
 
   // Datagrams (event_builder_datagrams.cpp).
+  [[nodiscard]] chunk_summary summary_of(const l2::datagram_header& h,
+                                         std::span<const std::byte> chunk) const;
   void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
   void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);

@@ -16,6 +16,17 @@ std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
 
 } // namespace
 
+/// What the chunk says by itself, or nothing if it will be refused. Needs no lock.
+chunk_summary event_builder::summary_of(const l2::datagram_header& h,
+                                        std::span<const std::byte> chunk) const {
+  if (chunk.empty() || chunk.size() > settings_.chunk_bytes || h.fragment_id == 0 ||
+      h.chunk >= settings_.max_chunks())
+    return {};
+  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  return summarize(chunk, h.chunk * settings_.chunk_bytes, place.event_number,
+                   chunk.size() < settings_.chunk_bytes);
+}
+
 void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
   if (d.bytes != 0) return on_chunk(strip, d, input);
   if (l2::trailer::unpack(d.header.discriminator).count != 0)
@@ -35,8 +46,9 @@ void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_coun
   if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
     return input.refused.add(refused::chunk_length);
 
-  const arrived_chunk c{h, place, {strip.slots()[d.slot].memory, d.bytes}, &strip, d.slot};
-  const auto named = spill_in_chunk(c.bytes, offset, place.event_number);
+  const arrived_chunk c{
+      h, place, {strip.slots()[d.slot].memory, d.bytes}, strip.summary(d.slot), &strip, d.slot};
+  const auto named = c.summary.spill;
   if (!named) return take_unstated(c);
   auto kind = sibling_kind::chunk;
   if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
@@ -121,7 +133,7 @@ void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, nam
   const std::uint32_t crate = c.place.crate;
   const bool is_certain =
       by == named_by::itself || (by == named_by::sibling && !may_be_of_another(spill, c));
-  if (is_certain && known_chunks_.has_another(key, crate, c.header.chunk, c.bytes)) {
+  if (is_certain && known_chunks_.has_another(key, crate, c.header.chunk, c.summary.mark)) {
     if (!known_chunks_.first_conflict(key, crate)) return;
     counters_.fragments_seen.add();
     counters_.fragments_conflicting.add();
@@ -142,7 +154,7 @@ bool event_builder::may_be_of_another(const spill_table& spill, const arrived_ch
     const auto state = other->state(key.number);
     if (state == spill_table::event_state::untouched && other->all_arrived()) return false;
     return state != spill_table::event_state::whole ||
-           !known_chunks_.has_another(key, c.place.crate, c.header.chunk, c.bytes);
+           !known_chunks_.has_another(key, c.place.crate, c.header.chunk, c.summary.mark);
   });
 }
 
@@ -179,9 +191,9 @@ void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill, s
 }
 
 arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) const {
-  return {w.header,
-          l2::place_of(w.header.fragment_id, settings_.crates.size()),
-          {unstated_.memory_of(w), w.bytes}};
+  const std::span chunk(unstated_.memory_of(w), w.bytes);
+  return {w.header, l2::place_of(w.header.fragment_id, settings_.crates.size()), chunk,
+          summary_of(w.header, chunk)};
 }
 
 /// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate, and of

@@ -4,16 +4,12 @@
 #include <array>
 #include <cstring>
 
-#include "transport/format/prescale.hpp"
+#include "transport/building/board_borders.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::uint32_t word_bytes = 2;
-
-/// Bytes at either end of a board that count in the digest. A board has at least 24.
-constexpr std::uint32_t digested_bytes = 16;
-constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of one board, and the next
 
 /// Borders of boards that are fetched from memory before they are looked at: enough to hide that
 /// each lies in a cache line of its own.
@@ -40,19 +36,10 @@ public:
     return board_header(bytes<board_header::bytes>(offset));
   }
 
-  /// A summand of the digest: `count` bytes from `offset` on, and where they stand.
+  /// A summand of the digest: `count` bytes from `offset` on.
   template <std::uint32_t count>
   std::uint64_t digest(std::uint32_t offset) {
-    constexpr std::array<std::uint64_t, 4> odd = {0x9e3779b97f4a7c15U, 0xc2b2ae3d27d4eb4fU,
-                                                  0x165667b19e3779f9U, 0xd6e8feb86659fd93U};
-    const std::byte* from = bytes<count>(offset);
-    std::uint64_t sum = offset;
-    for (std::uint32_t i = 0; i < count / sizeof sum; ++i) {
-      std::uint64_t part;
-      std::memcpy(&part, from + i * sizeof part, sizeof part);
-      sum += part * odd[i];
-    }
-    return mix_bits(sum);
+    return digest_of<count>(bytes<count>(offset), offset);
   }
 
   /// Fetches the border before the board at `offset`.
@@ -131,14 +118,6 @@ std::uint32_t opaque_bytes(piece_reader& reader, std::uint32_t offset, std::uint
   return at - offset;
 }
 
-/// Where a fragment of full boards has the first header that begins at or behind `offset`, from
-/// `offset` on.
-std::size_t header_in_chunk(std::uint32_t offset) {
-  constexpr std::uint32_t first = l2::fragment_header_bytes;
-  if (offset <= first) return first - offset;
-  return round_up(offset - first, l2::board_bytes) - (offset - first);
-}
-
 std::optional<malformed> check_ends(piece_reader& reader, event_key key) {
   constexpr std::uint32_t l1a_mask = l2::payload_mask;
   const std::uint32_t bytes = reader.end();
@@ -153,11 +132,9 @@ std::optional<malformed> check_ends(piece_reader& reader, event_key key) {
 std::optional<malformed> check_header(const board_header& header, event_key key,
                                       std::uint32_t slot_before) {
   if (!header.tagged()) return malformed::header_tag;
-  if (header.l1a() != (key.number & l2::payload_mask)) return malformed::wrong_l1a;
+  if (!header.is_of_event(key.number)) return malformed::wrong_l1a;
   if (header.spill() != key.spill) return malformed::wrong_spill;
-  if (header.slot() <= slot_before || header.slot() < l2::first_slot ||
-      header.slot() > l2::last_slot)
-    return malformed::wrong_slot;
+  if (header.slot() <= slot_before || !header.slot_exists()) return malformed::wrong_slot;
   return std::nullopt;
 }
 
@@ -220,23 +197,6 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
   if (reader.long_word(end) != l2::fragment_trailer) return failed(malformed::crate_trailer);
   if (found.boards != 0) found.digest += reader.digest<digested_bytes>(end - digested_bytes);
   return found;
-}
-
-void prefetch_header(const std::byte* chunk, std::uint32_t offset_in_fragment) {
-  __builtin_prefetch(chunk + header_in_chunk(offset_in_fragment));
-}
-
-std::optional<std::uint32_t> spill_in_chunk(std::span<const std::byte> chunk,
-                                            std::uint32_t offset_in_fragment,
-                                            std::uint32_t event_number) {
-  const std::size_t in_chunk = header_in_chunk(offset_in_fragment);
-  if (in_chunk + board_header::bytes > chunk.size()) return std::nullopt;
-
-  const board_header header(chunk.data() + in_chunk);
-  const bool fits = header.tagged() && header.l1a() == (event_number & l2::payload_mask) &&
-                    header.slot() >= l2::first_slot && header.slot() <= l2::last_slot;
-  if (!fits) return std::nullopt;
-  return header.spill();
 }
 
 } // namespace l3

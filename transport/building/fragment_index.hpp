@@ -12,7 +12,6 @@
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/batch.hpp"
-#include "transport/format/endian.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/format/readout.hpp"
 
@@ -49,47 +48,5 @@ struct fragment_index {
 
 /// Fetches from memory what index_fragment() looks at first.
 void prefetch_borders(const fragment_pieces& fragment);
-
-/// The six words of a board header, the first four and the last two together.
-class board_header {
-public:
-  static constexpr std::uint32_t bytes = 2 * l2::header_words;
-
-  explicit board_header(const std::byte* at)
-      : first_(load_big<std::uint64_t>(at)), last_(load_big<std::uint32_t>(at + sizeof first_)) {}
-
-  [[nodiscard]] bool tagged() const {
-    constexpr std::uint64_t tags = l2::header_tag * 0x0001'0001'0001'0001U;
-    constexpr auto last_tags = static_cast<std::uint32_t>(tags);
-    return (first_ & tags) == tags && (last_ & last_tags) == last_tags;
-  }
-  [[nodiscard]] bool compressed() const { return (word(1) & l2::compressed_bit) != 0; }
-  [[nodiscard]] std::uint32_t time() const {
-    return (word(2) & l2::payload_mask) << 14 | (word(3) & l2::payload_mask);
-  }
-  [[nodiscard]] std::uint32_t spill() const { return l2::spill_of(word4()); }
-  [[nodiscard]] std::uint32_t slot() const { return l2::slot_of(word4()); }
-  [[nodiscard]] std::uint32_t l1a() const { return last_ & l2::payload_mask; }
-  /// The first two words.
-  [[nodiscard]] std::uint32_t begin() const { return static_cast<std::uint32_t>(first_ >> 32); }
-
-private:
-  /// One of the first four.
-  [[nodiscard]] std::uint32_t word(std::uint32_t n) const {
-    return static_cast<std::uint32_t>(first_ >> (48 - 16 * n)) & 0xffffU;
-  }
-  [[nodiscard]] std::uint16_t word4() const { return static_cast<std::uint16_t>(last_ >> 16); }
-
-  std::uint64_t first_;
-  std::uint32_t last_;
-};
-
-/// Fetches from memory what spill_in_chunk() looks at.
-void prefetch_header(const std::byte* chunk, std::uint32_t offset_in_fragment);
-/// The spill number in a chunk's first whole board header, which is looked for where a fragment of
-/// full boards has it. Nothing if no board header of this event is there.
-[[nodiscard]] std::optional<std::uint32_t> spill_in_chunk(std::span<const std::byte> chunk,
-                                                          std::uint32_t offset_in_fragment,
-                                                          std::uint32_t event_number);
 
 } // namespace l3

@@ -2,36 +2,8 @@
 #include "transport/building/known_chunks.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-
-#include "transport/format/prescale.hpp"
 
 namespace l3 {
-namespace {
-
-/// Bytes at either end of a chunk that count in its mark.
-constexpr std::size_t marked_bytes = 16;
-
-using words = std::array<std::uint64_t, marked_bytes / sizeof(std::uint64_t)>;
-
-words load(std::span<const std::byte> end) {
-  words w{};
-  std::memcpy(w.data(), end.data(), end.size());
-  return w;
-}
-
-} // namespace
-
-chunk_mark mark_of(std::span<const std::byte> chunk) {
-  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
-  const std::size_t n = std::min(chunk.size(), marked_bytes);
-  const words first = load(chunk.first(n));
-  const words last = load(chunk.last(n));
-  const std::uint64_t begin = mix_bits((first[0] ^ chunk.size()) * odd + first[1]);
-  const std::uint64_t all = mix_bits((begin ^ last[0]) * odd + last[1]);
-  return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
-}
 
 fragment_chunks::fragment_chunks(const fragment_pieces& fragment, std::uint32_t chunk_bytes)
     : fragment_(fragment), chunk_bytes_(chunk_bytes),
@@ -73,11 +45,11 @@ void known_chunks::remember(event_key key, std::span<const chunk_mark> marks) {
 }
 
 bool known_chunks::has_another(event_key key, std::uint32_t crate, std::uint32_t chunk,
-                               std::span<const std::byte> bytes) const {
+                               chunk_mark mark) const {
   const std::size_t place = place_of(key);
   if (events_[place].key != key) return false;
   const chunk_mark kept = marks_[place * event_marks_ + std::size_t{crate} * max_chunks_ + chunk];
-  return kept != no_mark && kept != mark_of(bytes);
+  return kept != no_mark && kept != mark;
 }
 
 bool known_chunks::first_conflict(event_key key, std::uint32_t crate) {

@@ -15,15 +15,10 @@
 #include <span>
 #include <vector>
 
-#include "transport/building/fragment_index.hpp"
+#include "transport/building/chunk_summary.hpp"
 #include "transport/format/event_key.hpp"
 
 namespace l3 {
-
-using chunk_mark = std::uint16_t;
-inline constexpr chunk_mark no_mark = 0; ///< of a chunk whose bytes are not here
-
-[[nodiscard]] chunk_mark mark_of(std::span<const std::byte> chunk);
 
 /// The chunks of a fragment whose pieces are its chunks, or which lies in one piece.
 class fragment_chunks {
@@ -52,7 +47,7 @@ public:
   void remember(event_key key, std::span<const chunk_mark> marks);
   /// Whether the event had another chunk in this place. False if its mark is not known.
   [[nodiscard]] bool has_another(event_key key, std::uint32_t crate, std::uint32_t chunk,
-                                 std::span<const std::byte> bytes) const;
+                                 chunk_mark mark) const;
   /// The event, which is remembered, has another chunk in this crate's fragment: true once for each
   /// crate.
   [[nodiscard]] bool first_conflict(event_key key, std::uint32_t crate);

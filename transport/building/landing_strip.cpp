@@ -17,7 +17,8 @@ constexpr std::size_t cache_line = 64;
 } // namespace
 
 landing_strip::landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes)
-    : slots_(slots), own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
+    : slots_(slots), summaries_(slots),
+      own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
   kept_.reserve(slots);
   exchanged_.reserve(slots);
 }

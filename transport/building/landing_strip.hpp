@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "transport/building/chunk_summary.hpp"
 #include "transport/building/held_batches.hpp"
 
 namespace l3 {
@@ -31,6 +32,9 @@ public:
   /// Slots whose memory is another than before the latest enter() or take() of the event builder.
   /// What lay in these slots before is the builder's.
   [[nodiscard]] std::span<const std::uint32_t> exchanged() const { return exchanged_; }
+
+  /// Of the chunk that has landed in the slot; only for the thread that holds the strip.
+  [[nodiscard]] chunk_summary& summary(std::uint32_t slot) { return summaries_[slot]; }
 
   // For the event builder, under its lock.
 
@@ -55,6 +59,7 @@ private:
 
   std::vector<landing_slot> slots_; // the first held_ are valid; the others tell what was there
   std::size_t held_ = 0;
+  std::vector<chunk_summary> summaries_;
   std::vector<std::uint32_t> kept_;
   std::vector<std::uint32_t> exchanged_;
   batch_in_use* at_ = nullptr; // nullptr: own memory, or nothing

@@ -7,13 +7,6 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint32_t untouched = 0;
-constexpr std::uint32_t whole = 1;
-constexpr std::uint32_t given_up = 2;
-constexpr std::uint32_t forwarded = 3; // given up, and admitted as it was
-constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
-constexpr std::uint32_t first_handle = 5;
-
 constexpr std::uint32_t max_parts = 64;
 
 /// Ends of streams that are remembered, to tell repeats: far more than connections take part in a
@@ -54,22 +47,6 @@ void spill_table::clear() {
   stream_ends_.clear();
   stream_ended_ = false;
   unreported_ = false;
-}
-
-spill_table::event_state spill_table::state(std::uint32_t event_number) const {
-  switch (events_[event_number]) {
-  case untouched: return event_state::untouched;
-  case whole:
-  case repeat: return event_state::whole;
-  case given_up:
-  case forwarded: return event_state::given_up;
-  default: return event_state::open;
-  }
-}
-
-std::uint32_t spill_table::handle(std::uint32_t event_number) const {
-  assert(state(event_number) == event_state::open);
-  return events_[event_number] - first_handle;
 }
 
 void spill_table::open(std::uint32_t event_number, std::uint32_t handle) {

@@ -3,6 +3,7 @@
 // is taken once; a table is used again for a later spill. Guarded by the event builder's lock.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -54,12 +55,25 @@ public:
 
   // An event is untouched, open (being assembled, under a handle of the builder), or finished.
   enum class event_state : std::uint8_t { untouched, open, whole, given_up };
-  [[nodiscard]] event_state state(std::uint32_t event_number) const;
+  [[nodiscard]] event_state state(std::uint32_t event_number) const {
+    switch (events_[event_number]) {
+    case untouched: return event_state::untouched;
+    case whole:
+    case repeat: return event_state::whole;
+    case given_up:
+    case forwarded: return event_state::given_up;
+    default: return event_state::open;
+    }
+  }
   [[nodiscard]] bool has_ended(std::uint32_t event_number) const {
     const auto s = state(event_number);
     return s == event_state::whole || s == event_state::given_up;
   }
-  [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const; ///< of an open event
+  /// Of an open event.
+  [[nodiscard]] std::uint32_t handle(std::uint32_t event_number) const {
+    assert(state(event_number) == event_state::open);
+    return events_[event_number] - first_handle;
+  }
   void open(std::uint32_t event_number, std::uint32_t handle);
   struct outcome {
     bool whole = false;
@@ -97,6 +111,13 @@ public:
   [[nodiscard]] std::optional<spill_summary> take_summary();
 
 private:
+  static constexpr std::uint32_t untouched = 0;
+  static constexpr std::uint32_t whole = 1;
+  static constexpr std::uint32_t given_up = 2;
+  static constexpr std::uint32_t forwarded = 3; // given up, and admitted as it was
+  static constexpr std::uint32_t repeat = 4;    // whole, and admitted when the spill came before
+  static constexpr std::uint32_t first_handle = 5;
+
   struct crate_end {
     std::uint64_t have = 0; // parts
     std::uint32_t parts = 0;

@@ -257,31 +257,5 @@ TEST(fragment_digest, of_a_malformed_fragment_covers_what_comes_before_the_fault
   EXPECT_EQ(index(flipped(f, 4 + 3 * 2072 + 5)).found.digest, index(f).found.digest);
 }
 
-TEST(spill_in_chunk, is_found_where_a_board_begins) {
-  const auto f = make_fragment(key, plain_boards());
-  for (const std::uint32_t chunk : {1400U, 4000U, 8000U}) {
-    for (std::uint32_t at = 0; at < f.size(); at += chunk) {
-      const std::span<const std::byte> piece(f.data() + at,
-                                             std::min<std::size_t>(chunk, f.size() - at));
-      bool has_header = false;
-      for (std::uint32_t b = 0; b < 4; ++b)
-        has_header |= 4 + 2072 * b >= at && 4 + 2072 * b + 12 <= at + piece.size();
-      const auto spill = spill_in_chunk(piece, at, key.number);
-      EXPECT_EQ(spill.has_value(), has_header) << at;
-      EXPECT_EQ(spill.value_or(300), 300U);
-    }
-  }
-}
-
-TEST(spill_in_chunk, does_not_believe_what_is_no_header_of_this_event) {
-  const auto f = make_fragment(key, plain_boards());
-  EXPECT_EQ(spill_in_chunk(f, 0, key.number + 1), std::nullopt);
-  for (std::size_t w = 0; w < 6; ++w)
-    EXPECT_EQ(spill_in_chunk(changed(header_word(0, w), 0x8003), 0, key.number), std::nullopt);
-  EXPECT_EQ(spill_in_chunk(changed(header_word(0, 4), l2::spill_slot_word(300, 2)), 0, key.number),
-            std::nullopt);
-  EXPECT_EQ(spill_in_chunk(std::span(f).first(15), 0, key.number), std::nullopt);
-}
-
 } // namespace
 } // namespace l3::test

@@ -80,25 +80,25 @@ protected:
     known.remember(key, marks);
   }
   bool has(event_key key) {
-    return known.has_another(key, 0, 0, chunk_of(2 * key.number + 2)) &&
-           !known.has_another(key, 0, 0, chunk_of(2 * key.number));
+    return known.has_another(key, 0, 0, mark_of(chunk_of(2 * key.number + 2))) &&
+           !known.has_another(key, 0, 0, mark_of(chunk_of(2 * key.number)));
   }
 
   known_chunks known{events, crates, chunks};
 };
 
 TEST_F(known_chunks_of_eight_events, tell_each_chunk_of_each_crate) {
-  EXPECT_FALSE(known.has_another({1, 5}, 0, 0, chunk_of(8))) << "nothing is known yet";
+  EXPECT_FALSE(known.has_another({1, 5}, 0, 0, mark_of(chunk_of(8)))) << "nothing is known yet";
   remember({1, 5});
   for (std::uint32_t crate = 0; crate < crates; ++crate) {
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
       const bool marked = crate + 1 < crates || chunk + 1 < chunks;
-      EXPECT_EQ(known.has_another({1, 5}, crate, chunk, chunk_of(8)), marked);
-      EXPECT_FALSE(known.has_another({1, 5}, crate, chunk, chunk_of(10)));
+      EXPECT_EQ(known.has_another({1, 5}, crate, chunk, mark_of(chunk_of(8))), marked);
+      EXPECT_FALSE(known.has_another({1, 5}, crate, chunk, mark_of(chunk_of(10))));
     }
   }
-  EXPECT_FALSE(known.has_another({1, 6}, 0, 0, chunk_of(8)));
-  EXPECT_FALSE(known.has_another({2, 5}, 0, 0, chunk_of(8)));
+  EXPECT_FALSE(known.has_another({1, 6}, 0, 0, mark_of(chunk_of(8))));
+  EXPECT_FALSE(known.has_another({2, 5}, 0, 0, mark_of(chunk_of(8))));
 }
 
 TEST_F(known_chunks_of_eight_events, are_of_the_latest_of_a_spill) {

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/building/chunk_summary.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "transport/building/board_borders.hpp"
+
+namespace l3 {
+namespace {
+
+/// Bytes at either end of a chunk that count in its mark.
+constexpr std::size_t marked_bytes = 16;
+
+using words = std::array<std::uint64_t, marked_bytes / sizeof(std::uint64_t)>;
+
+words load(std::span<const std::byte> end) {
+  words w{};
+  if (end.size() == marked_bytes) { // the usual case
+    std::memcpy(w.data(), end.data(), marked_bytes);
+  } else {
+    std::memcpy(w.data(), end.data(), end.size());
+  }
+  return w;
+}
+
+/// Where a fragment of full boards has the first header that begins at or behind `offset`, from
+/// `offset` on.
+std::size_t header_in_chunk(std::uint32_t offset) {
+  constexpr std::uint32_t first = l2::fragment_header_bytes;
+  if (offset <= first) return first - offset;
+  return round_up(offset - first, l2::board_bytes) - (offset - first);
+}
+
+bool is_word(std::span<const std::byte> chunk, std::size_t at, std::uint32_t word) {
+  return chunk.size() >= at + sizeof word && load_big<std::uint32_t>(chunk.data() + at) == word;
+}
+
+/// The boards of a chunk, until one is not plain. Returns where the next one would begin.
+std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::size_t at,
+                       std::uint32_t offset) {
+  const std::uint32_t place = board_header(chunk.data() + at).place();
+  std::uint32_t slots = 0;
+  for (; at + digested_bytes <= chunk.size(); at += l2::board_bytes) {
+    const std::byte* from = chunk.data() + at;
+    const board_header header(from);
+    const std::uint32_t slot = header.slot() - l2::first_slot;
+    if (!header.begins_plain() || header.place() != place || slot >= l2::max_boards ||
+        std::uint32_t{1} << slot <= slots)
+      break;
+    slots |= std::uint32_t{1} << slot;
+    const auto border = static_cast<std::uint32_t>(offset + at);
+    if (border == l2::fragment_header_bytes) {
+      s.time = header.time();
+      s.digest += digest_of<digested_bytes>(from, border);
+    } else {
+      s.digest += digest_of<border_bytes>(from - digested_bytes, border - digested_bytes);
+    }
+  }
+  s.slots = static_cast<std::uint16_t>(slots);
+  return at;
+}
+
+} // namespace
+
+chunk_mark mark_of(std::span<const std::byte> chunk) {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
+  const std::size_t n = std::min(chunk.size(), marked_bytes);
+  const words first = load(chunk.first(n));
+  const words last = load(chunk.last(n));
+  const std::uint64_t begin = mix_bits((first[0] ^ chunk.size()) * odd + first[1]);
+  const std::uint64_t all = mix_bits((begin ^ last[0]) * odd + last[1]);
+  return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
+}
+
+chunk_summary summarize(std::span<const std::byte> chunk, std::uint32_t offset,
+                        std::uint32_t event_number, bool is_last) {
+  chunk_summary s;
+  s.mark = mark_of(chunk);
+  std::size_t at = header_in_chunk(offset);
+  const bool has_header = at + board_header::bytes <= chunk.size();
+  if (has_header) {
+    const board_header header(chunk.data() + at);
+    if (header.tagged() && header.is_of_event(event_number) && header.slot_exists())
+      s.spill = static_cast<std::uint16_t>(header.spill());
+  }
+  constexpr std::size_t trailer = l2::fragment_trailer_bytes;
+  if (has_header && !s.spill) return s;
+  if (offset == 0 && !is_word(chunk, 0, l2::fragment_header(event_number))) return s;
+  if (is_last && chunk.size() < trailer + digested_bytes) return s;
+  const auto boards = chunk.first(chunk.size() - (is_last ? trailer : 0));
+  const bool begins_before = offset != 0 && at < digested_bytes && at < boards.size();
+  if (begins_before) return s;
+  if (has_header) at = add_boards(s, boards, at, offset);
+  if (at < boards.size()) return s;
+  if (is_last) {
+    const std::size_t end = boards.size();
+    if (at != end || !is_word(chunk, end, l2::fragment_trailer)) return s;
+    const std::size_t border = end - digested_bytes;
+    s.digest += digest_of<digested_bytes>(chunk.data() + border,
+                                          static_cast<std::uint32_t>(offset + border));
+  }
+  s.plain = true;
+  return s;
+}
+
+std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::uint32_t bytes,
+                                   const crate_readout& crate, event_key key) {
+  plain_fragment found;
+  found.digest = mix_bits(bytes);
+  std::uint32_t slots = 0;
+  for (const chunk_summary& c : chunks) {
+    const bool rises = c.slots == 0 || std::uint32_t{1} << std::countr_zero(c.slots) > slots;
+    if (!c.plain || !rises || (c.slots != 0 && c.spill != key.spill)) return std::nullopt;
+    slots |= c.slots;
+    found.digest += c.digest;
+  }
+  found.slots = static_cast<std::uint16_t>(slots);
+  found.boards = static_cast<std::uint16_t>(std::popcount(slots));
+  constexpr std::uint32_t around = l2::fragment_header_bytes + l2::fragment_trailer_bytes;
+  if (found.boards == 0 || found.boards > crate.boards ||
+      bytes != around + found.boards * l2::board_bytes)
+    return std::nullopt;
+  found.time = chunks.front().time;
+  return found;
+}
+
+void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out) {
+  board_entry board{.offset = l2::fragment_header_bytes, .bytes = l2::board_bytes, .kind = kind};
+  std::uint32_t left = slots;
+  for (board_entry& to : out) {
+    board.slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));
+    to = board;
+    board.offset += l2::board_bytes;
+    left &= left - 1;
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a chunk says by itself of the boards of its fragment. A receive thread asks when the chunk
+// has landed, while its bytes are in the cache and without the lock of the event builder. The
+// boards of a fragment whose chunks are all plain follow from these summaries; its bytes are not
+// looked at again. Any other fragment is walked (fragment_index.hpp), with the same result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "transport/building/fragment_index.hpp"
+
+namespace l3 {
+
+using chunk_mark = std::uint16_t;
+inline constexpr chunk_mark no_mark = 0; ///< of a chunk whose bytes are not here
+
+/// Two bytes made of the chunk's length and of its first and last 16 bytes (known_chunks.hpp).
+[[nodiscard]] chunk_mark mark_of(std::span<const std::byte> chunk);
+
+struct chunk_summary {
+  std::uint64_t digest = 0;           ///< what the borders in it add to that of its fragment
+  std::uint32_t time = 0;             ///< of the fragment's first board, if the chunk has it
+  std::optional<std::uint16_t> spill; ///< that the first whole board header in it names
+  std::uint16_t slots = 0;            ///< a bit for each board that begins in it, by slot
+  chunk_mark mark = no_mark;
+  /// Its part of the fragment is one of full boards without a fault, in slots of rising order, and
+  /// no border lies across its ends.
+  bool plain = false;
+};
+
+/// `is_last`: the chunk is shorter than others, and so the last of its fragment.
+[[nodiscard]] chunk_summary summarize(std::span<const std::byte> chunk,
+                                      std::uint32_t offset_in_fragment, std::uint32_t event_number,
+                                      bool is_last);
+
+/// What index_fragment() finds in a fragment of full boards without a fault, but for its boards,
+/// which follow from their slots.
+struct plain_fragment {
+  std::uint64_t digest = 0;
+  std::uint32_t time = 0;
+  std::uint16_t slots = 0; ///< a bit for each board
+  std::uint16_t boards = 0;
+};
+/// Nothing if a fragment of these chunks must be walked.
+[[nodiscard]] std::optional<plain_fragment> join(std::span<const chunk_summary> chunks,
+                                                 std::uint32_t bytes, const crate_readout& crate,
+                                                 event_key key);
+
+/// Fills in what index_fragment() writes of each board; as many as there are slots.
+void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out);
+
+} // namespace l3
