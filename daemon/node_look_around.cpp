@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "daemon/node_parts.hpp"
@@ -16,11 +17,11 @@ constexpr std::size_t most_lines = 4; // conflicts of any number of spills may b
 
 void node::parts::tell(trouble t, bool present) {
   if (!state.set(t, present)) return;
-  auto& speaking = troubles_told[static_cast<std::size_t>(t)];
-  if (speaking.happened(steady_clock::now())) {
-    spdlog::warn("{} {}", name_of(t),
-                 present ? "begins: " + advice_on(t, settings.forward.to) : "is over");
-  }
+  const auto left_out = troubles_told[static_cast<std::size_t>(t)].take(steady_clock::now());
+  if (!left_out) return;
+  std::string text = present ? "begins: " + advice_on(t, settings.forward.to) : "is over";
+  if (*left_out > 0) text += fmt::format(" ({} lines before it left out)", *left_out);
+  spdlog::warn("{} {}", name_of(t), text);
 }
 
 void node::look_around() {
@@ -29,7 +30,8 @@ void node::look_around() {
   const auto frame_counts = p.frames.count_states();
   // A forwarder that has said goodbye at the end is no trouble.
   if (!p.given_up) p.tell(trouble::receiver_absent, !p.fresh.connected());
-  p.tell(trouble::receiver_refuses, p.fresh.refused());
+  p.tell(trouble::receiver_refuses, p.fresh.refused() || (p.old && p.old->refused()));
+  p.tell(trouble::receiver_wrong, p.fresh.is_wrong() || (p.old && p.old->is_wrong()));
   p.tell(trouble::spilling, p.spilling->spilling());
   p.tell(trouble::spool_full, p.spilling->disk_full());
   p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());

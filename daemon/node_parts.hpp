@@ -45,7 +45,7 @@ struct node::parts {
   /// disk and no receiver answers.
   void wait_for_the_receiver(time_point deadline) const;
 
-  /// Sets or ends a trouble, and logs it at most once a second.
+  /// Sets or ends a trouble, and logs it, but not without end.
   void tell(trouble t, bool present);
   void tell_spills(const spill_list::news& ended, const ledger& so_far) const;
   void tell_conflicts(const std::vector<event_key>& found);
@@ -63,8 +63,9 @@ struct node::parts {
   building_counters building;
   outcome_counters outcomes;
 
-  std::array<occasional, troubles> troubles_told = []<std::size_t... t>(std::index_sequence<t...>) {
-    return std::array{(static_cast<void>(t), occasional(std::chrono::seconds(1)))...};
+  std::array<line_budget, troubles> troubles_told =
+      []<std::size_t... t>(std::index_sequence<t...>) {
+    return std::array{(static_cast<void>(t), line_budget(10, std::chrono::seconds(10)))...};
   }
   (std::make_index_sequence<troubles>{});
 

@@ -262,6 +262,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "reconnects_total", "receiver.reconnects",
        "Times the daemon had to say hello to the receiver again.", sent.reconnects},
       {counter, "refusals_total", "receiver.refusals", "Refusals by the receiver.", sent.refusals},
+      {counter, "impossible_claims_total", "receiver.impossible_claims",
+       "Claims of the receiver to have blocks that were never sent.", sent.impossible},
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
   };

@@ -21,6 +21,11 @@ std::string advice_on(trouble t, std::string_view receiver) {
         "the receiver at {} is there and stores nothing, its disk is full perhaps (`output link: "
         "the receiver refuses: …` says why); events wait in memory, then on disk",
         receiver);
+  case trouble::receiver_wrong:
+    return fmt::format("the receiver at {} claims to have blocks that were never sent to it; the "
+                       "daemon keeps its blocks, in memory, then on disk: is that address the "
+                       "right receiver, and its store its own?",
+                       receiver);
   case trouble::no_frame:
     return "every frame is busy: TCP senders wait, events that begin over UDP are shed; look for "
            "outbox_full, or a compute.backend that is too slow";

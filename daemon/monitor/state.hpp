@@ -27,6 +27,7 @@ enum class phase : std::uint8_t {
 enum class trouble : std::uint8_t {
   receiver_absent,  ///< the outbox keeps what it can
   receiver_refuses, ///< it is there, but stores nothing: most often its disk is full
+  receiver_wrong,   ///< it claims to have blocks that it was never sent
   no_frame,         ///< every frame is busy: events are shed
   spilling,         ///< events go to disk for lack of room in memory
   spool_full,       ///< there is no room on disk

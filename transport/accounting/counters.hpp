@@ -149,6 +149,7 @@ struct forward_counters {
   counter acknowledged; ///< blocks
   counter reconnects;   ///< welcomes after the first
   counter refusals;     ///< by the receiver, with a text
+  counter impossible;   ///< claims of the receiver to have blocks that were never sent
 };
 
 /// How the device failed on a batch.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when to log repeated news: the first of a kind at once, then a count now and then. A
-// flood of bad packets must not become a flood of lines.
+// Decides when to log news that repeat: of a kind (occasional) the first at once, then a count now
+// and then; of any kinds together (line_budget) a few at once, then one now and then. A flood of
+// bad packets, or a peer that changes its mind without end, must not become a flood of lines.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -34,6 +36,41 @@ private:
   std::chrono::nanoseconds interval_;
   std::optional<time_point> told_at_;
   std::uint64_t untold_ = 0;
+};
+
+/// Lines of a log that a peer can cause. For one thread.
+class line_budget {
+public:
+  /// So many at once, then one in each interval.
+  line_budget(std::uint64_t burst, std::chrono::nanoseconds interval)
+      : burst_(burst), interval_(interval), left_(burst) {}
+
+  /// A line wants to be logged. The number of lines that were left out before it; nothing if it has
+  /// to be left out, too.
+  [[nodiscard]] std::optional<std::uint64_t> take(time_point now) {
+    const auto grown = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(0, (now - grown_at_.value_or(now)) / interval_));
+    if (left_ + grown >= burst_) {
+      left_ = burst_;
+      grown_at_ = now;
+    } else {
+      left_ += grown;
+      *grown_at_ += static_cast<std::int64_t>(grown) * interval_;
+    }
+    if (left_ == 0) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    --left_;
+    return std::exchange(left_out_, 0);
+  }
+
+private:
+  std::uint64_t burst_;
+  std::chrono::nanoseconds interval_;
+  std::uint64_t left_;
+  std::uint64_t left_out_ = 0;
+  std::optional<time_point> grown_at_;
 };
 
 } // namespace l3

@@ -27,9 +27,9 @@ struct lane_state {
   block_identity identity;  ///< session 0: there is nothing to send
   std::uint64_t sealed = 0; ///< the last block that is there
   std::uint64_t stored = 0; ///< the receiver has stored every block up to this one
-  /// The lane comes from an earlier process, and its newest blocks may have been lost since: a
-  /// receiver that has more of them is right.
-  bool is_remainder = false;
+  /// Of a lane that comes from an earlier process, the last block that may have been sent by it.
+  /// Its newest blocks may have been lost since: a receiver that has more of them is right.
+  std::uint64_t possibly_sent = 0;
 };
 
 /// The forwarder's thread calls it.
@@ -46,6 +46,11 @@ public:
   /// Nothing if the block is stored already, not sealed yet, or cannot be held now: then ask again
   /// a little later. One block may be held several times.
   [[nodiscard]] virtual held_block hold(std::uint64_t sequence) = 0;
+  /// Asked before this block, and none behind it, is sent for the first time. False: not yet, ask
+  /// again a little later.
+  [[nodiscard]] virtual bool may_send(std::uint64_t /*sequence*/, time_point /*now*/) {
+    return true;
+  }
   /// The receiver has stored every block up to this one. Numbers that are not news, or not
   /// possible, are ignored.
   virtual void stored_up_to(std::uint64_t sequence, time_point now) = 0;

@@ -63,8 +63,10 @@ void forwarder::connect_once() {
   if (source_.lane().identity.session != 0) link_->connect_once();
 }
 
-bool forwarder::connected() const {
-  return window_.is_welcome() && steady_clock::now() < window_.answered_at() + silence_limit;
+bool forwarder::connected() const { return window_.is_welcome() && answers(); }
+
+bool forwarder::answers() const {
+  return steady_clock::now() < window_.answered_at() + silence_limit;
 }
 
 void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit) {
@@ -88,8 +90,8 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
 
 void forwarder::take_news(time_point now) {
   const auto news =
-      link_->take_events([this](std::string text) { window_.report_once(std::move(text)); });
-  if (news.any) window_.connection_changed(news.down);
+      link_->take_events([&](std::string text) { window_.report_once(std::move(text), now); });
+  if (news.any) window_.connection_changed(news.down, now);
   while (const auto got = link_->receive())
     window_.take(got->header, got->body.to_string_view(), now);
 }
@@ -150,6 +152,7 @@ time_point forwarder::send_blocks(time_point now) {
 bool forwarder::send_block(time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
+  if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head =
       make_link_header(link_message::block, source_.lane().identity.session, window_.next());
   if (!link_->send(head, block)) return false;

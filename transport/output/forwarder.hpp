@@ -50,13 +50,17 @@ public:
 
   /// The receiver has welcomed us and answered within the last seconds. Any thread.
   [[nodiscard]] bool connected() const;
-  /// A receiver that is connected does not store what it is sent, and has said why. Any thread.
-  [[nodiscard]] bool refused() const { return connected() && window_.is_refused(); }
+  /// A receiver that answers does not store what it is sent, or does not welcome this daemon, and
+  /// has said why. Any thread.
+  [[nodiscard]] bool refused() const { return answers() && window_.is_refused(); }
+  /// A receiver that answers claims to have blocks that were never sent. Any thread.
+  [[nodiscard]] bool is_wrong() const { return answers() && window_.is_wrong(); }
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
+  [[nodiscard]] bool answers() const;
   void take_news(time_point now);
   void connect_once();
   bool leave_lane(time_point now);

@@ -29,6 +29,8 @@ constexpr std::uint64_t smallest_mean_block = 4096;
 constexpr std::uint64_t smallest_mean_event = 1024;
 constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
+/// A disk that hangs must not keep fresh blocks from leaving.
+constexpr std::chrono::seconds longest_hold_up(1);
 
 std::uint64_t nanoseconds_since_1970() {
   return whole_nanoseconds(std::chrono::system_clock::now().time_since_epoch());
@@ -173,6 +175,18 @@ void outbox::let_go(slot& held) {
 void outbox::secured(std::uint64_t sequence) {
   const std::lock_guard guard(lock_);
   if (sequence > stored_) safety_.secured(slot_of(sequence).ticket);
+}
+
+/// The number first, then the limit, as limit_sending() and last_sent() are used the other way
+/// round: of two threads that do so at once, one sees what the other did.
+bool outbox::may_send(std::uint64_t sequence, time_point now) {
+  if (sequence > sent_) sent_ = sequence;
+  if (sequence <= send_limit_) {
+    held_up_since_.reset();
+    return true;
+  }
+  if (!held_up_since_) held_up_since_ = now;
+  return now >= *held_up_since_ + longest_hold_up;
 }
 
 void outbox::stored_up_to(std::uint64_t sequence, time_point now) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a lane that are under way, as its forwarder knows them: which goes next, how many
 // may be under way, whether the receiver welcomed the lane and when to try again. Every message of
-// the receiver is taken here (docs/protocol.md). A message never lets go a block that was not
-// sealed. There is no socket in it and no clock: the forwarder has these.
+// the receiver is taken here (docs/protocol.md). A message never lets go a block that was not sent.
+// There is no socket in it and no clock: the forwarder has these.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/accounting/occasional.hpp"
 #include "transport/format/block.hpp"
 #include "transport/output/block_source.hpp"
 
@@ -35,7 +36,7 @@ public:
   /// The source has another lane now, none of whose blocks is under way.
   void begin_lane();
   /// The connection came, or broke, or was refused: the receiver has to welcome the lane again.
-  void connection_changed(bool broke);
+  void connection_changed(bool broke, time_point now);
   /// A message came. One of another session is passed over.
   void take(const link_header& header, std::string_view body, time_point now);
   /// Nothing is to be said before then, unless something happens.
@@ -48,8 +49,8 @@ public:
   void go_back_after(std::chrono::nanoseconds patience, time_point now);
   /// The lane ends. True if the receiver had welcomed it.
   bool leave() { return welcomed_.exchange(false); }
-  /// Something that a person should know; not twice in a row.
-  void report_once(std::string text);
+  /// Something that a person should know; not twice in a row, and not without end.
+  void report_once(std::string text, time_point now);
 
   // What is known.
 
@@ -61,6 +62,8 @@ public:
   [[nodiscard]] bool may_send_next() const {
     return under_way_.size() < credit_ && next() <= source_.lane().sealed;
   }
+  /// It was not sent before.
+  [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
   /// When an acknowledgement last brought news, or blocks went under way.
   [[nodiscard]] time_point progress_at() const { return progress_at_; }
@@ -70,6 +73,8 @@ public:
   [[nodiscard]] bool is_welcome() const { return welcomed_.load(std::memory_order_relaxed); }
   /// The receiver said why it does not store what it is sent, and has stored nothing since.
   [[nodiscard]] bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
+  /// The receiver has claimed to have blocks that were never sent, and said nothing better since.
+  [[nodiscard]] bool is_wrong() const { return wrong_.load(std::memory_order_relaxed); }
   /// When the receiver last said something to this lane.
   [[nodiscard]] time_point answered_at() const { return answered_at_; }
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
@@ -78,6 +83,8 @@ private:
   void welcomed(const link_header& header, time_point now);
   void acknowledged(const link_header& header, time_point now);
   void refused(std::string_view text, time_point now);
+  [[nodiscard]] bool is_impossible(std::uint64_t stored, time_point now);
+  void take_credit(std::uint32_t blocks);
 
   block_source& source_;
   const std::string receiver_;
@@ -90,10 +97,13 @@ private:
   std::uint64_t credit_ = 0;                        ///< blocks that may be under way
   time_point progress_at_;
   time_point not_before_;
+  time_point hello_wanted_at_; ///< when the receiver last asked for one
   std::string last_report_;
+  line_budget lines_{20, std::chrono::seconds(10)};
 
   std::atomic<bool> welcomed_{false};
   std::atomic<bool> refused_{false};
+  std::atomic<bool> wrong_{false};
   std::atomic<time_point> answered_at_{};
 };
 

@@ -291,6 +291,12 @@ void spool::forget_releases() {
     guard.unlock();
     if (gone) releases_.forget(session, up_to);
   }
+  for (const std::uint64_t session : releases_.sent_before()) {
+    std::unique_lock guard(lock_);
+    const bool gone = !index_.on_disk(session);
+    guard.unlock();
+    if (gone) releases_.forget_sent(session);
+  }
 }
 
 std::optional<spool::waiting_lane> spool::lane(std::uint64_t session) const {

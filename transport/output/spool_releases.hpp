@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The small file in which a spool notes how far the blocks of each session are no longer needed, so
-// that what the receiver has stored does not come again after a crash (docs/formats.md, section
-// 11). Each session has a place of its own, written over and over: the file does not grow, needs no
-// room on a disk that is full, and survives the death of this process. It may be late, never early:
-// at the worst a block is sent again, which the far end recognises.
+// that what the receiver has stored does not come again after a crash, and how far they may have
+// been sent at most, so that nothing else can count as stored (docs/formats.md, section 11). Each
+// session has two places of its own, written over and over: the file does not grow, needs no room
+// on a disk that is full, and survives the death of this process. What is noted as released may be
+// late, never early: at the worst a block is sent again, which the far end recognises. What is
+// noted as sent is early, and on the disk before it is sent.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,12 +39,9 @@ public:
   /// Reads what an earlier process noted; entries that are damaged are ignored. Without a file that
   /// can be written it notes nothing.
   explicit spool_releases(const held_folder& folder)
-      : file_(file_in(folder)), places_(most_sessions) {
-    for (std::size_t place = 0; place < most_sessions; ++place) {
-      spool_release e;
-      if (read_all(file_.get(), place * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) return;
-      if (is_good(e) && place_of(e.session) == nullptr) places_[place] = e;
-    }
+      : file_(file_in(folder)), places_(most_sessions), sent_(most_sessions) {
+    read(places_, 0);
+    read(sent_, most_sessions);
   }
 
   // Any thread.
@@ -72,6 +72,43 @@ public:
     e.crc = header_crc(e);
     write(*place, e);
   }
+  /// A lane of this process, of which nothing has been sent: what is noted of it stays.
+  void open_lane(std::uint64_t session) {
+    const std::lock_guard guard(lock_);
+    own_.push_back(session);
+    if (auto* const place = place_in(sent_, 0)) write_sent(*place, session, 0);
+  }
+  /// No block behind this one was sent; the machine may die then. Where it is not known how far a
+  /// lane was sent, it stays so.
+  void note_sent(std::uint64_t session, std::uint64_t up_to) {
+    {
+      const std::lock_guard guard(lock_);
+      auto* const place = place_in(sent_, session);
+      if (place == nullptr) return;
+      write_sent(*place, session, up_to);
+    }
+    (void)::fdatasync(file_.get());
+  }
+  /// Nothing: it is not known.
+  [[nodiscard]] std::optional<std::uint64_t> sent_at_most(std::uint64_t session) const {
+    const std::lock_guard guard(lock_);
+    const auto found = std::ranges::find(sent_, session, &spool_sent::session);
+    return found == sent_.end() ? std::nullopt : std::optional(found->sequence);
+  }
+  /// Those of which it is noted how far they were sent, but for the lanes of this process.
+  [[nodiscard]] std::vector<std::uint64_t> sent_before() const {
+    const std::lock_guard guard(lock_);
+    std::vector<std::uint64_t> sessions;
+    for (const spool_sent& e : sent_)
+      if (e.session != 0 && std::ranges::find(own_, e.session) == own_.end())
+        sessions.push_back(e.session);
+    return sessions;
+  }
+  /// Nothing of the session is on the disk any more, and nothing will be.
+  void forget_sent(std::uint64_t session) {
+    const std::lock_guard guard(lock_);
+    if (auto* const place = place_in(sent_, session)) write(sent_, *place, {}, most_sessions);
+  }
   /// All notes, each with the numbers that were on disk.
   [[nodiscard]] std::vector<spool_release> notes() const {
     const std::lock_guard guard(lock_);
@@ -96,6 +133,8 @@ public:
     file_ = file_in(folder);
     for (spool_release& place : places_)
       if (place.session != 0) write(place, spool_release(place));
+    for (spool_sent& place : sent_)
+      if (place.session != 0) write(sent_, place, spool_sent(place), most_sessions);
   }
 
 private:
@@ -115,31 +154,58 @@ private:
       if (file) (void)::fcntl(file.get(), F_SETFL, 0);
     }
     // With its room taken now, it can be written when the disk is full.
-    if (file) (void)::posix_fallocate(file.get(), 0, most_sessions * sizeof(spool_release));
+    if (file) (void)::posix_fallocate(file.get(), 0, 2 * most_sessions * sizeof(spool_release));
     return file;
   }
   /// Of session 0: a vacant one. Null: there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {
-    const auto found = std::ranges::find(places_, session, &spool_release::session);
-    return found == places_.end() ? nullptr : &*found;
+    return place_in(places_, session);
   }
-  /// An entry that cannot be written stays what it was: too low.
-  void write(spool_release& place, const spool_release& entry) {
+  template <class Entry>
+  [[nodiscard]] static Entry* place_in(std::vector<Entry>& places, std::uint64_t session) {
+    const auto found = std::ranges::find(places, session, &Entry::session);
+    return found == places.end() ? nullptr : &*found;
+  }
+  template <class Entry>
+  void read(std::vector<Entry>& places, std::size_t first) {
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      Entry e;
+      if (read_all(file_.get(), (first + n) * sizeof e, std::as_writable_bytes(std::span(&e, 1)))) {
+        return;
+      }
+      if (is_good(e) && place_in(places, e.session) == nullptr) places[n] = e;
+    }
+  }
+  void write(spool_release& place, const spool_release& entry) { write(places_, place, entry, 0); }
+  void write_sent(spool_sent& place, std::uint64_t session, std::uint64_t up_to) {
+    spool_sent e;
+    e.session = session;
+    e.sequence = up_to;
+    e.crc = header_crc(e);
+    write(sent_, place, e, most_sessions);
+  }
+  /// An entry that cannot be written stays what it was.
+  template <class Entry>
+  void write(const std::vector<Entry>& places, Entry& place, const Entry& entry,
+             std::size_t first) {
     place = entry;
     std::array<std::byte, sizeof entry> bytes{};
     if (entry.session != 0) std::memcpy(bytes.data(), &entry, sizeof entry);
-    (void)write_all(file_.get(), static_cast<std::uint64_t>(&place - places_.data()) * sizeof entry,
-                    bytes);
+    const auto n = first + static_cast<std::size_t>(&place - places.data());
+    (void)write_all(file_.get(), n * sizeof entry, bytes);
   }
 
-  static bool is_good(const spool_release& e) {
-    const spool_release ours;
+  template <class Entry>
+  static bool is_good(const Entry& e) {
+    const Entry ours;
     return e.magic == ours.magic && e.version == ours.version && e.crc == header_crc(e);
   }
 
   file_descriptor file_;
   mutable std::mutex lock_; ///< guards the places, and the order in which they are written
   std::vector<spool_release> places_; ///< those of the file; vacant ones have session 0
+  std::vector<spool_sent> sent_;      ///< likewise, behind them
+  std::vector<std::uint64_t> own_;    ///< lanes of this process
 };
 
 } // namespace l3

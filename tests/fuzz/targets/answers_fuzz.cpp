@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a receiver answers to a forwarder, of any session, number and credit, while blocks are
 // sealed and sent, connections break and lanes follow each other: no block is let go that was not
-// sealed, none twice, and whoever is welcome may send.
+// sent, none twice, and whoever is welcome may send.
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -30,30 +31,40 @@ public:
   void stored_up_to(std::uint64_t sequence, time_point) override {
     require(sequence > lane_.stored, "nothing is let go twice");
     require(sequence <= lane_.sealed, "nothing is let go that was not sealed");
+    require(sequence <= std::max(sent_, lane_.possibly_sent),
+            "nothing is let go that was not sent");
     told_ += sequence - lane_.stored;
     lane_.stored = sequence;
   }
 
   void seal(std::uint64_t blocks) {
-    if (lane_.identity.session != 0 && !lane_.is_remainder &&
+    if (lane_.identity.session != 0 && lane_.possibly_sent == 0 &&
         lane_.sealed <= ~std::uint64_t{0} - blocks - 1)
       lane_.sealed += blocks;
   }
   [[nodiscard]] std::uint64_t told() const { return told_; }
+  bool may_send(std::uint64_t sequence, time_point) override {
+    sent_ = sequence;
+    return true;
+  }
 
 private:
   void begin() {
-    lane_ = {{in_.below(4), 5, 1}, 0, 0, in_.flag()}; // session 0: there is no lane
+    lane_ = {{in_.below(4), 5, 1}}; // session 0: there is no lane
+    const bool is_found = in_.flag();
+    sent_ = 0;
     if (lane_.identity.session == 0) return;
     lane_.stored = in_.byte();
     // As high as a number may stand in a file of a spool.
     if (in_.below(16) == 15) lane_.stored = ~std::uint64_t{0} - 64 - in_.byte();
     lane_.sealed = lane_.stored + in_.below(16);
+    if (is_found) lane_.possibly_sent = lane_.stored + in_.below(32);
   }
 
   fuzz_input& in_;
   lane_state lane_;
   std::uint64_t told_ = 0; ///< blocks of all lanes
+  std::uint64_t sent_ = 0; ///< the last one of this lane
 };
 
 class exchange {
@@ -69,7 +80,7 @@ public:
     switch (in_.below(8)) {
     case 0: source_.seal(in_.below(8)); break;
     case 1: now_ += any_time(); break;
-    case 2: window_.connection_changed(in_.flag()); break;
+    case 2: window_.connection_changed(in_.flag(), now_); break;
     case 3: send(); break;
     case 4: window_.go_back_after(any_time(), now_); break;
     case 5: change_lane(); break;
@@ -88,6 +99,7 @@ private:
     while (window_.is_welcome() && window_.may_send_next() && in_.below(4) != 3) {
       const auto n = window_.next();
       require(n <= source_.lane().sealed, "what is sent was sealed");
+      if (window_.next_is_new()) require(source_.may_send(n, now_), "it may always");
       window_.sent({{}, in_.flag() ? in_memory_ : nullptr}, now_);
     }
   }

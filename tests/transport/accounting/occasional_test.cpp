@@ -35,5 +35,19 @@ TEST(occasional, a_lone_occurrence_after_a_pause_is_told_at_once) {
   EXPECT_EQ(news.happened(time_point{} + 60s), 1U);
 }
 
+TEST(line_budget, lets_a_burst_through_and_then_one_line_in_each_interval) {
+  line_budget lines(3, 10s);
+  const time_point t0 = time_point() + 1h;
+  for (int n = 0; n < 3; ++n) EXPECT_EQ(lines.take(t0), 0U);
+  for (int n = 0; n < 5; ++n) EXPECT_EQ(lines.take(t0 + 9s), std::nullopt);
+  EXPECT_EQ(lines.take(t0 + 10s), 5U);
+  EXPECT_EQ(lines.take(t0 + 19s), std::nullopt);
+  EXPECT_EQ(lines.take(t0 + 20s), 1U);
+  EXPECT_EQ(lines.take(t0 + 1h), 0U);
+  EXPECT_EQ(lines.take(t0 + 1h), 0U);
+  EXPECT_EQ(lines.take(t0 + 1h), 0U);
+  EXPECT_EQ(lines.take(t0 + 1h), std::nullopt) << "what was not used does not add up";
+}
+
 } // namespace
 } // namespace l3

@@ -182,6 +182,30 @@ void machine::next_lane(const state& s, const visit& to) const {
   }
 }
 
+/// All that a lane has, of which the receiver was sent less: of what it was sent it may say what it
+/// likes, and no daemon can know better.
+void machine::liar(const state& s, const visit& to) const {
+  if (s.left.lies == 0 || s.up == 0) return;
+  const bool is_believed = !rules_.believe_nothing_unsent;
+  const number sealed = s.sealed_in_memory();
+  if (s.memory().last < sealed && s.memory().stale < sealed) {
+    step(s, to, "claim what was not sent from memory", [&](state& n) {
+      --n.left.lies;
+      if (!is_believed) return;
+      n.stored = n.copied = sealed;
+      n.memory().disk = static_cast<number>(n.memory().disk & ~up_to(sealed));
+    });
+  }
+  if (s.backlog == 0) return;
+  const lane& l = s.lanes[s.backlog - 1U];
+  const number last = last_on_disk(s);
+  if (l.last >= last || l.stale >= last) return;
+  step(s, to, "claim what was not sent from disk", [&](state& n) {
+    --n.left.lies;
+    if (is_believed) let_go(n, last, last);
+  });
+}
+
 // --- how a life ends, and the next begins ---
 
 /// What was under way may be read later, and the sender has heard of any that were safe.

@@ -26,6 +26,8 @@ public:
     }
     receiver(s, to);
     receiver_trouble(s, to);
+    liar(s, to);
+    hijacker(s, to);
   }
 
 private:
@@ -50,6 +52,8 @@ private:
   void backlog(const state& s, const visit& to) const;
   void next_lane(const state& s, const visit& to) const;
 
+  void liar(const state& s, const visit& to) const;
+
   // How a life ends, and the next begins (the same).
   void ends(const state& s, const visit& to) const;
   template <class Change>
@@ -64,6 +68,7 @@ private:
   void receiver_trouble(const state& s, const visit& to) const;
   void survivors(const state& s, number index, const visit& to) const;
   void begin_receiver(state& n) const;
+  void hijacker(const state& s, const visit& to) const;
 
   rules rules_;
 };

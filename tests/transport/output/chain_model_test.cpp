@@ -61,6 +61,15 @@ TEST(chain_model, loses_doubles_and_blocks_nothing) {
   });
 }
 
+TEST(chain_model, believes_no_liar_and_no_hijacker) {
+  expect_nothing({
+      {"lie, kill", {2, 2, {.kills = 1, .lies = 2}}},
+      {"lie, stop", {2, 2, {.stops = 1, .lies = 1}}},
+      {"hijack, kill", {2, 2, {.kills = 1, .hijacks = 2}, bounds::sealed_at_once}},
+      {"lie, hijack, death of the receiver", {2, 1, {.deaths = 1, .lies = 1, .hijacks = 1}}},
+  });
+}
+
 TEST(chain_model, loses_doubles_and_blocks_nothing_with_more_faults) {
   if (std::getenv("L3_LONG") == nullptr) GTEST_SKIP() << "takes minutes: L3_LONG=1";
   expect_nothing({
@@ -122,6 +131,19 @@ TEST(chain_model, finds_what_each_rule_is_for) {
        &rules::believe_more_of_remainder,
        {2, 2, {.kills = 1}},
        "no way to the end"},
+      {"believe nothing that was not sent",
+       &rules::believe_nothing_unsent,
+       {2, 1, {.lies = 1}},
+       "acknowledged and lost"},
+      {"believe nothing that was not sent from disk",
+       &rules::believe_nothing_unsent,
+       {2, 2, {.kills = 1, .lies = 1}, bounds::only_disk},
+       "acknowledged and lost"},
+      {"prove sessions", &rules::prove_sessions, {2, 1, {.hijacks = 1}}, "acknowledged and lost"},
+      {"prove sessions of earlier lives",
+       &rules::prove_sessions,
+       {2, 2, {.kills = 1, .hijacks = 1}, bounds::only_disk},
+       "acknowledged and lost"},
       {"an empty block for a missing one",
        &rules::empty_for_missing,
        {3, 2, {.kills = 1, .damages = 1}, bounds::only_disk},

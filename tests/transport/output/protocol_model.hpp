@@ -19,6 +19,8 @@ public:
     daemon(s, to);
     receiver(s, to);
     trouble(s, to);
+    liar(s, to);
+    hijacker(s, to);
   }
 
 private:
@@ -33,7 +35,7 @@ private:
     if (s.remainder == 0 && s.sealed < s.blocks) step(s, to, "seal", [](state& n) { ++n.sealed; });
     if (s.linked == 0) step(s, to, "connect", [](state& n) { n.linked = n.unnoticed = 1; });
     if (s.unnoticed != 0) step(s, to, "notice", [](state& n) { n.unnoticed = n.welcomed = 0; });
-    if (s.back.size != 0) step(s, to, "hear", [&](state& n) { hear(n); });
+    if (s.back.size != 0) step(s, to, "hear", [&](state& n) { hear(n, n.back.take()); });
     if (s.linked == 0 || s.to.full()) return;
     if (s.unnoticed == 0 && s.welcomed == 0 && !s.to.has(kind::hello, 0)) {
       step(s, to, "hello", [](state& n) {
@@ -46,6 +48,7 @@ private:
         (rules_.empty_for_damaged || s.damaged != s.next)) {
       step(s, to, "send", [&](state& n) {
         n.to.put({kind::block, n.next});
+        n.sent = std::max(n.sent, n.next);
         if (!rules_.keep_until_acknowledged) n.acknowledged = n.next;
         ++n.next;
       });
@@ -56,14 +59,15 @@ private:
     if (s.to.size == 0) step(s, to, "heartbeat", [](state& n) { n.to.put({kind::heartbeat, 0}); });
   }
 
-  void hear(state& n) const {
-    const message m = n.back.take();
+  void hear(state& n, message m) const {
     const auto stored = [&](std::uint8_t number) {
       if (number <= n.acknowledged || number > n.sealed) return;
       n.acknowledged = number;
       n.next = std::max<std::uint8_t>(n.next, static_cast<std::uint8_t>(number + 1));
       n.window = credit;
     };
+    const bool is_claim = m.what == kind::welcome || m.what == kind::acknowledgement;
+    if (is_claim && m.number > n.sent && rules_.believe_nothing_unsent) return;
     const auto go_back = [&] { n.next = static_cast<std::uint8_t>(n.acknowledged + 1); };
     if (m.what == kind::welcome) {
       const bool more_than_there_is = m.number > n.sealed;
@@ -97,6 +101,7 @@ private:
     step(s, to, "commit in vain", [&](state& n) {
       --n.left.errors;
       n.appended = n.committed;
+      take_back(n, 0);
       const bool refuse = n.acknowledge != 0;
       answer_all(n);
       if (refuse) answer(n, {kind::refusal, 0});
@@ -127,19 +132,21 @@ private:
   }
 
   void take(state& n, message m, bool present) const {
+    if (m.what != kind::hello && (n.known == 0 || n.proven == 0)) {
+      if (rules_.answer_strangers && present && n.linked != 0) n.back.put({kind::stranger, 0});
+      return;
+    }
     n.reachable = present ? 1 : 0;
     if (m.what == kind::hello) {
-      n.known = 1;
+      if (n.marked == 0 && rules_.count_only_what_was_proven) claim(n);
+      if (n.proven == 0) n.another = 0;
+      n.known = n.proven = 1;
       n.first = m.number;
       n.acknowledge = 0;
       n.welcome = 1;
       if (rules_.welcome_after_commit) return;
       answer(n, {kind::welcome, last(n, n.first)});
       n.welcome = 0;
-      return;
-    }
-    if (n.known == 0) {
-      if (rules_.answer_strangers) answer(n, {kind::stranger, 0});
       return;
     }
     n.acknowledge = 1;
@@ -157,7 +164,20 @@ private:
     if (m.number > expected) n.gap = 1;
     if (again || (n.behind & bit(m.number)) != 0) n.doubled = 1;
     n.appended = m.number;
+    n.marked |= bit(m.number);
+    n.foreign &= static_cast<std::uint8_t>(~bit(m.number));
     if (!rules_.acknowledge_after_commit) answer(n, {kind::acknowledgement, last(n, n.first)});
+  }
+
+  /// No block of the owner is there: what is, another peer stored without its token.
+  static void claim(state& n) {
+    if (n.foreign != 0) n.appended = n.committed = n.behind = n.foreign = 0;
+  }
+  /// What was appended and not committed is gone, but for these blocks.
+  static void take_back(state& n, std::uint8_t whole) {
+    const auto kept = static_cast<std::uint8_t>((2U << n.committed) - 1U) | whole;
+    n.marked &= static_cast<std::uint8_t>(kept);
+    n.foreign &= static_cast<std::uint8_t>(kept);
   }
 
   static void disconnect(state& n, std::uint8_t unread) {
@@ -169,7 +189,10 @@ private:
   }
   static void end_receiver(state& n) {
     disconnect(n, 0);
-    n.known = n.first = n.acknowledge = n.welcome = 0;
+    forget(n);
+  }
+  static void forget(state& n) {
+    n.known = n.proven = n.another = n.first = n.acknowledge = n.welcome = 0;
   }
 
   /// What a start finds: of what was not committed, these, and all that was. The first block of a
@@ -177,6 +200,8 @@ private:
   void start_again(state& n, std::uint8_t whole) const {
     const std::uint8_t before = n.appended;
     n.appended = n.committed;
+    whole &= n.marked | n.foreign; // a session that began later has no block before its first
+    take_back(n, whole);
     for (auto b = static_cast<std::uint8_t>(n.committed + 1); b <= before; ++b) {
       if ((whole & bit(b)) != 0) n.behind |= bit(b);
     }
@@ -224,6 +249,7 @@ private:
           n.behind |= bit(later);
         n.committed = n.appended = static_cast<std::uint8_t>(b - 1);
         n.rotten |= bit(b);
+        n.marked &= static_cast<std::uint8_t>(~bit(b));
         start_again(n, 0);
       });
     }
@@ -231,14 +257,14 @@ private:
       step(s, to, "store elsewhere", [](state& n) {
         --n.left.moves;
         n.elsewhere = std::max(n.elsewhere, n.committed);
-        n.appended = n.committed = n.behind = 0;
+        n.appended = n.committed = n.behind = n.marked = n.foreign = 0;
         end_receiver(n);
       });
     }
     if (s.left.forgets != 0 && s.known != 0) {
       step(s, to, "forget", [](state& n) {
         --n.left.forgets;
-        n.known = n.first = n.acknowledge = n.welcome = 0;
+        forget(n);
       });
     }
     if (s.left.damages != 0 && s.acknowledged < s.sealed) {
@@ -250,8 +276,49 @@ private:
     if (s.left.restarts != 0) restart(s, to);
   }
 
+  /// A receiver that claims blocks which it was not sent. A claim of what was sent meanwhile is
+  /// like any other, so it is heard at once.
+  void liar(const state& s, const visit& to) const {
+    if (s.left.lies == 0 || s.linked == 0) return;
+    for (const kind what : {kind::welcome, kind::acknowledgement}) {
+      for (auto b = static_cast<std::uint8_t>(s.sent + 1); b <= s.blocks + 1; ++b) {
+        step(s, to, "claim what was not sent", [&](state& n) {
+          --n.left.lies;
+          hear(n, {what, b});
+        });
+      }
+    }
+  }
+
+  /// Another peer knows the session's number and not its token. Its blocks are empty.
+  void hijacker(const state& s, const visit& to) const {
+    if (s.left.hijacks == 0) return;
+    const bool is_open =
+        (s.known == 0 || s.proven == 0) && (s.marked == 0 || !rules_.mark_what_was_proven);
+    for (std::uint8_t first = 1; first <= s.blocks + 1; ++first) {
+      if (!is_open && rules_.prove_each_hello) break;
+      step(s, to, "another peer's hello", [&](state& n) {
+        --n.left.hijacks;
+        n.known = n.another = 1;
+        n.first = first;
+        n.reachable = 0;
+      });
+    }
+    const bool may_speak = s.another != 0 || (s.known != 0 && !rules_.prove_each_connection);
+    if (!may_speak) return;
+    const auto next = std::max(static_cast<std::uint8_t>(last(s, s.first) + 1), s.first);
+    if (next > s.blocks) return;
+    step(s, to, "another peer's block", [&](state& n) {
+      --n.left.hijacks;
+      n.appended = next;
+      n.foreign |= bit(next);
+      n.reachable = 0;
+      n.acknowledge = 1;
+    });
+  }
+
   /// The note of what was acknowledged may be late, and the end of the spool may be torn.
-  static void restart(const state& s, const visit& to) {
+  void restart(const state& s, const visit& to) const {
     for (std::uint8_t late = 0; late <= std::min<std::uint8_t>(1, s.acknowledged); ++late) {
       for (std::uint8_t torn = 0; torn <= 1 && torn + s.acknowledged - late <= s.sealed; ++torn) {
         for (std::uint8_t unread = 0; unread <= (s.stale.size == 0 ? s.to.size : 0); ++unread) {
@@ -261,6 +328,8 @@ private:
             disconnect(n, unread);
             if (before.size != 0) n.stale = before;
             n.remainder = 1;
+            if (!rules_.remember_what_was_sent)
+              n.sent = static_cast<std::uint8_t>(n.acknowledged - late);
             n.sealed = static_cast<std::uint8_t>(n.sealed - torn);
             n.acknowledged = static_cast<std::uint8_t>(n.acknowledged - late);
             n.next = static_cast<std::uint8_t>(n.acknowledged + 1);

@@ -28,8 +28,14 @@ struct rules {
   bool count_what_the_daemon_let_go = true; ///< stored_numbers::last(first)
   bool keep_to_credit = true;               ///< send_window::may_send_next
   bool empty_for_damaged = true;            ///< spool::read: an empty block of the same number
-  bool believe_welcome_of_remainder = true; ///< send_window::welcomed: is_remainder
+  bool believe_welcome_of_remainder = true; ///< send_window::welcomed: possibly_sent
   bool believe_acknowledgement_of_remainder = true; ///< send_window::acknowledged: the same
+  bool believe_nothing_unsent = true;               ///< send_window::is_impossible
+  bool remember_what_was_sent = true;     ///< spool_releases::note_sent, lane_state::possibly_sent
+  bool prove_each_hello = true;           ///< block_receiver::wrong_with_hello: the token
+  bool prove_each_connection = true;      ///< block_receiver::take_message: link_peers::speaker
+  bool mark_what_was_proven = true;       ///< block_receiver::take_block: block_proven
+  bool count_only_what_was_proven = true; ///< store_writer::claim
 };
 
 /// What may go wrong, and how often.
@@ -43,6 +49,8 @@ struct faults {
   std::uint8_t errors = 0;   ///< of the store: a commit fails and takes back
   std::uint8_t restarts = 0; ///< of the daemon; its lane lies in the spool
   std::uint8_t damages = 0;  ///< of a block in the spool
+  std::uint8_t lies = 0;     ///< of the receiver: it claims blocks that it was not sent
+  std::uint8_t hijacks = 0;  ///< messages of another peer that uses the session's number
 };
 
 inline constexpr std::uint8_t credit = 2;
@@ -100,6 +108,7 @@ struct state {
   std::uint8_t unnoticed = 0; ///< news of the connection that the forwarder has not read yet
   std::uint8_t remainder = 0; ///< the lane is that of an earlier process
   std::uint8_t damaged = 0;   ///< this block
+  std::uint8_t sent = 0;      ///< the highest, in any life of the daemon
 
   // The connection, and messages of the last one that the receiver has not read yet.
   std::uint8_t linked = 0;
@@ -112,7 +121,11 @@ struct state {
   std::uint8_t lost = 0;      ///< a bit for each block up to `committed` that is not there
   std::uint8_t rotten = 0;    ///< a bit for each block that was
   std::uint8_t elsewhere = 0; ///< stored in a store before this one
+  std::uint8_t marked = 0;    ///< a bit for each block that its owner sent
+  std::uint8_t foreign = 0;   ///< a bit for each block that counts and is another peer's
   std::uint8_t known = 0;
+  std::uint8_t proven = 0;  ///< the known session has shown its token
+  std::uint8_t another = 0; ///< another peer has said its hello
   std::uint8_t first = 0;
   std::uint8_t reachable = 0; ///< it was last heard over the present connection
   std::uint8_t acknowledge = 0;
@@ -132,7 +145,7 @@ constexpr std::uint8_t bit(std::uint8_t block) { return static_cast<std::uint8_t
 
 [[nodiscard]] inline bool is_in_a_store(const state& s, std::uint8_t block) {
   if (block <= s.elsewhere || (s.behind & bit(block)) != 0) return true;
-  return block <= s.committed && (s.lost & bit(block)) == 0;
+  return block <= s.committed && ((s.lost | s.foreign) & bit(block)) == 0;
 }
 
 /// Why a state must not be; null: it may.

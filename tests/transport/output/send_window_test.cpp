@@ -19,12 +19,15 @@ constexpr std::uint64_t session = 7;
 /// Ten blocks, of which three are stored.
 class ten_blocks final : public block_source {
 public:
-  lane_state lane() const override { return {{session_of_lane, 5, 1}, 10, told.back(), remainder}; }
+  lane_state lane() const override {
+    return {{session_of_lane, 5, 1}, last, told.back(), possibly_sent};
+  }
   held_block hold(std::uint64_t) override { return {}; }
   void stored_up_to(std::uint64_t sequence, time_point) override { told.push_back(sequence); }
 
   std::uint64_t session_of_lane = session;
-  bool remainder = false;
+  std::uint64_t last = 10;
+  std::uint64_t possibly_sent = 5; ///< by an earlier process
   std::vector<std::uint64_t> told{3};
 };
 
@@ -47,7 +50,7 @@ protected:
   time_point now_{100ns};
 };
 
-TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_sealed) {
+TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_sent) {
   EXPECT_FALSE(window_.is_welcome());
   EXPECT_EQ(window_.next(), 4U);
   say(link_message::welcome, 5);
@@ -59,10 +62,10 @@ TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_se
   say(link_message::acknowledgement, ~std::uint64_t{0});
   say(link_message::acknowledgement, 4); // no news
   EXPECT_EQ(source_.told, (numbers{3, 5}));
-  say(link_message::acknowledgement, 10);
-  EXPECT_EQ(source_.told, (numbers{3, 5, 10}));
-  EXPECT_EQ(window_.next(), 11U);
-  EXPECT_EQ(window_.counters().acknowledged.get(), 7U);
+  say(link_message::acknowledgement, 9);
+  EXPECT_EQ(source_.told, (numbers{3, 5, 9}));
+  EXPECT_EQ(window_.next(), 10U);
+  EXPECT_EQ(window_.counters().acknowledged.get(), 6U);
 }
 
 TEST_F(a_send_window, has_credit_for_one_at_least) {
@@ -73,15 +76,62 @@ TEST_F(a_send_window, has_credit_for_one_at_least) {
   EXPECT_TRUE(window_.may_send_next());
 }
 
-TEST_F(a_send_window, takes_no_welcome_for_blocks_that_were_never_made) {
-  say(link_message::welcome, 11);
-  EXPECT_FALSE(window_.is_welcome());
-  EXPECT_GT(window_.not_before(), now_);
+TEST_F(a_send_window, believes_nothing_that_was_not_sent) {
+  for (const std::uint64_t claim : {6ULL, 10ULL, 11ULL, 1ULL << 63, ~0ULL}) {
+    say(link_message::welcome, claim);
+    EXPECT_FALSE(window_.is_welcome());
+    EXPECT_GT(window_.not_before(), now_);
+    EXPECT_TRUE(window_.is_wrong());
+  }
+  say(link_message::acknowledgement, 6);
   EXPECT_EQ(source_.told, numbers{3});
-  source_.remainder = true; // the newest blocks may have been lost
-  say(link_message::welcome, 11);
+  say(link_message::welcome, 4);
+  EXPECT_FALSE(window_.is_wrong());
+  send_all();
+  say(link_message::acknowledgement, 9);
+  EXPECT_TRUE(window_.is_wrong()) << "up to 8 they were sent";
+  EXPECT_EQ(source_.told, (numbers{3, 4}));
+  say(link_message::acknowledgement, 8);
+  EXPECT_EQ(source_.told, (numbers{3, 4, 8}));
+  EXPECT_EQ(window_.counters().impossible.get(), 7U);
+  ASSERT_FALSE(reports_.empty());
+  EXPECT_EQ(reports_[0], "the receiver claims to have blocks up to 6, of which none behind 5 was "
+                         "ever sent: no block is let go");
+}
+
+/// The newest blocks on its disk may have been lost since they were sent.
+TEST_F(a_send_window, believes_a_receiver_that_has_more_of_an_earlier_lane_than_there_is) {
+  source_.possibly_sent = 20;
+  say(link_message::welcome, 21);
+  EXPECT_FALSE(window_.is_welcome());
+  say(link_message::welcome, 20);
   EXPECT_TRUE(window_.is_welcome());
   EXPECT_EQ(source_.told, (numbers{3, 10}));
+}
+
+TEST_F(a_send_window, takes_a_bounded_credit) {
+  source_.last = 10'000;
+  say(link_message::welcome, 3, ~std::uint32_t{0});
+  send_all();
+  EXPECT_EQ(window_.next(), 4U + 1024U);
+}
+
+TEST_F(a_send_window, says_few_lines_about_a_receiver_that_changes_its_mind) {
+  time_point t = now_;
+  int hellos = 0;
+  for (int n = 0; n < 3000; ++n) {
+    t += 10ms;
+    if (window_.not_before() <= t) { // the forwarder says hello
+      ++hellos;
+      window_.take(make_link_header(link_message::welcome, session, 3, 4), {}, t);
+    }
+    window_.take(make_link_header(link_message::refusal, session, 0),
+                 n % 2 == 0 ? "" : "text " + std::to_string(n), t);
+  }
+  EXPECT_LE(reports_.size(), 23U);
+  EXPECT_NE(reports_.back().find("lines before it left out)"), std::string::npos);
+  EXPECT_LE(hellos, 100) << "in half a minute";
+  EXPECT_TRUE(window_.is_refused());
 }
 
 TEST_F(a_send_window, passes_over_what_is_said_to_another_lane) {

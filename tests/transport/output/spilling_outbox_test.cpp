@@ -193,7 +193,7 @@ TEST(spilling_outbox, finds_after_a_crash_what_was_on_disk_and_sends_it_as_the_s
   const auto lane = again.backlog.lane().identity;
   EXPECT_TRUE(lane == (block_identity{1, 7, 3}) || lane == (block_identity{2, 7, 3}));
   EXPECT_EQ(again.backlog.lane().stored, 1U);
-  EXPECT_TRUE(again.backlog.lane().is_remainder);
+  EXPECT_EQ(again.backlog.lane().possibly_sent, 0U) << "no block was asked leave for";
   EXPECT_TRUE(eventually([&] { return again.out.all_on_disk(); }));
   take_all(again.backlog, got);
   take_all(again.memory, got);
@@ -255,7 +255,7 @@ TEST(spool_backlog, has_nothing_to_send_until_something_is_added) {
   EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
   EXPECT_TRUE(w.backlog.next_lane());
   EXPECT_EQ(w.backlog.lane().identity, (block_identity{2, 7, 3}));
-  EXPECT_FALSE(w.backlog.lane().is_remainder);
+  EXPECT_EQ(w.backlog.lane().possibly_sent, 0U);
   std::multiset<std::uint32_t> got;
   take_all(w.backlog, got);
   EXPECT_EQ(w.backlog.lane().identity.session, 0U) << "its session ends until there is more";
@@ -288,6 +288,33 @@ TEST(spool_backlog, sends_a_damaged_block_empty_and_counts_what_was_in_it) {
   EXPECT_EQ(damaged + got.size(), 90U);
   EXPECT_EQ(delivered, got.size());
   EXPECT_EQ(std::set<std::uint32_t>(got.begin(), got.end()).size(), got.size());
+}
+
+/// The next process believes a receiver up to there.
+TEST(spilling_outbox, notes_on_the_disk_how_far_memory_is_sent_before_it_is) {
+  scratch_folder folder;
+  way_out w(folder.path(), spool_use::always);
+  w.add(1, 100);
+  EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
+  EXPECT_EQ(w.disk.sent_at_most(1), 0U);
+  EXPECT_FALSE(w.memory.may_send(1, {})) << "nothing is noted yet";
+  EXPECT_TRUE(eventually([&] { return w.memory.may_send(1, {}); }));
+  EXPECT_GE(w.disk.sent_at_most(1).value_or(0), 1U);
+  EXPECT_TRUE(w.memory.may_send(2, {})) << "the note is ahead";
+}
+
+TEST(spilling_outbox, knows_at_its_end_exactly_how_far_it_was_sent) {
+  scratch_folder folder;
+  {
+    way_out w(folder.path(), spool_use::always);
+    w.add(1, 100);
+    EXPECT_TRUE(eventually([&] { return w.out.all_on_disk(); }));
+    for (const std::uint64_t n : {1, 2, 3})
+      EXPECT_TRUE(eventually([&] { return w.memory.may_send(n, {}); }));
+  }
+  const spool disk(spool_settings{.folder = folder.path()});
+  EXPECT_EQ(disk.sent_at_most(1), 3U);
+  EXPECT_EQ(disk.sent_at_most(2), 0U);
 }
 
 } // namespace
