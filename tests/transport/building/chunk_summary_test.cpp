@@ -25,14 +25,20 @@ bytes full_fragment(std::uint32_t boards, event_key k = key) {
   return make_fragment(k, all);
 }
 
+/// Its chunks lie in memory in reverse order, so that none is beside its neighbours.
 struct cut_fragment {
-  cut_fragment(const bytes& fragment, std::uint32_t chunk_bytes) : memory(fragment) {
-    for (std::uint32_t at = 0; at < fragment.size(); at += chunk_bytes) {
-      const auto n = std::min<std::size_t>(chunk_bytes, fragment.size() - at);
-      pieces.push_back(at);
-      chunks.push_back(summarize({memory.data() + at, n}, at, key.number, n < chunk_bytes));
+  cut_fragment(const bytes& fragment, std::uint32_t chunk_bytes)
+      : size(static_cast<std::uint32_t>(fragment.size())),
+        memory(round_up(fragment.size(), chunk_bytes)) {
+    for (std::uint32_t at = 0; at < size; at += chunk_bytes) {
+      const auto n = std::min(chunk_bytes, size - at);
+      pieces.push_back(static_cast<piece_offset>(memory.size() - chunk_bytes - at));
+      std::copy_n(fragment.begin() + at, n, memory.begin() + pieces.back());
+      chunks.push_back(
+          summarize({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes));
     }
   }
+  std::uint32_t size;
   bytes memory;
   std::vector<piece_offset> pieces;
   std::vector<chunk_summary> chunks;
@@ -60,8 +66,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   event.key = key;
   arrived_fragment arrived;
   arrived.whole = true;
-  arrived.where = {f.memory.data(), f.pieces.data(), chunk_bytes,
-                   static_cast<std::uint32_t>(f.memory.size())};
+  arrived.where = {f.memory.data(), f.pieces.data(), chunk_bytes, f.size};
   if (!walk) arrived.chunks = f.chunks;
   event.fragments = {arrived};
   a.look_into(event);
@@ -84,9 +89,7 @@ ending end(const cut_fragment& f, std::uint32_t chunk_bytes, bool walk) {
   return e;
 }
 
-bool joins(const cut_fragment& f) {
-  return join(f.chunks, static_cast<std::uint32_t>(f.memory.size()), crate, key).has_value();
-}
+bool joins(const cut_fragment& f) { return join(f.chunks, f.size, crate, key).has_value(); }
 
 TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   for (const std::uint32_t boards : {1U, 4U, 12U, 16U}) {
@@ -100,10 +103,26 @@ TEST(chunk_summary, full_boards_in_chunks_of_8000_bytes_are_not_walked) {
   }
 }
 
+/// A border may begin in one chunk and end in the next, at any of its bytes.
+TEST(chunk_summary, wherever_a_fragment_is_cut_it_ends_as_if_it_were_walked) {
+  std::size_t joined = 0;
+  for (std::uint32_t boards = 1; boards <= 16; ++boards) {
+    const auto whole = full_fragment(boards);
+    for (const std::uint32_t near : {2072U, 4144U, 6216U, 8288U}) {
+      for (std::uint32_t chunk_bytes = near - 20; chunk_bytes <= near + 40; chunk_bytes += 4) {
+        const cut_fragment f(whole, chunk_bytes);
+        joined += joins(f) ? 1 : 0;
+        ASSERT_EQ(end(f, chunk_bytes, false), end(f, chunk_bytes, true))
+            << boards << " boards, chunks of " << chunk_bytes;
+      }
+    }
+  }
+  EXPECT_GT(joined, 0U);
+}
+
 TEST(chunk_summary, boards_beyond_those_of_the_crate_are_walked) {
   const cut_fragment f(full_fragment(16), 8000);
-  EXPECT_EQ(join(f.chunks, static_cast<std::uint32_t>(f.memory.size()), {7, 15, crate.kind}, key),
-            std::nullopt);
+  EXPECT_EQ(join(f.chunks, f.size, {7, 15, crate.kind}, key), std::nullopt);
 }
 
 TEST(chunk_summary, names_the_spill_where_a_board_begins) {
