@@ -14,8 +14,6 @@ std::optional<std::uint16_t> read_port(std::string_view text) {
 
 bool is_endpoint(std::string_view text) {
   constexpr std::string_view tcp = "tcp://";
-  constexpr std::string_view ipc = "ipc://";
-  if (text.starts_with(ipc)) return text.size() > ipc.size();
   const auto colon = text.rfind(':');
   return text.starts_with(tcp) && colon > tcp.size() && colon != text.npos &&
          read_port(text.substr(colon + 1)).value_or(0) != 0;

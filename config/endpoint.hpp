@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an end of the output link is written: "tcp://host:port" or "ipc://path". ZeroMQ itself takes
-// any number for a port and uses what is left of it in 16 bits, so every text
-// from outside is checked here before ZeroMQ gets it.
+// How an end of the output link is written: "tcp://host:port". ZeroMQ itself takes any number for a
+// port and uses what is left of it in 16 bits, so every text from outside is checked here before
+// ZeroMQ gets it. Of ZeroMQ's transports it is the only one of which the kernel says how much has
+// come, and so what a peer makes the program hold (transport/link/connection_watch.hpp).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,7 @@ namespace l3 {
 /// 0..65535, and nothing else in the text.
 [[nodiscard]] std::optional<std::uint16_t> read_port(std::string_view text);
 
-/// tcp:// with a host and a port in 1..65535, or ipc:// with a path. The host is not
-/// looked up.
+/// tcp:// with a host and a port in 1..65535. The host is not looked up.
 [[nodiscard]] bool is_endpoint(std::string_view text);
 
 } // namespace l3

@@ -73,7 +73,7 @@ key endpoint(std::string_view path, Field field, std::string_view text) {
   return {path,
           text,
           "endpoint",
-          "tcp://host:port or ipc://path",
+          "tcp://host:port",
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* words = v.as<std::string>();
             if (!words || !is_endpoint(*words))

@@ -126,6 +126,8 @@ std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute.engine().memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
   all.push_back({"outbox", parts_->out.bytes()});
+  const std::uint64_t links = parts_->disk ? 2 : 1;
+  all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
   if (parts_->disk)
     all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});
   all.push_back({"parked events", parts_->builder.parking_bytes()});

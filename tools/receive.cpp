@@ -72,6 +72,8 @@ ledger account(const store_writer& store, const receive_counters& c, bool clean)
   d.malformed["unknown_key"] = c.connections.unknown_key;
   d.malformed["mechanism"] = c.connections.mechanism;
   d.malformed["handshake"] = c.connections.handshake();
+  d.malformed["oversized"] = c.connections.watch.oversized;
+  d.malformed["crowded"] = c.connections.watch.crowded;
   return l;
 }
 
@@ -140,8 +142,8 @@ void raise_descriptor_limit() {
 }
 
 bool stays_on_this_machine(std::string_view endpoint) {
-  return endpoint.starts_with("ipc://") || endpoint.starts_with("tcp://127.") ||
-         endpoint.starts_with("tcp://localhost:") || endpoint.starts_with("tcp://[::1]:");
+  return endpoint.starts_with("tcp://127.") || endpoint.starts_with("tcp://localhost:") ||
+         endpoint.starts_with("tcp://[::1]:");
 }
 
 /// Only the last part of the path may be new: otherwise the path is mistyped.
@@ -155,7 +157,9 @@ void make_folder(const std::filesystem::path& folder) {
 
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        interrupt& signals) {
-  say("listening on " + receiver.endpoint() + ", storing in " + o.store.folder.string());
+  say(fmt::format("listening on {}, storing in {}, with {} MiB of memory at most",
+                  receiver.endpoint(), o.store.folder.string(),
+                  block_receiver::memory_plan(o.receiver).bytes >> 20));
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
   progress line("receive", 0, "events stored");

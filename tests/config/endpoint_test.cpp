@@ -8,13 +8,12 @@ namespace {
 
 using namespace l3;
 
-TEST(endpoint, is_a_host_with_a_port_or_a_path) {
-  for (const char* good : {"tcp://127.0.0.1:42200", "tcp://*:1", "tcp://h:65535", "tcp://[::1]:9",
-                           "ipc:///run/l3", "ipc://x"})
+TEST(endpoint, is_a_host_with_a_port) {
+  for (const char* good : {"tcp://127.0.0.1:42200", "tcp://*:1", "tcp://h:65535", "tcp://[::1]:9"})
     EXPECT_TRUE(is_endpoint(good)) << good;
   for (const char* bad : {"", "tcp://", "ipc://", "tcp://:1", "tcp://h", "tcp://h:", "tcp://h:0",
                           "tcp://h:65536", "tcp://127.0.0.1:99999", "tcp://h:1x", "tcp://h: 1",
-                          "tcp://h:+1", "tcp://h:-1", "udp://h:1", "h:1", "42200", "IPC://x"})
+                          "tcp://h:+1", "tcp://h:-1", "udp://h:1", "h:1", "42200", "ipc:///run/l3"})
     EXPECT_FALSE(is_endpoint(bad)) << bad;
 }
 

@@ -80,7 +80,7 @@ floor = "0 B"
 segment = "7 MiB"
 sync = "on"
 [forward]
-to = "ipc:///run/somewhere"
+to = "tcp://somewhere:4000"
 rate = "123456789 b/s"
 acknowledge_time_limit = "20 ms"
 secret_key = "credential:line"

@@ -72,7 +72,7 @@ class Usage(CommandLine):
             self.says(USAGE, "--drop", "replay", self.sent, "--to", "udp://h:1", f"--drop={probability}")
 
     def test_endpoints(self):
-        for bind in ("tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", "tcp://:1", "tcp://h:1x", "ipc://", "42200"):
+        for bind in ("tcp://127.0.0.1:99999", "tcp://127.0.0.1:0", "tcp://:1", "tcp://h:1x", "ipc:///tmp/x", "42200"):
             with self.subTest(bind):
                 self.says(USAGE, "is not an endpoint", "receive", "--out", self.store, f"--bind={bind}")
         self.assertFalse(self.store.exists())

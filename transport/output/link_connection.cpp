@@ -8,7 +8,6 @@
 
 #include <sys/socket.h>
 
-#include "transport/format/endian.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
 
@@ -26,6 +25,17 @@ constexpr int first_reconnect_ms = 50;
 constexpr int slowest_reconnect_ms = 500;
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
+constexpr int answers_in_line = 256;
+/// A frame of a receiver: a header, or a text.
+constexpr byte_size largest_answer = kibibytes(64);
+/// Of its messages that were not taken. A receiver that stands still says nothing but ZeroMQ's
+/// heartbeats; after most of an hour of these the connection is made anew.
+constexpr byte_size most_of_a_receiver = kibibytes(256);
+/// The kernel's window, so that little comes between two looks of the watch. Answers are small.
+constexpr int receive_buffer = 16 << 10;
+/// See block_receiver.
+constexpr int share_read_buffers = 10;
+constexpr std::size_t most_untold = 1024;
 /// The events that why_not_let_in() understands.
 constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -85,12 +95,14 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
 } // namespace
 
 link_connection::link_connection(const forward_settings& settings) : settings_(settings) {
+  (void)zmq_ctx_set(context_.handle(), share_read_buffers, 0);
   use_keys(socket_, settings);
   socket_.set(zmq::sockopt::immediate, true);
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
-  socket_.set(zmq::sockopt::rcvhwm, messages_in_line);
-  socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{1} << 16); // acknowledgements and texts only
+  socket_.set(zmq::sockopt::rcvhwm, answers_in_line);
+  socket_.set(zmq::sockopt::rcvbuf, receive_buffer);
+  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
   socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
   socket_.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
   socket_.set(zmq::sockopt::tcp_keepalive, 1);
@@ -98,14 +110,20 @@ link_connection::link_connection(const forward_settings& settings) : settings_(s
   socket_.set(zmq::sockopt::reconnect_ivl_max, slowest_reconnect_ms);
   socket_.set(zmq::sockopt::connect_timeout, link_silence_ms);
   socket_.set(zmq::sockopt::handshake_ivl, link_silence_ms);
-  const char* const events = "inproc://link-events";
-  if (zmq_socket_monitor(socket_.handle(), events,
-                         ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                             ZMQ_EVENT_DISCONNECTED | handshake_failures) != 0) {
-    throw zmq::error_t();
-  }
-  monitor_.set(zmq::sockopt::linger, 0);
-  monitor_.connect(events);
+  const auto keep = [this](auto& list, auto&& item) {
+    const std::lock_guard lock(mutex_);
+    if (list.size() == most_untold) list.erase(list.begin());
+    list.push_back(std::forward<decltype(item)>(item));
+    happened_.wake();
+  };
+  watch_ = std::make_unique<connection_watch>(
+      context_, socket_, "inproc://link-events", ZMQ_EVENT_HANDSHAKE_SUCCEEDED | handshake_failures,
+      watch_limits{.stranger = most_of_a_receiver, .trusted = most_of_a_receiver, .memory = {}},
+      watched_,
+      [this, keep](std::uint16_t what, std::int32_t value) {
+        keep(events_, std::pair(what, value));
+      },
+      [this, keep](const std::string& text) { keep(texts_, text); });
 }
 
 void link_connection::connect_once() {
@@ -116,13 +134,16 @@ void link_connection::connect_once() {
 
 link_connection::news link_connection::take_events(const report_function& report) {
   news since;
-  zmq::message_t event;
-  zmq::message_t address;
-  while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
-    if (event.more()) (void)monitor_.recv(address);
-    if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
-    const auto what = load<std::uint16_t>(event.data<std::byte>());
-    const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
+  decltype(events_) events;
+  decltype(texts_) texts;
+  {
+    const std::lock_guard lock(mutex_);
+    happened_.clear();
+    events.swap(events_);
+    texts.swap(texts_);
+  }
+  for (auto& text : texts) report(std::move(text));
+  for (const auto& [what, value] : events) {
     if (what == ZMQ_EVENT_CONNECTED) {
       leave_itself(value, report);
       continue;
@@ -147,21 +168,27 @@ void link_connection::leave_itself(int socket, const report_function& report) {
 }
 
 std::optional<link_connection::message> link_connection::receive() {
+  const bool with_keys = !settings_.secret_key.empty();
   zmq::message_t head;
   while (socket_.recv(head, zmq::recv_flags::dontwait)) {
     message got;
     bool more = head.more();
+    const int connection = connection_watch::connection_of(head);
+    std::uint64_t bytes = connection_watch::bytes_on_the_wire(head.size(), with_keys);
     for (int frames = 1; more; ++frames) { // all frames of a message are there at once
       zmq::message_t further;
       (void)socket_.recv(further);
       more = further.more();
+      bytes += connection_watch::bytes_on_the_wire(further.size(), with_keys);
       if (frames == 1) got.body.move(further);
     }
+    watch_->took(connection, bytes);
     if (const auto header = read_link_header({head.data<std::byte>(), head.size()})) {
       got.header = *header;
       return got;
     }
   }
+  watch_->took_all();
   return std::nullopt;
 }
 
@@ -187,7 +214,7 @@ bool link_connection::send(const link_header& head, const held_block& block) {
 bool link_connection::wait(int descriptor, std::chrono::milliseconds limit) {
   zmq_pollitem_t items[] = {
       {socket_.handle(), 0, static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
-      {monitor_.handle(), 0, ZMQ_POLLIN, 0},
+      {nullptr, happened_.descriptor(), ZMQ_POLLIN, 0},
       {nullptr, descriptor, ZMQ_POLLIN, 0},
   };
   // A signal may end it early, which does no harm.

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forwarder's connection to the receiver, as ZeroMQ has it: messages of the output link go out
 // and come in whole, and what happens to the connection is told. Nothing here waits but wait(), and
-// nothing queues up for a connection that is not there.
+// nothing queues up for a connection that is not there. A receiver whose messages do not end is
+// hung up on.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <zmq.hpp>
 
 #include "transport/format/block.hpp"
+#include "transport/link/connection_watch.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/settings.hpp"
+#include "transport/system/wake_event.hpp"
 
 namespace l3 {
 
@@ -59,8 +66,13 @@ private:
 
   forward_settings settings_;
   zmq::context_t context_{1};
+  wake_event happened_;
+  std::mutex mutex_;                                  ///< guards the next two
+  std::vector<std::pair<std::uint16_t, int>> events_; ///< of the monitor
+  std::vector<std::string> texts_;                    ///< of the watch
+  watch_counters watched_;
+  std::unique_ptr<connection_watch> watch_; ///< ends after the socket
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
-  zmq::socket_t monitor_{context_, zmq::socket_type::pair};
   bool connecting_ = false;
   bool up_ = false;
   bool blocked_ = false; ///< ZeroMQ had no room for a message

@@ -26,6 +26,9 @@ struct forward_settings {
   std::string receiver_key;    ///< file with the receiver's public key
 };
 
+/// That the messages of a receiver take at most, over one connection; more is cut off.
+inline constexpr byte_size memory_of_answers = mebibytes(12);
+
 enum class spool_use : std::uint8_t {
   overflow, ///< what the outbox has no room for
   always,   ///< every block, before anybody is told that it is safe

@@ -25,8 +25,11 @@ using namespace std::chrono_literals;
 /// the one before left on disk.
 constexpr std::size_t remembered_events = std::size_t{1} << 19;
 constexpr std::size_t remembered_sessions = 128;
-constexpr int messages_in_line =
-    128; ///< for each connection; its TCP connection stands still beyond
+/// That ZeroMQ holds of a connection, each of any size; the TCP connection stands still beyond.
+constexpr int messages_in_line = 4;
+constexpr int answers_in_line = 128;
+/// If a step found a whole line of messages, others are behind it.
+constexpr auto refill_time = 1ms;
 constexpr int messages_in_a_step = 256;
 /// The receiver takes all waiting messages in one step and acknowledges once behind them. An
 /// acknowledgement waits little longer than this.
@@ -38,6 +41,19 @@ constexpr int link_silence_ms = 3000;
 constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
+constexpr std::size_t most_connections = 1024; ///< at a time
+/// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
+constexpr byte_size most_of_a_stranger = kibibytes(8);
+constexpr byte_size slack = mebibytes(1);
+/// ZeroMQ's context option 10: frames get memory of their own. Else each small one that comes alone
+/// holds the whole buffer into which it was read, 500 times its size.
+constexpr int share_read_buffers = 10;
+/// Of the program, without messages and blocks; of what a connection takes without them.
+constexpr byte_size program_memory = mebibytes(48);
+constexpr byte_size connection_memory = kibibytes(64);
+constexpr byte_size event_memory{144}; ///< of a remembered one
+/// The rest is for what comes before connections are shut down.
+constexpr std::uint64_t most_percent_of_plan = 95;
 constexpr auto retry_time = 1s; ///< after a store error
 
 /// The machine at the other end; empty if ZeroMQ does not say.
@@ -46,7 +62,21 @@ std::string sender_of(const zmq::message_t& frame) {
   return address != nullptr ? address : "";
 }
 
+/// ZeroMQ holds a line of them, and the one that comes.
+byte_size most_of_a_daemon(const receive_settings& settings) {
+  const std::uint64_t message =
+      settings.largest_block.bytes + sizeof(block_header) + sizeof(link_header) + slack.bytes;
+  return {(messages_in_line + 1) * message};
+}
+
 } // namespace
+
+/// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
+/// the commit; what is remembered; connections; messages.
+byte_size block_receiver::memory_plan(const receive_settings& settings) {
+  return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
+          remembered_events * event_memory.bytes + most_connections * connection_memory.bytes};
+}
 
 struct block_receiver::link {
   zmq::context_t context{1};
@@ -56,10 +86,11 @@ struct block_receiver::link {
   link(const receive_settings& settings, connection_counters& counters,
        const report_function& report)
       : guard(context, settings, counters, report) {
+    (void)zmq_ctx_set(context.handle(), share_read_buffers, 0);
     socket.set(zmq::sockopt::linger, linger_ms);
     socket.set(zmq::sockopt::rcvhwm, messages_in_line);
     socket.set(zmq::sockopt::sndhwm,
-               messages_in_line); // beyond, acknowledgements are dropped: the next ones hold more
+               answers_in_line); // beyond, acknowledgements are dropped: the next ones hold more
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
     socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
@@ -67,7 +98,10 @@ struct block_receiver::link {
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
     socket.set(zmq::sockopt::tcp_keepalive, 1);
     socket.set(zmq::sockopt::backlog, connections_waiting);
-    guard.guard(socket);
+    guard.guard(socket, {.stranger = most_of_a_stranger,
+                         .trusted = most_of_a_daemon(settings),
+                         .memory = {memory_plan(settings).bytes / 100 * most_percent_of_plan},
+                         .connections = most_connections});
     socket.bind(settings.bind);
   }
 };
@@ -99,14 +133,23 @@ std::size_t block_receiver::open_sessions(time_point now) const {
 bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
   zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0},
-                            {guard.questions(), 0, ZMQ_POLLIN, 0},
-                            {guard.events(), 0, ZMQ_POLLIN, 0}};
+                            {guard.questions(), 0, ZMQ_POLLIN, 0}};
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
   guard.attend(now);
-  if (items[0].revents == 0) return false;
-  for (int i = 0; i < messages_in_a_step && take_message(now); ++i) {
-    if (steady_clock::now() > now + longest_step) break;
+  if (items[0].revents == 0) {
+    guard.watch().took_all();
+    return false;
+  }
+  int taken = 0;
+  while (taken < messages_in_a_step && steady_clock::now() <= now + longest_step) {
+    if (take_message(now)) {
+      ++taken;
+      continue;
+    }
+    guard.watch().took_all();
+    if (taken < messages_in_line) break;
+    if (zmq_poll(items, 1, refill_time.count()) <= 0) break;
   }
   commit(now);
   answer_all();
@@ -118,14 +161,20 @@ bool block_receiver::take_message(time_point now) {
   // once.
   zmq::message_t frames[3]; // address, header, body
   std::size_t count = 0;
+  std::uint64_t bytes = 0;
+  int connection = -1;
+  link_guard& guard = link_->guard;
   bool more = true;
   while (more) {
     zmq::message_t frame;
     if (!link_->socket.recv(frame, zmq::recv_flags::dontwait)) return false;
     more = frame.more();
+    if (count == 1) connection = connection_watch::connection_of(frame);
+    if (count > 0) bytes += connection_watch::bytes_on_the_wire(frame.size(), guard.with_keys());
     if (count < std::size(frames)) frames[count].move(frame);
     ++count;
   }
+  guard.watch().took(connection, bytes);
   counters_.messages.add();
   auto& [address_frame, head, body_frame] = frames;
   const auto header = read_link_header({head.data<std::byte>(), head.size()});
@@ -139,7 +188,8 @@ bool block_receiver::take_message(time_point now) {
 
   if (header->type == link_message::hello) {
     if (const auto claim = read_hello(*header, body)) {
-      take_hello(*header, *claim, address, sender_of(body_frame), now);
+      if (take_hello(*header, *claim, address, sender_of(body_frame), now))
+        guard.watch().trust(connection);
     } else {
       counters_.garbage.add();
     }

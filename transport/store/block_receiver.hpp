@@ -22,6 +22,7 @@
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
 #include "transport/link/session_token.hpp"
+#include "transport/link/watch_limits.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/link_peers.hpp"
 #include "transport/store/recent_events.hpp"
@@ -33,6 +34,7 @@ struct receive_settings {
   std::string bind = "tcp://127.0.0.1:42200";
   std::uint32_t credit = 64;               ///< blocks that a daemon may have under way
   byte_size largest_block = mebibytes(64); ///< a peer that sends more is cut off
+  byte_size waiting = mebibytes(1024);     ///< memory of messages that wait to be stored
   std::string secret_key;                  ///< file with its own key; empty: a link without keys
   std::string allow;                       ///< file with the public keys of those that may send
 };
@@ -41,8 +43,9 @@ struct receive_settings {
 struct connection_counters {
   counter accepted; ///< by the operating system
   counter let_in;
-  counter unknown_key; ///< with a key that is not in the allow-list
-  counter mechanism;   ///< without a key where there must be one, or the other way round
+  counter unknown_key;  ///< with a key that is not in the allow-list
+  counter mechanism;    ///< without a key where there must be one, or the other way round
+  watch_counters watch; ///< of those that were let in, and of others
 
   /// Were not let in for any other reason: garbage, silence, a greeting sealed for another key.
   /// Those that have not come so far yet count as such, for the three seconds that they have.
@@ -94,6 +97,8 @@ public:
   [[nodiscard]] std::error_code look_at_store();
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
+  /// The most memory that the program takes; connections are shut down beyond it.
+  [[nodiscard]] static byte_size memory_plan(const receive_settings& settings);
   [[nodiscard]] const receive_counters& counters() const { return counters_; }
   /// Daemons that said hello, not yet goodbye, and were heard lately. For
   /// the thread that calls step().
@@ -102,8 +107,9 @@ public:
 private:
   struct link;
   [[nodiscard]] bool take_message(time_point now);
-  void take_hello(const link_header& header, session_claim claim, const std::string& address,
-                  const std::string& sender, time_point now);
+  [[nodiscard]] bool take_hello(const link_header& header, session_claim claim,
+                                const std::string& address, const std::string& sender,
+                                time_point now);
   /// Why it is not taken; empty: it is.
   [[nodiscard]] std::string wrong_with_hello(std::uint64_t session, session_claim claim) const;
   void tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,

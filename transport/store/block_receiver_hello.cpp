@@ -28,14 +28,16 @@ std::string block_receiver::wrong_with_hello(std::uint64_t session, session_clai
   return {};
 }
 
-void block_receiver::take_hello(const link_header& header, session_claim claim,
+/// False: it is refused.
+bool block_receiver::take_hello(const link_header& header, session_claim claim,
                                 const std::string& address, const std::string& sender,
                                 time_point now) {
   const std::uint64_t session = header.session;
   if (const std::string wrong = wrong_with_hello(session, claim); !wrong.empty()) {
     counters_.refused_hellos.add();
     send(address, link_message::refusal, session, 0, wrong);
-    return report(refused_hellos_told_, now, "refused a hello from " + sender + ": " + wrong);
+    report(refused_hellos_told_, now, "refused a hello from " + sender + ": " + wrong);
+    return false;
   }
   const bool is_proven = claim == session_claim::proven;
   if (is_proven && store_.claim(session)) {
@@ -51,6 +53,7 @@ void block_receiver::take_hello(const link_header& header, session_claim claim,
   from.first = header.sequence;
   from.stored = last != 0;
   from.welcome = true; // what it says to be stored must be committed first
+  return true;
 }
 
 /// Only the session's own daemon says so: it was told that they are stored.

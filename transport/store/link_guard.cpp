@@ -7,7 +7,6 @@
 #include <cstring>
 #include <utility>
 
-#include "transport/format/endian.hpp"
 #include "transport/store/block_receiver.hpp"
 
 namespace l3 {
@@ -16,10 +15,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* question_address = "inproc://zeromq.zap.01"; // where ZeroMQ asks
-constexpr const char* event_address = "inproc://line-guard-events";
+constexpr const char* event_address = "inproc://link-guard-events";
+constexpr int events =
+    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
 constexpr int most_in_a_turn = 64;
-/// Beyond, ZeroMQ waits with the next connection until these have been counted.
-constexpr int most_events_waiting = 10'000;
 /// A line of a kind for all of this time.
 constexpr auto report_period = 10s;
 
@@ -42,8 +41,7 @@ bool send_frames(zmq::socket_t& to, std::initializer_list<std::string_view> fram
 link_guard::link_guard(zmq::context_t& context, const receive_settings& settings,
                        connection_counters& counters, const report_function& report)
     : with_keys_(!settings.secret_key.empty()), allow_file_(settings.allow), counters_(counters),
-      report_(report), questions_(context, zmq::socket_type::rep),
-      events_(context, zmq::socket_type::pair) {
+      report_(report), context_(context), questions_(context, zmq::socket_type::rep) {
   if (with_keys_) {
     secret_ = read_secret_key(settings.secret_key);
     for (auto& [key, name] : read_public_keys(settings.allow))
@@ -53,27 +51,24 @@ link_guard::link_guard(zmq::context_t& context, const receive_settings& settings
   questions_.bind(question_address);
 }
 
-void link_guard::guard(zmq::socket_t& socket) {
+void link_guard::guard(zmq::socket_t& socket, watch_limits limits) {
   if (with_keys_) {
     socket.set(zmq::sockopt::curve_server, true);
     socket.set(zmq::sockopt::curve_secretkey, zmq::buffer(secret_));
     socket.set(zmq::sockopt::zap_domain, "koto-l3");
   }
-  if (zmq_socket_monitor(socket.handle(), event_address,
-                         ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                             ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) != 0) {
-    throw zmq::error_t();
-  }
-  events_.set(zmq::sockopt::linger, 0);
-  events_.set(zmq::sockopt::rcvhwm, most_events_waiting);
-  events_.connect(event_address);
+  watch_ = std::make_unique<connection_watch>(
+      context_, socket, event_address, events, limits, counters_.watch,
+      [this](std::uint16_t what, std::int32_t value) { take_event(what, value); },
+      [this](const std::string& text) { report(refusal::shut_down, steady_clock::now(), text); });
 }
 
 void link_guard::attend(time_point now) {
   for (int i = 0; i < most_in_a_turn && answer_question(now); ++i) {
   }
-  for (int i = 0; i < most_in_a_turn && take_event(now); ++i) {
-  }
+  const std::lock_guard lock(mutex_);
+  for (const auto& text : std::exchange(to_say_, {}))
+    if (report_) report_(text);
 }
 
 bool link_guard::answer_question(time_point now) {
@@ -105,18 +100,15 @@ bool link_guard::answer_question(time_point now) {
   return true;
 }
 
-bool link_guard::take_event(time_point now) {
-  zmq::message_t event;
-  zmq::message_t address;
-  if (!events_.recv(event, zmq::recv_flags::dontwait)) return false;
-  if (event.more()) (void)events_.recv(address);
-  if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) return true;
-  const auto what = load<std::uint16_t>(event.data<std::byte>());
-  const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
+/// In the watch's thread.
+void link_guard::take_event(std::uint16_t what, std::int32_t value) {
+  const time_point now = steady_clock::now();
   if (what == ZMQ_EVENT_ACCEPTED) {
     counters_.accepted.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     counters_.let_in.add();
+  } else if (what != ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) {
+    return;
   } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
     counters_.mechanism.add();
     report(refusal::mechanism, now,
@@ -129,10 +121,10 @@ bool link_guard::take_event(time_point now) {
            "refused a connection that was sealed for another key: a daemon's "
            "forward.receiver_key must be this receiver's public key");
   }
-  return true;
 }
 
 void link_guard::report(refusal what, time_point now, const std::string& text) {
+  const std::lock_guard lock(mutex_);
   silence& s = silences_[static_cast<std::size_t>(what)];
   if (now < s.until) {
     ++s.untold;
@@ -142,7 +134,7 @@ void link_guard::report(refusal what, time_point now, const std::string& text) {
   const std::uint64_t untold = std::exchange(s.untold, 0);
   const std::string more =
       untold > 0 ? " (and " + std::to_string(untold) + " of the kind since the last one)" : "";
-  if (report_) report_(text + more);
+  to_say_.push_back(text + more);
 }
 
 } // namespace l3

@@ -279,6 +279,45 @@ TEST(block_receiver, takes_a_block_with_very_many_events_of_one_key) {
   EXPECT_EQ(far.counters().stored_events.get(), 2 * many - 1);
 }
 
+/// As large as this receiver takes them.
+bytes largest_block(std::uint64_t session, std::uint64_t sequence, const receive_settings& s) {
+  packed_event e;
+  e.bytes = static_cast<std::uint32_t>(s.largest_block.bytes - sizeof(block_header));
+  e.spill = 1;
+  e.number = static_cast<std::uint32_t>(sequence);
+  bytes packed(e.bytes);
+  store(packed.data(), e);
+  return make_block({packed}, session, sequence);
+}
+
+TEST(block_receiver, stays_connected_to_daemons_while_it_stands_still_and_their_credit_is_used_up) {
+  scratch_folder folder;
+  store_writer store({folder.path()});
+  receive_settings here;
+  here.bind = "tcp://127.0.0.1:*";
+  here.largest_block = mebibytes(2);
+  block_receiver far(here, store, nullptr);
+  constexpr std::uint64_t daemons = 3;
+  std::vector<std::unique_ptr<played_daemon>> near;
+  for (std::uint64_t session = 1; session <= daemons; ++session) {
+    near.push_back(std::make_unique<played_daemon>(far.endpoint()));
+    near.back()->hello(session, 1);
+  }
+  while (far.counters().messages < daemons) (void)far.step(5ms);
+  for (std::uint64_t n = 1; n <= here.credit; ++n)
+    for (std::uint64_t session = 1; session <= daemons; ++session)
+      near[session - 1]->send(link_message::block, session, n, largest_block(session, n, here));
+  // So that as much has come as can. If this is too short, the test sees less, and does not fail.
+  std::this_thread::sleep_for(300ms);
+  const std::uint64_t all = daemons * here.credit;
+  ASSERT_TRUE(eventually([&] {
+    (void)far.step(1ms);
+    return far.counters().stored_blocks == all;
+  })) << far.counters().stored_blocks;
+  EXPECT_EQ(far.counters().connections.watch.oversized.get(), 0U);
+  EXPECT_EQ(far.counters().connections.accepted.get(), daemons);
+}
+
 TEST(block_receiver, says_that_its_address_is_taken) {
   scratch_folder folder;
   scratch_folder other;

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/link/connection_watch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstring>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "transport/format/endian.hpp"
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Between two looks: ZeroMQ takes some megabytes in this time.
+constexpr auto pause_between_looks = 3ms;
+/// Or as many times longer than a look takes, so that the watch takes little of a processor, but
+/// not so long that much comes meanwhile.
+constexpr int pause_per_look = 10;
+constexpr auto longest_pause = 10ms;
+/// While ZeroMQ reads from a connection what came before.
+constexpr auto pause_for_unread = 20ms;
+/// ZeroMQ may have so much of a connection in its hands that it has not yet looked at.
+constexpr std::uint64_t in_its_hands = 8192;
+/// What ZeroMQ needs at most for a byte on the wire: an empty frame has two, and takes 64.
+constexpr std::uint64_t most_memory_per_byte = 32;
+/// Memory of a message comes back after its connection was shut down, but not at once.
+constexpr std::uint64_t until_it_comes_back = std::uint64_t{8} << 20;
+/// Beyond, ZeroMQ waits with the next connection until these have been counted.
+constexpr int most_events_waiting = 10'000;
+constexpr int most_active_at_a_look = 256;
+/// ZeroMQ lets go of it a while after the connection has ended.
+constexpr auto until_memory_is_free = 1s;
+
+constexpr std::uint64_t short_frame_header = 2, long_frame_header = 9, longest_short_frame = 255;
+constexpr std::uint64_t sealed_frame_head = 33; // https://rfc.zeromq.org/spec/26, MESSAGE
+
+std::uint64_t resident_memory() {
+  const file_descriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  std::array<char, 128> text{};
+  std::uint64_t pages = 0;
+  const auto got = ::read(file.get(), text.data(), text.size() - 1);
+  const char* const second = got > 0 ? std::strchr(text.data(), ' ') : nullptr;
+  if (second != nullptr) (void)std::from_chars(second + 1, text.data() + got, pages);
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Of what is resident, the program may have freed a part. Takes milliseconds if that is in many
+/// pieces.
+std::uint64_t memory_in_use() {
+  const struct mallinfo2 all = ::mallinfo2();
+  return all.uordblks + all.hblkhd;
+}
+
+} // namespace
+
+connection_watch::connection_watch(zmq::context_t& context, zmq::socket_t& socket, const char* name,
+                                   int events, watch_limits limits, watch_counters& counters,
+                                   event_function on_event, report_function report)
+    : limits_(limits), counters_(counters), on_event_(std::move(on_event)),
+      report_(std::move(report)), monitor_(context, zmq::socket_type::pair),
+      active_(::epoll_create1(EPOLL_CLOEXEC)), tolerated_(limits.memory.bytes) {
+  if (!active_) throw std::system_error(errno, std::generic_category(), "epoll");
+  events |= ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED;
+  if (zmq_socket_monitor(socket.handle(), name, events) != 0) throw zmq::error_t();
+  monitor_.set(zmq::sockopt::linger, 0);
+  monitor_.set(zmq::sockopt::rcvhwm, most_events_waiting);
+  monitor_.connect(name);
+  thread_ = std::thread([this] { run(); });
+}
+
+connection_watch::~connection_watch() {
+  stopping_ = true;
+  stop_.wake();
+  thread_.join();
+}
+
+int connection_watch::connection_of(const zmq::message_t& message) {
+  return zmq_msg_get(message.handle(), ZMQ_SRCFD);
+}
+
+std::uint64_t connection_watch::bytes_on_the_wire(std::uint64_t content, bool with_keys) {
+  const std::uint64_t whole = content + (with_keys ? sealed_frame_head : 0);
+  return whole + (whole > longest_short_frame ? long_frame_header : short_frame_header);
+}
+
+/// Once the socket was emptied after a look, all messages are out whose ends ZeroMQ had seen at it.
+/// Emptied twice, because the first time may have begun before the look.
+void connection_watch::connection::settle(std::uint64_t emptied) {
+  if (emptied < emptied_then + 2) return;
+  settled = taken_then - std::min(taken_then, in_its_hands);
+  taken_then = taken;
+  emptied_then = emptied;
+}
+
+/// All before the end of this message is not held any more. Where it ended follows from the message
+/// before it, or, as ZeroMQ's own heartbeats come between them, from an earlier look.
+void connection_watch::took(int number, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  connection& c = found->second;
+  c.done_with = std::max(c.done_with + bytes, c.settled);
+  c.since = steady_clock::now();
+}
+
+void connection_watch::trust(int number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(number);
+  if (found != connections_.end()) {
+    found->second.trusted = true;
+  } else if (number >= 0 && trusted_early_.size() < limits_.connections) {
+    trusted_early_.insert(number);
+  }
+}
+
+void connection_watch::run() {
+  name_this_thread("link-watch");
+  std::array<zmq_pollitem_t, 3> items{{{monitor_.handle(), 0, ZMQ_POLLIN, 0},
+                                       {nullptr, active_.get(), ZMQ_POLLIN, 0},
+                                       {nullptr, stop_.descriptor(), ZMQ_POLLIN, 0}}};
+  const auto wait = [&](std::span<zmq_pollitem_t> for_these, steady_clock::duration limit) {
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(limit).count();
+    (void)zmq_poll(for_these.data(), static_cast<int>(for_these.size()), ms);
+  };
+  while (!stopping_) {
+    const auto limit = !unread_.empty() ? steady_clock::duration(pause_for_unread)
+                       : held_much_     ? steady_clock::duration(until_memory_is_free)
+                                        : steady_clock::duration(-1ms);
+    wait(items, limit);
+    const time_point now = steady_clock::now();
+    take_events();
+    if (!look(now)) {
+      if (std::ranges::none_of(items, &zmq_pollitem_t::revents)) give_memory_back();
+      continue;
+    }
+    wait(std::span(items).last(1),
+         std::clamp<steady_clock::duration>((steady_clock::now() - now) * pause_per_look,
+                                            pause_between_looks, longest_pause));
+  }
+}
+
+/// The system gets back what a connection made the program hold.
+void connection_watch::give_memory_back() {
+  if (std::exchange(held_much_, false)) ::malloc_trim(0);
+}
+
+void connection_watch::take_events() {
+  zmq::message_t event;
+  zmq::message_t address;
+  while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
+    if (event.more()) (void)monitor_.recv(address);
+    if (event.size() < sizeof(std::uint16_t) + sizeof(std::int32_t)) continue;
+    const auto what = load<std::uint16_t>(event.data<std::byte>());
+    const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
+    if (what == ZMQ_EVENT_ACCEPTED || what == ZMQ_EVENT_CONNECTED) begin(value);
+    if (what == ZMQ_EVENT_DISCONNECTED) end(value);
+    on_event_(what, value);
+  }
+}
+
+void connection_watch::begin(int number) {
+  auto meter = tcp_meter::of(number);
+  if (!meter) return; // it has ended since; ZeroMQ will say so
+  const std::lock_guard lock(mutex_);
+  end_locked(number);
+  if (connections_.size() >= limits_.connections) make_way();
+  epoll_event event{EPOLLIN | EPOLLET, {.fd = number}};
+  if (::epoll_ctl(active_.get(), EPOLL_CTL_ADD, meter->descriptor(), &event) != 0) return;
+  connection c{std::move(*meter), steady_clock::now()};
+  c.trusted = trusted_early_.erase(number) > 0;
+  connections_.emplace(number, std::move(c));
+}
+
+void connection_watch::end(int number) {
+  const std::lock_guard lock(mutex_);
+  end_locked(number);
+}
+
+void connection_watch::end_locked(int number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  // ZeroMQ may not have closed its own descriptor yet, and epoll goes by both.
+  (void)::epoll_ctl(active_.get(), EPOLL_CTL_DEL, found->second.meter.descriptor(), nullptr);
+  held_much_ = held_much_ || found->second.shut;
+  connections_.erase(found);
+}
+
+/// The oldest of those that are not trusted, so that a daemon finds a place among strangers.
+void connection_watch::make_way() {
+  const auto order = [](const table::value_type& e) {
+    return std::tuple(e.second.shut, e.second.trusted, e.second.since);
+  };
+  shut_down(std::ranges::min_element(connections_, {}, order)->second, counters_.crowded,
+            "it made way for another, because there are too many");
+}
+
+bool connection_watch::look(time_point now) {
+  std::array<epoll_event, most_active_at_a_look> events;
+  const int active = ::epoll_wait(active_.get(), events.data(), most_active_at_a_look, 0);
+  if (active <= 0 && unread_.empty()) return false;
+  const std::lock_guard lock(mutex_);
+  std::vector<int> numbers = std::exchange(unread_, {});
+  for (int i = 0; i < active; ++i) numbers.push_back(events[static_cast<std::size_t>(i)].data.fd);
+  for (const int number : numbers) {
+    const auto found = connections_.find(number);
+    if (found != connections_.end() && look_at(found->second)) unread_.push_back(number);
+  }
+  if (limits_.memory.bytes > 0) check_memory(now);
+  return true;
+}
+
+bool connection_watch::look_at(connection& c) {
+  const auto now = c.meter.read();
+  c.taken = std::max(c.taken, now.taken);
+  c.done_with = std::min(c.done_with, c.taken);
+  c.settle(emptied_);
+  if (c.held() > (c.trusted ? limits_.trusted : limits_.stranger).bytes)
+    shut_down(c, counters_.oversized, "more than a whole message has come");
+  return now.more && !c.shut;
+}
+
+/// Where the bytes alone are no bound, because they are very many small frames, the memory is one.
+/// The watch cannot see which connection has it: an unfinished message that has been large for long
+/// is more likely to be without an end than one that has just begun.
+void connection_watch::check_memory(time_point now) {
+  std::uint64_t held = 0;
+  for (const auto& [number, c] : connections_) held += c.held();
+  if (held * most_memory_per_byte < limits_.memory.bytes / 2) return;
+  if (resident_memory() <= limits_.memory.bytes) {
+    tolerated_ = limits_.memory.bytes;
+    return;
+  }
+  const std::uint64_t in_use = memory_in_use();
+  if (in_use <= limits_.memory.bytes) {
+    tolerated_ = limits_.memory.bytes;
+    ::malloc_trim(0);
+    return;
+  }
+  if (in_use <= tolerated_) return;
+  tolerated_ = in_use + until_it_comes_back;
+  const auto weight = [&](const connection& c) {
+    const std::chrono::duration<double> age = now - c.since + 1ms;
+    return c.shut ? 0 : static_cast<double>(c.held()) * age.count();
+  };
+  double all = 0;
+  std::size_t count = 0;
+  for (const auto& [number, c] : connections_) {
+    all += weight(c);
+    count += weight(c) > 0 ? 1 : 0;
+  }
+  if (count == 0) return;
+  for (auto& [number, c] : connections_) {
+    if (const double its = weight(c); its > 0 && its >= all / static_cast<double>(count))
+      shut_down(c, counters_.oversized, "messages that have not come whole take too much memory");
+  }
+}
+
+void connection_watch::shut_down(connection& c, counter& why, const std::string& text) {
+  if (std::exchange(c.shut, true)) return;
+  c.meter.shut_down();
+  why.add();
+  report_("shut down the connection with " + c.meter.peer() + " (" + std::to_string(c.held()) +
+          " bytes are in no whole message): " + text);
+}
+
+} // namespace l3
