@@ -253,7 +253,9 @@ const std::vector<key>& keys() {
           "one."),
       integer(
           "tcp.max_connections", [](auto& s) -> auto& { return s.tcp.max_connections; }, 1, 1024,
-          "Senders beyond this number are refused."),
+          "Senders beyond this number are refused. Each place is planned with memory for the "
+          "longest "
+          "event."),
       duration(
           "tcp.silence_limit", [](auto& s) -> auto& { return s.tcp.silence_limit; }, 1s, 1h,
           "When all places are taken, a sender of which no whole record has come for this long "

@@ -130,6 +130,10 @@ std::vector<memory_use> node::memory_plan() const {
   all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
   if (parts_->disk)
     all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});
+  if (parts_->tcp)
+    all.push_back(
+        {"connections of senders over TCP",
+         tcp_receiver::memory_plan(parts_->settings.tcp, parts_->settings.building.crates)});
   all.push_back({"parked events", parts_->builder.parking_bytes()});
   all.push_back({"tables of event building", parts_->builder.table_bytes()});
   return all;

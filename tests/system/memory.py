@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory stays flat: after tens of thousands of events the daemon holds what it planned at its start, plus 5 %, and after
 the first spill it does not grow."""
+import resource
 import unittest
 
 import harness
 import level2
+import stream_sender
 from level2_sender import HEADER, discriminator
+
+MIB = 1 << 20
 
 
 class Memory(harness.SystemTest):
@@ -37,6 +41,58 @@ class Memory(harness.SystemTest):
         ledger = self.stop_daemon(daemon)
         self.assertEqual(ledger["events"]["forwarded"], events * len(spills))
         receiver.stop()
+
+
+class Senders(harness.SystemTest):
+    """Over TCP, of the readout that makes the largest events."""
+    crate_lines = level2.KOTO
+    crates = level2.readout(level2.KOTO)
+    MANY = 600
+
+    def setUp(self):
+        super().setUp()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard != resource.RLIM_INFINITY and hard < 2 * self.MANY:
+            self.skipTest(f"only {hard} files may be open")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * self.MANY), hard))
+
+    @unittest.skipIf(harness.SANITIZED, "a sanitizer's own memory grows")
+    def test_that_never_finish_an_event(self):
+        """Each place is taken by one that holds most of an event; then they come and go."""
+        maker = level2.EventMaker(self.crates, 83)
+        body = stream_sender.event_body(1, maker.fragments(1, 1))
+        most_of_it = stream_sender.record(stream_sender.EVENT, 1, 2, body)[:len(body) * 99 // 100]
+        daemon = self.start_daemon(tcp={"max_connections": self.MANY}, frames={"count": 8, "events": 16},
+                                   outbox={"memory": "16 MiB"})
+        before, planned = daemon.memory(), daemon.status()["memory_planned"]
+
+        def connect(n):
+            senders = []
+            for _ in range(n):
+                sender = stream_sender.StreamSender(self.crates, harness.HOST, self.ports.tcp, run=7, seconds=harness.PATIENCE)
+                self.addCleanup(sender.close)
+                sender.connect()
+                senders.append(sender)
+            return senders
+
+        held, most = connect(self.MANY), 0
+        for sender in held:
+            sender.send_raw(most_of_it)
+            most = max(most, daemon.memory())
+        daemon.wait_for(lambda st: sum(l["bytes"] for l in st["links"] if l["link"] == "tcp") >= self.MANY * len(most_of_it),
+                        "most of an event of each")
+        most = max(most, daemon.memory())
+        for sender in held:
+            sender.close()
+        for _ in range(5):
+            for sender in connect(self.MANY // 5):
+                sender.send_raw(most_of_it)
+                most = max(most, daemon.memory())
+                sender.close()
+        print(f"{planned / 1e6:.1f} MB planned, {before / 1e6:.1f} MB before, {most / 1e6:.1f} MB at most", end=" ", flush=True)
+        self.assertLessEqual(most, planned * 1.05)
+        harness.wait_until(lambda: daemon.memory() < before + 32 * MIB, lambda: f"memory to be given back: {daemon.memory() / 1e6:.1f} MB")
+        self.assertEqual(daemon.stop(), 0)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the bodies of event records land: straight in the memory of the current batch. If that
 // batch closes while a record is half read, and does not get the rest in time, the half moves to
-// the connection's own memory, so that a stalled peer never holds a frame. Guarded by the event
+// the connection's own memory, so that a stalled peer never holds a frame. This memory takes none
+// before it is used, and goes back to the system with the connection. Guarded by the event
 // builder's lock, except the bytes of the body, and what is found in them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "transport/building/landing.hpp"
 #include "transport/file/record_parser.hpp"
+#include "transport/system/mapped_memory.hpp"
 
 namespace l3 {
 
@@ -30,7 +31,7 @@ private:
   std::size_t body_ = 0; // length of the record's body
   std::size_t filled_ = 0;
   bool inside_ = false; // a thread uses the body without the lock
-  std::vector<std::byte> own_;
+  mapped_memory own_;
   event_view view_;
   std::optional<std::uint32_t> spill_; // begun and not ended
   std::uint64_t id_ = 0;               // unique to the connection

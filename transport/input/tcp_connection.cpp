@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/input/tcp_connection.hpp"
 
+#include <new>
+
 #include <sys/socket.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -163,7 +165,11 @@ tcp_connection::problem tcp_connection::take_hello(const record_header& header,
                                                      ") is not the configured one (" +
                                                      text_of(configured) + ")"};
   }
-  landing_ = std::make_unique<stream_landing>(max_event_body(configured));
+  try {
+    landing_ = std::make_unique<stream_landing>(max_event_body(configured));
+  } catch (const std::bad_alloc&) {
+    return stream_error{refused::connection_limit, "this daemon has no memory for another sender"};
+  }
   builder_.attach(*landing_, header.sequence);
   return std::nullopt;
 }

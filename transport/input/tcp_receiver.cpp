@@ -26,6 +26,10 @@ using boost::system::error_code;
 
 constexpr auto finish_time_limit = std::chrono::seconds(1);
 
+/// That a connection takes beside its record: two coroutines, timers, what waits to be
+/// acknowledged.
+constexpr std::uint64_t connection_bytes = 16 << 10;
+
 /// Connections beyond the limit that are being refused with a text; further ones are just closed.
 constexpr std::size_t max_refusals = 64;
 
@@ -195,6 +199,11 @@ tcp_receiver::tcp_receiver(const tcp_settings& settings, std::uint32_t run, even
     : server_(std::make_unique<tcp_server>(settings, run, builder, std::move(safe))) {}
 
 tcp_receiver::~tcp_receiver() = default;
+
+std::uint64_t tcp_receiver::memory_plan(const tcp_settings& settings, const readout& crates) {
+  return std::uint64_t{settings.max_connections} * (max_event_body(crates) + connection_bytes) +
+         max_refusals * connection_bytes;
+}
 
 void tcp_receiver::stop_reading() { server_->stop_reading(); }
 std::uint16_t tcp_receiver::port() const { return server_->port(); }

@@ -32,6 +32,10 @@ public:
   tcp_receiver(const tcp_receiver&) = delete;
   tcp_receiver& operator=(const tcp_receiver&) = delete;
 
+  /// What the connections may take for records that are half read, and for themselves.
+  [[nodiscard]] static std::uint64_t memory_plan(const tcp_settings& settings,
+                                                 const readout& crates);
+
   /// Accepts and reads no more, and no longer calls the builder; still sends acknowledgements.
   void stop_reading();
 
