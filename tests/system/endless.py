@@ -13,6 +13,7 @@ import level2
 import line_sender
 from line_receiver import LineReceiver
 from line_sender import MORE, LineSender
+from sealed_sender import SealedSender
 
 MIB = 1 << 20
 EMPTY = bytes([MORE, 0]) * 500_000
@@ -34,6 +35,18 @@ class Stranger:
         self.socket.sendall(data)
 
 
+class Endless:
+    """Seals frames of a message that has no end, each anew."""
+
+    def __init__(self, peer, size):
+        self.peer, self.frame = peer, bytes(size)
+
+    def send_raw(self, _):
+        frames = b"".join(self.peer.sealed(self.frame, True) for _ in range(1 if len(self.frame) > 1000 else 100))
+        self.peer.send_raw(frames)
+        return len(frames)
+
+
 class Flood(threading.Thread):
     """Sends the same frames again and again, until the other end has had enough or so many bytes have gone."""
 
@@ -45,8 +58,7 @@ class Flood(threading.Thread):
     def run(self):
         try:
             while self.sent < self.most:
-                self.peer.send_raw(self.frames)
-                self.sent += len(self.frames)
+                self.sent += self.peer.send_raw(self.frames) or len(self.frames)
         except OSError:
             self.cut = True
 
@@ -131,6 +143,18 @@ class ToTheReceiver(harness.SystemTest):
         self.assertLess(len(receiver.said().splitlines()), 60)
         self.assert_stored(sent)
 
+    def test_heartbeats_do_not_add_up(self):
+        """ZeroMQ's own, in a connection that says no hello: none is part of a message, and none is held."""
+        receiver, peer = self.start_receiver(), self.connect()
+        ping = b"\x04PING\x00\x00" + bytes(16)
+        pings = (bytes([line_sender.COMMAND, len(ping)]) + ping) * 4
+        for _ in range(600):
+            peer.send_raw(pings)
+            peer.send(line_sender.header(line_sender.HEARTBEAT, 99), b"")
+            self.assertEqual(peer.receive()[0], line_sender.REFUSAL)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertEqual(self.malformed(self.store)["oversized"], 0)
+
     def test_before_a_key_is_proven(self):
         """A frame of the handshake that is as long as a block may be."""
         receiver = self.start_receiver(*self.keys())
@@ -144,6 +168,25 @@ class ToTheReceiver(harness.SystemTest):
         self.assertLess(memory.most, 128 * MIB)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(self.malformed(self.store)["oversized"], 20)
+
+    def test_under_a_listed_key(self):
+        """Whether more frames follow is sealed."""
+        receiver = self.start_receiver(*self.keys())
+        for size in (MIB, 30):
+            memory = Highest(receiver)
+            peer = SealedSender((harness.HOST, self.ports.receiver), self.folder / "daemon", self.folder / "receiver.public",
+                                harness.PATIENCE)
+            self.addCleanup(peer.close)
+            peer.send(*line_sender.hello(98))
+            self.assertEqual(peer.receive_kind(), line_sender.WELCOME)
+            flood = Flood(Endless(peer, size), b"", most=1024 * MIB if size == MIB else 4 * MIB)
+            memory.until(lambda: not flood.is_alive(), "the end of the flood")
+            print(f"{size}: {memory.most / MIB:.0f} MiB,", end=" ", flush=True)
+            self.assertEqual(flood.cut, size == MIB, "few bytes are no reason")
+            self.assertLess(memory.most, self.planned(receiver) * 1.05)
+            peer.close()
+        self.assertEqual(receiver.stop(), 0)
+        self.assertEqual(self.malformed(self.store)["oversized"], 1)
 
     def keys(self):
         for name in ("receiver", "daemon"):

@@ -42,6 +42,10 @@ constexpr std::uint64_t until_it_comes_back = std::uint64_t{8} << 20;
 /// Beyond, ZeroMQ waits with the next connection until these have been counted.
 constexpr int most_events_waiting = 10'000;
 constexpr int most_active_at_a_look = 256;
+/// What was taken before a look settles two looks later: heartbeats of a moment in which the watch
+/// got no processor are no message. Far beyond the limit it does not wait for that.
+constexpr int looks_until_settled = 4;
+constexpr std::uint64_t far_beyond = 4;
 /// ZeroMQ lets go of it a while after the connection has ended.
 constexpr auto until_memory_is_free = 1s;
 
@@ -228,9 +232,11 @@ bool connection_watch::look_at(connection& c) {
   c.taken = std::max(c.taken, now.taken);
   c.done_with = std::min(c.done_with, c.taken);
   c.settle(emptied_);
-  if (c.held() > (c.trusted ? limits_.trusted : limits_.stranger).bytes)
+  const std::uint64_t limit = (c.trusted ? limits_.trusted : limits_.stranger).bytes;
+  c.looks_beyond = c.held() > limit ? c.looks_beyond + 1 : 0;
+  if (c.looks_beyond >= looks_until_settled || c.held() > limit * far_beyond)
     shut_down(c, counters_.oversized, "more than a whole message has come");
-  return now.more && !c.shut;
+  return (now.more || c.looks_beyond > 0) && !c.shut;
 }
 
 /// Where the bytes alone are no bound, because they are very many small frames, the memory is one.

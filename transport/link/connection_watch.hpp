@@ -65,6 +65,7 @@ private:
     std::uint64_t taken_then = 0;   ///< at a look, and
     std::uint64_t emptied_then = 0; ///< how often the socket had been emptied
     std::uint64_t settled = 0;      ///< a message that comes now ends behind here
+    int looks_beyond = 0;           ///< the last so many looks found it beyond its limit
     bool trusted = false;
     bool shut = false;
 
@@ -81,7 +82,7 @@ private:
   void make_way();
   /// False: nothing happened on any connection since the last look.
   [[nodiscard]] bool look(time_point now);
-  /// True: something of it waits in the kernel.
+  /// True: it is to be looked at again, also if nothing comes.
   [[nodiscard]] bool look_at(connection& c);
   void check_memory(time_point now);
   void shut_down(connection& c, counter& why, const std::string& text);
@@ -99,7 +100,7 @@ private:
   std::mutex mutex_;                       ///< guards connections_
   table connections_;                      ///< by ZeroMQ's descriptor
   std::set<int> trusted_early_;            ///< whose beginning the watch has not yet seen
-  std::vector<int> unread_;                ///< of which something waits in the kernel
+  std::vector<int> unread_;                ///< to be looked at again
   std::uint64_t tolerated_;                ///< memory beyond which connections are shut down
   bool held_much_ = false;                 ///< a connection ended that had been shut down
   std::thread thread_;

@@ -43,7 +43,7 @@ constexpr int linger_ms = 200;
 constexpr int connections_waiting = 1024;
 constexpr std::size_t most_connections = 1024; ///< at a time
 /// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
-constexpr byte_size most_of_a_stranger = kibibytes(8);
+constexpr byte_size most_of_a_stranger = kibibytes(24);
 constexpr byte_size slack = mebibytes(1);
 /// ZeroMQ's context option 10: frames get memory of their own. Else each small one that comes alone
 /// holds the whole buffer into which it was read, 500 times its size.
