@@ -100,6 +100,40 @@ class Vanishing(harness.SystemTest):
         self.assertFalse(ledger["clean"])
         self.assertEqual((ledger["events"]["forwarded"], ledger["events"]["shed"]["vanished"]), (0, EVENTS))
 
+    def test_a_store_file_that_is_cut_within_a_block_at_the_very_end(self):
+        """The search for a block behind the cut belongs to the ledger: the signal that asks for the ledger does not end it."""
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        receiver = self.start_receiver()
+        os.truncate(self.store / "blocks-000001.kl3", 4096)
+        self.assertEqual(receiver.stop(), 1, receiver.said())
+        ledger = self.receiver_ledger()
+        self.assertFalse(ledger["clean"])
+        self.assertGreater(ledger["events"]["shed"]["vanished"], 0)
+        self.assertEqual(ledger["events"]["forwarded"] + ledger["events"]["shed"]["vanished"], EVENTS)
+
+    def test_store_files_that_become_what_no_reader_can_read(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        file = self.store / "blocks-000001.kl3"
+        whole = file.read_bytes()
+        for deed in (lambda: file.write_bytes(b"something else" * 100), lambda: os.mkfifo(file), lambda: file.symlink_to("nowhere"), file.mkdir):
+            receiver = self.start_receiver()
+            file.unlink()
+            deed()
+            self.assertEqual(receiver.stop(), 1, receiver.said())
+            ledger = self.receiver_ledger()
+            self.assertFalse(ledger["clean"])
+            self.assertEqual((ledger["events"]["forwarded"], ledger["events"]["shed"]["vanished"]), (0, EVENTS))
+            file.rmdir() if file.is_dir() else file.unlink()
+            file.write_bytes(whole)
+
     def check_spool(self, deed, **sections):
         """Without a receiver, the daemon says that events are safe; then it is killed."""
         daemon = self.start_daemon(outbox=LITTLE_MEMORY, spool={"use": "always"}, **sections)

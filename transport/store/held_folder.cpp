@@ -36,7 +36,11 @@ public:
 };
 
 file_look look_of(const struct stat& s) {
-  return {{s.st_dev, s.st_ino}, static_cast<std::uint64_t>(s.st_size), S_ISREG(s.st_mode)};
+  constexpr std::int64_t second = 1'000'000'000;
+  return {{s.st_dev, s.st_ino},
+          static_cast<std::uint64_t>(s.st_size),
+          s.st_mtim.tv_sec * second + s.st_mtim.tv_nsec,
+          S_ISREG(s.st_mode)};
 }
 
 /// Moves what it can; it is never moved over a file.

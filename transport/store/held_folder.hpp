@@ -42,7 +42,12 @@ struct file_identity {
 struct file_look {
   file_identity who;
   std::uint64_t bytes = 0;
-  bool is_file = false; ///< a regular one
+  std::int64_t modified = 0; ///< nanoseconds since 1970
+  bool is_file = false;      ///< a regular one
+
+  /// Of a file that is not open: the same one, which nothing was written to. Another file may get
+  /// the number of one that was removed.
+  friend bool operator==(const file_look&, const file_look&) = default;
 };
 [[nodiscard]] std::optional<file_look> look_at(int file);
 

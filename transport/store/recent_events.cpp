@@ -2,6 +2,10 @@
 #include "transport/store/recent_events.hpp"
 
 #include <algorithm>
+#include <ranges>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
@@ -18,6 +22,32 @@ constexpr std::size_t fewest_shares = 8;
 
 /// Of the end of a store, at its restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
+
+/// Rising; none if the folder was removed.
+std::vector<std::uint64_t> numbers_in(const held_folder& store) {
+  try {
+    return store_file_numbers(store.path());
+  } catch (const std::filesystem::filesystem_error&) {
+    return {};
+  }
+}
+
+/// A file that another program has made unreadable ends here, and the receiver goes on.
+void recall_file(recent_events& to, const held_folder& store, std::uint64_t number,
+                 std::uint64_t skipped) {
+  std::vector<std::byte> payload;
+  try {
+    store_file file(store, number, store_kind::store);
+    while (const auto block = file.next()) {
+      if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
+      event_walk walk(payload);
+      while (const auto event = walk.next())
+        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
+    }
+  } catch (const std::runtime_error&) {
+    return;
+  }
+}
 
 } // namespace
 
@@ -78,23 +108,18 @@ void recent_events::take_back(std::uint64_t session, const identity& event) {
   of.pop_back();
 }
 
-void recall(recent_events& to, const std::filesystem::path& store) {
-  const auto numbers = store_file_numbers(store);
+void recall(recent_events& to, const held_folder& store) {
+  std::vector<std::uint64_t> newest; // the newest first
   std::uint64_t bytes = 0;
-  auto from = numbers.end();
-  while (from != numbers.begin() && bytes < recalled_bytes)
-    bytes += store_file(store, *--from).size();
-  std::uint64_t skipped = bytes > recalled_bytes ? bytes - recalled_bytes : 0;
-  std::vector<std::byte> payload;
-  for (; from != numbers.end(); ++from, skipped = 0) {
-    store_file file(store, *from);
-    while (const auto block = file.next()) {
-      if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
-      event_walk walk(payload);
-      while (const auto event = walk.next())
-        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
-    }
+  for (const auto number : std::views::reverse(numbers_in(store))) {
+    const auto seen = store.look(store_file_name(number));
+    if (!seen || !seen->is_file) continue;
+    newest.push_back(number);
+    if ((bytes += seen->bytes) >= recalled_bytes) break;
   }
+  std::uint64_t skipped = bytes > recalled_bytes ? bytes - recalled_bytes : 0;
+  for (const auto number : std::views::reverse(newest))
+    recall_file(to, store, number, std::exchange(skipped, 0));
 }
 
 } // namespace l3

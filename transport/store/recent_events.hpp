@@ -13,10 +13,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <unordered_map>
+
+#include "transport/store/held_folder.hpp"
 
 namespace l3 {
 
@@ -76,8 +77,8 @@ private:
   memory events_;
 };
 
-/// Adds what the newest files of a store hold, as much as can be read in a moment. Throws
-/// std::runtime_error if the store cannot be read.
-void recall(recent_events& to, const std::filesystem::path& store);
+/// Adds what the newest files of a store hold, as much as can be read in a moment. Files that
+/// cannot be read, and links, are left out.
+void recall(recent_events& to, const held_folder& store);
 
 } // namespace l3

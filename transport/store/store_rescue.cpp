@@ -107,11 +107,13 @@ void store_writer::count_lost(const session_tallies& lost) {
   news_.push_back("lost although they were called stored: " + text_of(lost));
 }
 
+/// The signal that ends a program asks for its ledger, and so for this look: it does not end the
+/// reading.
 std::error_code store_writer::look() {
   auto error = commit();
   if (error) error = commit(); // the first may have put things in their places
   if (const auto fault = folder_.check()) return fault;
-  const auto gone = closed_.look(folder_, settings_.stop);
+  const auto gone = closed_.look(folder_);
   for (const std::string& file : gone.files) news_.push_back((settings_.folder / file).string());
   count_lost(gone.blocks);
   if (error || gone.blocks.empty()) return error;

@@ -183,7 +183,8 @@ std::error_code store_writer::open_next_file() {
   session_tallies written;
   for (const stored_block& b : blocks_) written[b.header.session].add(b.header);
   if (file_.is_open())
-    closed_.expect(file_.number(), {file_.identity(), file_.end(), true}, written);
+    closed_.expect(file_.number(), look_at(file_.descriptor()->get()).value_or(file_look()),
+                   written);
   blocks_.clear();
   file_.close();
   if (const auto error = file_.open(folder_, next_number_, store_kind::store,

@@ -34,7 +34,7 @@ struct store_settings {
                              << 30; ///< a file that has grown to this is followed by the next
   bool sync = false;                ///< commit() and the start wait for the disk
   block_file::flush_function flush = ::fdatasync; ///< how they do
-  stop_question stop{}; ///< asked while files are read: true ends the start with scan_stopped
+  stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
 };
 
 /// What a store holds of one session.
@@ -84,7 +84,7 @@ public:
   /// The store has blocks of this session whose sender had shown its token.
   [[nodiscard]] bool is_proven(std::uint64_t session) const;
 
-  [[nodiscard]] const std::filesystem::path& folder() const { return settings_.folder; }
+  [[nodiscard]] const held_folder& folder() const { return folder_; }
   /// Blocks that were called stored, and whose files were removed, moved, cut or replaced since
   /// this writer began. They are in no session's sums.
   [[nodiscard]] const session_tallies& lost() const { return lost_; }

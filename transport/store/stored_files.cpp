@@ -10,16 +10,16 @@
 namespace l3 {
 namespace {
 
-/// The blocks whose headers are good; none if the file cannot be read at all.
-session_tallies blocks_in(const held_folder& folder, std::uint64_t number,
-                          const stop_question& stop) {
+/// The good blocks; none if the file cannot be read at all.
+session_tallies blocks_in(const held_folder& folder, std::uint64_t number) {
   session_tallies found;
   std::map<std::uint64_t, std::set<std::uint64_t>> seen; // a block that stands there twice is one
   try {
-    store_file file(folder, number, store_kind::store, stop);
+    store_file file(folder, number, store_kind::store);
     while (const auto block = file.next()) {
       const block_header& h = block->header;
-      if (seen[h.session].insert(h.sequence).second) found[h.session].add(h);
+      if (file.payload_is_right(*block) && seen[h.session].insert(h.sequence).second)
+        found[h.session].add(h);
     }
   } catch (const std::runtime_error&) {
     found.clear();
@@ -49,14 +49,14 @@ void add(session_tallies& to, const session_tallies& more) {
   for (const auto& [session, blocks] : more) to[session].add(blocks);
 }
 
-stored_files::loss stored_files::look(const held_folder& folder, const stop_question& stop) {
+stored_files::loss stored_files::look(const held_folder& folder) {
   loss all;
   for (auto& [number, file] : files_) {
     const std::string name = store_file_name(number);
     const auto seen = folder.look(name);
-    if (seen && seen->is_file && seen->who == file.as.who && seen->bytes == file.as.bytes) continue;
+    if (seen && seen->is_file && *seen == file.as) continue;
     const bool is_file = seen && seen->is_file;
-    const session_tallies found = is_file ? blocks_in(folder, number, stop) : session_tallies();
+    const session_tallies found = is_file ? blocks_in(folder, number) : session_tallies();
     const session_tallies lost = less(file.blocks, found);
     if (!lost.empty()) {
       const auto why = is_file ? name_fault::file_changed

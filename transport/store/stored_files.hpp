@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What should be in the files of a store that are not written any more: for each file, which blocks
 // of which sessions. A look at the folder compares it with what is there, and says by number which
-// blocks are not there any more. It reads a file only if its length or its identity is another one.
+// blocks are not there any more. It reads a file only if its identity, its length or the time at
+// which it was written is another one.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +54,7 @@ public:
     std::vector<std::string> files; ///< names of those that lack blocks, and what became of them
     session_tallies blocks;         ///< told once
   };
-  /// Throws scan_stopped when told.
-  [[nodiscard]] loss look(const held_folder& folder, const stop_question& stop = {});
+  [[nodiscard]] loss look(const held_folder& folder);
 
 private:
   struct expected {
