@@ -114,7 +114,7 @@ std::error_code spool::open_segment(block_file& made) {
   if (error) return error;
   const std::lock_guard guard(lock_);
   index_.add_segment(made.number(), made.end());
-  files_[made.number()] = {made.descriptor(), made.identity()};
+  files_[made.number()] = {made.descriptor(), {made.identity()}};
   written_segment_ = made.number();
   return {};
 }
@@ -129,7 +129,8 @@ std::error_code spool::close_segment() {
   {
     const std::lock_guard guard(lock_);
     index_.let_go(std::exchange(written_segment_, 0));
-    files_[segment_.number()].open = nullptr;
+    const auto now = look_at(segment_.descriptor()->get());
+    files_[segment_.number()] = {nullptr, now.value_or(file_look())};
     free = index_.take_free();
   }
   segment_.close();
@@ -269,7 +270,7 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
     file_identity who;
     {
       const std::lock_guard guard(lock_);
-      who = files_[number].who;
+      who = files_[number].as.who;
     }
     // Something else may have the name by now: it stays. A file that cannot be removed keeps what
     // is noted of its lanes.

@@ -155,8 +155,16 @@ public:
 private:
   struct known_file {
     std::shared_ptr<const file_descriptor> open; ///< null: only its name is known
-    file_identity who;
+    file_look as;                                ///< when it was written or read last
   };
+  struct changed_file {
+    std::optional<file_look> now; ///< of its name
+    std::uint64_t kept = 0;       ///< needed blocks that are there
+    std::uint64_t lost = 0;
+    std::uint64_t in_memory = 0;
+    std::uint64_t events = 0; ///< of the lost ones
+  };
+  using changed_files = std::map<std::uint64_t, changed_file>;
 
   // spool_recovery.cpp
   void recover_segment(std::uint64_t number, bool newest);
@@ -170,6 +178,10 @@ private:
   [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
                                             std::vector<stored_block>& lost) const;
   void give_up_what_is_gone();
+  [[nodiscard]] changed_files look_at_files() const;
+  [[nodiscard]] bool has(const changed_file& file, std::uint64_t session,
+                         const spool_place& place) const;
+  void tell(const changed_files& changed);
   void look_beside();
   bool give_up(std::uint64_t session, std::uint64_t sequence);
 

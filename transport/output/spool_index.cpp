@@ -136,12 +136,11 @@ void spool_index::forget_segment(std::uint64_t number) {
 }
 
 std::vector<std::pair<std::uint64_t, spool_place>>
-spool_index::blocks_behind(std::uint64_t number, std::uint64_t bytes) const {
+spool_index::blocks_in(const std::set<std::uint64_t>& segments) const {
   std::vector<std::pair<std::uint64_t, spool_place>> found;
   for (const auto& [session, of] : lanes_)
     for (const spool_place& place : of.blocks)
-      if (place.segment == number && place.bytes != 0 && place.offset + place.bytes > bytes)
-        found.emplace_back(session, place);
+      if (place.bytes != 0 && segments.contains(place.segment)) found.emplace_back(session, place);
   return found;
 }
 

@@ -84,9 +84,9 @@ public:
   /// The segments whose files may go; each is told once.
   [[nodiscard]] std::vector<std::uint64_t> take_free() { return std::exchange(free_, {}); }
   void forget_segment(std::uint64_t number); ///< its file is gone
-  /// Its needed blocks that end behind the file's first `bytes`, each with its session.
+  /// Needed blocks that lie in one of these segments, each with its session.
   [[nodiscard]] std::vector<std::pair<std::uint64_t, spool_place>>
-  blocks_behind(std::uint64_t number, std::uint64_t bytes) const;
+  blocks_in(const std::set<std::uint64_t>& segments) const;
   /// Of all segments, the length that each file should have.
   [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> segments() const;
   /// A segment holds a block of the session, needed or not.

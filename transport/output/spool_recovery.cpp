@@ -100,7 +100,10 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     return;
   }
   const auto scan = scan_block_file(*folder_, number, store_kind::spool, newest, system_.stop);
-  if (const auto seen = folder_->look(name_of(number))) files_[number] = {nullptr, seen->who};
+  const auto note_file = [&] {
+    if (const auto seen = folder_->look(name_of(number))) files_[number] = {nullptr, *seen};
+  };
+  note_file();
   index_.add_segment(number, scan.bytes);
   for (const auto& block : scan.blocks) (void)index_.add_block(block.header, number, block.offset);
   if (!scan.readable) {
@@ -123,6 +126,7 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
   if (scan.good_end < scan.bytes && file &&
       ::ftruncate(file.get(), static_cast<off_t>(scan.good_end)) == 0) {
     index_.resize_segment(number, scan.good_end);
+    note_file();
   }
   index_.let_go(number);
 }

@@ -69,7 +69,7 @@ std::error_code spool::write_anew(const std::error_code& why) {
       return there != nullptr && there->segment == segment_.number() && there->bytes != 0;
     };
     index_.add_segment(fresh.number(), fresh.end());
-    files_[fresh.number()] = {fresh.descriptor(), fresh.identity()};
+    files_[fresh.number()] = {fresh.descriptor(), {fresh.identity()}};
     for (const stored_block& b : copied)
       if (needed(b)) (void)index_.add_block(b.header, fresh.number(), b.offset);
     for (const stored_block& b : lost)
@@ -90,7 +90,7 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
   std::vector<std::pair<std::uint64_t, spool_place>> needed;
   {
     const std::lock_guard guard(lock_);
-    needed = index_.blocks_behind(segment_.number(), 0);
+    needed = index_.blocks_in({segment_.number()});
   }
   std::ranges::sort(needed, {}, [](const auto& b) { return b.second.offset; });
   std::vector<std::byte> bytes;
@@ -148,49 +148,106 @@ bool spool::give_up(std::uint64_t session, std::uint64_t sequence) {
   return false;
 }
 
-/// Of the segments that are not written any more.
-void spool::give_up_what_is_gone() {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> segments;
+/// Files of segments that are not written any more, and are not what they were.
+spool::changed_files spool::look_at_files() const {
+  std::map<std::uint64_t, file_look> expected;
   {
     const std::lock_guard guard(lock_);
-    segments = index_.segments();
+    for (const auto& [number, bytes] : index_.segments())
+      if (const auto known = files_.find(number);
+          bytes != 0 && number != written_segment_ && known != files_.end())
+        expected.emplace(number, known->second.as);
   }
-  for (const auto& [number, bytes] : segments) {
-    if (segment_.is_open() && number == segment_.number()) continue;
-    const auto seen = folder_->look(name_of(number));
-    const std::uint64_t there = seen && seen->is_file ? seen->bytes : 0;
-    if (there >= bytes) continue;
-    std::uint64_t in_memory = 0;
-    std::uint64_t lost = 0;
-    std::uint64_t events = 0;
-    std::vector<std::uint64_t> free;
-    {
-      const std::lock_guard guard(lock_);
+  changed_files changed;
+  for (const auto& [number, as] : expected) {
+    const auto now = folder_->look(name_of(number));
+    if (!now || *now != as) changed[number].now = now;
+  }
+  return changed;
+}
+
+bool spool::has(const changed_file& file, std::uint64_t session, const spool_place& place) const {
+  const bool may_have = file.now && file.now->is_file && place.offset < file.now->bytes &&
+                        place.bytes <= file.now->bytes - place.offset;
+  std::vector<std::byte> bytes;
+  block_header header;
+  return may_have && !fetch(place, {}, bytes) && check_block(bytes, header) == block_fault::none &&
+         header.session == session && header.sequence == place.sequence;
+}
+
+/// What a changed file has still is found where it was, also in a copy.
+void spool::give_up_what_is_gone() {
+  changed_files changed = look_at_files();
+  if (changed.empty()) return;
+  std::set<std::uint64_t> numbers;
+  for (const auto& [number, file] : changed) numbers.insert(number);
+  std::vector<std::pair<std::uint64_t, spool_place>> blocks;
+  {
+    const std::lock_guard guard(lock_);
+    blocks = index_.blocks_in(numbers);
+  }
+  for (auto& [session, place] : blocks) {
+    changed_file& file = changed[place.segment];
+    if (has(file, session, place)) {
+      ++file.kept;
+      continue;
+    }
+    const std::lock_guard guard(lock_);
+    const auto* there = index_.find_block(session, place.sequence);
+    if (there == nullptr || there->segment != place.segment || there->bytes == 0) continue;
+    if (give_up(session, place.sequence)) {
+      ++file.lost;
+      file.events += place.events;
+    } else {
+      ++file.in_memory;
+    }
+  }
+  std::vector<std::uint64_t> free;
+  {
+    const std::lock_guard guard(lock_);
+    for (const auto& [number, file] : changed) {
       const auto known = files_.find(number);
       if (known == files_.end()) continue; // it was released and removed meanwhile
-      for (const auto& [session, place] : index_.blocks_behind(number, there)) {
-        if (give_up(session, place.sequence)) {
-          ++lost;
-          events += place.events;
-        } else {
-          ++in_memory;
-        }
-      }
-      index_.resize_segment(number, there);
-      // A release may be removing it now: then nothing in it is needed.
-      if (lost + in_memory == 0) continue;
-      index_.count_vanished();
-      free = index_.take_free();
+      // A file with none of its blocks is another one that has its name.
+      known->second.as = file.kept != 0 ? *file.now : file_look();
+      index_.resize_segment(number, file.kept != 0 ? file.now->bytes : 0);
+      if (file.lost + file.in_memory != 0) index_.count_vanished();
     }
-    const auto why = !seen           ? name_fault::file_gone
-                     : seen->is_file ? name_fault::file_changed
-                                     : name_fault::file_taken;
-    news_.push_back((folder_->path() / name_of(number)).string() + ": " +
-                    make_error_code(why).message() + "; of its blocks " + std::to_string(lost) +
-                    " with " + std::to_string(events) + " events are lost, " +
-                    std::to_string(in_memory) + " are in memory and are written again");
-    remove(free);
+    free = index_.take_free();
   }
+  tell(changed);
+  remove(free);
+}
+
+/// Of very many files, a few and the sum of the others.
+void spool::tell(const changed_files& changed) {
+  constexpr std::size_t most = 8;
+  std::size_t told = 0;
+  std::size_t others = 0;
+  changed_file sum;
+  const auto text_of = [](const changed_file& file) {
+    return std::to_string(file.lost) + " with " + std::to_string(file.events) +
+           " events are lost, " + std::to_string(file.in_memory) +
+           " are in memory and are written again";
+  };
+  for (const auto& [number, file] : changed) {
+    if (file.lost + file.in_memory == 0) continue;
+    if (told++ < most) {
+      const auto why = !file.now           ? name_fault::file_gone
+                       : file.now->is_file ? name_fault::file_changed
+                                           : name_fault::file_taken;
+      news_.push_back((folder_->path() / name_of(number)).string() + ": " +
+                      make_error_code(why).message() + "; of its blocks " + text_of(file));
+    } else {
+      ++others;
+      sum.lost += file.lost;
+      sum.events += file.events;
+      sum.in_memory += file.in_memory;
+    }
+  }
+  if (others != 0)
+    news_.push_back("and " + std::to_string(others) + " more segments; of their blocks " +
+                    text_of(sum));
 }
 
 } // namespace l3

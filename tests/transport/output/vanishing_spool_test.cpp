@@ -129,6 +129,55 @@ TEST(vanishing_spool, gives_up_what_was_in_older_segments_and_what_memory_has_is
   EXPECT_EQ(disk.totals().blocks, 0U);
 }
 
+TEST(vanishing_spool, believes_no_file_for_its_length_that_took_the_name_of_an_older_segment) {
+  const scene s;
+  spool disk(small_spool(s.folder, three_blocks));
+  append_all(disk, 1, 9);
+  fs::remove(s.segment(1));
+  write_file(s.segment(1), bytes(2 * three_blocks));
+  auto half = read_file(s.segment(2));
+  half[half.size() / 2] ^= std::byte{1}; // in block 5
+  fs::remove(s.segment(2));
+  write_file(s.segment(2), half);
+  fs::last_write_time(s.segment(2), fs::file_time_type::clock::now() + std::chrono::hours(1));
+  disk.look();
+  EXPECT_EQ(disk.lost_events(1), 12U) << "the ledger's waiting is what is on disk";
+  EXPECT_EQ(disk.totals().events, 15U);
+  EXPECT_EQ(disk.totals().vanished, 2U);
+  EXPECT_EQ(disk.take_news().size(), 2U);
+  disk.look();
+  EXPECT_TRUE(disk.take_news().empty()) << "told once";
+  EXPECT_EQ(drain(disk, 1), (drained{{4, 6, 7, 8, 9}, {1, 2, 3, 5}}));
+  disk.release(1, 9);
+  EXPECT_TRUE(fs::exists(s.segment(1))) << "it is not the spool's";
+  EXPECT_FALSE(fs::exists(s.segment(2)));
+}
+
+TEST(vanishing_spool, takes_a_copy_of_an_older_segment_for_the_segment) {
+  const scene s;
+  spool disk(small_spool(s.folder, three_blocks));
+  append_all(disk, 1, 4);
+  const auto copy = read_file(s.segment(1));
+  fs::remove(s.segment(1));
+  write_file(s.segment(1), copy);
+  disk.look();
+  EXPECT_TRUE(disk.take_news().empty());
+  EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 4), {}}));
+  disk.release(1, 4);
+  EXPECT_FALSE(fs::exists(s.segment(1)));
+}
+
+TEST(vanishing_spool, says_few_lines_about_very_many_segments) {
+  const scene s;
+  spool disk(small_spool(s.folder, three_blocks));
+  append_all(disk, 1, 300);
+  for (std::uint64_t number = 1; number < 100; ++number) fs::remove(s.segment(number));
+  disk.look();
+  EXPECT_EQ(disk.lost_events(1), 3U * 297);
+  EXPECT_EQ(disk.totals().vanished, 99U);
+  EXPECT_LE(disk.take_news().size(), 10U);
+}
+
 TEST(vanishing_spool, says_at_the_start_which_blocks_are_gone) {
   const scene s;
   {

@@ -20,6 +20,7 @@ enum class deed : std::uint8_t {
   write_behind,
   replace_by_link,
   replace_by_file,
+  replace_by_long_file,
   remove_folder,
   move_folder,
   count_
@@ -69,6 +70,11 @@ public:
       fs::remove(file);
       std::ofstream(file) << "tidy";
       break;
+    case deed::replace_by_long_file:
+      fs::remove(file);
+      std::ofstream(file) << "tidy";
+      fs::resize_file(file, size + long_file);
+      break;
     default: break;
     }
   }
@@ -79,7 +85,8 @@ public:
     std::vector<fs::path> strange;
     for (const auto& f : fs::directory_iterator(folder_)) {
       if (!f.path().filename().string().starts_with(prefix)) continue;
-      if (f.is_symlink() || f.file_size() == 4) strange.push_back(f.path());
+      if (f.is_symlink() || f.file_size() == 4 || f.file_size() > long_file)
+        strange.push_back(f.path());
     }
     for (const auto& f : strange) fs::remove(f);
   }
@@ -91,6 +98,7 @@ public:
   }
 
 private:
+  static constexpr std::uintmax_t long_file = 1 << 20; ///< longer than any of a test
   static constexpr const char* target_text = "not yours";
 
   std::filesystem::path folder_;
