@@ -259,7 +259,7 @@ std::vector<bytes> events_of_one_key(std::uint32_t count, bool all_alike) {
 
 // A receiver that compares each with all others gives no answer while the test waits.
 TEST(block_receiver, takes_a_block_with_very_many_events_of_one_key) {
-  constexpr std::uint32_t many = mebibytes(8).bytes / sizeof(packed_event);
+  constexpr std::uint32_t many = mebibytes(4).bytes / sizeof(packed_event);
   scratch_folder folder;
   receiving_end far(folder.path());
   played_daemon near(far.endpoint());
@@ -295,9 +295,9 @@ TEST(block_receiver, stays_connected_to_daemons_while_it_stands_still_and_their_
   store_writer store({folder.path()});
   receive_settings here;
   here.bind = "tcp://127.0.0.1:*";
-  here.largest_block = mebibytes(2);
+  here.largest_block = kibibytes(512);
   block_receiver far(here, store, nullptr);
-  constexpr std::uint64_t daemons = 3;
+  constexpr std::uint64_t daemons = 2;
   std::vector<std::unique_ptr<played_daemon>> near;
   for (std::uint64_t session = 1; session <= daemons; ++session) {
     near.push_back(std::make_unique<played_daemon>(far.endpoint()));
