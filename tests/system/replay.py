@@ -182,10 +182,10 @@ class Tcp(Replay):
         replay = self.replay(self.to, "--rate", "max")
         self.accept()
         self.records(1)
-        self.say(REFUSAL, "not today".encode())
+        self.say(REFUSAL, b"not\x1b]0;x\x07 \0today")
         self.connection.close()
         self.assertNotEqual(replay.wait(), 0)
-        self.assertIn("not today", replay.said())
+        self.assertIn("not?]0;x? ?today", replay.said(), "without what a terminal would obey")
 
     def test_a_peer_whose_connections_break_is_given_up(self):
         def closes():

@@ -13,6 +13,7 @@
 
 #include "transport/file/record_parser.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/peer_text.hpp"
 
 namespace l3 {
 namespace {
@@ -114,7 +115,7 @@ bool record_connection::take_records() {
     }
     if (header.type == record_type::refusal) {
       const std::string why(reinterpret_cast<const char*>(body.data()), body.size());
-      refusal_ = "refused: " + why;
+      refusal_ = "refused: " + peer_text(why);
       turned_away_ = why == no_place_left;
       return false;
     }

@@ -4,20 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/format/peer_text.hpp"
+
 namespace l3 {
 namespace {
 
 constexpr std::chrono::seconds retry_time(1); ///< after a refusal
-constexpr std::size_t longest_text = 400;     ///< of a receiver that is worth reading
 constexpr std::uint64_t most_credit = 1024;   ///< that is believed
-
-/// A receiver's text as one line of a log: cut, and without control characters.
-std::string fit_for_log(std::string_view text) {
-  std::string line(text.substr(0, longest_text));
-  std::ranges::replace_if(
-      line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return line;
-}
 
 } // namespace
 
@@ -117,7 +110,7 @@ void send_window::refused(std::string_view text, time_point now) {
   }
   counters_.refusals.add();
   refused_ = true;
-  report_once("the receiver refuses: " + fit_for_log(text), now);
+  report_once("the receiver refuses: " + peer_text(text), now);
   // Try again with a single block, until one is taken.
   under_way_.clear();
   credit_ = 1;

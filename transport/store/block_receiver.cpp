@@ -55,6 +55,8 @@ constexpr byte_size event_memory{144}; ///< of a remembered one
 /// The rest is for what comes before connections are shut down.
 constexpr std::uint64_t most_percent_of_plan = 95;
 constexpr auto retry_time = 1s; ///< after a store error
+/// How old a look at the store's files may be when an answer relies on what they hold.
+constexpr auto fresh_look = 100ms;
 
 /// The machine at the other end; empty if ZeroMQ does not say.
 std::string sender_of(const zmq::message_t& frame) {
@@ -221,7 +223,10 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
   counters_.bytes.add(body.size());
   from.acknowledge = true;
   const std::uint64_t last = store_.last_stored(header.session, from.first);
-  if (header.sequence <= last) return counters_.duplicates.add();
+  if (header.sequence <= last) {
+    answers_from_older_files_ = true;
+    return counters_.duplicates.add();
+  }
   // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
   // one.
   if (header.sequence != std::max(last + 1, from.first)) {
@@ -250,9 +255,9 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
   }
   const std::uint32_t repeated = block.repeated;
   const auto rest = without_repeats(body, block);
-  // What is left out must be on the disk before: a power cut could take the block that has it, and
-  // leave this one.
-  auto error = block.repeated != repeated ? store_.commit() : std::error_code();
+  // What is left out must be on the disk before, and still be there: a power cut could take the
+  // block that has it and leave this one, and a person may have removed its file.
+  auto error = block.repeated != repeated ? commit_and_look(now) : std::error_code();
   if (!error) error = store_.append(rest, block);
   if (error) {
     forget_what_is_not_stored();
@@ -309,7 +314,12 @@ void block_receiver::forget_what_is_not_stored() {
   std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
 }
 
+std::error_code block_receiver::commit_and_look(time_point now) {
+  return now < looked_at_ + fresh_look ? store_.commit() : look_at_store();
+}
+
 std::error_code block_receiver::look_at_store() {
+  looked_at_ = steady_clock::now();
   const auto error = store_.look();
   tell_what_was_lost();
   return error;
@@ -329,7 +339,8 @@ void block_receiver::tell_what_was_lost() {
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and the
 /// daemons that wait for an acknowledgement are told why it does not come.
 void block_receiver::commit(time_point now) {
-  if (const auto error = store_.commit()) {
+  const bool look = std::exchange(answers_from_older_files_, false);
+  if (const auto error = look ? commit_and_look(now) : store_.commit()) {
     forget_what_is_not_stored();
     store_failed(error, now);
     tell_what_was_lost();

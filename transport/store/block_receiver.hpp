@@ -93,7 +93,8 @@ public:
   /// take.
   bool step(std::chrono::milliseconds wait);
 
-  /// Looks at the store's files, and reports those that are not there any more. Between steps.
+  /// Commits, looks at the store's files, and reports those that are not there any more. Between
+  /// steps.
   [[nodiscard]] std::error_code look_at_store();
 
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
@@ -122,6 +123,7 @@ private:
   void commit(time_point now);
   void tell_what_was_lost();
   void store_failed(const std::error_code& error, time_point now);
+  [[nodiscard]] std::error_code commit_and_look(time_point now);
   void answer_all();
   void send(const std::string& address, link_message type, std::uint64_t session,
             std::uint64_t sequence, std::string_view body = {});
@@ -140,10 +142,12 @@ private:
     std::uint64_t sequence = 0; ///< of its block
     recent_events::identity who;
   };
-  std::vector<new_event> uncommitted_; ///< in recent_
-  std::vector<std::byte> shortened_;   ///< a block without its repeats
-  std::error_code store_error_;        ///< set: the store could not be written
-  std::uint64_t lost_blocks_ = 0;      ///< of the store, as they were told last
+  std::vector<new_event> uncommitted_;    ///< in recent_
+  std::vector<std::byte> shortened_;      ///< a block without its repeats
+  std::error_code store_error_;           ///< set: the store could not be written
+  std::uint64_t lost_blocks_ = 0;         ///< of the store, as they were told last
+  time_point looked_at_{};                ///< the store's files
+  bool answers_from_older_files_ = false; ///< this step has a hello, or a block that was stored
   time_point retry_at_;
   bool recovering_ = false; ///< a block was written since, and is not yet committed
   receive_counters counters_;

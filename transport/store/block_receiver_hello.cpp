@@ -52,6 +52,7 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   if (header.sequence > expected) tell_unseen(session, expected, header.sequence, now);
   from.first = header.sequence;
   from.stored = last != 0;
+  answers_from_older_files_ = true;
   from.welcome = true; // what it says to be stored must be committed first
   return true;
 }

@@ -243,6 +243,32 @@ TEST(block_receiver, leaves_out_events_that_another_session_has_stored) {
   EXPECT_EQ(far.counters().repeated_events.get(), 2U);
 }
 
+TEST(block_receiver, leaves_out_nothing_that_a_removed_file_had) {
+  scratch_folder folder;
+  receiving_end far(folder.path());
+  played_daemon near(far.endpoint());
+  near.hello(9, 1);
+  near.expect(link_message::welcome, 0);
+  near.send(link_message::block, 9, 1, make_block({event_of(1).packed, event_of(2).packed}, 9, 1));
+  near.expect(link_message::acknowledgement, 1);
+  far.kill(); // it goes on in another file
+  far.start();
+  near.hello(10, 1);
+  near.expect(link_message::welcome, 0);
+  std::filesystem::remove(store_file_path(folder.path(), 1));
+  std::this_thread::sleep_for(200ms); // longer than a look at the files is believed
+  const auto again = make_block({event_of(2).packed}, 10, 1);
+  near.send(link_message::block, 10, 1, again);
+  near.expect(link_message::acknowledgement, 0);
+  near.expect_refusal("the store cannot be written");
+  EXPECT_TRUE(eventually([&] { // it tries again after a second
+    near.send(link_message::block, 10, 1, again);
+    return far.counters().stored_events != 0;
+  }));
+  EXPECT_EQ(contents_of(folder.path()), (std::vector<std::string>{"10:1:1:0"}));
+  EXPECT_EQ(far.counters().repeated_events.get(), 0U);
+}
+
 /// Events of one key, as small as the format has them. Each has a mark of its own, or all have one.
 std::vector<bytes> events_of_one_key(std::uint32_t count, bool all_alike) {
   packed_event e;
