@@ -50,6 +50,8 @@ public:
   /// No message was left.
   void took_all() { ++emptied_; }
   void trust(int connection);
+  /// The owner disconnects it, of which ZeroMQ tells nobody.
+  void forget(int number) { end(number); }
 
   /// The connection by which this message came, as took() and trust() know it.
   [[nodiscard]] static int connection_of(const zmq::message_t& message);

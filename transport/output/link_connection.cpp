@@ -162,6 +162,7 @@ void link_connection::leave_itself(int socket, const report_function& report) {
   constexpr linger at_once{1, 0}; // so that the port is free when the socket is closed
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
+  watch_->forget(socket); // as long as it has a descriptor of it, the port is not free
   socket_.disconnect(settings_.to);
   socket_.connect(settings_.to);
   up_ = false;
