@@ -34,6 +34,17 @@ class Stranger:
     def send_raw(self, data):
         self.socket.sendall(data)
 
+    def is_shut_out(self):
+        """What the receiver says comes first; then its end, if it hangs up."""
+        try:
+            while self.socket.recv(4096):
+                pass
+        except TimeoutError:
+            return False
+        except OSError:
+            pass
+        return True
+
 
 class Endless:
     """Seals frames of a message that has no end, each anew."""
@@ -164,7 +175,7 @@ class ToTheReceiver(harness.SystemTest):
             self.addCleanup(stranger.close)
             flood = Flood(stranger, bytes(MIB), most=60 * MIB)
             memory.until(lambda: not flood.is_alive(), "the end of the flood")
-            self.assertTrue(flood.cut)
+            self.assertTrue(flood.cut or stranger.is_shut_out(), "on a busy machine all may have gone before")
         self.assertLess(memory.most, 128 * MIB)
         self.assertEqual(receiver.stop(), 0)
         self.assertEqual(self.malformed(self.store)["oversized"], 20)
