@@ -6,14 +6,26 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace l3 {
 
-/// Where kernels run. `automatic` is cuda if the machine has a device, else pool.
-enum class backend : std::uint8_t { automatic, serial, pool, shuffled, threaded, cuda };
+/// Where kernels run. `automatic` is cuda if the machine has a device, else pool; hip and sycl must
+/// be asked for.
+enum class backend : std::uint8_t { automatic, serial, pool, shuffled, threaded, cuda, hip, sycl };
 
 /// A fault made on purpose, for tests (selection/engine/faulty_engine.hpp).
-enum class fault_kind : std::uint8_t { none, no_memory, error, dead, hang, wrong_bit };
+enum class fault_kind : std::uint8_t {
+  none,
+  no_memory,
+  error,
+  no_restart, ///< an error, and the first restart after it fails
+  dead,       ///< errors, and every restart fails
+  lost,       ///< the same, and the device says that only a new process helps
+  hang,
+  stall, ///< a hang before the device has copied the input
+  wrong_bit
+};
 
 /// Which frames the fault hits, counted from 1. One of `every`, `at` and `from` is not 0, unless
 /// the kind is `none` or `no_memory`.
@@ -31,15 +43,22 @@ struct compute_settings {
   std::chrono::nanoseconds time_limit =
       std::chrono::seconds(1); ///< a frame that takes longer is taken away from the device
   std::uint16_t restarts = 8;  ///< restarts of a failing device before the CPU computes instead
+  /// A process that is younger does not make way for a new one when its device is lost; 0: never.
+  std::chrono::nanoseconds renew_after = std::chrono::minutes(10);
   std::uint32_t verify_one_in = 1000; ///< one event in so many is unpacked and compared; 0: none
   /// Folder for the batches on which the device failed; empty: no dumps.
   std::string dumps = "koto-l3d-dumps";
-  fault_plan fault = {};
+  fault_plan fault = {}; ///< hits the first of the devices
+  /// Numbers of the CUDA devices; empty: all that there are.
+  std::vector<std::uint16_t> devices = {};
 };
 
 struct frame_settings {
-  std::uint16_t count = 4;
+  std::uint16_t count = 4;   ///< on each device
   std::uint32_t events = 64; ///< capacity of a frame
+  // Whether these are left to the daemon (daemon/compute/frame_choice.hpp).
+  bool any_count = true;
+  bool any_events = true;
   std::chrono::nanoseconds age =
       std::chrono::milliseconds(5); ///< a frame closes when its oldest event is this old
 };

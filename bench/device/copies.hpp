@@ -39,6 +39,7 @@ public:
         other_(make_queue()) {
     for (std::size_t i = 0; i + sizeof(std::uint64_t) <= bytes_; i += sizeof(std::uint64_t))
       store(source_.data() + i, std::uint64_t{i} * odd_factor + 1);
+    pageable_.assign(source_.data(), source_.data() + bytes_);
     const frame_summary all_and_third[] = {{bytes_}, {bytes_ / 3}};
     one_.copy_in(summaries_.data(), all_and_third, sizeof all_and_third);
     one_.copy_in(on_device_.data(), source_.data(), bytes_);
@@ -57,6 +58,8 @@ public:
                           [=, this] { return is_right(here, there); }, [this] { finish_both(); }});
     };
     add("host to device", bytes_, 0, bytes_, [this] { to_device(one_); });
+    add("host to device from pageable memory", bytes_, 0, bytes_,
+        [this] { one_.copy_in(target_.data(), pageable_.data(), bytes_); });
     add("device to host", bytes_, bytes_, 0, [this] { to_host(other_); });
     add("both at once", 2 * bytes_, bytes_, bytes_, [this] { to_device(one_), to_host(other_); });
     add("kernel to mapped host memory", bytes_, bytes_, 0, [this] { deliver(other_, 0); });
@@ -115,9 +118,10 @@ private:
   }
 
   std::size_t bytes_;
-  buffer source_;    // on the host
-  buffer arrived_;   // there, too
-  buffer on_device_; // the same bytes as source_
+  buffer source_;                   // on the host
+  std::vector<std::byte> pageable_; // the same bytes, not pinned
+  buffer arrived_;                  // there, too
+  buffer on_device_;                // the same bytes as source_
   buffer target_;
   buffer summaries_;
   Queue one_;

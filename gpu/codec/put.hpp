@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes short runs of bytes side by side at any address, each run by another lane. One call of
-// make_room covers all runs; after a sync() each lane puts its run. On a CPU put is a few
-// overlapping stores. A device stores whole words, and merges the words at the ends of a run with
-// those of the neighbouring runs.
+// Writes short runs of bytes side by side at any address, each run by another lane: a few stores
+// that overlap one another, but touch no byte of another run. CUDA devices have a form of their own
+// for whole boards (gpu/cuda/record_packing.cuh).
 #pragma once
 
 #include <cstddef>
@@ -13,11 +12,6 @@
 
 namespace l3 {
 
-/// Prepares the n bytes from `to` on for put. It may overwrite up to 3 bytes behind them. Bytes
-/// before `to` keep their value if they lie in room that was made as well.
-template <block B>
-L3_FN void make_room(const B&, std::byte*, std::uint32_t) {}
-
 /// Writes the first n bytes of `run`, n ≤ 16. All other bytes of `run` are 0.
 template <block B>
 L3_FN void put(const B&, std::byte* to, koto::octet run, std::uint32_t n) {
@@ -25,7 +19,3 @@ L3_FN void put(const B&, std::byte* to, koto::octet run, std::uint32_t n) {
 }
 
 } // namespace l3
-
-#if defined(__CUDACC__)
-#include "gpu/codec/put.cuh" // included here so that no device source can leave it out
-#endif

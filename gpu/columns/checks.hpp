@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#ifndef __CUDA_ARCH__
+#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 #include <stdexcept>
 #include <string>
 #endif
@@ -28,9 +28,12 @@ inline constexpr range_checks default_range_checks = range_checks::off;
 
 /// Reports that `value` is beyond `limit`; does not return.
 L3_FN inline void fail_range(const char* what, std::uint64_t value, std::uint64_t limit) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__)
   static_cast<void>(what), static_cast<void>(value), static_cast<void>(limit);
   __trap();
+#elif defined(__HIP_DEVICE_COMPILE__)
+  static_cast<void>(what), static_cast<void>(value), static_cast<void>(limit);
+  __builtin_trap();
 #else
   throw std::out_of_range(std::string(what) + ": " + std::to_string(value) + " of " +
                           std::to_string(limit));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device forms of gpu/decode/packet.hpp, which read and write four bytes at a time. Packets and
-// their pieces lie at multiples of 4, except those behind an opaque board of odd length; packed
-// data lies at any address.
+// The device form of swap_in (gpu/decode/packet.hpp), which reads and writes four bytes at a time.
+// Packets and their pieces lie at multiples of 4, except those behind an opaque board of odd
+// length.
 #pragma once
 
 #include <cstddef>
@@ -38,29 +38,6 @@ __device__ inline void swap_in(const cuda_block&, const std::byte* words, std::u
 #pragma unroll 1
     for (std::uint32_t i = threadIdx.x; i < n; i += blockDim.x) to[i] = swap_bytes(from[i]);
   }
-}
-
-__device__ inline void copy_out(const cuda_block&, const std::byte* made, std::byte* to,
-                                std::uint32_t n) {
-  constexpr std::uint32_t word = sizeof(std::uint32_t);
-  const auto misplaced = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % word);
-  const std::uint32_t to_border = (word - misplaced) % word;
-  const std::uint32_t head = n < to_border ? n : to_border;
-  const std::uint32_t words = (n - head) / word;
-  if (threadIdx.x < head) to[threadIdx.x] = made[threadIdx.x]; // shorter than a word
-
-  const auto shift =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(made + head) % word);
-  const auto* const from = reinterpret_cast<const std::uint32_t*>(made + head - shift);
-  auto* const out = reinterpret_cast<std::uint32_t*>(to + head);
-  constexpr std::uint32_t bits = 8;
-  // Without a shift the word behind is not needed, and the last one may not be there.
-  const auto* const behind = shift == 0 ? from : from + 1;
-#pragma unroll 1
-  for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x)
-    out[i] = __funnelshift_r(from[i], behind[i], bits * shift);
-
-  if (const std::uint32_t i = head + words * word + threadIdx.x; i < n) to[i] = made[i];
 }
 
 } // namespace l3

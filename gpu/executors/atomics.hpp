@@ -122,6 +122,9 @@ template <block B>
 
 } // namespace l3
 
+// Included here so that no device source can leave them out.
 #if defined(__CUDACC__)
-#include "gpu/executors/atomics.cuh" // included here so that no device source can leave it out
+#include "gpu/executors/atomics.cuh"
+#elif defined(__HIPCC__)
+#include "gpu/executors/atomics.hip.hpp"
 #endif

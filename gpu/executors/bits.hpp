@@ -12,7 +12,7 @@ namespace l3 {
 
 /// How many bits are 1.
 [[nodiscard]] L3_FN inline std::uint32_t ones(std::uint32_t word) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return static_cast<std::uint32_t>(__popc(word));
 #else
   return static_cast<std::uint32_t>(std::popcount(word));
@@ -21,7 +21,7 @@ namespace l3 {
 
 /// The number of the lowest bit that is 1, of a word that is not 0.
 [[nodiscard]] L3_FN inline std::uint32_t lowest_one(std::uint32_t word) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
   return static_cast<std::uint32_t>(__ffs(static_cast<int>(word))) - 1;
 #else
   return static_cast<std::uint32_t>(std::countr_zero(word));

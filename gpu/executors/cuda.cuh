@@ -20,6 +20,8 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include "gpu/executors/block.hpp"
+#include "gpu/executors/cuda_form.hpp"
+#include "gpu/executors/lost_device.hpp"
 #include "gpu/memory/device.hpp"
 
 namespace l3 {
@@ -28,9 +30,35 @@ static_assert(__cplusplus >= 202002L, "device code is C++20, like all of koto-l3
 
 namespace cuda {
 
+/// Whether every later call of this process fails, too. The CUDA runtime's description of these
+/// errors says so; of the last four it is assumed.
+[[nodiscard]] inline bool lasts(cudaError_t result) {
+  switch (result) {
+  case cudaErrorContained:
+  case cudaErrorIllegalAddress:
+  case cudaErrorLaunchTimeout:
+  case cudaErrorAssert:
+  case cudaErrorHardwareStackError:
+  case cudaErrorIllegalInstruction:
+  case cudaErrorMisalignedAddress:
+  case cudaErrorInvalidAddressSpace:
+  case cudaErrorInvalidPc:
+  case cudaErrorLaunchFailure:
+  case cudaErrorMpsClientTerminated:
+  case cudaErrorExternalDevice:
+  case cudaErrorContextIsDestroyed:
+  case cudaErrorECCUncorrectable:
+  case cudaErrorNvlinkUncorrectable:
+  case cudaErrorUnknown: return true;
+  default: return false;
+  }
+}
+
 inline void check(cudaError_t result, const char* what) {
-  if (result != cudaSuccess)
-    throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(result));
+  if (result == cudaSuccess) return;
+  const std::string text = std::string(what) + ": " + cudaGetErrorString(result);
+  if (lasts(result)) throw lost_device(text);
+  throw std::runtime_error(text);
 }
 
 struct destroy {
@@ -77,23 +105,38 @@ struct cuda_block {
 /// The bound of one resident block demands nothing, but it keeps the compiler from spilling
 /// registers to make room for one more block.
 template <class Kernel, class... Args>
-__global__ void __launch_bounds__(Kernel::width, 1) run_block(Kernel kernel, Args... args) {
-  __shared__ typename Kernel::shared shared;
-  __builtin_assume(blockDim.x == Kernel::width); // strides become constants in addresses
-  kernel(cuda_block{}, shared, args...);
+__global__ void __launch_bounds__(cuda_form<Kernel>::type::width, 1)
+    run_block(Kernel kernel, Args... args) {
+  using form = typename cuda_form<Kernel>::type;
+  __shared__ typename form::shared shared;
+  __builtin_assume(blockDim.x == form::width); // strides become constants in addresses
+  if constexpr (std::is_same_v<form, Kernel>) {
+    kernel(cuda_block{}, shared, args...);
+  } else {
+    form()(cuda_block{}, shared, args...);
+  }
 }
 
 class cuda_queue {
 public:
   using memory = cuda_memory;
 
-  cuda_queue() : end_(cuda::make_event()), stream_(cuda::make_stream()) {}
+  cuda_queue() : cuda_queue(0) {}
+  explicit cuda_queue(int device)
+      : device_((cuda::check(cudaSetDevice(device), "cannot use the CUDA device"), device)),
+        mark_(cuda::make_event()), end_(cuda::make_event()), stream_(cuda::make_stream()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
     if (blocks == 0 || first_error_ != cudaSuccess) return;
     submitted_ = false;
-    run_block<Kernel, Args...><<<blocks, Kernel::width, 0, stream_.get()>>>(kernel, args...);
+    using form = typename cuda_form<Kernel>::type;
+    if constexpr (requires { form::blocks_for(blocks); }) blocks = form::blocks_for(blocks);
+    // Forgets what an earlier call of this thread returned: a query of a busy stream counts, too.
+    static_cast<void>(cudaGetLastError());
+    // A launch is refused on another device than its queue's.
+    static_cast<void>(cudaSetDevice(device_));
+    run_block<Kernel, Args...><<<blocks, form::width, 0, stream_.get()>>>(kernel, args...);
     note(cudaGetLastError());
   }
 
@@ -116,6 +159,16 @@ public:
     in_stage_ = true;
   }
 
+  /// Marks a place in the enqueued work, for is_past_mark().
+  void mark() {
+    if (first_error_ == cudaSuccess) note(cudaEventRecord(mark_.get(), stream_.get()));
+    is_marked_ = first_error_ == cudaSuccess;
+  }
+  /// Whether the work before the mark has ended; without a mark, all work. Any thread may ask.
+  [[nodiscard]] bool is_past_mark() const {
+    return is_marked_ ? cudaEventQuery(mark_.get()) != cudaErrorNotReady : at_rest();
+  }
+
   /// Marks the end of the enqueued work, for which finish() waits.
   void submit() {
     end_stage();
@@ -133,16 +186,18 @@ public:
     return cudaGetErrorString(first_error_);
   }
 
-  /// Like finish(), but returns false if the work has not ended after `limit`. The driver has no
+  /// Like finish(), but returns false if the work has not ended after `limit`; after an error, too,
+  /// it returns true when the stream has no running work. The driver has no
   /// wait with a time limit, so this polls it, with pauses that are short beside the time of a
   /// frame.
   [[nodiscard]] bool finish_for(std::chrono::nanoseconds limit, std::string& error) {
     constexpr std::chrono::nanoseconds pause = std::chrono::microseconds(50);
     const auto until = std::chrono::steady_clock::now() + limit;
     if (!submitted_) submit();
-    while (first_error_ == cudaSuccess) {
-      const cudaError_t result = cudaEventQuery(end_.get());
-      if (result == cudaSuccess) break;
+    while (true) {
+      // After a call that failed, `end_` marks nothing, but earlier work may be queued.
+      const cudaError_t result =
+          first_error_ == cudaSuccess ? cudaEventQuery(end_.get()) : cudaStreamQuery(stream_.get());
       if (result != cudaErrorNotReady) {
         note(result);
         break;
@@ -154,6 +209,9 @@ public:
     error = first_error_ == cudaSuccess ? std::string() : cudaGetErrorString(first_error_);
     return true;
   }
+
+  /// Whether the error of finish() or finish_for() is one that lasts as long as this process.
+  [[nodiscard]] bool is_lost() const { return cuda::lasts(first_error_); }
 
   /// Whether the stream has no running work, also after an error. Any thread may call it.
   [[nodiscard]] bool at_rest() const { return cudaStreamQuery(stream_.get()) != cudaErrorNotReady; }
@@ -172,9 +230,12 @@ private:
     if (first_error_ == cudaSuccess) first_error_ = result;
   }
 
+  int device_;
+  cuda::event mark_;
   cuda::event end_;
-  cuda::stream stream_; // destroyed before end_; its destruction waits for the work in it
+  cuda::stream stream_; // destroyed before the events; its destruction waits for the work in it
   bool in_stage_ = false;
+  bool is_marked_ = false;
   bool submitted_ = false;
   cudaError_t first_error_ = cudaSuccess;
 };

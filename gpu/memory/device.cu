@@ -6,6 +6,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "gpu/memory/why_no_device.hpp"
+
 namespace l3 {
 
 // CMake 3.25 ignores CUDA_STANDARD 20 without a word; cmake/cuda.cmake passes the flag itself.
@@ -25,7 +27,8 @@ __global__ void answer(int* value) { *value = 1; }
 
 buffer cuda_memory::allocate(std::size_t bytes) {
   void* p = nullptr;
-  check(cudaHostAlloc(&p, bytes, cudaHostAllocMapped), "pinned host memory", bytes);
+  check(cudaHostAlloc(&p, bytes, cudaHostAllocMapped | cudaHostAllocPortable), "pinned host memory",
+        bytes);
   std::memset(p, 0, bytes);
   return {static_cast<std::byte*>(p), bytes,
           [](std::byte* data, std::size_t) { static_cast<void>(cudaFreeHost(data)); }};
@@ -52,29 +55,90 @@ buffer cuda_memory::allocate_on_device(std::size_t bytes) {
 
 namespace cuda {
 
-std::string why_no_device() {
-  int driver = 0;
-  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-    return "there is no CUDA driver on this machine";
+namespace {
+
+device_refusal kind_of(cudaError_t result) {
+  switch (result) {
+  case cudaErrorInsufficientDriver:
+  case cudaErrorUnsupportedPtxVersion:
+  case cudaErrorCallRequiresNewerDriver: return device_refusal::old_driver;
+  case cudaErrorNoDevice: return device_refusal::no_device;
+  case cudaErrorDevicesUnavailable:
+  case cudaErrorDeviceAlreadyInUse: return device_refusal::in_use;
+  case cudaErrorNoKernelImageForDevice:
+  case cudaErrorInvalidKernelImage: return device_refusal::no_code;
+  default: return device_refusal::other;
   }
-  int devices = 0;
-  if (const cudaError_t result = cudaGetDeviceCount(&devices); result != cudaSuccess) {
-    static_cast<void>(cudaGetLastError()); // forgets the error: a machine may have no device
-    return std::string("no CUDA device answers: ") + cudaGetErrorString(result);
+}
+
+/// Only a kernel that ran shows that the program has code for this device and that the driver is
+/// new enough.
+cudaError_t run_a_kernel() {
+  void* value = nullptr;
+  cudaError_t result = cudaMalloc(&value, sizeof(int));
+  if (result != cudaSuccess) return result;
+  static_cast<void>(cudaGetLastError()); // forgets errors of earlier calls
+  answer<<<1, 1>>>(static_cast<int*>(value));
+  result = cudaGetLastError();
+  if (result == cudaSuccess) result = cudaDeviceSynchronize();
+  static_cast<void>(cudaFree(value));
+  return result;
+}
+
+} // namespace
+
+std::string why_no_device(int device) {
+  refused_device refused;
+  refused.runtime = CUDART_VERSION;
+  if (cudaDriverGetVersion(&refused.driver) != cudaSuccess || refused.driver == 0) {
+    refused.what = device_refusal::no_driver;
+    return l3::why_no_device(refused);
   }
-  if (devices == 0) return "there is no CUDA device on this machine";
-  // Only a kernel that ran shows that the program has code for this device and that the driver is
-  // new enough.
-  try {
-    const buffer value = cuda_memory::allocate_on_device(sizeof(int));
-    answer<<<1, 1>>>(reinterpret_cast<int*>(value.data()));
-    cudaError_t result = cudaGetLastError();
-    if (result == cudaSuccess) result = cudaDeviceSynchronize();
-    if (result == cudaSuccess) return {};
-    return std::string("the CUDA device cannot run this program: ") + cudaGetErrorString(result);
-  } catch (const std::runtime_error& e) {
-    return std::string("the CUDA device does not answer: ") + e.what();
+  int count = 0;
+  cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess && count == 0) result = cudaErrorNoDevice;
+  if (result == cudaSuccess && device >= count)
+    return "there is no CUDA device " + std::to_string(device) + ", only " + std::to_string(count) +
+           ": look at compute.devices and `nvidia-smi`";
+  if (result == cudaSuccess) result = cudaSetDevice(device);
+  if (result == cudaSuccess) result = run_a_kernel();
+  if (result == cudaSuccess) return {};
+  static_cast<void>(cudaGetLastError()); // forgets the error: a machine may have no device
+  refused.what = kind_of(result);
+  refused.words = cudaGetErrorString(result);
+  return l3::why_no_device(refused);
+}
+
+int devices() {
+  int count = 0;
+  const bool answers = cudaGetDeviceCount(&count) == cudaSuccess;
+  static_cast<void>(cudaGetLastError());
+  return answers ? count : 0;
+}
+
+std::string pci_address(int device) {
+  char address[32] = {};
+  if (cudaDeviceGetPCIBusId(address, sizeof address, device) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {};
   }
+  return address;
+}
+
+device_size size_of(int device) {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  return {properties.name, properties.totalGlobalMem,
+          static_cast<std::uint32_t>(properties.multiProcessorCount)};
+}
+
+void use(int device) {
+  if (const cudaError_t result = cudaSetDevice(device); result != cudaSuccess)
+    throw std::runtime_error("cannot use CUDA device " + std::to_string(device) + ": " +
+                             cudaGetErrorString(result));
 }
 
 std::string device_name() {

@@ -48,8 +48,8 @@ struct compute_quantities {
     for_each(b, n, [&](std::uint32_t k) {
       const auto one = cluster[max_clusters * e + k];
       const std::int32_t energy = photon_energy(one.energy, cut);
-      const bool is_photon = energy > 0 && energy >= cut.photon_threshold &&
-                             one.time >= cut.photon_from && one.time <= cut.photon_to;
+      const bool is_photon =
+          energy > 0 && energy >= cut.photon_threshold && is_in_time(cut, one.time, all.time[e]);
       s.energy[k] = is_photon ? energy : 0;
     });
     for_each(b, 1, [&](std::uint32_t) { out = {}; });
@@ -114,6 +114,12 @@ private:
     if (q <= quantity::photons) return true;
     if (q == quantity::photon_distance || q == quantity::photon_time_spread) return photons >= 2;
     return q <= quantity::centre_radius && photons >= 1;
+  }
+
+  [[nodiscard]] L3_FN static bool is_in_time(const selection_constants& cut, std::int32_t time,
+                                             std::int32_t event_time) {
+    const std::int64_t since = std::int64_t{time} - event_time;
+    return since >= cut.photon_from && since <= cut.photon_to;
   }
 
   /// Adds to the cluster's energy what its shower left in crystals below the threshold.

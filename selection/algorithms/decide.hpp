@@ -2,8 +2,12 @@
 // decide: one block for each event judges every trigger line and decides whether the event is kept.
 // Lines are data (selection/sequence/tables.hpp): each has level-1 bits, counters and ranges of
 // quantities as conditions, and a prescale. The kernel keeps an event if a line fires and its
-// prescale lets the event pass. It also keeps, unselected, every event with more clusters or hits
-// than there is room for, which cannot be judged.
+// prescale lets the event pass.
+//
+// An event with more clusters or hits than there is room for is overfull: its quantities and
+// counters are not known. Lines that ask for neither judge it as any other, lines with `overfull`
+// take it, and all others do not judge it. Without a line that takes overfull events, all of them
+// are kept.
 //
 // A prescale of n keeps one event in n, chosen by a hash of run, spill, event number and line
 // alone: the same event gets the same answer on any node, in any batch, on any device, in any
@@ -53,13 +57,14 @@ struct decide {
         static_cast<void>(fetch_add(b, &s.undecodable, 1));
     });
     b.sync();
-    const seen what{vetoes.fired[e], vetoes.unknown[e], vetoes.trigger[e], s.undecodable != 0};
     const std::uint32_t status =
         out.all[e].status | (found.found[e] > hits::max_hits ? std::uint32_t{too_many_hits} : 0U);
+    const bool overfull = (status & not_judged) != 0;
+    const seen what{vetoes.fired[e], vetoes.unknown[e], vetoes.trigger[e], s.undecodable != 0,
+                    overfull};
     for_each(b, lines, [&](std::uint32_t n) {
       const line_entry& line = f.tables.lines[n];
-      std::uint8_t why = (status & not_judged) != 0 ? std::uint8_t{line_not_judged}
-                                                    : reason_against(line, what, out.all[e]);
+      std::uint8_t why = reason_against(line, what, out.all[e]);
       if (why == line_fired && !survives_prescale(f.tables.constants.run, event.spill, event.number,
                                                   line.id, line.prescale))
         why = line_prescale;
@@ -79,7 +84,7 @@ struct decide {
         if (why == line_fired) summary.kept_by |= 1U << n;
         if (why == line_fired || why == line_prescale) summary.fired |= 1U << n;
       }
-      summary.kept = summary.kept_by != 0 || (status & not_judged) != 0 ? 1 : 0;
+      summary.kept = summary.kept_by != 0 || is_kept_unjudged(f.tables.constants, status) ? 1 : 0;
       f.packing.events.accepted[e] = summary.kept;
     });
   }
@@ -94,7 +99,7 @@ struct decide {
       const event_summary& s = out.all[e];
       if ((s.kept_by & ~s.fired) != 0) return "a line keeps an event on which it did not fire";
       if (lines < max_lines && (s.fired >> lines) != 0) return "a line fired that does not exist";
-      if ((s.kept != 0) != (s.kept_by != 0 || (s.status & not_judged) != 0))
+      if ((s.kept != 0) != (s.kept_by != 0 || is_kept_unjudged(f.tables.constants, s.status)))
         return "an event is kept and no line kept it, or the reverse";
       if (f.packing.events.accepted[e] != s.kept) return "the decision and `accepted` differ";
     }
@@ -108,7 +113,13 @@ private:
     std::uint32_t unknown;
     std::uint16_t trigger;
     bool undecodable;
+    bool overfull;
   };
+
+  [[nodiscard]] L3_FN static bool is_kept_unjudged(const selection_constants& constants,
+                                                   std::uint32_t status) {
+    return (status & not_judged) != 0 && constants.overfull_lines == 0;
+  }
 
   [[nodiscard]] L3_FN static std::uint8_t reason_against(const line_entry& line, const seen& what,
                                                          const event_summary& event) {
@@ -125,6 +136,9 @@ private:
       if ((line.trigger_none & what.trigger) != 0) return line_trigger;
     }
     if (line.undecodable != 0 && !what.undecodable) return line_decodable;
+    if (line.overfull != 0) return what.overfull ? line_fired : line_not_overfull;
+    if (what.overfull && (line.ranges != 0 || (line.vetoes_off | line.vetoes_on) != 0))
+      return line_not_judged;
     const std::uint32_t let_pass = line.unknown == unknown_rule::keep ? unknown : 0;
     if ((line.vetoes_off & what.vetoes) != 0) return line_veto;
     if ((line.vetoes_on & ~what.vetoes & ~let_pass) != 0) return line_veto_missing;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_clusters: one block for each event joins crystals above threshold and in time to clusters
-// wherever two of them are neighbours (selection/trigger/neighbours.hpp). A cluster is a sum of
-// energies and energy-weighted means.
+// find_clusters: one block for each event finds the event's own time, and joins the crystals above
+// threshold and near that time to clusters wherever two of them are neighbours
+// (selection/trigger/neighbours.hpp). A cluster is a sum of energies and energy-weighted means.
+//
+// The event's time is the energy-weighted mean over the 32 ns that hold the most energy, sought in
+// steps of 4 ns in a wide window around the trigger's time.
 //
 // The result does not depend on the order of boards, rows or lanes: the lowest crystal of a cluster
 // identifies it (disjoint_sets.hpp), counting bits numbers these crystals (ranked_bits.hpp), and
@@ -34,6 +37,10 @@ struct find_clusters {
   static constexpr std::uint32_t max_crystals = 2816;
   static constexpr std::uint32_t max_clusters = clusters::max_clusters;
 
+  static constexpr std::int32_t time_step = 4 * 128; ///< 1/128 ns
+  static constexpr std::uint32_t time_steps = 64;    ///< in the widest window for events
+  static constexpr std::uint32_t steps_together = 8; ///< in which an event's energy lies
+
   /// Energy and time of a crystal in one word: the energy in the upper half, the time in the lower,
   /// shifted so that greater is later; 0 for no energy. If an event brings a crystal twice, which
   /// no sound channel map allows, the greatest word counts: the higher energy, then the later time.
@@ -63,14 +70,23 @@ struct find_clusters {
     std::uint64_t crystals;
   };
 
+  /// The crystals of a step of time.
+  struct step_sums {
+    std::uint64_t energy;
+    std::uint64_t time; // energy-weighted, since the first step began
+  };
+
   struct shared {
-    std::uint64_t cells[max_crystals];
+    std::uint64_t cells[max_crystals]; // 0: not above threshold, or not in time
+    step_sums steps[time_steps];
+    std::int32_t time;    // the event's
     std::uint64_t energy; // sum over all crystals
     cluster_sums sums[max_clusters];
     disjoint_sets<max_crystals> sets;
     ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
-    std::uint32_t crystals;              // number of crystals above threshold and in time
-    std::uint16_t crystal[max_crystals]; // these crystals, in any order
+    std::uint32_t seen;                  // number of crystals that may be in time
+    std::uint32_t crystals;              // of these, the number of those in time
+    std::uint16_t crystal[max_crystals]; // the crystals that may be, in any order
   };
 
   template <block B>
@@ -84,6 +100,12 @@ struct find_clusters {
     clear(b, s, n);
     b.sync();
     collect(b, s, frame, n, pulse, signal);
+    b.sync();
+    add_to_steps(b, s, tables.constants);
+    b.sync();
+    for_each(b, 1, [&](std::uint32_t) { s.time = time_of(s, tables.constants); });
+    b.sync();
+    leave_out(b, s, tables.constants);
     b.sync();
     join(b, s, tables);
     b.sync();
@@ -106,6 +128,8 @@ struct find_clusters {
       const auto whole = all[e];
       if (whole.crystals > crystals_of(frame.tables)) return "more crystals than there are";
       if (whole.energy < 0) return "a calorimeter of negative energy";
+      if (whole.time != 0 && !may_be_event(frame.tables.constants, whole.time))
+        return "an event's time is outside of the window for events";
       if (2U * whole.clusters > whole.crystals) return "more clusters than pairs of crystals";
       std::uint32_t crystals = 0;
       for (std::uint32_t k = 0; k < stored(whole.clusters); ++k) {
@@ -113,8 +137,7 @@ struct find_clusters {
         if (one.crystals < 2) return "a cluster of one crystal";
         if (one.energy <= 0 || one.energy > whole.energy)
           return "a cluster's energy is not part of the whole";
-        if (one.time < frame.tables.constants.crystal_from ||
-            one.time > frame.tables.constants.crystal_to)
+        if (!is_in_time(frame.tables.constants, one.time, whole.time))
           return "a cluster is out of time";
         crystals += one.crystals;
       }
@@ -126,6 +149,13 @@ struct find_clusters {
   /// How many of the clusters found have rows.
   [[nodiscard]] L3_FN static std::uint32_t stored(std::uint32_t found) {
     return found < max_clusters ? found : max_clusters;
+  }
+
+  /// Whether a crystal at `time` belongs to an event at `event_time`.
+  [[nodiscard]] L3_FN static bool is_in_time(const selection_constants& cut, std::int32_t time,
+                                             std::int32_t event_time) {
+    const std::int64_t since = std::int64_t{time} - event_time;
+    return since >= cut.crystal_from && since <= cut.crystal_to;
   }
 
 private:
@@ -140,13 +170,26 @@ private:
     for_each(b, n, [&](std::uint32_t i) { s.cells[i] = 0; });
     s.roots.clear(b);
     for_each(b, max_clusters, [&](std::uint32_t k) { s.sums[k] = {}; });
+    for_each(b, time_steps, [&](std::uint32_t k) { s.steps[k] = {}; });
     for_each(b, 1, [&](std::uint32_t) {
+      s.seen = 0;
       s.crystals = 0;
       s.energy = 0;
     });
   }
 
-  /// Writes every crystal above threshold and in time to its cell and to the list.
+  [[nodiscard]] L3_FN static bool may_be_event(const selection_constants& cut, std::int32_t time) {
+    return time >= cut.event_from && time <= cut.event_to;
+  }
+  /// Whether a crystal at `time` is in time for any event, or tells an event's time.
+  [[nodiscard]] L3_FN static bool may_be_in_time(const selection_constants& cut,
+                                                 std::int32_t time) {
+    if (may_be_event(cut, time)) return true;
+    return time >= std::int64_t{cut.event_from < 0 ? cut.event_from : 0} + cut.crystal_from &&
+           time <= std::int64_t{cut.event_to > 0 ? cut.event_to : 0} + cut.crystal_to;
+  }
+
+  /// Writes every crystal above threshold that may be in time to its cell and to the list.
   template <block B>
   L3_FN static void collect(const B& b, shared& s, const selection_frame& frame, std::uint32_t n,
                             const pulses::columns::const_view& pulse,
@@ -177,16 +220,61 @@ private:
     // Means are weighted by energy, so a crystal without energy has no part, even if the
     // threshold admits it.
     if (energy < cut.crystal_threshold || energy <= 0) return;
-    if (time < cut.crystal_from || time > cut.crystal_to) return;
+    if (!may_be_in_time(cut, time)) return;
     if (fetch_max_within(b, &s.cells[crystal], cell::of(energy, time)) != 0) return;
     s.sets.set_apart(crystal);
-    s.crystal[fetch_add_within(b, &s.crystals, 1)] = crystal;
+    s.crystal[fetch_add_within(b, &s.seen, 1)] = crystal;
+  }
+
+  template <block B>
+  L3_FN static void add_to_steps(const B& b, shared& s, const selection_constants& cut) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
+      const std::uint64_t c = s.cells[s.crystal[i]];
+      if (!may_be_event(cut, cell::time(c))) return;
+      const auto since = static_cast<std::uint32_t>(cell::time(c) - cut.event_from);
+      const std::uint32_t k = since / static_cast<std::uint32_t>(time_step);
+      if (k >= time_steps) return;
+      const auto energy = static_cast<std::uint64_t>(cell::energy(c));
+      add_within(b, &s.steps[k].energy, energy);
+      add_within(b, &s.steps[k].time, energy * since);
+    });
+  }
+
+  /// The event's time: of several places that hold as much energy, the first.
+  [[nodiscard]] L3_FN static std::int32_t time_of(const shared& s, const selection_constants& cut) {
+    step_sums here{0, 0};
+    step_sums best{0, 0};
+    for (std::uint32_t k = 0; k < time_steps; ++k) {
+      here.energy += s.steps[k].energy;
+      here.time += s.steps[k].time;
+      if (k >= steps_together) {
+        here.energy -= s.steps[k - steps_together].energy;
+        here.time -= s.steps[k - steps_together].time;
+      }
+      if (here.energy > best.energy) best = here;
+    }
+    if (best.energy == 0) return 0;
+    return cut.event_from + static_cast<std::int32_t>(best.time / best.energy);
+  }
+
+  /// Empties the cells of crystals out of time, and counts the others.
+  template <block B>
+  L3_FN static void leave_out(const B& b, shared& s, const selection_constants& cut) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
+      std::uint64_t& c = s.cells[s.crystal[i]];
+      if (is_in_time(cut, cell::time(c), s.time)) {
+        static_cast<void>(fetch_add_within(b, &s.crystals, 1));
+      } else {
+        c = 0;
+      }
+    });
   }
 
   template <block B>
   L3_FN static void join(const B& b, shared& s, const selection_tables& tables) {
-    for_each(b, s.crystals, [&](std::uint32_t i) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
+      if (s.cells[crystal] == 0) return;
       const std::uint32_t end = tables.crystals[crystal + 1].first_neighbour;
       for (std::uint32_t k = tables.crystals[crystal].first_neighbour; k < end; ++k) {
         const std::uint32_t neighbour = tables.neighbours[k];
@@ -198,7 +286,7 @@ private:
   /// Points every crystal at its root, and marks the roots of two crystals or more.
   template <block B>
   L3_FN static void find_roots(const B& b, shared& s) {
-    for_each(b, s.crystals, [&](std::uint32_t i) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
       const std::uint32_t root = s.sets.flatten(b, crystal);
       if (root != crystal) s.roots.insert(b, root);
@@ -207,12 +295,12 @@ private:
 
   template <block B>
   L3_FN static void sum_up(const B& b, shared& s, const selection_tables& tables) {
-    for_each(b, s.crystals, [&](std::uint32_t i) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
       const std::int64_t energy = cell::energy(s.cells[crystal]);
       add_within(b, &s.energy, static_cast<std::uint64_t>(energy));
       const std::uint32_t root = s.sets.parent[crystal];
-      if (!s.roots.contains(root)) return; // a crystal without neighbours
+      if (!s.roots.contains(root)) return; // a crystal without neighbours, or out of time
       const std::uint32_t k = s.roots.rank_of(root);
       if (k >= max_clusters) return;
       const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, as times may be unreasonable
@@ -246,6 +334,7 @@ private:
     });
     for_each(b, 1, [&](std::uint32_t) {
       all.energy[b.index()] = limited(static_cast<std::int64_t>(s.energy));
+      all.time[b.index()] = s.time;
       all.crystals[b.index()] = static_cast<std::uint16_t>(s.crystals);
       all.clusters[b.index()] = static_cast<std::uint16_t>(found);
     });

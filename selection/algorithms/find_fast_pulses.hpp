@@ -57,6 +57,8 @@ struct find_fast_pulses {
   }
 
 private:
+  friend class measure_pulses_by_warp; // on CUDA devices
+
   template <block B>
   L3_FN static void compare(const B& b, const packet_findings& measured, const input_entry* inputs,
                             shared& s, found_pulses& found) {
@@ -175,7 +177,7 @@ private:
 
   /// The number of the lowest bit that is 1; `word` is not 0.
   [[nodiscard]] L3_FN static std::uint32_t lowest_bit(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
     return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word))) - 1;
 #else
     return static_cast<std::uint32_t>(std::countr_zero(word));

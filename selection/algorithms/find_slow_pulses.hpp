@@ -20,9 +20,10 @@ struct find_slow_pulses {
   static constexpr std::uint32_t part = slow_pedestal_samples / 2;
 
   struct shared {
-    alignas(64) std::uint16_t highest[half * packet_lanes]; // the higher of rows k and k + half
-    alignas(64) std::uint16_t sums[part * packet_lanes];    // the sum of rows k and k + part
-    alignas(64) std::uint16_t least[packet_lanes];          // the lowest sample that is high enough
+    alignas(64) std::uint16_t highest[half * packet_lanes];   // the higher of rows k and k + half
+    alignas(64) std::uint16_t sums[part * packet_lanes];      // the sum of rows k and k + part
+    alignas(64) std::uint16_t late_sums[part * packet_lanes]; // the same of the last rows
+    alignas(64) std::uint16_t least[packet_lanes]; // the lowest sample that is high enough
   };
 
   /// After the next sync() all members of `found` but foot and lit can be read. `measured` are the
@@ -39,6 +40,13 @@ struct find_slow_pulses {
       const std::uint16_t one = words[k];
       const std::uint16_t other = words[part * packet_lanes + k];
       s.sums[k] = static_cast<std::uint16_t>((one & l2::payload_mask) + (other & l2::payload_mask));
+    });
+    for_each(b, part * packet_lanes, [&](std::uint32_t k) {
+      constexpr std::uint32_t first = packet_rows - slow_pedestal_samples;
+      const std::uint16_t one = words[first * packet_lanes + k];
+      const std::uint16_t other = words[(first + part) * packet_lanes + k];
+      s.late_sums[k] =
+          static_cast<std::uint16_t>((one & l2::payload_mask) + (other & l2::payload_mask));
     });
     b.sync();
     compare(b, measured, inputs, s, found);
@@ -63,9 +71,13 @@ private:
       found.peak[c] = high & l2::payload_mask;
     });
     for_each(b, packet_lanes, [&](std::uint32_t c) {
-      std::uint32_t sum = 1; // for rounding
-      for (std::uint32_t row = 0; row < part; ++row) sum += s.sums[packet_lanes * row + c];
-      found.pedestal[c] = static_cast<std::uint16_t>(sum / 2);
+      std::uint32_t early = 1; // for rounding
+      std::uint32_t late = 1;
+      for (std::uint32_t row = 0; row < part; ++row) {
+        early += s.sums[packet_lanes * row + c];
+        late += s.late_sums[packet_lanes * row + c];
+      }
+      found.pedestal[c] = static_cast<std::uint16_t>((early < late ? early : late) / 2);
     });
     static_assert(slow_pedestal_samples == 2 * 4, "a pedestal is 1/4 count");
     for_each(b, packet_lanes, [&](std::uint32_t c) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // judge_vetoes: one block for each event finds which counters fired, which counters are unknown
 // because a board of theirs is missing or cannot be decoded, and the level-1 bits. A counter fires
-// if one of its modules has a hit above threshold and in time. A counter in the beam needs a
+// if one of its modules has a hit above threshold and in time with the event. A counter in the beam
+// needs a
 // coincidence instead: `neighbours` modules side by side, each with such a hit, all hits near in
 // time.
 //
@@ -23,7 +24,7 @@ namespace l3 {
 struct judge_vetoes {
   static constexpr std::string_view name = "judge_vetoes";
   static constexpr blocks_for run_for = blocks_for::event;
-  using reads = slot_list<board_signals, hits, hit_counts>;
+  using reads = slot_list<board_signals, calorimeter, hits, hit_counts>;
   using writes = slot_list<veto_bits>;
 
   static constexpr std::uint32_t width = 128;
@@ -45,6 +46,7 @@ public:
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const selection_frame& f,
                         const board_signals::columns::const_view& boards,
+                        const calorimeter::columns::const_view& event,
                         const hits::columns::const_view& all,
                         const hit_counts::columns::const_view& counts,
                         const veto_bits::columns::view& out) const {
@@ -58,8 +60,9 @@ public:
     b.sync();
     look_at_boards(b, s, t, f.batch.events[e], boards);
     const std::uint32_t found = counts.found[e];
+    const std::int32_t time = event.time[e];
     for_each(b, found < hits::max_hits ? found : hits::max_hits,
-             [&](std::uint32_t i) { look_at_hit(b, s, t, all[e * hits::max_hits + i]); });
+             [&](std::uint32_t i) { look_at_hit(b, s, t, time, all[e * hits::max_hits + i]); });
     b.sync();
     const std::uint32_t boards_of_readout = number_of_boards(t);
     for_each(b, boards_of_readout, [&](std::uint32_t n) {
@@ -83,16 +86,18 @@ public:
     return n < most ? n : most;
   }
 
-  /// Whether a hit counts for `veto`, the counter of its module.
-  [[nodiscard]] L3_FN static bool counts(const veto_entry& veto, std::int32_t energy,
-                                         std::int32_t time, std::uint32_t module) {
-    const bool is_its = module - veto.first_module < veto.modules;
-    return is_its && energy >= veto.threshold && time >= veto.from && time <= veto.to;
+  /// Whether a hit counts for `veto`, the counter of its module, in an event at `event_time`.
+  [[nodiscard]] L3_FN static bool counts(const veto_entry& veto, const hits::columns::value& hit,
+                                         std::int32_t event_time) {
+    const std::int64_t since = std::int64_t{hit.time} - event_time;
+    const bool is_its = std::uint32_t{hit.module} - veto.first_module < veto.modules;
+    return is_its && hit.energy >= veto.threshold && since >= veto.from && since <= veto.to;
   }
 
   /// The promise that the output breaks; nullptr if it keeps all.
   static const char* broken_promise(const selection_frame& f,
                                     const board_signals::columns::const_view&,
+                                    const calorimeter::columns::const_view& event,
                                     const hits::columns::const_view& all,
                                     const hit_counts::columns::const_view& counts_of_hits,
                                     const veto_bits::columns::const_view& out) {
@@ -107,7 +112,7 @@ public:
         if (hit.module >= t.modules.size()) continue;
         const std::uint32_t counter = t.modules[hit.module].veto;
         if (counter >= t.vetoes.size() || counter >= max_vetoes) continue;
-        if (!counts(t.vetoes[counter], hit.energy, hit.time, hit.module)) continue;
+        if (!counts(t.vetoes[counter], hit, event.time[e])) continue;
         reached |= 1U << counter;
         if (t.vetoes[counter].neighbours <= 1) alone |= 1U << counter;
       }
@@ -143,12 +148,12 @@ private:
 
   template <block B>
   L3_FN static void look_at_hit(const B& b, shared& s, const selection_tables& t,
-                                const hits::columns::value& hit) {
+                                std::int32_t event_time, const hits::columns::value& hit) {
     if (hit.module >= t.modules.size()) return;
     const std::uint32_t counter = t.modules[hit.module].veto;
     if (counter >= t.vetoes.size() || counter >= max_vetoes) return;
     const veto_entry& veto = t.vetoes[counter];
-    if (!counts(veto, hit.energy, hit.time, hit.module)) return;
+    if (!counts(veto, hit, event_time)) return;
     if (veto.neighbours <= 1) {
       set_bits_within(b, &s.fired, 1U << counter);
     } else {

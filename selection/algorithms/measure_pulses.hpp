@@ -98,6 +98,8 @@ struct measure_pulses {
   }
 
 private:
+  friend class measure_pulses_by_warp; // on CUDA devices
+
   static constexpr std::uint32_t inputs_per_board = l2::waveforms_per_board;
 
   [[nodiscard]] L3_FN static std::uint32_t channel_of(std::uint32_t row, board_kind kind) {
@@ -145,29 +147,49 @@ private:
     for_each(b, packet_lanes, [&](std::uint32_t r) {
       if ((found.flags[r] & pulse_found) == 0) return;
       const std::uint32_t c = channel_of(r, kind);
-      if (kind == board_kind::sampling_125_mhz) {
-        measure(slow_trace{words, c}, found, r, 0, pulse_rows[first + r]);
-      } else {
-        measure(fast_trace{words, c}, found, r, found.foot[r], pulse_rows[first + r]);
-      }
-      if (inputs[c].kind != input_kind::none) found.lit[r] = static_cast<std::uint16_t>(1U << r);
+      const std::uint32_t least = inputs[c].least_height;
+      const auto row = pulse_rows[first + r];
+      const bool is_pulse = kind == board_kind::sampling_125_mhz
+                                ? measure(slow_trace{words, c}, found, r, least, row)
+                                : measure(fast_trace{words, c}, found, r, least, row);
+      if (is_pulse && inputs[c].kind != input_kind::none)
+        found.lit[r] = static_cast<std::uint16_t>(1U << r);
     });
   }
 
+  /// Writes a pulse that was found, unless it is less than `least_height` over its own level: then
+  /// a slow baseline brought it over the pedestal, and the row holds no pulse.
   template <class Trace>
-  L3_FN static void measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
-                            std::int32_t foot, const pulses::columns::row& pulse) {
+  L3_FN static bool measure(const Trace& trace, const found_pulses& found, std::uint32_t r,
+                            std::uint32_t least_height, const pulses::columns::row& pulse) {
     const std::uint32_t k = found.peak_sample[r];
-    const std::int32_t pedestal = found.pedestal[r];
     const std::int32_t peak = trace[k];
-    const std::uint32_t edge = edge_of(trace, k, pedestal, foot);
+    const std::int32_t level = level_of(trace, k);
     std::uint32_t flags = found.flags[r];
+    if (4 * peak - level < static_cast<std::int32_t>(4 * least_height)) {
+      pulse.peak_sample = 0;
+      pulse.flags = static_cast<std::uint8_t>(flags & ~std::uint32_t{pulse_found});
+      return false;
+    }
+    const std::uint32_t edge = edge_of(trace, k, from_of(trace, found, r, level));
     if (peak >= Trace::limit) flags |= pulse_saturated;
     if (edge == no_edge) flags |= pulse_no_edge;
     pulse.peak = static_cast<std::uint16_t>(peak);
     pulse.flags = static_cast<std::uint8_t>(flags);
     pulse.time = static_cast<std::uint16_t>(edge == no_edge ? 0 : edge);
-    pulse.sum = sum_of(trace, k, pedestal);
+    pulse.sum = sum_of(trace, k, level);
+    return true;
+  }
+
+  /// Whence the rising edge is measured, in 1/4 count: at 125 MHz the pulse's level, at 500 MHz its
+  /// foot, where it may stand on the pulse before it.
+  [[nodiscard]] L3_FN static std::int32_t from_of(const slow_trace&, const found_pulses&,
+                                                  std::uint32_t, std::int32_t level) {
+    return level;
+  }
+  [[nodiscard]] L3_FN static std::int32_t from_of(const fast_trace&, const found_pulses& found,
+                                                  std::uint32_t r, std::int32_t) {
+    return found.pedestal[r] + found.foot[r];
   }
 
   template <block B>
@@ -197,3 +219,7 @@ private:
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "selection/algorithms/measure_pulses.cuh" // included here so that no device source can leave it out
+#endif

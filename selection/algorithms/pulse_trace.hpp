@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces give the samples of a channel's waveform in a staged packet, for both kinds of boards.
-// edge_of and sum_of measure a pulse in a trace whose peak is known.
+// level_of, edge_of and sum_of measure a pulse in a trace whose peak is known.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace l3 {
 struct slow_trace {
   static constexpr std::uint32_t samples = packet_rows;
   static constexpr std::int32_t limit = l2::payload_mask;
-  [[nodiscard]] L3_FN static constexpr pulse_window window() { return slow_pulse_window(); }
+  [[nodiscard]] L3_FN static constexpr level_window level() { return slow_level_window(); }
 
   const std::uint16_t* words;
   std::uint32_t channel;
@@ -29,7 +29,7 @@ struct fast_trace {
   static constexpr std::uint32_t channels = 4;
   static constexpr std::uint32_t samples = packet_rows * packet_lanes / channels;
   static constexpr std::int32_t limit = 0x0fff; // these digitizers use 12 bits
-  [[nodiscard]] L3_FN static constexpr pulse_window window() { return fast_pulse_window(); }
+  [[nodiscard]] L3_FN static constexpr level_window level() { return fast_level_window(); }
 
   const std::uint16_t* words;
   std::uint32_t channel;
@@ -58,19 +58,18 @@ struct found_pulses {
   return static_cast<std::uint16_t>(sample < most ? sample : most);
 }
 
-/// Where the rising edge of a pulse crosses half of its height over the foot, in 1/256 sample;
-/// no_edge if that is not within the waveform. The pedestal is in 1/4 count, the foot in 1/4 count
-/// over the pedestal.
+/// Where the rising edge of a pulse crosses half of its height over `from`, which is in 1/4 count;
+/// in 1/256 sample. no_edge if that is not within the waveform.
 inline constexpr std::uint32_t no_edge = ~0U;
 template <class Trace>
 [[nodiscard]] L3_FN std::uint32_t edge_of(const Trace& trace, std::uint32_t peak_sample,
-                                          std::int32_t pedestal, std::int32_t foot) {
-  const std::int32_t level = 4 * trace[peak_sample] + pedestal + foot; // 1/8 count
+                                          std::int32_t from) {
+  const std::int32_t half = 4 * trace[peak_sample] + from; // 1/8 count
   std::int32_t after = trace[peak_sample];
   for (std::uint32_t k = peak_sample; k > 0; --k) {
     const std::int32_t before = trace[k - 1];
-    if (8 * before < level) {
-      const std::int32_t part = 256 / 8 * (level - 8 * before) / (after - before);
+    if (8 * before < half) {
+      const std::int32_t part = 256 / 8 * (half - 8 * before) / (after - before);
       return 256 * (k - 1) + static_cast<std::uint32_t>(part);
     }
     after = before;
@@ -78,15 +77,48 @@ template <class Trace>
   return no_edge;
 }
 
-/// The sum over the pedestal in 1/4 count, of the part of the window within the waveform.
+/// The level from which a pulse rises, in 1/4 count: of its two sides the lower one that lies
+/// within the waveform.
 template <class Trace>
-[[nodiscard]] L3_FN std::int32_t sum_of(const Trace& trace, std::uint32_t peak_sample,
-                                        std::int32_t pedestal) {
-  const std::uint32_t first = Trace::window().first(peak_sample);
-  const std::uint32_t end = Trace::window().end(peak_sample, Trace::samples);
+[[nodiscard]] L3_FN std::int32_t level_of(const Trace& trace, std::uint32_t peak_sample) {
+  constexpr level_window window = Trace::level();
+  static_assert(level_window::samples == 4, "a sum of four samples is their mean in 1/4 count");
+  static_assert(Trace::samples >= window.before_peak + window.after_peak + level_window::samples);
+  const auto mean_from = [&](std::uint32_t first) {
+    return trace[first] + trace[first + 1] + trace[first + 2] + trace[first + 3];
+  };
+  const bool has_before = peak_sample >= window.before_peak;
+  const bool has_after = peak_sample + window.after_peak + level_window::samples <= Trace::samples;
+  if (!has_after) return mean_from(peak_sample - window.before_peak);
+  const std::int32_t after = mean_from(peak_sample + window.after_peak);
+  if (!has_before) return after;
+  const std::int32_t before = mean_from(peak_sample - window.before_peak);
+  return before < after ? before : after;
+}
+
+/// What the pulse's energy follows from, in 1/4 count. At 125 MHz the window lies within the
+/// waveform for each peak in time.
+[[nodiscard]] L3_FN inline std::int32_t sum_of(const slow_trace& trace, std::uint32_t peak_sample,
+                                               std::int32_t) {
+  const std::uint32_t first = slow_energy_window::first(peak_sample);
+  std::int32_t sum = 0;
+  for (std::uint32_t k = 0; k < slow_energy_window::all; ++k)
+    sum += slow_energy_window::weight(k) * trace[first + k];
+  return 4 * sum;
+}
+static_assert(slow_energy_window::first(in_time_first) < in_time_first &&
+              slow_energy_window::first(in_time_end - 1) + slow_energy_window::all <= packet_rows);
+
+/// At 500 MHz: the sum over the level, of the part of the window within the waveform.
+[[nodiscard]] L3_FN inline std::int32_t sum_of(const fast_trace& trace, std::uint32_t peak_sample,
+                                               std::int32_t level) {
+  constexpr std::uint32_t before = fast_energy_window::before_peak;
+  const std::uint32_t first = peak_sample > before ? peak_sample - before : 0;
+  const std::uint32_t behind = peak_sample - before + fast_energy_window::samples;
+  const std::uint32_t end = behind < fast_trace::samples ? behind : fast_trace::samples;
   std::int32_t sum = 0;
   for (std::uint32_t k = first; k < end; ++k) sum += trace[k];
-  return 4 * sum - static_cast<std::int32_t>(end - first) * pedestal;
+  return 4 * sum - static_cast<std::int32_t>(end - first) * level;
 }
 
 } // namespace l3

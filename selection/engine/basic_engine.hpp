@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/executors/lost_device.hpp"
 #include "gpu/memory/buffer.hpp"
 #include "selection/engine/engine.hpp"
 #include "selection/engine/frame_parts.hpp"
@@ -47,7 +49,7 @@ public:
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
       owned_.push_back(std::make_unique<own_frame>(plan_, limits, output_bytes_, make_queue_()));
-      owned_.back()->index = i;
+      owned_.back()->index = limits.first_index + i * limits.index_step;
       frames_.push_back(owned_.back().get());
     }
     write_plan(limits);
@@ -74,7 +76,10 @@ public:
     auto& own = static_cast<own_frame&>(f);
     if constexpr (has_device) {
       if (!own.queue->finish_for(limit, f.error)) return frame_outcome::not_yet;
-      if (!f.error.empty()) return frame_outcome::failed;
+      if (!f.error.empty()) {
+        if (own.queue->is_lost()) lost_ = true;
+        return frame_outcome::failed;
+      }
     }
     f.results = {own.host.results.data(), f.input.used_events};
     if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
@@ -87,10 +92,17 @@ public:
   [[nodiscard]] bool at_rest([[maybe_unused]] const frame& f) const override {
     if constexpr (has_device) {
       const auto& own = static_cast<const own_frame&>(f);
-      return !own.queue || own.queue->at_rest();
+      return own.queue->at_rest();
     }
     return true;
   }
+
+  [[nodiscard]] bool reads_input([[maybe_unused]] const frame& f) const override {
+    if constexpr (has_device) return !static_cast<const own_frame&>(f).queue->is_past_mark();
+    return false;
+  }
+
+  [[nodiscard]] bool lost() const override { return lost_; }
 
   /// Makes a new queue and keeps the memory: work on a frame never reads what earlier work wrote
   /// there, and releasing device memory would wait for all work of the device.
@@ -98,9 +110,10 @@ public:
     if constexpr (has_device) {
       auto& own = static_cast<own_frame&>(f);
       try {
-        own.queue.reset();
-        own.queue.emplace(make_queue_());
+        Queue made = make_queue_(); // before the old one goes: a frame always has a queue
+        own.queue.emplace(std::move(made));
       } catch (const std::runtime_error& e) {
+        if (dynamic_cast<const lost_device*>(&e) != nullptr) lost_ = true;
         f.error = e.what();
         return false;
       }
@@ -163,6 +176,7 @@ private:
       stage(*queue, "copy in");
       queue->copy_in(parts.input, host.input, input.used_bytes);
       queue->copy_in(parts.tables(), host.tables(), host.table_bytes(input.used_boards));
+      queue->mark();
     }
 
     /// `room` is the greatest length that the output can have.
@@ -194,7 +208,7 @@ private:
     outgoing arrival;  ///< the host's memory by the addresses of the device
     typename Plan::columns columns;
     /// The last member: its destruction waits for the work in it before the memory is released.
-    /// Empty after a restart that failed.
+    /// Never empty; std::optional, because a queue cannot be assigned.
     std::optional<Queue> queue;
   };
 
@@ -240,6 +254,7 @@ private:
   Plan plan_;
   std::size_t output_bytes_;
   output_path output_path_;
+  std::atomic<bool> lost_ = false;
   std::vector<std::unique_ptr<own_frame>> owned_;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection/engine/engine.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "gpu/memory/numa.hpp"
 #include "selection/engine/faulty_engine.hpp"
 #include "selection/engine/make_engine.hpp"
 
@@ -12,22 +15,92 @@ namespace l3 {
 
 namespace {
 
-/// The engine on the device. If the settings ask for a fault, an engine on the CPU that fails as a
-/// device would.
+/// The numbers of the devices on which engines are made: those that the settings name, or else all
+/// that answer. Of imagined ones, if the settings ask for a fault.
+std::vector<int> devices_of(const compute_settings& settings, const engine_warning& warn) {
+  std::vector<int> found(settings.devices.begin(), settings.devices.end());
+  if (!found.empty()) return found;
+  const int all = settings.fault.kind == fault_kind::none ? cuda_devices() : 1;
+  if (all <= 1) return {0}; // it says itself why it does not answer
+  std::string why_not;
+  for (int d = 0; d < all; ++d) {
+    const std::string why = why_no_cuda(d);
+    if (why.empty()) {
+      found.push_back(d);
+      continue;
+    }
+    why_not = "device " + std::to_string(d) + " is left out: " + why;
+    if (warn) warn(why_not);
+  }
+  if (found.empty()) throw std::runtime_error(why_not);
+  return found;
+}
+
+/// The engine on a device, in memory near it. If the settings ask for a fault, an engine on the CPU
+/// that fails as a device would: the first of them.
 std::unique_ptr<engine> make_device(const compute_settings& settings, const engine_limits& limits,
-                                    const selection_program* program) {
+                                    const selection_program* program, int device) {
   if (settings.fault.kind == fault_kind::none) {
-    if (const std::string why_not = why_no_cuda(); !why_not.empty())
+    if (const std::string why_not = why_no_cuda(device); !why_not.empty())
       throw std::runtime_error(why_not);
-    return make_cuda_engine(limits, program);
+    const numa_topology machine;
+    const int node = machine.node_of(cuda_address(device));
+    const stay_on_node here(node, machine);
+    auto made = make_cuda_engine(limits, program, device);
+    made->set_processors(machine.processors_of(node));
+    return made;
   }
   if (settings.fault.kind == fault_kind::no_memory)
     throw std::runtime_error("the device is out of memory (compute.fault)");
-  return std::make_unique<faulty_engine>(make_cpu_engine(settings, limits, program),
-                                         settings.fault);
+  auto made = make_cpu_engine(settings, limits, program);
+  if (limits.first_index != 0) return made;
+  return std::make_unique<faulty_engine>(std::move(made), settings.fault);
 }
 
 } // namespace
+
+std::string why_no_device(const compute_settings& settings) {
+  switch (settings.fault.kind) {
+  case fault_kind::none: break;
+  case fault_kind::no_memory:
+  case fault_kind::dead: return "no device any more (compute.fault)";
+  default: return {};
+  }
+  if (settings.where == backend::hip) return why_no_hip();
+  if (settings.where == backend::sycl) return why_no_sycl();
+  if (settings.where != backend::automatic && settings.where != backend::cuda)
+    return "compute.backend uses no device";
+  try {
+    std::string why_not;
+    for (const int device : devices_of(settings, {}))
+      if (why_not.empty()) why_not = why_no_cuda(device);
+    return why_not;
+  } catch (const std::runtime_error& none_answers) {
+    return none_answers.what();
+  }
+}
+
+found_devices find_devices(const compute_settings& settings) {
+  found_devices found;
+  const bool wants_one = settings.where == backend::automatic || settings.where == backend::cuda;
+  if (settings.fault.kind != fault_kind::none || !wants_one) return found;
+  try {
+    for (const int device : devices_of(settings, {})) {
+      if (!why_no_cuda(device).empty()) return {};
+      const device_size one = cuda_size(device);
+      if (found.count++ == 0) {
+        found.name = one.name;
+        found.memory = one.memory;
+        found.multiprocessors = one.multiprocessors;
+      }
+      found.memory = std::min(found.memory, one.memory);
+      found.multiprocessors = std::min(found.multiprocessors, one.multiprocessors);
+    }
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+  return found;
+}
 
 std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
                                         const engine_limits& limits,
@@ -42,22 +115,61 @@ std::unique_ptr<engine> make_cpu_engine(const compute_settings& settings,
 
 std::unique_ptr<engine> make_engine(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program, const engine_warning& warn) {
-  const bool left_open = settings.where == backend::automatic;
-  const bool device =
-      left_open || settings.where == backend::cuda || settings.fault.kind != fault_kind::none;
-  if (!device) return make_cpu_engine(settings, limits, program);
-  try {
-    return make_device(settings, limits, program);
-  } catch (const std::runtime_error& why_not) {
-    if (!left_open) {
-      throw std::runtime_error(settings.where == backend::cuda
-                                   ? std::string("backend cuda was asked for, but ") +
-                                         why_not.what()
-                                   : why_not.what());
-    }
-    if (warn) warn(why_not.what());
+  compute_settings one = settings;
+  one.devices = {settings.devices.empty() ? std::uint16_t{0} : settings.devices.front()};
+  return std::move(make_engines(one, limits, program, warn).front());
+}
+
+std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settings,
+                                                  const engine_limits& limits,
+                                                  const selection_program* program,
+                                                  const engine_warning& warn) {
+  std::vector<std::unique_ptr<engine>> made;
+  if (settings.where == backend::hip && settings.fault.kind == fault_kind::none) {
+    if (const std::string why_not = why_no_hip(); !why_not.empty())
+      throw std::runtime_error("backend hip was asked for, but " + why_not);
+    made.push_back(make_hip_engine(limits, program));
+    return made;
   }
-  return make_cpu_engine(settings, limits, program);
+  if (settings.where == backend::sycl && settings.fault.kind == fault_kind::none) {
+    if (const std::string why_not = why_no_sycl(); !why_not.empty())
+      throw std::runtime_error("backend sycl was asked for, but " + why_not);
+    made.push_back(make_sycl_engine(limits, program));
+    return made;
+  }
+  const bool left_open = settings.where == backend::automatic;
+  if (left_open || settings.where == backend::cuda || settings.fault.kind != fault_kind::none) {
+    try {
+      const std::vector<int> devices = devices_of(settings, warn);
+      engine_limits share = limits;
+      share.index_step = static_cast<std::uint32_t>(devices.size());
+      for (const int device : devices) {
+        made.push_back(make_device(settings, share, program, device));
+        ++share.first_index;
+      }
+      return made;
+    } catch (const std::runtime_error& why_not) {
+      if (!left_open) {
+        throw std::runtime_error(settings.where == backend::cuda
+                                     ? std::string("backend cuda was asked for, but ") +
+                                           why_not.what()
+                                     : why_not.what());
+      }
+      if (warn) warn(std::string("kernels run on the CPU: ") + why_not.what());
+      made.clear();
+    }
+  }
+  made.push_back(make_cpu_engine(settings, limits, program));
+  return made;
+}
+
+void ask_for_connections(std::uint32_t streams) {
+  constexpr std::uint32_t given = 8; // unasked
+  constexpr std::uint32_t most = 32;
+  if (streams <= given) return;
+  constexpr int keep = 0; // what the operator has set
+  const std::string asked = std::to_string(std::min(streams, most));
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", asked.c_str(), keep); // NOLINT: before any thread
 }
 
 } // namespace l3

@@ -46,6 +46,9 @@ struct engine_limits {
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets
   /// `frame::input` to the input of another frame before each start.
   bool own_input = true;
+  // The frames' numbers, where engines share them: every `index_step`-th from `first_index` on.
+  std::uint32_t first_index = 0;
+  std::uint32_t index_step = 1;
 };
 
 /// An entry of the memory plan: a purpose, and the bytes reserved for it.
@@ -80,8 +83,18 @@ public:
   /// may write to the frame's output, and the user must not start the frame. Any thread may ask.
   [[nodiscard]] virtual bool at_rest(const frame& f) const = 0;
 
+  /// Whether the device may still read the input of a frame that the user gave up. Until it has
+  /// copied it, the user must not fill the frame: tables that change under a copy can make kernels
+  /// reach anywhere. Any thread may ask.
+  [[nodiscard]] virtual bool reads_input(const frame& /*f*/) const { return false; }
+
+  /// Whether nothing will be computed on the device any more in this process, whatever is tried
+  /// (gpu/executors/lost_device.hpp). True after a wait or a restart that found it so. Any thread.
+  [[nodiscard]] virtual bool lost() const { return false; }
+
   /// Makes a new queue for a frame at rest, so that it can be started again. Returns false if that
-  /// fails; f.error then has the reason.
+  /// fails; f.error then has the reason, and the user must not start the frame before a restart has
+  /// succeeded.
   [[nodiscard]] virtual bool restart(frame& f) = 0;
 
   /// Waits without a limit; true if the frame is done.
@@ -96,6 +109,9 @@ public:
   [[nodiscard]] std::string_view name() const { return name_; }
   [[nodiscard]] std::span<frame* const> frames() const { return frames_; }
   [[nodiscard]] std::span<const memory_use> memory_plan() const { return memory_plan_; }
+  /// Those near its devices, where threads that start and wait should run; empty: any.
+  [[nodiscard]] std::span<const int> processors() const { return processors_; }
+  void set_processors(std::vector<int> near) { processors_ = std::move(near); }
 
 protected:
   engine() = default;
@@ -103,10 +119,26 @@ protected:
   std::string name_;
   std::vector<frame*> frames_;
   std::vector<memory_use> memory_plan_;
+  std::vector<int> processors_;
 };
+
+/// The devices on which make_engines() would make engines.
+struct found_devices {
+  std::uint32_t count = 0;           ///< 0: the CPU computes
+  std::string name;                  ///< of the first
+  std::uint64_t memory = 0;          ///< bytes, of the one with the least
+  std::uint32_t multiprocessors = 0; ///< of the one with the fewest
+};
+
+/// None if they do not answer; make_engines() then says why.
+[[nodiscard]] found_devices find_devices(const compute_settings& settings);
 
 /// Receives the reason why the CPU computes although the settings prefer a device.
 using engine_warning = std::function<void(std::string_view)>;
+
+/// Empty if a new process with these settings would have its device; else the reason, for the
+/// operator.
+[[nodiscard]] std::string why_no_device(const compute_settings& settings);
 
 /// Makes the engine that the settings ask for. Without a program it keeps every event. With
 /// backend::automatic and no device it is the pool, and `warn` receives the reason. Throws
@@ -116,5 +148,15 @@ using engine_warning = std::function<void(std::string_view)>;
                                                   const engine_limits& limits,
                                                   const selection_program* program = nullptr,
                                                   const engine_warning& warn = {});
+
+/// Like it, but one engine for each of the settings' devices, each with `limits.frames` frames:
+/// frame i of engine d of n has the index d + i * n. On the CPU it is one engine.
+[[nodiscard]] std::vector<std::unique_ptr<engine>>
+make_engines(const compute_settings& settings, const engine_limits& limits,
+             const selection_program* program = nullptr, const engine_warning& warn = {});
+
+/// Asks the driver for a connection to each device for so many streams; more streams than
+/// connections wait for each other. Call it before other threads, and before anything of CUDA.
+void ask_for_connections(std::uint32_t streams);
 
 } // namespace l3

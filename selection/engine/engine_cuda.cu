@@ -5,12 +5,17 @@
 
 namespace l3 {
 
-std::string why_no_cuda() { return cuda::why_no_device(); }
+std::string why_no_cuda(int device) { return cuda::why_no_device(device); }
+int cuda_devices() { return cuda::devices(); }
+std::string cuda_address(int device) { return cuda::pci_address(device); }
+device_size cuda_size(int device) { return cuda::size_of(device); }
 
 std::unique_ptr<engine> make_cuda_engine(const engine_limits& limits,
-                                         const selection_program* program) {
+                                         const selection_program* program, int device) {
+  cuda::use(device); // its memory, too, comes from there
   return make_engine_on(
-      "cuda (" + cuda::device_name() + ")", limits, [] { return cuda_queue(); }, nullptr, program);
+      "cuda (" + cuda::device_name() + ")", limits, [device] { return cuda_queue(device); },
+      nullptr, program);
 }
 
 } // namespace l3

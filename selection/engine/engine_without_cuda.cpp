@@ -5,9 +5,13 @@
 
 namespace l3 {
 
-std::string why_no_cuda() { return "this program was built without CUDA"; }
+std::string why_no_cuda(int) { return "this program was built without CUDA"; }
 
-std::unique_ptr<engine> make_cuda_engine(const engine_limits&, const selection_program*) {
+int cuda_devices() { return 0; }
+std::string cuda_address(int) { return {}; }
+device_size cuda_size(int) { return {}; }
+
+std::unique_ptr<engine> make_cuda_engine(const engine_limits&, const selection_program*, int) {
   std::abort();
 }
 

@@ -10,9 +10,19 @@
 #include "selection/packing/layout.hpp"
 
 namespace l3 {
+namespace {
+
+bool gives_errors(fault_kind k) {
+  return k == fault_kind::error || k == fault_kind::no_restart || k == fault_kind::dead ||
+         k == fault_kind::lost;
+}
+
+bool hangs(fault_kind k) { return k == fault_kind::hang || k == fault_kind::stall; }
+
+} // namespace
 
 faulty_engine::faulty_engine(std::unique_ptr<engine> inner, const fault_plan& plan)
-    : inner_(std::move(inner)), plan_(plan), fates_(inner_->frames().size()) {
+    : inner_(std::move(inner)), plan_(plan), fates_(inner_->frames().back()->index + 1) {
   name_ = inner_->name();
   frames_.assign(inner_->frames().begin(), inner_->frames().end());
   memory_plan_.assign(inner_->memory_plan().begin(), inner_->memory_plan().end());
@@ -28,7 +38,7 @@ void faulty_engine::start(frame& f) {
   fate& mine = fates_[f.index];
   mine.number = ++started_;
   mine.hit = hits(mine.number);
-  mine.computed = !(mine.hit && plan_.kind == fault_kind::hang);
+  mine.computed = !(mine.hit && hangs(plan_.kind));
   if (mine.computed) return inner_->start(f);
   mine.busy_until =
       plan_.lasts.count() == 0 ? clock::time_point::max() : clock::now() + plan_.lasts;
@@ -46,7 +56,13 @@ frame_outcome faulty_engine::wait_for(frame& f, std::chrono::nanoseconds limit) 
     inner_->start(f);
     mine.computed = true;
   }
-  if (mine.hit && (plan_.kind == fault_kind::error || plan_.kind == fault_kind::dead)) {
+  if (mine.lacks_queue) {
+    f.error = "started without a queue, after a restart that failed (compute.fault)";
+    return frame_outcome::failed;
+  }
+  if (mine.hit && gives_errors(plan_.kind)) {
+    no_restart_ = plan_.kind == fault_kind::no_restart;
+    if (plan_.kind == fault_kind::lost) lost_ = true;
     f.error = "an error made on purpose (compute.fault)";
     return frame_outcome::failed;
   }
@@ -82,9 +98,19 @@ bool faulty_engine::at_rest(const frame& f) const {
   return inner_->at_rest(f) && fates_[f.index].busy_until.load() <= clock::now();
 }
 
+bool faulty_engine::reads_input(const frame& f) const {
+  return plan_.kind == fault_kind::stall && !at_rest(f);
+}
+
 bool faulty_engine::restart(frame& f) {
-  if (plan_.kind == fault_kind::dead && started_ >= plan_.from) {
+  if (lost_ || (plan_.kind == fault_kind::dead && started_ >= plan_.from)) {
     f.error = "no device any more (compute.fault)";
+    return false;
+  }
+  fate& mine = fates_[f.index];
+  mine.lacks_queue = std::exchange(no_restart_, false);
+  if (mine.lacks_queue) {
+    f.error = "no queue can be made (compute.fault)";
     return false;
   }
   cured_ = true;

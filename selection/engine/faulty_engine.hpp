@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An engine on the CPU that stands in for a device and fails as a device may, on the frames that
-// its fault plan names: with an error, by a hang, with one wrong bit, or for good. It counts the
+// its fault plan names: with an error, with an error after which
+// the first restart fails, by a hang, also one before it has
+// copied the input, with one wrong bit, or for good: dead, or lost to this process. It counts the
 // started frames, so a test knows which of them the fault hits. On a hang start() returns at once
 // and the frame stays busy; the engine computes the frame when the hang is over.
 #pragma once
@@ -24,7 +26,9 @@ public:
   void start(frame& f) override;
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override;
   [[nodiscard]] bool at_rest(const frame& f) const override;
-  /// Ends a fault of the kind `from`, unless the device is dead.
+  [[nodiscard]] bool reads_input(const frame& f) const override;
+  [[nodiscard]] bool lost() const override { return lost_; }
+  /// Ends a fault of the kind `from`, unless the device is dead or lost.
   [[nodiscard]] bool restart(frame& f) override;
 
 private:
@@ -32,6 +36,7 @@ private:
     std::uint64_t number = 0; ///< count of the start, from 1
     bool hit = false;         ///< whether the fault hits this frame
     bool computed = false;    ///< false while a hang lasts
+    bool lacks_queue = false; ///< its restart failed
     std::atomic<clock::time_point> busy_until = clock::time_point::min();
   };
   [[nodiscard]] bool hits(std::uint64_t number) const;
@@ -40,9 +45,11 @@ private:
   std::unique_ptr<engine> inner_;
   fault_plan plan_;
   std::uint64_t started_ = 0;
-  std::vector<fate> fates_; ///< by frame
+  std::vector<fate> fates_; ///< by frame::index
   std::atomic<bool> cured_ = false;
-  bool owed_ = false; ///< a hit frame had no data for the wrong bit; a later frame gets it
+  std::atomic<bool> lost_ = false;
+  bool no_restart_ = false; ///< the next one fails
+  bool owed_ = false;       ///< a hit frame had no data for the wrong bit; a later frame gets it
 };
 
 } // namespace l3

@@ -14,7 +14,8 @@
 
 namespace l3 {
 
-/// Written by measure. Records are numbered 16 × board + record, as docs/formats.md orders them.
+/// Written by measure, for boards that are not raw. Records are numbered 16 × board + record, as
+/// docs/formats.md orders them.
 template <template <class> class column>
 struct record_fields {
   column<std::uint16_t> minimum;

@@ -92,6 +92,7 @@ struct measure_boards {
     b.sync();
     const board_shape shape = shape_of(found, board, fragment);
     for_each(b, 1, [&](std::uint32_t) { write_shape(i, shape, out); });
+    if ((shape.form & board_raw) != 0) return shape;
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
       const std::uint32_t record = l2::waveforms_per_board * i + record_of(lane, board.kind);
       out.records.minimum[record] =
@@ -99,6 +100,21 @@ struct measure_boards {
       out.records.bits[record] = static_cast<std::uint8_t>(found.bits[lane]);
     });
     return shape;
+  }
+
+  [[nodiscard]] L3_FN static board_shape raw_shape(const board_entry& board,
+                                                   const fragment_entry& fragment) {
+    return {kind_form(board.kind) | board_raw, packet_bytes(board, fragment)};
+  }
+
+  L3_FN static void write_shape(std::uint32_t i, const board_shape& shape,
+                                const frame_columns& out) {
+    out.boards.form[i] = static_cast<std::uint8_t>(shape.form);
+    out.boards.bytes[i] = static_cast<std::uint16_t>(shape.bytes);
+  }
+
+  [[nodiscard]] L3_FN static std::uint32_t kind_form(board_kind kind) {
+    return kind == board_kind::sampling_500_mhz ? static_cast<std::uint32_t>(board_256_samples) : 0;
   }
 
 private:
@@ -194,22 +210,11 @@ private:
     return wrong != 0 ? raw_shape(board, fragment) : shape;
   }
 
-  [[nodiscard]] L3_FN static board_shape raw_shape(const board_entry& board,
-                                                   const fragment_entry& fragment) {
-    return {kind_form(board.kind) | board_raw, packet_bytes(board, fragment)};
-  }
-
-  L3_FN static void write_shape(std::uint32_t i, const board_shape& shape,
-                                const frame_columns& out) {
-    out.boards.form[i] = static_cast<std::uint8_t>(shape.form);
-    out.boards.bytes[i] = static_cast<std::uint16_t>(shape.bytes);
-  }
-
-  [[nodiscard]] L3_FN static std::uint32_t kind_form(board_kind kind) {
-    return kind == board_kind::sampling_500_mhz ? static_cast<std::uint32_t>(board_256_samples) : 0;
-  }
-
   static constexpr std::int16_t largest_sample = -0x4001; // 0xbfff
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "selection/packing/measure.cuh" // included here so that no device source can leave it out
+#endif

@@ -115,7 +115,6 @@ struct pack_tiles {
       write_boards(b, s.image, in, mine, columns, out.bytes + start);
   }
 
-private:
   struct tile {
     fragment_entry fragment;
     std::uint32_t first; // the first board
@@ -131,6 +130,21 @@ private:
     return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
   }
 
+  /// The length of the tile with everything before its data: if it is the first of its event, the
+  /// event's header and tables, and those of preceding events without fragments.
+  L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
+                                     const tile_columns::view& tiles) {
+    const std::uint32_t e = tiles.event[t];
+    const event_entry event = in.events[e];
+    if (t != tiles_per_fragment * event.first_fragment)
+      return position_word::after_previous(bytes, false);
+    bytes += data_offset(event.fragments, event.boards);
+    for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
+      bytes += data_offset(0, 0);
+    return position_word::after_previous(bytes, true);
+  }
+
+private:
   /// Writes the board's data to `image`, unless the board is raw: write_boards copies raw boards
   /// from the input.
   template <block B>
@@ -147,20 +161,6 @@ private:
     if ((shape.form & board_raw) == 0)
       pack_boards::pack_staged(b, s.packet, s.found, s.records, board.kind, shape, image);
     return shape;
-  }
-
-  /// The length of the tile with everything before its data: if it is the first of its event, the
-  /// event's header and tables, and those of preceding events without fragments.
-  L3_FN static position_word size_of(const batch_view& in, std::uint32_t t, std::uint64_t bytes,
-                                     const tile_columns::view& tiles) {
-    const std::uint32_t e = tiles.event[t];
-    const event_entry event = in.events[e];
-    if (t != tiles_per_fragment * event.first_fragment)
-      return position_word::after_previous(bytes, false);
-    bytes += data_offset(event.fragments, event.boards);
-    for (std::uint32_t k = e; k > 0 && in.events[k - 1].fragments == 0; --k)
-      bytes += data_offset(0, 0);
-    return position_word::after_previous(bytes, true);
   }
 
   /// Copies boards that lie side by side in the image together.
@@ -203,3 +203,7 @@ struct one_pass_plan {
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "selection/packing/one_pass_plan.cuh" // included here so that no device source can leave it out
+#endif

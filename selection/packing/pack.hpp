@@ -67,7 +67,6 @@ struct pack_boards {
                                 const board_shape& shape, std::byte* image) {
     find_places(b, found, lanes, kind, stored_bytes(shape.form));
     make_octets(b, packet, found, lanes, kind);
-    make_room(b, image, shape.bytes);
     b.sync();
     write_stored_words(b, packet, shape.form, image);
     write_records(b, found, lanes, kind, image);
@@ -185,3 +184,7 @@ private:
 };
 
 } // namespace l3
+
+#if defined(__CUDACC__)
+#include "selection/packing/pack.cuh" // included here so that no device source can leave it out
+#endif

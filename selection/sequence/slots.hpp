@@ -28,9 +28,9 @@ enum pulse_flag : std::uint8_t {
 
 /// Pulses, 16 rows for each board, numbered 16 × board + row. At 125 MHz row c holds the pulse of
 /// channel c in time with the trigger; at 500 MHz row 4 c + j holds pulse j of channel c. Every row
-/// of a board that was read has a pedestal; at 125 MHz it also has a peak, the highest sample in
-/// time. In a row without a pulse that is high enough for its input, all other columns but `flags`
-/// are 0.
+/// of a board that was read has a pedestal, the level of the quietest part of the waveform; at
+/// 125 MHz it also has a peak, the highest sample in time. In a row without a pulse that is high
+/// enough for its input, all other columns but `flags` are 0.
 struct pulses {
   static constexpr std::string_view name = "pulses";
   template <template <class> class column>
@@ -40,7 +40,7 @@ struct pulses {
     column<std::uint8_t> peak_sample; ///< the first of that height
     column<std::uint8_t> flags;       ///< pulse_flag
     column<std::uint16_t> time; ///< 1/256 sample: where the rising edge crosses half the height
-    column<std::int32_t> sum;   ///< 1/4 count over the pedestal, around the peak (pulse_window)
+    column<std::int32_t> sum;   ///< 1/4 count, over the level around it (pulse_window.hpp)
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.boards * l2::waveforms_per_board; }
@@ -77,12 +77,13 @@ struct clusters {
   static std::uint32_t rows(const batch_capacity& c) { return c.events * max_clusters; }
 };
 
-/// The calorimeter as a whole, a row for each event.
+/// The calorimeter as a whole, a row for each event. All cuts on times are relative to `time`.
 struct calorimeter {
   static constexpr std::string_view name = "calorimeter";
   template <template <class> class column>
   struct fields {
     column<std::int32_t> energy;    ///< keV, the sum of all crystals above threshold and in time
+    column<std::int32_t> time;      ///< 1/128 ns: the event's own time; 0 if no crystal tells it
     column<std::uint16_t> crystals; ///< number of these crystals
     column<std::uint16_t> clusters; ///< clusters of two crystals or more; max_clusters have rows
   };

@@ -55,7 +55,8 @@ struct module_entry {
 
 struct veto_entry {
   std::int32_t threshold = 0; ///< keV or 1/1000 photoelectron: the least energy of hits that count
-  std::int32_t from = 0;      ///< 1/128 ns: the window of hits that count, both ends included
+  std::int32_t from = 0;      ///< 1/128 ns since the event's time: the window of hits that count,
+                              ///< both ends included
   std::int32_t to = 0;
   std::uint16_t first_module = 0;
   std::uint16_t modules = 0;
@@ -101,6 +102,7 @@ struct line_entry {
   std::uint16_t trigger_none = 0; ///< none of these level-1 bits may be set
   std::uint8_t priority = 0;      ///< shedding gives up the line of the highest priority last
   std::uint8_t undecodable = 0;   ///< 1: fires only if part of the event cannot be decoded
+  std::uint8_t overfull = 0;      ///< 1: fires only if the event has more than there is room for
   unknown_rule unknown = unknown_rule::ignore;
   std::uint8_t ranges = 0;
   range_entry range[max_ranges];
@@ -122,10 +124,12 @@ struct selection_constants {
 
   // Crystals, clusters, photons.
   std::int32_t crystal_threshold = 0; ///< keV
-  std::int32_t crystal_from = 0;      ///< 1/128 ns
+  std::int32_t event_from = 0;        ///< 1/128 ns: where the event's time is sought
+  std::int32_t event_to = 0;
+  std::int32_t crystal_from = 0; ///< 1/128 ns since the event's time
   std::int32_t crystal_to = 0;
   std::int32_t photon_threshold = 0; ///< keV
-  std::int32_t photon_from = 0;      ///< 1/128 ns
+  std::int32_t photon_from = 0;      ///< 1/128 ns since the event's time
   std::int32_t photon_to = 0;
   std::int32_t photon_scale = 1 << 16; ///< a photon's energy = cluster energy × this >> 16 …
   std::uint32_t correction_points = 0; ///< … + the correction for what it lacks
@@ -136,6 +140,7 @@ struct selection_constants {
   std::uint16_t trigger_board = 0; ///< its number in the readout
   std::uint16_t vetoes = 0;
   std::uint16_t lines = 0;
+  std::uint16_t overfull_lines = 0; ///< of these, those that take overfull events
 };
 
 /// The tables as kernels see them; kernels take them by value.

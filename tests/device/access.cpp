@@ -254,6 +254,7 @@ void grid_run::machine::count_requests(const warp& w, const instruction& i, std:
   const std::uint32_t words = std::max(bytes / bank_bytes, 1U);
   const std::uint32_t lanes_at_once = warp_lanes / words;
   ++c.shared_requests;
+  instruction_counts& here = what_.executed[static_cast<std::size_t>(&i - code_.data())];
   std::array<std::uint64_t, warp_lanes> touched;
   std::size_t all_words = 0;
   for (std::uint32_t first = 0; first < warp_lanes; first += lanes_at_once) {
@@ -270,8 +271,10 @@ void grid_run::machine::count_requests(const warp& w, const instruction& i, std:
     std::uint8_t most = 0;
     for (std::size_t k = 0; k < n; ++k) most = std::max(most, ++in_bank[touched[k] % banks]);
     c.shared_wavefronts += most;
+    here.shared_wavefronts += most;
   }
   c.shared_wavefronts_least += (all_words + banks - 1) / banks;
+  here.shared_wavefronts_least += (all_words + banks - 1) / banks;
 }
 
 } // namespace l3::ptx

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -68,6 +69,7 @@ stream_worker::stream_worker(imagined_device& device) {
         work_.pop_front();
         busy_ = true;
       }
+      device.all_streams.pass();
       try {
         work();
       } catch (const device_fault& e) {
@@ -104,6 +106,64 @@ bool stream_worker::at_rest() {
   return work_.empty() && !busy_;
 }
 
+// --- what a test plans ---
+
+void gate::close() {
+  const std::scoped_lock lock(lock_);
+  closed_ = true;
+  permits_ = 0;
+}
+
+void gate::open() {
+  const std::scoped_lock lock(lock_);
+  closed_ = false;
+  changed_.notify_all();
+}
+
+void gate::let(int pieces) {
+  const std::scoped_lock lock(lock_);
+  permits_ += pieces;
+  changed_.notify_all();
+}
+
+void gate::pass() {
+  std::unique_lock lock(lock_);
+  changed_.wait(lock, [&] { return !closed_ || permits_ > 0; });
+  if (closed_) --permits_;
+}
+
+planned_errors::planned_errors() {
+  const char* const given = std::getenv("L3_DEVICE_ERRORS");
+  std::istringstream words(given == nullptr ? "" : given);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    const std::size_t colon = word.find(':', equals);
+    if (equals == word.npos) end_program("L3_DEVICE_ERRORS: CALL=CODE[:SKIP], not " + word);
+    plan(word.substr(0, equals), std::atoi(word.c_str() + equals + 1),
+         colon == word.npos ? 0 : std::atoi(word.c_str() + colon + 1), true);
+  }
+}
+
+void planned_errors::plan(const std::string& call, int code, int skip, bool always) {
+  const std::scoped_lock lock(lock_);
+  by_call_[call] = {code, skip, always};
+}
+
+void planned_errors::forget() {
+  const std::scoped_lock lock(lock_);
+  by_call_.clear();
+}
+
+int planned_errors::due(const std::string& call) {
+  const std::scoped_lock lock(lock_);
+  const auto found = by_call_.find(call);
+  if (found == by_call_.end() || found->second.skip-- > 0) return 0;
+  found->second.skip = 0;
+  const int code = found->second.code;
+  if (!found->second.always) by_call_.erase(found);
+  return code;
+}
+
 // --- the device ---
 
 imagined_device& imagined_device::the_only_one() {
@@ -115,6 +175,8 @@ imagined_device& imagined_device::the_only_one() {
 imagined_device::imagined_device() {
   try {
     how_ = schedule_from(std::getenv("L3_DEVICE_SCHEDULE"));
+    if (const char* const most = std::getenv("L3_DEVICE_MOST_INSTRUCTIONS"))
+      how_.most_instructions = std::stoull(most);
   } catch (const std::exception& e) {
     end_program(e.what());
   }
@@ -139,34 +201,37 @@ module& imagined_device::add_module(const void* fat_binary) {
   return *modules_.back();
 }
 
+/// Decodes all kernels of a program.
+void imagined_device::decode(module& m) {
+  auto texts = read_fat_binary(m.fat_binary);
+  if (texts.empty()) return;
+  const auto newest = std::ranges::max_element(texts, {}, &ptx_text::architecture);
+  m.decoded = std::make_unique<program>(parse(newest->text));
+  std::map<std::string, std::uint64_t, std::less<>> addresses;
+  for (const auto& variable : m.decoded->globals) {
+    const std::uint64_t at = addresses[variable.name] = memory.allocate(variable.bytes);
+    const auto bytes = memory.find(at, variable.bytes)->bytes;
+    std::ranges::fill(bytes, std::byte{0});
+    std::ranges::copy(variable.initial, bytes.begin());
+  }
+  for (auto& k : m.decoded->kernels) {
+    for (const auto& s : k.symbols) {
+      const auto found = addresses.find(s.symbol);
+      if (found == addresses.end())
+        throw std::runtime_error("no variable " + s.symbol + " in the PTX");
+      k.constants.push_back({s.row, found->second});
+    }
+    auto loaded = std::make_unique<loaded_kernel>();
+    loaded->of = m.decoded.get();
+    loaded->code = k;
+    leave_out_as_asked(*loaded);
+    m.kernels.emplace(k.name, std::move(loaded));
+  }
+}
+
 loaded_kernel& imagined_device::load(const host_kernel& which) {
   module& m = *which.of;
-  if (m.decoded == nullptr) {
-    auto texts = read_fat_binary(m.fat_binary);
-    if (texts.empty()) throw std::runtime_error("there is no PTX for " + which.name);
-    const auto newest = std::ranges::max_element(texts, {}, &ptx_text::architecture);
-    m.decoded = std::make_unique<program>(parse(newest->text));
-    std::map<std::string, std::uint64_t, std::less<>> addresses;
-    for (const auto& variable : m.decoded->globals) {
-      const std::uint64_t at = addresses[variable.name] = memory.allocate(variable.bytes);
-      const auto bytes = memory.find(at, variable.bytes)->bytes;
-      std::ranges::fill(bytes, std::byte{0});
-      std::ranges::copy(variable.initial, bytes.begin());
-    }
-    for (auto& k : m.decoded->kernels) {
-      for (const auto& s : k.symbols) {
-        const auto found = addresses.find(s.symbol);
-        if (found == addresses.end())
-          throw std::runtime_error("no variable " + s.symbol + " in the PTX");
-        k.constants.push_back({s.row, found->second});
-      }
-      auto loaded = std::make_unique<loaded_kernel>();
-      loaded->of = m.decoded.get();
-      loaded->code = k;
-      leave_out_as_asked(*loaded);
-      m.kernels.emplace(k.name, std::move(loaded));
-    }
-  }
+  if (m.decoded == nullptr) decode(m);
   const auto found = m.kernels.find(which.name);
   if (found == m.kernels.end()) throw std::runtime_error("no kernel " + which.name + " in the PTX");
   return *found->second;
@@ -213,10 +278,15 @@ void imagined_device::fill(std::uint64_t address, int value, std::size_t bytes) 
 
 void imagined_device::fail(const std::string& why) {
   const turn mine(*this);
-  if (!std::exchange(failed_, true))
+  if (!failed_.exchange(true))
     std::fprintf(stderr, "device: %s\ndevice: schedule %s, seed %llu\n", why.c_str(),
                  how_.is_random ? "random" : "converged",
                  static_cast<unsigned long long>(how_.seed));
+}
+
+void imagined_device::mend() {
+  const turn mine(*this);
+  failed_ = false;
 }
 
 std::map<std::string, kernel_counts> imagined_device::take_counts() {
@@ -228,30 +298,47 @@ std::map<std::string, kernel_counts> imagined_device::take_counts() {
   return taken;
 }
 
-/// Appends what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
-/// "counts KERNEL launches blocks …", "barrier KERNEL INSTRUCTION FILE:LINE executed" and
-/// "line FILE:LINE executed".
-void imagined_device::report() const {
+/// Writes what was executed and counted to the file that L3_DEVICE_REPORT names, a line each:
+/// "counts KERNEL launches blocks … TARGET", "barrier KERNEL INSTRUCTION FILE:LINE executed" and
+/// "cost KERNEL FILE:LINE instructions wavefronts least" of kernels that were launched, "line
+/// FILE:LINE executed" of all that the program has.
+void imagined_device::report() {
   const char* const path = std::getenv("L3_DEVICE_REPORT");
   if (path == nullptr) return;
-  std::ofstream out(path, std::ios::app);
+  std::ofstream out(path);
   std::map<std::string, bool> lines;
   for (const auto& m : modules_) {
+    try {
+      if (m->decoded == nullptr) decode(*m);
+    } catch (const std::exception& e) {
+      end_program(e.what());
+    }
     for (const auto& [name, k] : m->kernels) {
       const auto& c = k->counts;
-      if (c.launches == 0) continue;
-      out << "counts " << name << ' ' << c.launches << ' ' << c.blocks << ' ' << c.warp_instructions
-          << ' ' << c.lane_instructions << ' ' << c.global_requests << ' ' << c.global_sectors
-          << ' ' << c.shared_requests << ' ' << c.shared_wavefronts << ' '
-          << c.shared_wavefronts_least << ' ' << c.barriers << '\n';
+      k->executed.resize(k->code.code.size());
+      if (c.launches != 0)
+        out << "counts " << name << ' ' << c.launches << ' ' << c.blocks << ' '
+            << c.warp_instructions << ' ' << c.lane_instructions << ' ' << c.global_requests << ' '
+            << c.global_sectors << ' ' << c.shared_requests << ' ' << c.shared_wavefronts << ' '
+            << c.shared_wavefronts_least << ' ' << c.barriers << ' ' << k->of->target << '\n';
+      std::map<std::string, instruction_counts> costs;
       for (std::size_t n = 0; n < k->code.code.size(); ++n) {
         const instruction& i = k->code.code[n];
-        bool& executed = lines[place_of(*k->of, i.line)];
-        executed = executed || k->executed[n];
-        if (is_barrier(i))
+        const instruction_counts& done = k->executed[n];
+        const std::string line = place_of(*k->of, i.line);
+        lines[line] = lines[line] || done.times != 0;
+        instruction_counts& cost = costs[line];
+        if (!i.goes_on_with_last) cost.times += done.times;
+        cost.shared_wavefronts += done.shared_wavefronts;
+        cost.shared_wavefronts_least += done.shared_wavefronts_least;
+        if (c.launches != 0 && is_barrier(i))
           out << "barrier " << name << ' ' << n << ' ' << place_of(*k->of, i.caller) << ' '
-              << k->executed[n] << '\n';
+              << (done.times != 0) << '\n';
       }
+      for (const auto& [line, cost] : costs)
+        if (cost.times != 0)
+          out << "cost " << name << ' ' << line << ' ' << cost.times << ' '
+              << cost.shared_wavefronts << ' ' << cost.shared_wavefronts_least << '\n';
     }
   }
   for (const auto& [line, executed] : lines)

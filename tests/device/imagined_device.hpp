@@ -5,6 +5,7 @@
 // on every call fails, as on a device.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,44 @@ struct host_kernel {
 };
 
 class imagined_device;
+
+/// A gate before all work of all streams, for tests that look at what a device has not done yet.
+class gate {
+public:
+  void close();
+  void open();
+  /// Lets so many more pieces of work through: copies, kernels, records of events.
+  void let(int pieces);
+  void pass();
+
+private:
+  std::mutex lock_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  int permits_ = 0;
+};
+
+/// Errors that calls of the runtime return because a test says so.
+class planned_errors {
+public:
+  /// Reads L3_DEVICE_ERRORS: "CALL=CODE", with ":SKIP" behind it the call after so many; several
+  /// with spaces between them.
+  planned_errors();
+  /// The call returns this code once, after `skip` calls, or from then on.
+  void plan(const std::string& call, int code, int skip = 0, bool always = false);
+  void forget();
+  /// 0: none is planned for this call.
+  [[nodiscard]] int due(const std::string& call);
+
+private:
+  struct planned {
+    int code = 0;
+    int skip = 0;
+    bool always = false;
+  };
+  std::mutex lock_;
+  std::map<std::string, planned> by_call_;
+};
 
 /// Work in order, done by a thread of its own.
 class stream_worker {
@@ -85,6 +124,8 @@ public:
 
   [[nodiscard]] bool has_failed() const { return failed_; }
   void fail(const std::string& why);
+  /// A test's device is whole again, as for another process.
+  void mend();
   /// By kernel; then all counts begin anew.
   [[nodiscard]] std::map<std::string, kernel_counts> take_counts();
 
@@ -93,10 +134,13 @@ public:
   std::map<const std::byte*, std::uint64_t> mapped; ///< its address for kernels
   std::map<const void*, host_kernel> kernels;       ///< by the address of the host's stub
   std::vector<stream_worker*> streams;              ///< likewise
+  gate all_streams;
+  planned_errors errors;
 
 private:
   imagined_device();
-  void report() const;
+  void decode(module& m);
+  void report();
 
   std::mutex lock_;
   std::condition_variable next_turn_;
@@ -105,7 +149,7 @@ private:
   std::vector<std::unique_ptr<module>> modules_;
   schedule how_;
   std::uint64_t launches_ = 0;
-  bool failed_ = false;
+  std::atomic<bool> failed_ = false;
 };
 
 } // namespace l3::ptx

@@ -325,6 +325,10 @@ void enter_words(table& t) {
                             [](u32 a, u32 b, u32 n) { return funnel<u32, true, false>(a, b, n); });
   enter<u32, u32, u32, u32>(t, "shf.r.clamp.b32",
                             [](u32 a, u32 b, u32 n) { return funnel<u32, false, false>(a, b, n); });
+  // Two products of 16 by 8 bits: of the lower two bytes of b, or of the upper two.
+  enter<u32, u32, u32, u32>(t, "dp2a.lo.u32.u32", [](u32 a, u32 b, u32 c) {
+    return (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff) + c;
+  });
   // Each nibble of c names one of the eight bytes of b:a; its top bit asks for copies of the sign.
   enter<u32, u32, u32, u32>(t, "prmt.b32", [](u32 a, u32 b, u32 c) {
     const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
@@ -348,6 +352,31 @@ void enter_words(table& t) {
   enter<u64, u64>(t, "cvta.global.u64", [](u64 a) { return a; });
   enter<u64, u64>(t, "cvta.shared.u64", [](u64 a) { return shared_window + a; });
   enter<u64, u64>(t, "cvta.to.shared.u64", [](u64 a) { return a - shared_window; });
+}
+
+/// Of two halves that are numbers the one that comes first by `less`, and −0 is less than +0. If
+/// one is no number, so is the result.
+template <bool Lowest>
+std::uint32_t choose_half(std::uint32_t a, std::uint32_t b) {
+  constexpr std::uint32_t magnitude = 0x7fff;
+  constexpr std::uint32_t infinity = 0x7c00;
+  if ((a & magnitude) > infinity || (b & magnitude) > infinity) return magnitude;
+  const auto rank = [](std::uint32_t half) {
+    const auto size = static_cast<std::int32_t>(half & magnitude);
+    return half <= magnitude ? size : ~size;
+  };
+  return (rank(a) < rank(b)) == Lowest ? a : b;
+}
+
+template <bool Lowest>
+std::uint32_t choose_halves(std::uint32_t a, std::uint32_t b) {
+  return choose_half<Lowest>(a & 0xffff, b & 0xffff) | choose_half<Lowest>(a >> 16, b >> 16) << 16;
+}
+
+void enter_halves(table& t) {
+  using u32 = std::uint32_t;
+  enter<u32, u32, u32>(t, "min.NaN.f16x2", [](u32 a, u32 b) { return choose_halves<true>(a, b); });
+  enter<u32, u32, u32>(t, "max.NaN.f16x2", [](u32 a, u32 b) { return choose_halves<false>(a, b); });
 }
 
 table all_forms() {
@@ -411,14 +440,35 @@ table all_forms() {
   enter_conversions<float>(t, "f32");
   enter_conversions<double>(t, "f64");
   enter_words(t);
+  enter_halves(t);
   return t;
 }
 
 } // namespace
 
 const compute_table& compute_forms() {
-  static const table forms = all_forms();
+  // Never destroyed, like the next: a report at the end of a program decodes what is not yet
+  // decoded.
+  static const auto& forms = *new table(all_forms());
   return forms;
+}
+
+join_function find_join(std::string_view operation) {
+  using u32 = std::uint32_t;
+  using s32 = std::int32_t;
+  using join_table = std::map<std::string_view, join_function>;
+  static const auto& joins =
+      *new join_table{{"add.u32", [](u32 a, u32 b) { return a + b; }},
+                      {"add.s32", [](u32 a, u32 b) { return a + b; }},
+                      {"min.u32", [](u32 a, u32 b) { return std::min(a, b); }},
+                      {"max.u32", [](u32 a, u32 b) { return std::max(a, b); }},
+                      {"min.s32", [](u32 a, u32 b) { return s32(a) < s32(b) ? a : b; }},
+                      {"max.s32", [](u32 a, u32 b) { return s32(a) < s32(b) ? b : a; }},
+                      {"and.b32", [](u32 a, u32 b) { return a & b; }},
+                      {"or.b32", [](u32 a, u32 b) { return a | b; }},
+                      {"xor.b32", [](u32 a, u32 b) { return a ^ b; }}};
+  const auto found = joins.find(operation);
+  return found == joins.end() ? nullptr : found->second;
 }
 
 compute_function find_compute(std::string_view opcode) {

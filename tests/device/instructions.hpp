@@ -19,4 +19,7 @@ using compute_table = std::map<std::string, compute_function, std::less<>>;
 /// Null: there is no such form in the table.
 [[nodiscard]] compute_function find_compute(std::string_view opcode);
 
+/// How a reduction over a warp joins two values: "add.u32". Null: there is no such form.
+[[nodiscard]] join_function find_join(std::string_view operation);
+
 } // namespace l3::ptx

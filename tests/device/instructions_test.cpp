@@ -28,11 +28,12 @@ struct type {
 
 type type_of(const std::string& name) {
   if (name == "pred") return {'p', 1};
+  if (name == "f16x2") return {'h', 32}; // two halves
   return {name[0], std::stoi(name.substr(1))};
 }
 
 bool is_type(const std::string& word) {
-  return word == "pred" ||
+  return word == "pred" || word == "f16x2" ||
          (word.size() > 1 && std::string("usbf").find(word[0]) != std::string::npos &&
           word.find_first_not_of("0123456789", 1) == std::string::npos);
 }
@@ -178,6 +179,34 @@ std::uint64_t expected_floating(const form& f, const std::vector<std::uint64_t>&
   return bits_of((f.name == "min") == a_is_less ? a : b, t);
 }
 
+/// A number of half precision.
+double half_number(std::uint64_t bits) {
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const auto exponent = static_cast<int>(bits >> 10 & 31);
+  const auto fraction = static_cast<double>(bits & 0x3ff) / 1024;
+  if (exponent == 31)
+    return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : sign * std::numeric_limits<double>::infinity();
+  return exponent == 0 ? sign * std::ldexp(fraction, -14)
+                       : sign * std::ldexp(1 + fraction, exponent - 15);
+}
+
+std::uint64_t expected_halves(const form& f, std::uint64_t a, std::uint64_t b) {
+  std::uint64_t made = 0;
+  for (int place = 0; place < 32; place += 16) {
+    const std::uint64_t one = a >> place & 0xffff;
+    const std::uint64_t other = b >> place & 0xffff;
+    const double x = half_number(one);
+    const double y = half_number(other);
+    const bool one_is_less = x < y || (x == y && std::signbit(x));
+    const std::uint64_t result = std::isnan(x) || std::isnan(y)     ? 0x7fff
+                                 : (f.name == "min") == one_is_less ? one
+                                                                    : other;
+    made |= result << place;
+  }
+  return made;
+}
+
 std::uint64_t field(std::uint64_t bits, std::uint32_t place) {
   return place < 64 ? bits >> place & 1 : 0;
 }
@@ -192,6 +221,7 @@ std::optional<std::uint64_t> expected(const form& f, const std::vector<std::uint
   if (f.name == "mov") return low(static_cast<whole>(in[0]), t.bits);
   if (f.name == "selp") return low(static_cast<whole>((in[2] & 1) != 0 ? in[0] : in[1]), t.bits);
   if (t.kind == 'f') return expected_floating(f, in);
+  if (t.kind == 'h' && f.says("NaN")) return expected_halves(f, in[0], in[1]);
   const whole a = cut(static_cast<whole>(in[0]), t);
   const whole b = cut(static_cast<whole>(in[1]), t);
   const whole c = cut(static_cast<whole>(in[2]), t);
@@ -274,6 +304,12 @@ std::optional<std::uint64_t> expected(const form& f, const std::vector<std::uint
               << k;
     return made;
   }
+  if (f.name == "dp2a") {
+    const std::uint32_t first = f.says("hi") ? 16 : 0;
+    return low(static_cast<whole>((bits & 0xffff) * (in[1] >> first & 0xff) +
+                                  (bits >> 16) * (in[1] >> (first + 8) & 0xff) + in[2]),
+               t.bits);
+  }
   if (f.name == "shf") {
     std::uint32_t n = static_cast<std::uint32_t>(in[2]);
     n = f.says("wrap") ? n & 31 : std::min<std::uint32_t>(n, 32);
@@ -317,6 +353,10 @@ const std::vector<std::uint64_t>& whole_values() {
                                                  0x8000000000000000,
                                                  0xffffffffffffffff,
                                                  0x0123456789abcdef,
+                                                 0x3c00bc00,
+                                                 0xfc007c00,
+                                                 0xbfff83ff,
+                                                 0x80018000,
                                                  0xfedcba9876543210};
   return values;
 }

@@ -16,6 +16,17 @@ function(l3_interpreted program)
   add_test(NAME ${name} COMMAND ${name})
   add_test(NAME ${name}_at_random COMMAND ${name})
   set(device "L3_REQUIRE_GPU=1;L3_DEVICE_SCHEDULE")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS device ENVIRONMENT "${device}=converged")
+  set(report ${PROJECT_BINARY_DIR}/tests/device/lines/${name})
+  set_property(GLOBAL APPEND PROPERTY l3_line_reports ${report})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 LABELS device FIXTURES_SETUP device_lines
+    ENVIRONMENT "${device}=converged;L3_DEVICE_REPORT=${report}")
   set_tests_properties(${name}_at_random PROPERTIES TIMEOUT 600 LABELS device ENVIRONMENT "${device}=random:1:8")
+endfunction()
+
+# l3_executed_lines(): a test that the programs of cases executed all lines of device code but those that a list explains.
+function(l3_executed_lines)
+  get_property(reports GLOBAL PROPERTY l3_line_reports)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/device/lines)
+  add_test(NAME device_lines COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/device/lines.py ${reports})
+  set_tests_properties(device_lines PROPERTIES LABELS device FIXTURES_REQUIRED device_lines)
 endfunction()

@@ -58,7 +58,12 @@ bool grid_run::machine::step(std::uint64_t instructions) {
   for (std::uint64_t done = 0; done < instructions;) {
     begin_blocks();
     if (resident_.empty()) return false;
-    done += run_some_block(instructions - done);
+    const std::uint64_t more = run_some_block(instructions - done);
+    done += more;
+    done_ += more;
+    if (how_.most_instructions != 0 && done_ > how_.most_instructions)
+      throw device_fault(what_.code.name + " has not ended after " + std::to_string(done_) +
+                         " instructions");
   }
   return true;
 }
@@ -104,6 +109,10 @@ void grid_run::machine::begin_block(block_state& b, std::uint32_t index) {
         case special::nctaid_x: value = blocks_; break;
         case special::lane_id: value = lane; break;
         case special::lanemask_lt: value = (std::uint32_t{1} << lane) - 1; break;
+        case special::lanemask_le: value = (std::uint64_t{2} << lane) - 1; break;
+        case special::lanemask_eq: value = std::uint32_t{1} << lane; break;
+        case special::lanemask_ge: value = ~std::uint32_t{0} << lane; break;
+        case special::lanemask_gt: value = (~std::uint32_t{0} << lane) << 1; break;
         case special::warp_id: value = n; break;
         }
       }

@@ -21,7 +21,8 @@ namespace l3::ptx {
 struct schedule {
   bool is_random = false;
   std::uint64_t seed = 0;
-  std::uint32_t resident_blocks = 1; ///< at a time
+  std::uint32_t resident_blocks = 1;   ///< at a time
+  std::uint64_t most_instructions = 0; ///< of one launch: beyond is a fault; 0: no limit
 };
 
 /// Of a kernel, over all its launches. An instruction counts once for each group of lanes that
@@ -39,12 +40,19 @@ struct kernel_counts {
   std::uint64_t barriers = 0;                ///< of warps that reached one of the block
 };
 
+/// Of one instruction, over all launches.
+struct instruction_counts {
+  std::uint64_t times = 0; ///< once for each group of lanes
+  std::uint64_t shared_wavefronts = 0;
+  std::uint64_t shared_wavefronts_least = 0;
+};
+
 /// A kernel with what was seen of it.
 struct loaded_kernel {
   const program* of = nullptr;
   kernel code;
   kernel_counts counts;
-  std::vector<bool> executed; ///< by instruction
+  std::vector<instruction_counts> executed; ///< by instruction
 };
 
 class grid_run {

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -208,6 +211,41 @@ TEST(warps, vote_among_the_lanes_that_are_there) {
   }
 }
 
+TEST(warps, reduce_over_lanes) {
+  // Of 100 … 131; all but lane 3 take part, and of those below 8 among themselves.
+  for (const auto& [text, few, many] :
+       std::vector<std::tuple<std::string, std::uint32_t, std::uint32_t>>{
+           {"add.u32", 725, 2868},
+           {"add.s32", 725, 2868},
+           {"min.u32", 100, 108},
+           {"max.u32", 107, 131},
+           {"min.s32", 100, 108},
+           {"max.s32", 107, 131},
+           {"and.b32", 100 & 101 & 102 & 104, 0},
+           {"or.b32", 111, 255},
+           {"xor.b32", 100 ^ 101 ^ 102 ^ 104 ^ 105 ^ 106 ^ 107, 0}}) {
+    for (const auto& o : all_schedules()) {
+      const auto out =
+          run_kernel("setp.eq.u32 %p1, %r0, 3;\n @%p1 bra $L__out;\n"
+                     "add.s32 %r4, %r0, 100;\n setp.lt.u32 %p2, %r0, 8;\n"
+                     "selp.u32 %r5, 0xf7, 0xffffff00, %p2;\n redux.sync." +
+                         text + " %r6, %r4, %r5;\n st.global.u32 [%rd0], %r6;\n$L__out:\n",
+                     o)
+              .out;
+      for (std::uint64_t lane = 0; lane < 32; ++lane)
+        EXPECT_EQ(out[lane], lane == 3 ? 0 : lane < 8 ? few : many) << text << lane;
+    }
+  }
+  // As signed numbers −1 is less than 1.
+  for (const auto& [text, expected] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"min.s32", 0xffffffff}, {"max.s32", 30}, {"min.u32", 0}, {"max.u32", 0xffffffff}}) {
+    for (const std::uint64_t v : run_kernel("sub.s32 %r4, %r0, 1;\n redux.sync." + text +
+                                            " %r6, %r4, -1;\n st.global.u32 [%rd0], %r6;\n")
+                                     .out)
+      EXPECT_EQ(v, expected) << text;
+  }
+}
+
 TEST(blocks, reduce_at_a_barrier) {
   for (const auto& [how, expected] : std::vector<std::pair<std::string, std::uint64_t>>{
            {"and.pred %p2, 0, %p1", 0}, {"or.pred %p2, 0, %p1", 1}, {"and.pred %p2, 0, !%p3", 1}}) {
@@ -225,6 +263,13 @@ TEST(blocks, reduce_at_a_barrier) {
                                           {.threads = 64})
                                    .out)
     EXPECT_EQ(v, 40U);
+}
+
+TEST(warps, count_a_move_of_several_elements_once) {
+  const auto counted = [](const std::string& body) {
+    return run_kernel(body).counts.warp_instructions;
+  };
+  EXPECT_EQ(counted("mov.b64 %rd1, {%r0, %r1};\n mov.b64 {%r2, %r3}, %rd1;\n"), counted("") + 2);
 }
 
 TEST(blocks, are_counted) {
@@ -259,12 +304,34 @@ TEST(blocks, run_in_any_order_at_random) {
   EXPECT_EQ(tickets(3), tickets(3)) << "the same seed gives the same run";
 }
 
+TEST(special_registers, name_the_lanes_around) {
+  const auto seen = [](const std::string& name) {
+    return run_kernel("{\n .reg .b32 r0;\n mov.u32 r0, " + name +
+                          ";\n cvt.u64.u32 %rd1, r0;\n st.global.u64 [%rd0], %rd1;\n}\n",
+                      {.threads = 64})
+        .out;
+  };
+  const auto below = seen("%lanemask_lt");
+  const auto up_to = seen("%lanemask_le");
+  const auto here = seen("%lanemask_eq");
+  const auto from = seen("%lanemask_ge");
+  const auto above = seen("%lanemask_gt");
+  for (std::uint32_t t = 0; t < 64; ++t) {
+    const std::uint64_t lane = std::uint64_t{1} << t % 32;
+    EXPECT_EQ(here[t], lane);
+    EXPECT_EQ(below[t], lane - 1);
+    EXPECT_EQ(up_to[t], 2 * lane - 1);
+    EXPECT_EQ(from[t], 0xffffffff ^ (lane - 1));
+    EXPECT_EQ(above[t], 0xffffffff ^ (2 * lane - 1));
+  }
+}
+
 TEST(coverage, knows_what_was_never_executed) {
   const auto r =
       run_kernel("setp.gt.u32 %p1, %r0, 100;\n @!%p1 bra $L__out;\n mov.u32 %r4, 0;\n$L__out:\n");
   ASSERT_EQ(r.executed.size(), 11U);
-  EXPECT_EQ(std::ranges::count(r.executed, false), 1);
-  EXPECT_FALSE(r.executed[9]);
+  EXPECT_EQ(std::ranges::count(r.executed, 0U, &instruction_counts::times), 1);
+  EXPECT_EQ(r.executed[9].times, 0U);
 }
 
 // --- the checks: each fires ---
@@ -402,6 +469,7 @@ TEST(check, of_shared_memory_that_nobody_wrote) {
 }
 
 TEST(check, of_masks) {
+  EXPECT_TRUE(says(fault_of("redux.sync.add.u32 %r4, %r0, 0xfffe;\n"), "not in its own mask"));
   EXPECT_TRUE(says(fault_of("vote.sync.any.pred %p2, %p1, 0xfffe;\n"), "not in its own mask"));
   EXPECT_TRUE(says(fault_of("setp.lt.u32 %p1, %r0, 8;\n @!%p1 bra $L__out;\n shfl.sync.idx.b32 "
                             "%r4, %r0, 9, 31, 0xff;\n$L__out:\n"),
@@ -432,7 +500,7 @@ TEST(check, of_barriers_that_not_all_reach) {
 TEST(check, of_traps_and_endless_loops) {
   EXPECT_TRUE(
       says(fault_of("setp.eq.u32 %p1, %r0, 3;\n @%p1 trap;\n"), "thread 3: a trap at body.cu:7"));
-  EXPECT_TRUE(says(fault_of("$L__again:\n bra.uni $L__again;\n"), "does not end"));
+  EXPECT_TRUE(says(fault_of("$L__again:\n bra.uni $L__again;\n"), "has not ended"));
 }
 
 TEST(check, of_launches) { EXPECT_TRUE(says(fault_of("", {.threads = 257}), "allows 256")); }

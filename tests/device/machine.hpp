@@ -115,7 +115,8 @@ private:
   std::uint32_t next_block_ = 0;
   std::vector<std::unique_ptr<block_state>> resident_;
   std::vector<std::unique_ptr<block_state>> unused_;
-  std::size_t turn_ = 0; ///< the resident block whose turn it is
+  std::size_t turn_ = 0;   ///< the resident block whose turn it is
+  std::uint64_t done_ = 0; ///< instructions of this launch
 };
 
 /// Calls f(lane) for each lane of a mask.

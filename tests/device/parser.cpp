@@ -200,7 +200,7 @@ private:
       in_.take();
       in_.expect(";");
     } else if (in_.word() == "@" ||
-               in_.word().find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_.:") ==
+               in_.word().find_first_not_of("abcdefghijklmnopqrstuvwxyzN0123456789_.:") ==
                    std::string_view::npos) {
       parse_instruction();
     } else {
@@ -317,10 +317,15 @@ private:
     return (negative ? "-" : "") + std::string(in_.take());
   }
 
-  std::uint32_t find_register(std::string_view name) {
+  std::optional<std::uint32_t> register_named(std::string_view name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
       if (const auto found = scope->find(name); found != scope->end()) return found->second;
     }
+    return std::nullopt;
+  }
+
+  std::uint32_t find_register(std::string_view name) {
+    if (const auto found = register_named(name)) return *found;
     in_.fail("no register '" + std::string(name) + "' before");
   }
 
@@ -331,6 +336,8 @@ private:
     }
     if (word.starts_with('-') || (word[0] >= '0' && word[0] <= '9'))
       return constant_row(number(word));
+    // Registers of code that stands in the source may have any name.
+    if (const auto found = register_named(word)) return *found;
     if (word == "_") return new_row("_");
     if (const auto found = addresses_.find(word); found != addresses_.end())
       return constant_row(found->second);
@@ -346,9 +353,16 @@ private:
   static std::optional<ptx::special> special_named(std::string_view word) {
     using ptx::special;
     constexpr std::pair<std::string_view, special> names[] = {
-        {"%tid.x", special::tid_x},     {"%ntid.x", special::ntid_x},
-        {"%ctaid.x", special::ctaid_x}, {"%nctaid.x", special::nctaid_x},
-        {"%laneid", special::lane_id},  {"%lanemask_lt", special::lanemask_lt},
+        {"%tid.x", special::tid_x},
+        {"%ntid.x", special::ntid_x},
+        {"%ctaid.x", special::ctaid_x},
+        {"%nctaid.x", special::nctaid_x},
+        {"%laneid", special::lane_id},
+        {"%lanemask_lt", special::lanemask_lt},
+        {"%lanemask_le", special::lanemask_le},
+        {"%lanemask_eq", special::lanemask_eq},
+        {"%lanemask_ge", special::lanemask_ge},
+        {"%lanemask_gt", special::lanemask_gt},
         {"%warpid", special::warp_id}};
     for (const auto& [name, what] : names) {
       if (word == name) return what;
@@ -405,6 +419,7 @@ private:
     if (name == "bar" || name == "barrier") return take_barrier(i, parts, o);
     if (name == "shfl") return take_shuffle(i, parts, o);
     if (name == "vote") return take_vote(i, parts, o);
+    if (name == "redux") return take_reduction(i, parts, o);
     if (name == "activemask") return take_active_mask(i, o);
     if (name == "ld" || name == "st") return take_access(i, parts, o);
     if (name == "atom" || name == "red") return take_atomic(i, parts, o);
@@ -500,6 +515,16 @@ private:
     return finish(i, action::vote, true);
   }
 
+  bool take_reduction(instruction& i, const std::vector<std::string_view>& parts,
+                      const std::vector<operand>& o) {
+    if (parts.size() != 4 || parts[1] != "sync" || o.size() != 3) return false;
+    i.join = find_join(std::string(parts[2]) + "." + std::string(parts[3]));
+    i.to = o[0].row;
+    i.from[0] = o[1].row;
+    i.from[1] = o[2].row;
+    return finish(i, action::warp_reduction, i.join != nullptr);
+  }
+
   bool take_active_mask(instruction& i, const std::vector<operand>& o) {
     if (o.size() != 1) return false;
     i.to = o[0].row;
@@ -578,9 +603,12 @@ private:
     if (whole == 0 || elements.empty() || (packs ? o[0].row : o[1].row) == no_row) return false;
     const auto bits = static_cast<std::uint32_t>(whole / elements.size());
     if (bits < 8) return false;
+    bool is_first = true;
     const auto step = [&](std::string_view form, std::uint32_t to,
                           std::vector<std::uint32_t> from) {
       instruction part = i;
+      part.goes_on_with_last = !is_first;
+      is_first = false;
       part.compute = find_compute(form);
       part.to = to;
       std::ranges::copy(from, part.from.begin());

@@ -30,6 +30,7 @@ enum class action : std::uint8_t {
   warp_barrier,
   shuffle,
   vote,
+  warp_reduction,
   active_mask,
   nothing, ///< fences and pauses: memory is sequentially consistent here
 };
@@ -39,6 +40,8 @@ enum class atomic_operation : std::uint8_t { add, min, max, and_, or_, xor_, exc
 enum class vote_kind : std::uint8_t { all, any, ballot };
 enum class shuffle_kind : std::uint8_t { up, down, across, index };
 enum class reduction : std::uint8_t { none, and_, or_, count };
+/// Over the lanes of a warp: how two values become one.
+using join_function = std::uint32_t (*)(std::uint32_t, std::uint32_t);
 
 struct instruction;
 /// Computes one instruction for the lanes of a mask. `rows`: those of the warp.
@@ -77,6 +80,8 @@ struct instruction {
   vote_kind vote = vote_kind::all;
   shuffle_kind shuffle = shuffle_kind::index;
   reduction reduce = reduction::none;
+  join_function join = nullptr;   ///< of a reduction over a warp
+  bool goes_on_with_last = false; ///< a further step of the instruction before it
 
   source_line line;
   source_line caller; ///< where the function of `line` was inlined; else that line
@@ -97,6 +102,10 @@ enum class special : std::uint8_t {
   nctaid_x,
   lane_id,
   lanemask_lt,
+  lanemask_le,
+  lanemask_eq,
+  lanemask_ge,
+  lanemask_gt,
   warp_id
 };
 struct special_row {

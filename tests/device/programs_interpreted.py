@@ -10,15 +10,15 @@ import sys
 import tempfile
 import unittest
 
-PROGRAMS = pathlib.Path(sys.argv.pop(1))
+PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
 SCHEDULES = {"converged": "converged", "at random": "random:7:8"}
 
 
-def run(*words, schedule="converged", timeout=300):
+def run(*words, folder=None, schedule="converged", timeout=300):
     """What the program says, as JSON. A fault of the imagined device is an error, whatever the program makes of it."""
     environment = dict(os.environ, L3_DEVICE_SCHEDULE=schedule)
     done = subprocess.run([PROGRAMS / "koto-l3", *map(str, words)], capture_output=True, text=True, timeout=timeout, check=False,
-                          env=environment)
+                          env=environment, cwd=folder)
     if done.returncode != 0 or "device: " in done.stderr:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
     return json.loads(done.stdout) if done.stdout else None
@@ -41,8 +41,35 @@ class Programs(unittest.TestCase):
                     figures.pop("executor", None)
                 self.assertEqual(got, expected)
 
+    def test_cub_sorts_as_the_blocks_do(self):
+        done = subprocess.run([PROGRAMS / "koto-l3-bench", "sort", "--segments", "3", "--rounds", "1", "--json"], capture_output=True,
+                              text=True, timeout=300, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual({row["library"] for row in rows}, {"std::sort", "CUB"})
+        self.assertTrue(all(row["right"] for row in rows), rows)
+
+    def test_frames_in_flight_give_the_bytes_of_the_cpu_with_and_without_a_selection(self):
+        words = ["engine", "--backend", "cuda", "--select", "--events", "8", "--frames", "2", "--batches", "2", "--rounds", "1", "--json"]
+        done = subprocess.run([PROGRAMS / "koto-l3-bench", *words], capture_output=True, text=True, timeout=300, check=True)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertTrue(all(row["right"] for row in rows), rows)
+        self.assertEqual(sum("selection" in row["what"] for row in rows), 2, rows)
+
+    def test_frames_are_chosen_for_the_devices(self):
+        file = self.folder / "l3.toml"
+        for settings, chosen in (("", "frames.count = 6, frames.events = 64: chosen for 2 × interpreted PTX"),
+                                 ("[frames]\ncount = 3", "frames.events = 64: chosen for 2 × interpreted PTX"),
+                                 ("devices = [1]", "frames.count = 6, frames.events = 64: chosen for interpreted PTX"),
+                                 ("[frames]\ncount = 3\nevents = 16", None)):
+            file.write_text(f"[compute]\nbackend = \"cuda\"\n{settings}\n")
+            done = subprocess.run([PROGRAMS / "koto-l3d", "--config", file, "--print-config"], capture_output=True, text=True,
+                                  timeout=60, check=True, env=dict(os.environ, L3_DEVICE_COUNT="2"))
+            said = [line for line in done.stdout.splitlines() if "chosen for" in line]
+            self.assertEqual(len(said), 0 if chosen is None else 1, done.stdout)
+            self.assertTrue(chosen is None or said[0].startswith(f"# {chosen}"), said)
+
     def test_the_demo_verifies_every_event(self):
-        said = run("demo", "--events", "8", "--backend", "cuda", "--rate", "8ev/s", "--json")
+        said = run("demo", "--events", "8", "--backend", "cuda", "--rate", "8ev/s", "--json", folder=self.folder)
         self.assertIn("interpreted PTX", json.dumps(said))
         self.assertTrue(said["holds"])
         self.assertEqual([said[way]["events_stored"] for way in ("udp", "tcp")], [8, 8])

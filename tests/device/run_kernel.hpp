@@ -35,7 +35,7 @@ inline std::string kernel_text(const std::string& body, std::uint32_t bytes = 10
 struct ran {
   std::vector<std::uint64_t> out; ///< eight bytes of each thread
   kernel_counts counts;
-  std::vector<bool> executed;
+  std::vector<instruction_counts> executed;
 };
 
 struct launch_options {
@@ -75,9 +75,11 @@ inline ran run_kernel(const std::string& body, const launch_options& o = {}) {
   std::vector<std::byte> parameters(loaded.code.parameters_end);
   std::memcpy(parameters.data(), &out, sizeof out);
   std::memcpy(parameters.data() + sizeof out, &o.n, sizeof o.n);
-  grid_run grid(loaded, o.blocks, o.threads, parameters, memory, o.how);
-  constexpr std::uint64_t most = 10'000'000;
-  if (grid.step(most)) throw device_fault("the kernel does not end");
+  schedule how = o.how;
+  if (how.most_instructions == 0) how.most_instructions = 10'000'000;
+  grid_run grid(loaded, o.blocks, o.threads, parameters, memory, how);
+  while (grid.step(how.most_instructions)) {
+  }
   ran r{std::vector<std::uint64_t>(bytes / sizeof(std::uint64_t)), loaded.counts, loaded.executed};
   std::memcpy(r.out.data(), memory.find(out, bytes)->bytes.data(), bytes);
   return r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the CUDA runtime that the programs of koto-l3 call, for the imagined device: programs
 // that are linked with it instead of cudart execute their kernels' PTX.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,23 @@
 using l3::ptx::imagined_device;
 using l3::ptx::stream_worker;
 
+namespace {
+
+thread_local int current_device = 0;
+
+/// L3_DEVICE_COUNT devices, which share memory, schedule and faults.
+int device_count() {
+  static const int count = [] {
+    const char* const given = std::getenv("L3_DEVICE_COUNT");
+    return given == nullptr ? 1 : std::atoi(given);
+  }();
+  return count;
+}
+
+} // namespace
+
 struct CUstream_st {
+  int device = current_device;
   stream_worker worker{imagined_device::the_only_one()};
 };
 
@@ -32,11 +49,18 @@ imagined_device& device() { return imagined_device::the_only_one(); }
 thread_local cudaError_t last_error = cudaSuccess;
 
 cudaError_t note(cudaError_t result) {
-  if (result != cudaSuccess && result != cudaErrorNotReady) last_error = result;
+  if (result != cudaSuccess) last_error = result;
   return result;
 }
 
 cudaError_t state() { return note(device().has_failed() ? cudaErrorLaunchFailure : cudaSuccess); }
+
+/// The error that is planned for a call; else that of a device that has failed.
+cudaError_t state_in(const char* call) {
+  if (const int planned = device().errors.due(call); planned != 0)
+    return note(static_cast<cudaError_t>(planned));
+  return state();
+}
 
 CUstream_st& stream_of(cudaStream_t stream) {
   static auto* const by_default = [] {
@@ -76,6 +100,11 @@ bool is_pinned(const void* p, std::size_t bytes) {
   if (after == device().pinned.begin()) return false;
   --after;
   return at + bytes <= after->first + after->second;
+}
+
+bool lies_on_device(const void* p, std::size_t bytes) {
+  const imagined_device::turn mine(device());
+  return device().memory.find(address_of(p), bytes) != nullptr;
 }
 
 struct call_configuration {
@@ -137,7 +166,9 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
 
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t shared, cudaStream_t stream) {
-  if (state() != cudaSuccess) return state();
+  if (const cudaError_t e = state_in("cudaLaunchKernel"); e != cudaSuccess) return e;
+  if (stream_of(stream).device != current_device && stream != nullptr)
+    return note(cudaErrorInvalidResourceHandle);
   if (grid.y != 1 || grid.z != 1 || block.y != 1 || block.z != 1 || shared != 0 || grid.x == 0 ||
       block.x == 0) {
     std::fprintf(
@@ -168,7 +199,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 // --- memory ---
 
 cudaError_t cudaMalloc(void** p, std::size_t bytes) {
-  if (state() != cudaSuccess) return state();
+  if (const cudaError_t e = state_in("cudaMalloc"); e != cudaSuccess) return e;
   const imagined_device::turn mine(device());
   try {
     *p = reinterpret_cast<void*>(device().memory.allocate(bytes));
@@ -186,7 +217,7 @@ cudaError_t cudaFree(void* p) {
 }
 
 cudaError_t cudaHostAlloc(void** p, std::size_t bytes, unsigned) {
-  if (state() != cudaSuccess) return state();
+  if (const cudaError_t e = state_in("cudaHostAlloc"); e != cudaSuccess) return e;
   constexpr std::size_t page = 4096;
   void* const made =
       std::aligned_alloc(page, (bytes + page - 1) / page * page + (bytes == 0 ? page : 0));
@@ -225,9 +256,11 @@ cudaError_t cudaHostGetDevicePointer(void** p, void* host, unsigned) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  if (kind == cudaMemcpyDefault) return note(cudaErrorInvalidMemcpyDirection);
+  const bool by_address = kind == cudaMemcpyDefault;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
+                         (by_address && lies_on_device(to, bytes));
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
+                           (by_address && lies_on_device(from, bytes));
   if (!from_device && !is_pinned(from, bytes)) {
     // Pageable memory is read before the call returns.
     const auto* const begin = static_cast<const std::byte*>(from);
@@ -251,7 +284,7 @@ cudaError_t cudaMemset(void* p, int value, std::size_t bytes) {
 // --- streams and events ---
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  if (state() != cudaSuccess) return state();
+  if (const cudaError_t e = state_in("cudaStreamCreateWithFlags"); e != cudaSuccess) return e;
   *stream = new CUstream_st;
   const imagined_device::turn mine(device());
   device().streams.push_back(&(*stream)->worker);
@@ -273,7 +306,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  if (!stream_of(stream).worker.at_rest()) return cudaErrorNotReady;
+  if (!stream_of(stream).worker.at_rest()) return note(cudaErrorNotReady);
   return state();
 }
 
@@ -315,27 +348,36 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::scoped_lock lock(event->lock);
-  return event->passed == event->recorded ? state() : cudaErrorNotReady;
+  return event->passed == event->recorded ? state() : note(cudaErrorNotReady);
 }
 
 // --- what is there ---
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
-  return cudaSuccess;
+  *count = device_count();
+  return state_in("cudaGetDeviceCount");
 }
 
 cudaError_t cudaGetDevice(int* which) {
-  *which = 0;
+  *which = current_device;
   return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int which) {
-  return note(which == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  if (which < 0 || which >= device_count()) return note(cudaErrorInvalidDevice);
+  current_device = which;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* address, int bytes, int which) {
+  std::snprintf(address, static_cast<std::size_t>(bytes), "0000:F%X:00.0", which);
+  return cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  // Not an error but a version: 12040, or 0 without a driver, planned as -1.
+  const int planned = device().errors.due("cudaDriverGetVersion");
+  *version = planned == 0 ? CUDART_VERSION : std::max(planned, 0);
   return cudaSuccess;
 }
 
@@ -344,16 +386,30 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::snprintf(properties->name, sizeof properties->name, "interpreted PTX, no device");
   properties->warpSize = static_cast<int>(l3::ptx::warp_lanes);
   properties->multiProcessorCount = 1;
+  constexpr std::size_t imagined_memory = std::size_t{8} << 30;
+  properties->totalGlobalMem = imagined_memory;
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 0;
+/// What libraries ask before they choose a kernel: a device of 9.0 with one multiprocessor.
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
+  constexpr int newest = 9;
+  *value = which == cudaDevAttrComputeCapabilityMajor ? newest
+           : which == cudaDevAttrMultiProcessorCount  ? 1
+                                                      : 0;
   return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, const void*) {
-  return note(cudaErrorNotSupported);
+/// Of all attributes only the architecture of the PTX.
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* host) {
+  const auto found = device().kernels.find(host);
+  if (found == device().kernels.end()) return note(cudaErrorInvalidDeviceFunction);
+  const imagined_device::turn mine(device());
+  const std::string& target = device().load(found->second).of->target;
+  *attributes = {};
+  attributes->ptxVersion = std::atoi(target.c_str() + target.find('_') + 1);
+  attributes->binaryVersion = attributes->ptxVersion;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
@@ -367,6 +423,12 @@ const char* cudaGetErrorString(cudaError_t error) {
   case cudaErrorInvalidValue: return "invalid argument";
   case cudaErrorNotReady: return "not ready";
   case cudaErrorInvalidDeviceFunction: return "no such kernel";
+  case cudaErrorLaunchOutOfResources: return "too many resources requested for launch";
+  case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient";
+  case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+  case cudaErrorDevicesUnavailable: return "CUDA-capable device(s) is/are busy or unavailable";
+  case cudaErrorNoKernelImageForDevice: return "no kernel image is available";
+  case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
   default: return "an error that the interpreted device does not name";
   }
 }

@@ -30,11 +30,13 @@ std::uint64_t grid_run::machine::run_group(block_state& b, warp& w, std::size_t 
   while (done < most) {
     lane_group& g = w.groups[group];
     const instruction& i = code_[g.at];
-    what_.executed[g.at] = true;
+    ++what_.executed[g.at].times;
     const std::uint32_t active = guarded(w, i, g.lanes);
     ++done;
-    ++counts.warp_instructions;
-    counts.lane_instructions += static_cast<std::uint64_t>(std::popcount(active));
+    if (!i.goes_on_with_last) {
+      ++counts.warp_instructions;
+      counts.lane_instructions += static_cast<std::uint64_t>(std::popcount(active));
+    }
     if (others_ready) ++w.in_a_row;
     switch (i.what) {
     case action::compute:
@@ -60,6 +62,7 @@ std::uint64_t grid_run::machine::run_group(block_state& b, warp& w, std::size_t 
     case action::warp_barrier:
     case action::shuffle:
     case action::vote:
+    case action::warp_reduction:
       if (active == 0) break;
       if (!reach_exchange(b, w, group, active)) return done;
       continue; // it has gone on by itself
@@ -182,9 +185,9 @@ void grid_run::machine::open_barrier(block_state& b) {
 /// The mask that a lane gives.
 std::uint32_t grid_run::machine::mask_of(const warp& w, const instruction& i,
                                          std::uint32_t lane) const {
-  const std::uint32_t mask_row = i.what == action::shuffle ? i.from[3]
-                                 : i.what == action::vote  ? i.from[1]
-                                                           : i.from[0];
+  const std::uint32_t mask_row = i.what == action::shuffle        ? i.from[3]
+                                 : i.what == action::warp_barrier ? i.from[0]
+                                                                  : i.from[1];
   return static_cast<std::uint32_t>(row(w, mask_row)[lane]);
 }
 
@@ -254,6 +257,15 @@ void grid_run::machine::exchange(block_state& b, warp& w, const instruction& i,
   }
   if (i.what == action::warp_barrier) return order(w, lanes);
   if (i.what == action::shuffle) return shuffle(b, w, i, lanes);
+  if (i.what == action::warp_reduction) {
+    const std::uint64_t* const values = row(w, i.from[0]);
+    auto all = static_cast<std::uint32_t>(values[std::countr_zero(lanes)]);
+    for_each_lane(lanes & (lanes - 1), [&](std::uint32_t lane) {
+      all = i.join(all, static_cast<std::uint32_t>(values[lane]));
+    });
+    for_each_lane(lanes, [&](std::uint32_t lane) { row(w, i.to)[lane] = all; });
+    return;
+  }
   std::uint32_t yes = 0;
   for_each_lane(lanes, [&](std::uint32_t lane) {
     if (((row(w, i.from[0])[lane] & 1) != 0) != i.from_negated) yes |= lane_bit(lane);

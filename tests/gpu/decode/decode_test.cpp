@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gpu/decode/decode_cases.hpp"
+#include "tests/gpu/decode/swap_cases.hpp"
 #include "tests/gpu/executors/cpu_executors.hpp"
 
 namespace l3::test {
@@ -8,6 +9,7 @@ namespace {
 using all = testing::Types<on_serial<1>, on_serial<128>, on_shuffled<32>, on_threaded<4>,
                            on_pool<1>, on_pool<3>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(cpu, decoder, all);
+INSTANTIATE_TYPED_TEST_SUITE_P(cpu, swapping, all);
 
 /// Boards of both kinds, with and without something to decode.
 batch_view tables(std::vector<fragment_entry>& fragments, std::vector<board_entry>& boards) {

@@ -26,6 +26,7 @@ struct textbook_cluster {
 
 struct textbook_calorimeter {
   std::int64_t energy = 0;
+  std::int64_t time = 0; ///< the event's
   std::uint32_t crystals = 0;
   std::uint32_t found = 0;
   std::vector<textbook_cluster> clusters; ///< those that have rows
@@ -37,10 +38,13 @@ inline std::int64_t textbook_floor(std::int64_t sum, std::int64_t by) {
   return sum >= 0 ? sum / by : -((-sum + by - 1) / by);
 }
 
-/// Energy and time of the crystals above threshold and in time, by number.
-inline std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>>
-textbook_crystals(const pulse_event& event, const made_calorimeter& calorimeter) {
-  std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> lit;
+/// Energy and time, by number of the crystal.
+using textbook_lit = std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>>;
+
+/// The crystals above threshold.
+inline textbook_lit textbook_crystals(const pulse_event& event,
+                                      const made_calorimeter& calorimeter) {
+  textbook_lit lit;
   const selection_constants& cut = calorimeter.constants;
   for (const pulse_board& board : event) {
     if (board.number == board_signals::unread || board.kind != board_kind::sampling_125_mhz)
@@ -51,14 +55,38 @@ textbook_crystals(const pulse_event& event, const made_calorimeter& calorimeter)
       if (input.kind != input_kind::crystal || input.index >= calorimeter.size()) continue;
       const std::int64_t energy = textbook_floor(std::int64_t{board.sum[row]} * input.gain, 65536);
       const std::int64_t time = std::int64_t{4} * board.time[row] - input.time;
-      if (energy < std::max(cut.crystal_threshold, 1) || time < cut.crystal_from ||
-          time > cut.crystal_to)
+      if (energy < std::max(cut.crystal_threshold, 1)) continue;
+      // Beyond these no event is in time.
+      if (time < std::min(0, cut.event_from) + cut.crystal_from ||
+          time > std::max(0, cut.event_to) + cut.crystal_to)
         continue;
       auto& mine = lit[input.index];
       mine = std::max(mine, std::pair(energy, time));
     }
   }
   return lit;
+}
+
+/// The mean time of the 32 ns that hold the most energy, of places 4 ns apart.
+inline std::int64_t textbook_event_time(const textbook_lit& lit, const selection_constants& cut) {
+  constexpr std::int64_t nanosecond = 128;
+  std::int64_t most = 0;
+  std::int64_t time = 0;
+  for (std::int64_t end = cut.event_from + 4 * nanosecond; end <= cut.event_from + 256 * nanosecond;
+       end += 4 * nanosecond) {
+    std::int64_t energy = 0;
+    std::int64_t weighted = 0;
+    for (const auto& [crystal, what] : lit) {
+      if (what.second < cut.event_from || what.second > cut.event_to) continue;
+      if (what.second < end - 32 * nanosecond || what.second >= end) continue;
+      energy += what.first;
+      weighted += what.first * (what.second - cut.event_from);
+    }
+    if (energy <= most) continue;
+    most = energy;
+    time = cut.event_from + weighted / energy;
+  }
+  return time;
 }
 
 inline textbook_calorimeter textbook_clusters(const pulse_event& event,
@@ -71,7 +99,12 @@ inline textbook_calorimeter textbook_clusters(const pulse_event& event,
   };
   std::vector<hit> hits;
   textbook_calorimeter all;
-  for (const auto& [crystal, what] : textbook_crystals(event, calorimeter)) {
+  const textbook_lit lit = textbook_crystals(event, calorimeter);
+  const selection_constants& cut = calorimeter.constants;
+  all.time = textbook_event_time(lit, cut);
+  for (const auto& [crystal, what] : lit) {
+    if (what.second < all.time + cut.crystal_from || what.second > all.time + cut.crystal_to)
+      continue;
     hits.push_back({crystal, what.first, what.second, false});
     all.energy += what.first;
     ++all.crystals;

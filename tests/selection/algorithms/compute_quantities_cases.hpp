@@ -27,7 +27,7 @@ std::vector<event_summary> run_compute_quantities(Queue& queue, const selection_
   slot_rows<calorimeter, Queue> all(queue, n);
   const slot_rows<summaries, Queue> out(queue, n);
   for (std::uint32_t e = 0; e < n; ++e) {
-    all.host()[e] = {events[e].energy, events[e].crystals, events[e].found};
+    all.host()[e] = {events[e].energy, events[e].time, events[e].crystals, events[e].found};
     for (std::uint32_t k = 0; k < events[e].clusters.size(); ++k) {
       const photon_summary& c = events[e].clusters[k];
       found.host()[places * e + k] = {c.energy, c.time, c.x, c.y, c.crystals};
@@ -90,6 +90,7 @@ inline clustered_event draw_clustered(randomness& r) {
   for (std::uint32_t k = 0; k < n; ++k) event.clusters.push_back(draw_cluster(r));
   event.energy = static_cast<std::int32_t>(below(r, 1U << 30));
   event.crystals = static_cast<std::uint16_t>(2 * event.found + below(r, 1000));
+  event.time = static_cast<std::int32_t>(below(r, 1001)) - 500;
   return event;
 }
 
@@ -166,9 +167,9 @@ TYPED_TEST_P(measuring, takes_photons_at_the_edge_of_what_counts) {
   cut.photon_scale = 1 << 16;
   cut.correction_points = 1;
   cut.correction[0] = {1000, -500};
-  const auto photons = [&](std::int32_t energy, std::int32_t time) {
+  const auto photons = [&](std::int32_t energy, std::int32_t time, std::int32_t event_time = 0) {
     auto queue = TypeParam::make();
-    const clustered_event event{energy, 5, 1, {{energy, time, 10, 20, 5, 0}}};
+    const clustered_event event{energy, 5, 1, {{energy, time, 10, 20, 5, 0}}, event_time};
     return run_compute_quantities(queue, cut, {event})[0].photons_found;
   };
   EXPECT_EQ(photons(20500, 0), 1);
@@ -177,6 +178,8 @@ TYPED_TEST_P(measuring, takes_photons_at_the_edge_of_what_counts) {
   EXPECT_EQ(photons(20500, -1001), 0);
   EXPECT_EQ(photons(20500, 1000), 1);
   EXPECT_EQ(photons(20500, 1001), 0);
+  EXPECT_EQ(photons(20500, 1001, 1), 1);
+  EXPECT_EQ(photons(20500, -1000, 1), 0);
   cut.photon_threshold = -1000; // a photon without energy would have no weight
   EXPECT_EQ(photons(400, 0), 0);
   EXPECT_EQ(photons(500, 0), 0);

@@ -147,7 +147,7 @@ protected:
   quantity_promises() : found_(queue_, clusters::max_clusters), all_(queue_, 1), out_(queue_, 1) {
     frame_.tables.constants = usual_constants();
     frame_.batch.events = {&event_, 1};
-    all_.host()[0] = {.energy = 900'000, .crystals = 40, .clusters = 3};
+    all_.host()[0] = {.energy = 900'000, .time = 0, .crystals = 40, .clusters = 3};
     for (std::uint32_t k = 0; k < 3; ++k) {
       found_.host()[k] = {.energy = static_cast<std::int32_t>(100'000 * (k + 1)),
                           .time = 0,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection/algorithms/decide.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -81,6 +83,9 @@ std::vector<event_summary> judge(Queue queue, const std::vector<line_entry>& lin
   f.batch.fragments = {fragments.data(), n};
   f.tables.lines = {lines.data(), static_cast<std::uint32_t>(lines.size())};
   f.tables.constants.lines = static_cast<std::uint16_t>(lines.size());
+  for (const line_entry& l : lines)
+    f.tables.constants.overfull_lines =
+        static_cast<std::uint16_t>(f.tables.constants.overfull_lines + l.overfull);
   f.tables.constants.run = run;
   queue.run(decide{}, n, f, board_signals::columns::const_view(boards),
             hit_counts::columns::const_view(counts), veto_bits::columns::const_view(bits), out);
@@ -254,25 +259,73 @@ TEST(decide, knows_events_that_cannot_be_decoded) {
   EXPECT_EQ(judge_one(l, e).reason[0], line_fired);
 }
 
-TEST(decide, lets_pass_what_it_cannot_judge) {
+std::array<seen_event, 2> overfull_events() {
+  std::array<seen_event, 2> events;
+  events[0].before.status = too_many_clusters;
+  events[1].hits = hits::max_hits + 1;
+  return events;
+}
+
+TEST(decide, keeps_overfull_events_unless_a_line_takes_them) {
+  line_entry asks = any_event();
+  add_range(asks, quantity::photons, 0, 0);
+  for (const seen_event& e : overfull_events()) {
+    const event_summary s = judge_one(asks, e);
+    EXPECT_EQ(s.kept, 1);
+    EXPECT_EQ(s.fired, 0U);
+    EXPECT_EQ(s.reason[0], line_not_judged);
+    EXPECT_EQ(s.status, e.hits != 0 ? too_many_hits : too_many_clusters);
+    line_entry takes = any_event(2);
+    takes.overfull = 1;
+    const auto both = judge(serial_queue(), {asks, takes}, {e})[0];
+    EXPECT_EQ(both.kept, 1);
+    EXPECT_EQ(both.kept_by, 2U);
+    takes.trigger_any = 4; // such a line, and not these events
+    const auto neither = judge(serial_queue(), {asks, takes}, {e})[0];
+    EXPECT_EQ(neither.kept, 0);
+    EXPECT_EQ(neither.reason[1], line_trigger);
+  }
+}
+
+TEST(decide, prescales_overfull_events) {
+  line_entry takes = any_event(2, 4);
+  takes.overfull = 1;
+  std::uint32_t kept = 0;
+  std::uint32_t left = 0;
+  for (std::uint32_t number = 1; number <= 400; ++number) {
+    seen_event e = overfull_events()[1];
+    e.number = number;
+    const event_summary s = judge_one(takes, e);
+    EXPECT_EQ(s.fired, 1U);
+    kept += s.kept;
+    left += survives_prescale(run, spill, number, 2, 4) ? 1 : 0;
+  }
+  EXPECT_EQ(kept, left);
+}
+
+TEST(decide, judges_overfull_events_by_lines_that_ask_for_neither_quantities_nor_counters) {
+  const auto reason = [](auto&& ask) {
+    line_entry l = any_event();
+    ask(l);
+    return judge_one(l, overfull_events()[1]).reason[0];
+  };
+  EXPECT_EQ(reason([](line_entry&) {}), line_fired);
+  EXPECT_EQ(reason([](line_entry& l) { l.trigger_any = 1; }), line_trigger);
+  EXPECT_EQ(reason([](line_entry& l) { l.undecodable = 1; }), line_decodable);
+  EXPECT_EQ(reason([](line_entry& l) { l.vetoes_off = 2; }), line_not_judged);
+  EXPECT_EQ(reason([](line_entry& l) { l.vetoes_on = 2; }), line_not_judged);
+}
+
+TEST(decide, refuses_other_events_by_a_line_for_overfull_ones) {
   line_entry l = any_event();
+  l.overfull = 1;
   seen_event e;
-  e.before.status = too_many_clusters;
-  event_summary s = judge_one(l, e);
-  EXPECT_EQ(s.kept, 1);
-  EXPECT_EQ(s.fired, 0U);
-  EXPECT_EQ(s.reason[0], line_not_judged);
-  e = {};
-  e.hits = hits::max_hits + 1;
-  s = judge_one(l, e);
-  EXPECT_EQ(s.kept, 1);
-  EXPECT_EQ(s.status, too_many_hits);
-  e = {};
+  EXPECT_EQ(judge_one(l, e).reason[0], line_not_overfull);
   e.hits = hits::max_hits;
   e.before.status = more_photons;
-  s = judge_one(l, e);
+  const event_summary s = judge_one(l, e);
   EXPECT_EQ(s.status, more_photons);
-  EXPECT_EQ(s.fired, 1U);
+  EXPECT_EQ(s.kept, 0);
 }
 
 TEST(prescale, is_what_it_is_defined_to_be) {
@@ -322,12 +375,17 @@ std::vector<line_entry> random_lines(randomness& r) {
     l.vetoes_off = below(r, 8) & below(r, 8);
     l.vetoes_on = below(r, 8) & below(r, 8) & below(r, 8);
     l.undecodable = below(r, 8) == 0 ? 1 : 0;
+    l.overfull = below(r, 30) == 0 ? 1 : 0;
     l.unknown = static_cast<unknown_rule>(below(r, 3));
     const std::uint32_t ranges = below(r, 4);
     for (std::uint32_t k = 0; k < ranges; ++k) {
       const auto from = static_cast<std::int32_t>(below(r, 10));
       add_range(l, static_cast<quantity>(below(r, quantities)), from,
                 from + static_cast<std::int32_t>(below(r, 10)));
+    }
+    if (l.overfull == 1) { // its check refuses such a line with any of these
+      l.vetoes_off = l.vetoes_on = 0;
+      l.ranges = 0;
     }
   }
   return lines;
@@ -360,6 +418,9 @@ bool fires(const line_entry& l, const seen_event& e) {
   if (!no_trigger_word && l.trigger_any != 0 && (l.trigger_any & e.trigger) == 0) return false;
   if (!no_trigger_word && (l.trigger_none & e.trigger) != 0) return false;
   if (l.undecodable == 1 && !e.undecodable && !e.raw_fragment) return false;
+  const bool overfull = (e.before.status & too_many_clusters) != 0 || e.hits > 512;
+  if (l.overfull == 1) return overfull;
+  if (overfull && (looks_at_quantities || l.vetoes_off != 0 || l.vetoes_on != 0)) return false;
   for (int n = 0; n < 30; ++n) {
     const bool fired = (e.vetoes >> n & 1) != 0;
     const bool lacks = (e.unknown >> n & 1) != 0;
@@ -390,11 +451,12 @@ TEST(decide, agrees_with_the_textbook_on_any_event_and_on_every_executor) {
     const auto events = random_events(40, r);
     const auto found = judge(serial_queue(), lines, events);
     for (std::size_t e = 0; e < events.size(); ++e) {
-      const bool unjudged =
+      const bool overfull =
           (events[e].before.status & too_many_clusters) != 0 || events[e].hits > 512;
-      bool kept = unjudged;
+      bool kept = overfull && std::none_of(lines.begin(), lines.end(),
+                                           [](const line_entry& l) { return l.overfull == 1; });
       for (std::size_t n = 0; n < lines.size(); ++n) {
-        const bool expected = !unjudged && fires(lines[n], events[e]);
+        const bool expected = fires(lines[n], events[e]);
         ASSERT_EQ((found[e].fired >> n & 1) != 0, expected) << "line " << n << " of event " << e;
         const bool left = expected && survives_prescale(run, spill, events[e].number, lines[n].id,
                                                         lines[n].prescale);

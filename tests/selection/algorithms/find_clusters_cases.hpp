@@ -44,6 +44,7 @@ std::vector<textbook_calorimeter> run_find_clusters(Queue& queue,
     const auto whole = all.host()[e];
     textbook_calorimeter& result = results.emplace_back();
     result.energy = whole.energy;
+    result.time = whole.time;
     result.crystals = whole.crystals;
     result.found = whole.clusters;
     for (std::uint32_t k = 0; k < clusters::max_clusters; ++k) {
@@ -224,6 +225,35 @@ TYPED_TEST_P(clustering, takes_crystals_at_the_edge_of_what_counts) {
   EXPECT_EQ(nothing[2].crystals, 2U);
 }
 
+TYPED_TEST_P(clustering, finds_the_event_where_most_energy_is) {
+  made_calorimeter calorimeter;
+  auto queue = TypeParam::make();
+  for (input_entry& input : calorimeter.inputs) input.time = 8000;
+  calorimeter.constants.event_from = -5120; // ±40 ns
+  calorimeter.constants.event_to = 5120;
+  calorimeter.constants.crystal_from = -1000;
+  calorimeter.constants.crystal_to = 1000;
+  const auto pairs = [&](std::int32_t early, std::int32_t late, std::int32_t outside) {
+    pulse_event event; // at −3200, 2000 and 2400, and beyond the window for events
+    light(event, calorimeter.small(0, 0), early, 1200);
+    light(event, calorimeter.small(1, 0), early, 1200);
+    light(event, calorimeter.small(20, 0), late, 2500);
+    light(event, calorimeter.small(21, 0), late, 2600);
+    light(event, calorimeter.small(40, 0), outside, 4000);
+    return event;
+  };
+  const auto found = run_find_clusters(
+      queue, calorimeter, {pairs(9000, 8000, 90000), pairs(8000, 9000, 0), pairs(0, 0, 90000)});
+  EXPECT_EQ(found[0].time, -3200);
+  EXPECT_EQ(found[0].energy, 18000);
+  EXPECT_EQ(found[1].time, 2200);
+  EXPECT_EQ(found[1].energy, 18000);
+  ASSERT_EQ(found[1].clusters.size(), 1U);
+  EXPECT_EQ(found[1].clusters[0].time, 2200) << "since the trigger's time";
+  EXPECT_EQ(found[2].time, 0) << "no crystal tells it";
+  EXPECT_EQ(found[2].crystals, 0U);
+}
+
 TYPED_TEST_P(clustering, rounds_means_down) {
   const made_calorimeter calorimeter;
   auto queue = TypeParam::make();
@@ -288,7 +318,8 @@ TYPED_TEST_P(clustering, does_not_care_for_the_order_of_boards) {
 
 REGISTER_TYPED_TEST_SUITE_P(clustering, finds_what_all_pairs_give_in_random_events,
                             finds_what_all_pairs_give_in_patterns, counts_what_does_not_fit,
-                            takes_crystals_at_the_edge_of_what_counts, rounds_means_down,
+                            takes_crystals_at_the_edge_of_what_counts,
+                            finds_the_event_where_most_energy_is, rounds_means_down,
                             leaves_out_what_is_no_crystal,
                             takes_the_highest_of_a_crystal_that_comes_more_than_once,
                             does_not_care_for_the_order_of_boards);

@@ -26,6 +26,13 @@ inline bool textbook_counts(const veto_entry& v, const made_hit& h) {
   return h.energy >= v.threshold && v.from <= h.time && h.time <= v.to;
 }
 
+/// The same event with the hits' times since its own time.
+inline veto_event textbook_at_zero(veto_event e) {
+  for (made_hit& h : e.known) h.time -= e.time;
+  e.time = 0;
+  return e;
+}
+
 /// Whether `modules` modules from `module` on have hits no two of which are farther apart than
 /// v.within; the hits chosen in the modules before span `low` to `high`.
 inline bool textbook_together(const veto_entry& v, const std::vector<made_hit>& all,
@@ -40,7 +47,8 @@ inline bool textbook_together(const veto_entry& v, const std::vector<made_hit>& 
   });
 }
 
-inline judged textbook_judgement(const veto_tables& t, const veto_event& e) {
+inline judged textbook_judgement(const veto_tables& t, const veto_event& at_any_time) {
+  const veto_event e = textbook_at_zero(at_any_time);
   judged v{0, 0, 0};
   for (std::uint32_t n = 0; n < t.vetoes.size(); ++n) {
     const veto_entry& veto = t.vetoes[n];
@@ -86,6 +94,7 @@ inline veto_event random_judged_event(const veto_tables& t, randomness& r) {
   if (!e.boards.empty() && below(r, 2) == 0) e.boards.back() = board_signals::unread;
   e.triggers.resize(e.boards.size());
   for (std::uint16_t& trigger : e.triggers) trigger = static_cast<std::uint16_t>(below(r, 0x4000));
+  e.time = below(r, 2) == 0 ? 0 : static_cast<std::int32_t>(below(r, 101)) - 50;
   const std::uint32_t n = below(r, 60);
   for (std::uint32_t i = 0; i < n; ++i)
     e.known.push_back(
@@ -151,9 +160,10 @@ TYPED_TEST_P(judging, takes_thresholds_and_windows_with_their_ends) {
   veto.threshold = 1000;
   veto.from = -15;
   veto.to = 40;
-  const auto fires = [&](const made_hit& hit) {
+  const auto fires = [&](const made_hit& hit, std::int32_t event_time = 0) {
     veto_event e = veto_event::with_boards(0, 1);
     e.known = {hit};
+    e.time = event_time;
     return this->judge(t, {e})[0].fired == 2;
   };
   t.vetoes[0].threshold = 0x7fffffff;
@@ -163,6 +173,9 @@ TYPED_TEST_P(judging, takes_thresholds_and_windows_with_their_ends) {
     EXPECT_FALSE(fires(this->at(module, 0, 999)));
     EXPECT_FALSE(fires(this->at(module, -16, 1000)));
     EXPECT_FALSE(fires(this->at(module, 41, 1000)));
+    EXPECT_TRUE(fires(this->at(module, 41, 1000), 1));
+    EXPECT_FALSE(fires(this->at(module, -15, 1000), 1));
+    EXPECT_TRUE(fires(this->at(module, -2063, 1000), -2048));
   }
   EXPECT_FALSE(fires(this->at(2, 0, 5000)));
   EXPECT_FALSE(fires(this->at(5, 0, 5000)));

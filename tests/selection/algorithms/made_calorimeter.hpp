@@ -44,6 +44,8 @@ public:
       if (i >= boards_ * l2::waveforms_per_board) inputs[i].kind = input_kind::veto;
     }
     constants.crystal_threshold = 3000;
+    constants.event_from = -500; // less than a crystal's window, so that most crystals are in time
+    constants.event_to = 500;
     constants.crystal_from = -2000;
     constants.crystal_to = 2000;
   }

@@ -216,6 +216,24 @@ TYPED_TEST_P(measuring_pulses, takes_any_event_in_any_pieces) {
   EXPECT_GT(seen.unread, 0U);
 }
 
+TYPED_TEST_P(measuring_pulses, finds_none_on_quiet_boards) {
+  typename TestFixture::tally seen;
+  randomness r(5);
+  made_tables tables(1, 1, r);
+  tables.first_board = {0, 2};
+  input_entry deaf;
+  deaf.least_height = 1000;
+  tables.inputs.assign(32, deaf);
+  for (const auto kind : {board_kind::sampling_125_mhz, board_kind::sampling_500_mhz}) {
+    std::vector<made_board> boards;
+    for (std::uint8_t slot = 3; slot < 5; ++slot)
+      boards.push_back(make_board(kind, slot, 1, 2, 3, make_records(r, 4)));
+    ASSERT_NO_FATAL_FAILURE(this->expect_textbook(
+        {{1, 2, 0, 3, {make_fragment(0, 2, std::move(boards))}}}, tables, 0, r, seen));
+  }
+  EXPECT_EQ(seen.lit + seen.unread, 0U);
+}
+
 TYPED_TEST_P(measuring_pulses, says_where_pulses_are_and_what_is_wrong_with_them) {
   auto queue = TypeParam::make();
   randomness r(3);
@@ -299,6 +317,62 @@ TYPED_TEST_P(measuring_pulses, says_where_pulses_are_and_what_is_wrong_with_them
   EXPECT_EQ(found.signals.lit[1], 0b0011'1111);
 }
 
+TYPED_TEST_P(measuring_pulses, does_not_take_a_slow_baseline_for_energy) {
+  auto queue = TypeParam::make();
+  randomness r(6);
+  made_tables tables(1, 1, r);
+  tables.first_board = {0, 2};
+  tables.inputs.assign(32, {});
+  for (input_entry& input : tables.inputs) {
+    input.kind = input_kind::veto;
+    input.least_height = 40;
+  }
+  std::vector<std::uint16_t> slow;
+  const auto add = [&](auto&& baseline, double height) {
+    for (int k = 0; k < 64; ++k)
+      slow.push_back(static_cast<std::uint16_t>(
+          baseline(k) + static_cast<int>(height * slow_shape(8.0 * k - 200))));
+  };
+  const auto rising = [](int k) { return 500 + 3 * std::min(k, 30); }; // up to 80 over its first
+  add([](int) { return 500; }, 1000);
+  add([](int k) { return 800 - 3 * k; }, 1000);
+  add([](int k) { return 300 + 2 * k; }, 1000);
+  add(rising, 0);
+  add(rising, 60);
+  while (slow.size() < 1024) slow.push_back(500);
+  std::vector<std::uint16_t> fast(1024, 300);
+  for (std::size_t k = 0; k < 256; ++k)
+    fast[k] = static_cast<std::uint16_t>(300 + std::min<std::size_t>(k, 150));
+  for (std::size_t k = 0; k < 256; ++k) fast[256 + k] = static_cast<std::uint16_t>(330 - k / 16);
+  fast[256 + 100] = 434;
+  const std::vector<made_event> events{
+      {1,
+       2,
+       0,
+       3,
+       {make_fragment(0, 2, {make_board(board_kind::sampling_125_mhz, 3, 1, 2, 3, slow)})}},
+      {1,
+       2,
+       0,
+       3,
+       {make_fragment(0, 2, {make_board(board_kind::sampling_500_mhz, 4, 1, 2, 3, fast)})}}};
+  const lent_batch batch(queue, events, 0, r);
+  const measured_batch found(queue, batch, tables);
+  EXPECT_NEAR(found.rows[0].sum, 4 * 10.8 * 1000, 4 * 10.8 * 30);
+  EXPECT_EQ(found.rows[1].sum, found.rows[0].sum);
+  EXPECT_EQ(found.rows[2].sum, found.rows[0].sum);
+  EXPECT_NEAR(found.rows[1].time, found.rows[0].time, 40); // 1.25 ns
+  EXPECT_NEAR(found.rows[2].time, found.rows[0].time, 40);
+  EXPECT_EQ(describe(found.rows[3]), describe({2042, 590, 0, pulse_second, 0, 0}));
+  EXPECT_EQ(found.rows[4].flags, pulse_found | pulse_second);
+  EXPECT_EQ(found.signals.lit[0], 0b1'0111);
+  EXPECT_EQ(found.rows[16].flags, 0);
+  EXPECT_EQ(found.rows[16].sum, 0);
+  EXPECT_EQ(found.rows[20].peak_sample, 100);
+  EXPECT_NEAR(found.rows[20].sum, 4 * 110, 4 * 10);
+  EXPECT_EQ(found.signals.lit[1], 0b1'0000);
+}
+
 TYPED_TEST_P(measuring_pulses, knows_a_broken_promise) {
   auto queue = TypeParam::make();
   randomness r(4);
@@ -344,8 +418,8 @@ TYPED_TEST_P(measuring_pulses, knows_a_broken_promise) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(measuring_pulses, finds_those_of_the_textbook,
-                            takes_any_event_in_any_pieces,
+                            takes_any_event_in_any_pieces, finds_none_on_quiet_boards,
                             says_where_pulses_are_and_what_is_wrong_with_them,
-                            knows_a_broken_promise);
+                            does_not_take_a_slow_baseline_for_energy, knows_a_broken_promise);
 
 } // namespace l3::test

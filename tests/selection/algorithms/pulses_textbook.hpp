@@ -29,19 +29,44 @@ struct textbook_place {
   int foot = 0;
 };
 
+/// The level from which a pulse rises, in 1/4 count.
+inline int textbook_level(const std::vector<int>& samples, int peak) {
+  const bool fast = samples.size() == 256;
+  int lowest = INT32_MAX;
+  for (const int first : {fast ? peak - 20 : peak - 12, fast ? peak + 17 : peak + 12}) {
+    if (first < 0 || first + 4 > static_cast<int>(samples.size())) continue;
+    int sum = 0;
+    for (int k = first; k < first + 4; ++k) sum += samples[k];
+    lowest = std::min(lowest, sum); // a sum of four in counts is their mean in 1/4 count
+  }
+  return lowest;
+}
+
 inline pulse textbook_features(const std::vector<int>& samples, int pedestal, textbook_place at,
-                               int limit, unsigned flags) {
+                               int least, int limit, unsigned flags) {
   pulse p{};
+  const int level = textbook_level(samples, at.peak);
   p.pedestal = static_cast<std::uint16_t>(pedestal);
   p.peak = static_cast<std::uint16_t>(samples[at.peak]);
   p.peak_sample = static_cast<std::uint8_t>(at.peak);
   const bool fast = samples.size() == 256;
-  for (int k = at.peak - (fast ? 2 : 6); k < at.peak + (fast ? 3 : 10); ++k)
-    if (k >= 0 && k < static_cast<int>(samples.size())) p.sum += 4 * samples[k] - pedestal;
+  if (4 * samples[at.peak] - level < 4 * least) { // what is over the pedestal is a slow baseline
+    p.peak = fast ? 0 : p.peak;
+    p.peak_sample = 0;
+    p.flags = static_cast<std::uint8_t>(flags);
+    return p;
+  }
+  if (fast) {
+    for (int k = at.peak - 2; k < at.peak + 3; ++k)
+      if (k >= 0 && k < 256) p.sum += 4 * samples[k] - level;
+  } else {
+    for (int k = at.peak - 3; k < at.peak + 5; ++k)
+      p.sum += 8 * samples[k] - 4 * samples[k - 8] - 4 * samples[k + 8];
+  }
   flags |=
       pulse_found | pulse_no_edge | (samples[at.peak] >= limit ? unsigned{pulse_saturated} : 0U);
-  // Half way between foot and peak, in 1/8 count.
-  const int half = ((2 * pedestal + 2 * at.foot) + 8 * samples[at.peak]) / 2;
+  // Half way to the peak, from the foot or from the level, in 1/8 count.
+  const int half = (2 * (fast ? pedestal + at.foot : level) + 8 * samples[at.peak]) / 2;
   for (int k = 0; k < at.peak; ++k) {
     if (8 * samples[k] < half && 8 * samples[k + 1] >= half) {
       p.time = static_cast<std::uint16_t>(256 * k + 256 * (half - 8 * samples[k]) /
@@ -62,9 +87,11 @@ inline unsigned flat_flag(const std::vector<int>& samples) {
 
 /// The pulse of 64 samples at 125 MHz.
 inline pulse textbook_slow(const std::vector<int>& samples, int least) {
-  double mean = 0;
-  for (int k = 0; k < 8; ++k) mean += samples[k] / 8.0;
-  const int pedestal = static_cast<int>(std::floor(4 * mean + 0.5));
+  double first = 0;
+  double last = 0;
+  for (int k = 0; k < 8; ++k) first += samples[k] / 8.0;
+  for (int k = 56; k < 64; ++k) last += samples[k] / 8.0;
+  const int pedestal = static_cast<int>(std::floor(4 * std::min(first, last) + 0.5));
   const auto top = std::max_element(samples.begin() + 12, samples.begin() + 44);
   const int peak = static_cast<int>(top - samples.begin());
   pulse none{};
@@ -80,7 +107,7 @@ inline pulse textbook_slow(const std::vector<int>& samples, int least) {
   for (int k = 0; k < 64; ++k)
     if ((k < peak - 12 || k >= peak + 18) && 4 * samples[k] - pedestal >= 4 * least)
       flags |= pulse_second;
-  return textbook_features(samples, pedestal, {peak, 0}, 0x3fff, flags);
+  return textbook_features(samples, pedestal, {peak, 0}, least, 0x3fff, flags);
 }
 
 /// The four rows for 256 samples at 500 MHz.
@@ -129,7 +156,8 @@ inline std::array<pulse, 4> textbook_fast(const std::vector<int>& samples, int l
   for (std::size_t j = 0; j < 4; ++j) {
     rows[j].pedestal = static_cast<std::uint16_t>(pedestal);
     rows[j].flags = static_cast<std::uint8_t>(flags);
-    if (j < all.size()) rows[j] = textbook_features(samples, pedestal, all[j], 0x0fff, flags);
+    if (j < all.size())
+      rows[j] = textbook_features(samples, pedestal, all[j], least, 0x0fff, flags);
   }
   return rows;
 }
@@ -181,7 +209,8 @@ inline double fast_shape(double since, double width) {
 }
 inline constexpr std::array<double, 3> fast_widths{4.2, 8.5, 12.7};
 
-/// The records of a board with up to `most` pulses in each channel, also slightly outside of it.
+/// The records of a board with up to `most` pulses in each channel, also slightly outside of it,
+/// on baselines of which some are slow.
 inline std::vector<std::uint16_t> make_pulses(board_kind kind, std::uint32_t most, randomness& r) {
   const bool slow = kind == board_kind::sampling_125_mhz;
   const int samples = slow ? 64 : 256;
@@ -191,6 +220,11 @@ inline std::vector<std::uint16_t> make_pulses(board_kind kind, std::uint32_t mos
     std::vector<double> trace(static_cast<std::size_t>(samples), 300.0 + below(r, 600));
     std::normal_distribution<double> noise(0, 1 + below(r, 4));
     for (double& s : trace) s += noise(r);
+    const double slope = below(r, 3) == 0 ? (static_cast<double>(below(r, 401)) - 200) / 63 : 0;
+    const double dip = below(r, 4) == 0 ? below(r, 300) : 0;
+    for (int k = 0; k < samples; ++k)
+      trace[static_cast<std::size_t>(k)] +=
+          slope * 64 * k / samples - dip * std::exp(-k * (slow ? 8 : 2) / 1000.0);
     for (std::uint32_t n = below(r, most + 1); n > 0; --n) {
       const double at = below(r, 5) == 0 ? 204.0 : static_cast<double>(below(r, 560)) - 20;
       const double height = std::pow(2.0, 2 + below(r, 1400) / 100.0);

@@ -21,6 +21,7 @@ struct clustered_event {
   std::uint16_t crystals = 0;
   std::uint16_t found = 0; ///< number of clusters; the list may hold fewer
   std::vector<photon_summary> clusters;
+  std::int32_t time = 0; ///< the event's
 };
 
 /// All quantities but vertex and momentum, which have tests of their own.
@@ -54,8 +55,9 @@ inline event_summary textbook_summary(const clustered_event& event,
                                             to.energy - from.energy);
     }
     c.energy = fit(scaled + lacking);
-    if (c.energy >= std::max(cut.photon_threshold, 1) && c.time >= cut.photon_from &&
-        c.time <= cut.photon_to)
+    const std::int64_t since = std::int64_t{c.time} - event.time;
+    if (c.energy >= std::max(cut.photon_threshold, 1) && since >= cut.photon_from &&
+        since <= cut.photon_to)
       photons.push_back(c);
   }
   std::stable_sort(photons.begin(), photons.end(),

@@ -72,6 +72,7 @@ struct veto_event {
   std::vector<std::uint16_t> triggers;
   std::vector<veto_pulse> pulses;
   std::vector<hits::columns::value> known; ///< hits, for tests that start from hits
+  std::int32_t time = 0;                   ///< the event's own, 1/128 ns
 
   /// An event with the boards first … last − 1 of the readout.
   static veto_event with_boards(std::uint32_t first, std::uint32_t last) {
@@ -167,16 +168,20 @@ public:
   [[nodiscard]] std::vector<veto_bits::columns::value> judge() {
     const host_columns<board_signals::columns> boards = signals();
     const auto [all, counts] = known_hits();
+    const host_columns<calorimeter::columns> times = known_times();
     host_columns<veto_bits::columns> out = poisoned<veto_bits>();
     lent<veto_bits::columns> out_there(queue_, out);
     const lent<board_signals::columns> boards_there(queue_, boards);
+    const lent<calorimeter::columns> times_there(queue_, times);
     const lent<hits::columns> all_there(queue_, all);
     const lent<hit_counts::columns> counts_there(queue_, counts);
     queue_.run(judge_vetoes{}, capacity_.events, there_, boards_there.const_view(),
-               all_there.const_view(), counts_there.const_view(), out_there.view());
+               times_there.const_view(), all_there.const_view(), counts_there.const_view(),
+               out_there.view());
     out_there.read(out);
-    EXPECT_STREQ(judge_vetoes::broken_promise(here_, boards.const_view(), all.const_view(),
-                                              counts.const_view(), out.const_view()),
+    EXPECT_STREQ(judge_vetoes::broken_promise(here_, boards.const_view(), times.const_view(),
+                                              all.const_view(), counts.const_view(),
+                                              out.const_view()),
                  nullptr);
     std::vector<veto_bits::columns::value> bits;
     for (std::uint32_t e = 0; e < capacity_.events; ++e) bits.push_back(out.const_view()[e]);
@@ -189,8 +194,8 @@ public:
     const auto [all, counts] = known_hits();
     host_columns<veto_bits::columns> out(1);
     out.view()[0] = said;
-    return judge_vetoes::broken_promise(here_, boards.const_view(), all.const_view(),
-                                        counts.const_view(), out.const_view());
+    return judge_vetoes::broken_promise(here_, boards.const_view(), known_times().const_view(),
+                                        all.const_view(), counts.const_view(), out.const_view());
   }
 
   static constexpr int poison = 0xa5;
@@ -257,6 +262,11 @@ private:
         all.view()[e * hits::max_hits + i] = from[i];
     }
     return {std::move(all), std::move(counts)};
+  }
+  [[nodiscard]] host_columns<calorimeter::columns> known_times() const {
+    host_columns<calorimeter::columns> times = poisoned<calorimeter>();
+    for (std::uint32_t e = 0; e < capacity_.events; ++e) times.view().time[e] = events_[e].time;
+    return times;
   }
   host_columns<board_signals::columns> signals() const {
     host_columns<board_signals::columns> boards(board_signals::rows(capacity_));

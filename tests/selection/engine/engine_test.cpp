@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "selection/engine/engine.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -31,7 +32,7 @@ TEST(engine, takes_a_device_if_there_is_one_and_else_the_pool) {
 TEST(engine, says_why_it_is_not_on_the_device) {
   std::string why;
   const auto e = make_engine({}, {small, 1}, nullptr, [&](std::string_view text) { why = text; });
-  EXPECT_EQ(why, why_no_cuda());
+  EXPECT_EQ(why, why_no_cuda().empty() ? "" : "kernels run on the CPU: " + why_no_cuda());
 }
 
 TEST(engine, computes_on_input_that_is_not_its_own) {
@@ -51,13 +52,19 @@ TEST(engine, computes_on_input_that_is_not_its_own) {
 }
 
 TEST(engine, says_clearly_that_there_is_no_device) {
-  if (why_no_cuda().empty()) GTEST_SKIP() << "there is a device";
-  try {
-    const auto e = make_engine({backend::cuda, 0}, {small, 1});
-    FAIL() << "made " << e->name();
-  } catch (const std::runtime_error& e) {
-    EXPECT_EQ(std::string(e.what()), "backend cuda was asked for, but " + why_no_cuda());
-  }
+  const auto expect_none = [](backend which, const std::string& name, const std::string& why_not) {
+    if (why_not.empty()) return; // there is one
+    EXPECT_EQ(why_no_device({which, 0}), why_not);
+    try {
+      const auto e = make_engine({which, 0}, {small, 1});
+      FAIL() << "made " << e->name();
+    } catch (const std::runtime_error& e) {
+      EXPECT_EQ(std::string(e.what()), "backend " + name + " was asked for, but " + why_not);
+    }
+  };
+  expect_none(backend::cuda, "cuda", why_no_cuda());
+  expect_none(backend::hip, "hip", why_no_hip());
+  expect_none(backend::sycl, "sycl", why_no_sycl());
 }
 
 TEST(engine, gives_each_frame_what_was_asked_for) {
@@ -150,6 +157,32 @@ TEST(engine, packs_alike_in_both_forms_wherever_it_runs) {
     }
     EXPECT_EQ(outputs[0], outputs[1]);
   }
+}
+
+TEST(engine, asks_the_driver_for_a_connection_for_each_stream) {
+  constexpr auto name = "CUDA_DEVICE_MAX_CONNECTIONS";
+  const auto asked = [&](std::uint32_t streams) {
+    ask_for_connections(streams);
+    const char* const text = std::getenv(name); // NOLINT: no other thread
+    return std::string(text == nullptr ? "" : text);
+  };
+  unsetenv(name); // NOLINT: no other thread
+  EXPECT_EQ(asked(8), "") << "as many as it gives unasked";
+  EXPECT_EQ(asked(12), "12");
+  EXPECT_EQ(asked(16), "12") << "what is set stays";
+  unsetenv(name); // NOLINT: no other thread
+  EXPECT_EQ(asked(64), "32") << "it has no more";
+  unsetenv(name); // NOLINT: no other thread
+}
+
+TEST(engine, is_made_once_for_each_device_with_numbers_in_turn) {
+  compute_settings s{backend::serial, 0};
+  s.devices = {0, 3};
+  EXPECT_EQ(make_engines(s, {small, 3}).size(), 1U) << "a CPU is one";
+  s.fault = {fault_kind::error, 1, 0, 0, {}};
+  const auto two = make_engines(s, {small, 3});
+  ASSERT_EQ(two.size(), 2U);
+  for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(two[n % 2]->frames()[n / 2]->index, n);
 }
 
 } // namespace

@@ -78,6 +78,16 @@ TEST(faulty_engine, fails_until_it_is_restarted) {
   EXPECT_EQ(b.run(), frame_outcome::done);
 }
 
+TEST(faulty_engine, fails_a_restart_once_and_leaves_the_frame_without_a_queue) {
+  bench b(plan_of(fault_kind::no_restart, 0, 1, 0));
+  EXPECT_EQ(b.run(), frame_outcome::failed);
+  EXPECT_FALSE(b.made->restart(b.f));
+  EXPECT_EQ(b.run(), frame_outcome::failed);
+  EXPECT_NE(b.f.error.find("without a queue"), std::string::npos);
+  EXPECT_TRUE(b.made->restart(b.f));
+  EXPECT_EQ(b.run(), frame_outcome::done);
+}
+
 TEST(faulty_engine, once_dead_stays_dead) {
   bench b(plan_of(fault_kind::dead, 0, 0, 2));
   EXPECT_EQ(b.run(), frame_outcome::done);

@@ -2,102 +2,18 @@
 // The whole selection on whole events must give the same decisions, summaries and bytes on every
 // executor, in batches of any size, on any number of frames.
 #include <cstdlib>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "selection/engine/make_engine.hpp"
-#include "selection/trigger/parse_selection.hpp"
-#include "tests/gpu/executors/device.hpp"
-#include "tests/selection/detector/small_detector.hpp"
+#include "tests/selection/engine/selection_cases.hpp"
 
 namespace l3::test {
 namespace {
 
-/// The result of an event.
-struct outcome {
-  event_summary summary;
-  bytes packed;
-
-  friend bool operator==(const outcome&, const outcome&) = default;
-};
-
-class small_selecting {
-public:
-  small_selecting()
-      : loaded_{make_small_detector(), parse_selection(small_selection, "small"), {}} {
-    loaded_.tables =
-        make_tables(loaded_.what, nominal_calibration(loaded_.what), loaded_.settings, 5);
-  }
-
-  [[nodiscard]] const loaded_selection& loaded() const { return loaded_; }
-
-  /// Runs the events in batches, on all frames in turn.
-  [[nodiscard]] std::vector<outcome> select(const compute_settings& where,
-                                            const std::vector<made_event>& events,
-                                            std::uint32_t batch, std::uint32_t frames,
-                                            std::uint64_t seed,
-                                            const std::vector<std::string>& sequence = {}) const {
-    selection_program program = loaded_.program();
-    if (!sequence.empty()) program.sequence = sequence;
-    program.check_promises = true;
-    batch_capacity capacity;
-    for (std::size_t at = 0; at < events.size(); at += batch)
-      capacity = larger(capacity, capacity_for(part(events, at, batch), piece_bytes));
-    const auto e = make_engine(where, {capacity, frames}, &program);
-    randomness r(seed);
-    std::vector<outcome> all;
-    std::size_t turn = 0;
-    for (std::size_t at = 0; at < events.size(); at += batch) {
-      frame& f = *e->frames()[turn++ % frames];
-      f.input.clear();
-      for (const made_event& event : part(events, at, batch))
-        add_event(f.input, event, piece_bytes, r);
-      e->start(f);
-      EXPECT_TRUE(e->wait(f)) << f.error;
-      for (std::uint32_t k = 0; k < f.input.used_events; ++k) {
-        const auto packed = f.output.subspan(f.results[k].offset, f.results[k].bytes);
-        all.push_back({f.summaries[k], {packed.begin(), packed.end()}});
-        EXPECT_EQ(f.results[k].kept, f.summaries[k].kept != 0);
-      }
-    }
-    return all;
-  }
-
-private:
-  static constexpr std::uint32_t piece_bytes = 1400;
-
-  static std::vector<made_event> part(const std::vector<made_event>& all, std::size_t from,
-                                      std::size_t n) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
-    return {first, first + static_cast<std::ptrdiff_t>(std::min(n, all.size() - from))};
-  }
-  static batch_capacity larger(const batch_capacity& a, const batch_capacity& b) {
-    return {std::max(a.events, b.events), std::max(a.fragments, b.fragments),
-            std::max(a.pieces, b.pieces), std::max(a.boards, b.boards), std::max(a.bytes, b.bytes)};
-  }
-
-  loaded_selection loaded_;
-};
-
-std::vector<made_event> make_selected_events(std::uint32_t n, std::uint64_t seed) {
-  made_boards boards(64, seed);
-  std::vector<made_event> events;
-  for (std::uint32_t k = 1; k <= n; ++k) events.push_back(make_selected_event(k, boards));
-  return events;
-}
-
-std::uint64_t share_kept(const std::vector<outcome>& all) {
-  std::uint64_t kept = 0;
-  for (const outcome& o : all) kept += o.summary.kept;
-  return kept;
-}
-
 TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
   const small_selecting s;
-  const bool on_device = why_no_device_here(why_no_cuda()).empty();
   const auto events = make_selected_events(300, 3);
   const auto expected = s.select({backend::serial, 0}, events, 300, 1, 1);
   ASSERT_EQ(expected.size(), events.size());
@@ -107,9 +23,6 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
     for (const std::uint32_t frames : {1U, 3U}) {
       EXPECT_EQ(s.select({backend::serial, 0}, events, batch, frames, 2), expected);
       EXPECT_EQ(s.select({backend::pool, 3}, events, batch, frames, 3), expected);
-      if (on_device) {
-        EXPECT_EQ(s.select({backend::cuda, 0}, events, batch, frames, 6), expected);
-      }
     }
   }
   EXPECT_EQ(s.select({backend::shuffled, 0}, events, 64, 2, 4), expected);
@@ -123,7 +36,6 @@ TEST(selection, decides_alike_on_every_executor_and_in_every_batch) {
 TEST(selection, decides_alike_on_very_many_events) {
   const small_selecting s;
   const bool take_long = std::getenv("L3_LONG") != nullptr;
-  const bool on_device = why_no_device_here(why_no_cuda()).empty();
   std::uint64_t events_seen = 0;
   std::uint64_t kept = 0;
   constexpr std::uint32_t at_once = 2000;
@@ -142,10 +54,6 @@ TEST(selection, decides_alike_on_very_many_events) {
       const std::vector<outcome> of_few(expected.begin(), expected.begin() + some);
       ASSERT_EQ(s.select({backend::threaded, 0}, few, 1 + turn % 9, 1 + turn % 2, turn), of_few);
     }
-    if (on_device) {
-      ASSERT_EQ(s.select({backend::cuda, 0}, events, 1 + 97 * (turn % 5), 1 + turn % 4, turn),
-                expected);
-    }
     events_seen += events.size();
     kept += share_kept(expected);
   }
@@ -158,8 +66,7 @@ TEST(selection, runs_another_sequence_if_it_is_told_to) {
   const small_selecting s;
   const auto events = make_selected_events(400, 4);
   const auto usual = s.select({backend::serial, 0}, events, 50, 1, 1);
-  const std::vector<std::string> without{"measure_pulses", "find_clusters", "compute_quantities",
-                                         "ignore_vetoes", "decide"};
+  const auto& without = sequence_without_vetoes;
   const auto found = s.select({backend::serial, 0}, events, 50, 1, 1, without);
   std::uint64_t vetoed = 0;
   for (std::size_t e = 0; e < events.size(); ++e) {

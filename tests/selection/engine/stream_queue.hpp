@@ -66,6 +66,12 @@ public:
     held_ = false;
     changed_.notify_all();
   }
+  /// While it is held, it does so many more pieces of work.
+  void let(int pieces) {
+    const std::lock_guard lock(mutex_);
+    permits_ += pieces;
+    changed_.notify_all();
+  }
   /// From here on finish() returns `why`.
   void fail(std::string why) {
     const std::lock_guard lock(mutex_);
@@ -99,6 +105,7 @@ private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool held_ = false;
+  int permits_ = 0;
   std::string failure_;
   std::vector<copy> copies_;
   std::vector<std::string> stages_;
@@ -150,14 +157,13 @@ public:
     const std::lock_guard lock(control_->mutex_);
     control_->stages_.emplace_back(name);
   }
-  void submit() {
-    done_ = std::make_shared<bool>(false);
-    enqueue([c = control_.get(), done = done_] {
-      const std::lock_guard lock(c->mutex_);
-      *done = true;
-      c->changed_.notify_all();
-    });
+  void mark() { past_mark_ = enqueue_flag(); }
+  [[nodiscard]] bool is_past_mark() const {
+    const std::lock_guard lock(control_->mutex_);
+    return past_mark_ == nullptr || *past_mark_;
   }
+  void submit() { done_ = enqueue_flag(); }
+  [[nodiscard]] bool is_lost() const { return false; }
   /// Waits for submitted work only, so that an engine that forgets to submit does not end.
   [[nodiscard]] std::string finish() {
     std::unique_lock lock(control_->mutex_);
@@ -186,6 +192,16 @@ private:
     }
     enqueue([=] { std::memcpy(to, from, n); });
   }
+  /// Becomes true when the work before it is done.
+  [[nodiscard]] std::shared_ptr<bool> enqueue_flag() {
+    auto flag = std::make_shared<bool>(false);
+    enqueue([c = control_.get(), flag] {
+      const std::lock_guard lock(c->mutex_);
+      *flag = true;
+      c->changed_.notify_all();
+    });
+    return flag;
+  }
   void enqueue(std::function<void()> what) {
     const std::lock_guard lock(control_->mutex_);
     ++control_->enqueued_;
@@ -195,8 +211,10 @@ private:
   static void work(stream_control& c) {
     std::unique_lock lock(c.mutex_);
     while (true) {
-      c.changed_.wait(lock, [&] { return (!c.held_ && !c.work_.empty()) || c.ended_; });
+      c.changed_.wait(
+          lock, [&] { return ((!c.held_ || c.permits_ > 0) && !c.work_.empty()) || c.ended_; });
       if (c.work_.empty()) return;
+      if (c.held_) --c.permits_;
       const auto next = std::move(c.work_.front());
       c.work_.pop_front();
       lock.unlock();
@@ -207,6 +225,7 @@ private:
 
   std::shared_ptr<stream_control> control_;
   std::unique_ptr<Inner> inner_; // the worker keeps its address, also after a move
+  std::shared_ptr<bool> past_mark_;
   std::shared_ptr<bool> done_;
   std::thread worker_;
 };

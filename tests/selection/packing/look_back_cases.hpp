@@ -94,6 +94,37 @@ TYPED_TEST_P(looking_back, finds_every_end_and_tells_it) {
   }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(looking_back, finds_every_end_and_tells_it);
+TYPED_TEST_P(looking_back, passes_over_any_number_of_tiles_that_know_only_their_lengths) {
+  auto queue = TypeParam::make();
+  randomness r(4);
+  for (const std::uint32_t firsts : {0U, 1U, 3U, 40U}) {
+    for (const std::uint32_t known : {0U, 1U, 31U, 32U, 33U, 63U, 64U, 65U, 100U}) {
+      // Tile 5 has published its end, the `known` tiles behind it their lengths. No tile needs the
+      // words of the tiles before.
+      constexpr std::uint32_t told = 5;
+      const std::uint32_t mine = told + known + 1;
+      const std::uint32_t n = mine + 1;
+      const auto lengths = make_lengths(n, firsts, r);
+      const auto expected = ends_of(lengths);
+      std::vector<std::uint64_t> words(3 * n + 1);
+      std::copy(lengths.begin(), lengths.end(), words.begin());
+      std::copy(lengths.begin() + told, lengths.begin() + mine, words.begin() + n + told);
+      words[n + told] = position_word::at(expected[told]).word();
+      words[3 * n] = mine; // the ticket of the only block
+      lent_memory memory(queue, words.size() * sizeof words[0]);
+      memory.write(words.data(), words.size() * sizeof words[0]);
+      auto* const at = reinterpret_cast<std::uint64_t*>(memory.bytes().data());
+      queue.run(
+          find_ends{}, 1U,
+          find_ends::tiles{
+              {at, n}, {at + n, n}, {at + 2 * n, n}, reinterpret_cast<std::uint32_t*>(at + 3 * n)});
+      memory.read(words.data());
+      ASSERT_EQ(words[2 * n + mine], expected[mine]) << known << " tiles, " << firsts;
+    }
+  }
+}
+
+REGISTER_TYPED_TEST_SUITE_P(looking_back, finds_every_end_and_tells_it,
+                            passes_over_any_number_of_tiles_that_know_only_their_lengths);
 
 } // namespace l3::test

@@ -155,6 +155,30 @@ TYPED_TEST_P(both_forms, fits_the_worst_case) {
   this->expect_equal({{1, 2, 0, 3, {make_fragment(0, 2, boards)}}}, 8000);
 }
 
+TYPED_TEST_P(both_forms, packs_quiet_boards) {
+  // As real data: of no record more than 8 bits are left, so that devices pack the short way.
+  constexpr std::uint32_t most_bits = 8;
+  randomness r(6);
+  for (const std::uint32_t piece_bytes : {0U, 1400U}) {
+    std::vector<made_event> events;
+    for (const auto kind : {board_kind::sampling_125_mhz, board_kind::sampling_500_mhz}) {
+      const auto number = static_cast<std::uint32_t>(events.size() + 1);
+      std::vector<made_board> boards;
+      for (std::uint32_t k = 0; k <= most_bits + 2; ++k) {
+        std::vector<std::uint16_t> samples;
+        for (std::uint32_t c = 0; c < packet_lanes; ++c) {
+          const std::uint32_t bits = k <= most_bits ? k : below(r, most_bits + 1);
+          const auto w = make_waveform(bits, l2::payload_mask, r);
+          samples.insert(samples.end(), w.begin(), w.end());
+        }
+        boards.push_back(make_board(kind, static_cast<std::uint8_t>(3 + k), 1, number, 4, samples));
+      }
+      events.push_back({1, number, 0, 4, {make_fragment(0, number, std::move(boards))}});
+    }
+    ASSERT_NO_FATAL_FAILURE(this->expect_equal(events, piece_bytes)) << piece_bytes;
+  }
+}
+
 TYPED_TEST_P(both_forms, says_what_has_no_room_and_writes_nothing_there) {
   auto queue = TypeParam::make();
   randomness r(4);
@@ -178,6 +202,7 @@ TYPED_TEST_P(both_forms, may_have_nothing_to_do) {
 
 REGISTER_TYPED_TEST_SUITE_P(both_forms, packs_any_event_in_any_pieces,
                             finds_places_however_many_fragments_are_before, fits_the_worst_case,
-                            says_what_has_no_room_and_writes_nothing_there, may_have_nothing_to_do);
+                            packs_quiet_boards, says_what_has_no_room_and_writes_nothing_there,
+                            may_have_nothing_to_do);
 
 } // namespace l3::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/gpu/executors/on_device.cuh"
+#include "tests/gpu/executors/portable_forms.cuh"
 
 #include "tests/selection/packing/look_back_cases.hpp"
 #include "tests/selection/packing/one_pass_plan_cases.hpp"
@@ -7,6 +7,7 @@
 namespace l3::test {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, both_forms, on_device);
+INSTANTIATE_TYPED_TEST_SUITE_P(cuda_portable, both_forms, on_device_portably);
 INSTANTIATE_TYPED_TEST_SUITE_P(cuda, looking_back, on_device);
 
 } // namespace l3::test

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the 32 threads of a warp tell one another. All of them must call each of these functions.
+#pragma once
+
+#include <cstdint>
+
+namespace l3::warp {
+
+inline constexpr std::uint32_t threads = 32;
+inline constexpr std::uint32_t everyone = 0xffffffff;
+
+/// The number of the calling thread in its warp.
+[[nodiscard]] __device__ inline std::uint32_t thread() { return threadIdx.x % threads; }
+
+/// The bits that a number takes.
+[[nodiscard]] __device__ inline std::uint32_t bits_needed(std::uint32_t number) {
+  return 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(number)));
+}
+
+/// The value of the thread whose number differs in these bits.
+[[nodiscard]] __device__ inline std::uint32_t across(std::uint32_t value, std::uint32_t bits) {
+  return __shfl_xor_sync(everyone, value, static_cast<int>(bits));
+}
+
+/// The value of thread number `from`.
+[[nodiscard]] __device__ inline std::uint32_t of_thread(std::uint32_t value, std::uint32_t from) {
+  return __shfl_sync(everyone, value, static_cast<int>(from));
+}
+
+[[nodiscard]] __device__ inline std::uint32_t sum(std::uint32_t value) {
+  return __reduce_add_sync(everyone, value);
+}
+
+[[nodiscard]] __device__ inline std::uint32_t union_of(std::uint32_t bits) {
+  return __reduce_or_sync(everyone, bits);
+}
+
+/// Bit t: thread t says yes.
+[[nodiscard]] __device__ inline std::uint32_t ballot(bool yes) {
+  return __ballot_sync(everyone, yes);
+}
+
+[[nodiscard]] __device__ inline bool any(bool yes) { return __any_sync(everyone, yes) != 0; }
+
+/// The sum over this thread and those before it, among `width` threads side by side.
+template <std::uint32_t width>
+[[nodiscard]] __device__ inline std::uint32_t sum_so_far(std::uint32_t value) {
+  constexpr std::uint32_t segment = (threads - width) << 8; // as the manual wants it
+#pragma unroll
+  for (std::uint32_t distance = 1; distance < width; distance *= 2) {
+    // The predicate of the exchange says whether there is a thread at this distance.
+    asm volatile("{\n\t.reg .pred %%there;\n\t.reg .u32 %%before;\n\t"
+                 "shfl.sync.up.b32 %%before|%%there, %0, %1, %2, -1;\n\t"
+                 "@%%there add.u32 %0, %0, %%before;\n\t}"
+                 : "+r"(value)
+                 : "r"(distance), "n"(segment));
+  }
+  return value;
+}
+
+/// Orders the threads' accesses to memory that they share.
+__device__ inline void sync() { __syncwarp(); }
+
+} // namespace l3::warp

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms of gpu/executors/atomics.hpp for HIP devices: overloads that a compiler prefers to the
+// portable functions where the block is a hip_block.
+#pragma once
+
+#include <cstdint>
+
+namespace l3 {
+
+struct hip_block;
+
+namespace hip {
+
+/// An atomic add of all lanes of the device, or of one block, that orders nothing else.
+template <int scope>
+[[nodiscard]] __device__ inline std::uint32_t fetch_add(std::uint32_t* at, std::uint32_t n) {
+  return __hip_atomic_fetch_add(at, n, __ATOMIC_RELAXED, scope);
+}
+
+} // namespace hip
+
+[[nodiscard]] __device__ inline std::uint32_t fetch_add(const hip_block&, std::uint32_t* at,
+                                                        std::uint32_t n) {
+  return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, n);
+}
+
+/// LLVM makes one atomic for a wavefront where it sees that all lanes use one counter; here that
+/// changes nothing but the time.
+[[nodiscard]] __device__ inline std::uint32_t fetch_add_alone(const hip_block&, std::uint32_t* at,
+                                                              std::uint32_t n) {
+  return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, n);
+}
+
+[[nodiscard]] __device__ inline std::uint32_t fetch_one_of_warp(const hip_block&,
+                                                                std::uint32_t* at) {
+  return hip::fetch_add<__HIP_MEMORY_SCOPE_AGENT>(at, 1);
+}
+
+__device__ inline void publish(const hip_block&, std::uint64_t* at, std::uint64_t value) {
+  __hip_atomic_store(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+[[nodiscard]] __device__ inline std::uint64_t observe(const hip_block&, std::uint64_t* at) {
+  return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+/// Leaves the scheduler to other wavefronts: 64 clocks times the argument.
+__device__ inline void give_way(const hip_block&) { __builtin_amdgcn_s_sleep(2); }
+
+[[nodiscard]] __device__ inline std::uint32_t fetch_add_within(const hip_block&, std::uint32_t* at,
+                                                               std::uint32_t n) {
+  return hip::fetch_add<__HIP_MEMORY_SCOPE_WORKGROUP>(at, n);
+}
+
+/// LDS adds 64 bits at once.
+__device__ inline void add_within(const hip_block&, std::uint64_t* at, std::uint64_t n) {
+  static_cast<void>(__hip_atomic_fetch_add(at, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP));
+}
+
+__device__ inline void set_bits_within(const hip_block&, std::uint32_t* at, std::uint32_t bits) {
+  static_cast<void>(
+      __hip_atomic_fetch_or(at, bits, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP));
+}
+
+__device__ inline std::uint32_t fetch_min_within(const hip_block&, std::uint32_t* at,
+                                                 std::uint32_t n) {
+  return __hip_atomic_fetch_min(at, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
+__device__ inline std::uint64_t fetch_max_within(const hip_block&, std::uint64_t* at,
+                                                 std::uint64_t n) {
+  return __hip_atomic_fetch_max(at, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
+[[nodiscard]] __device__ inline std::uint32_t observe_within(const hip_block&, std::uint32_t* at) {
+  return __hip_atomic_load(at, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
+} // namespace l3

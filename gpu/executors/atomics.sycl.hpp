@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms of gpu/executors/atomics.hpp for SYCL devices: overloads that a compiler prefers to the
+// portable functions where the block is a sycl_block.
+#pragma once
+
+#include <cstdint>
+
+#include <sycl/sycl.hpp>
+
+namespace l3 {
+
+class sycl_block;
+
+namespace sycl_device {
+
+/// A word of global memory, for all of the device.
+template <class T>
+using shared_by_all = sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device>;
+/// A word of local memory, for the lanes of one block.
+template <class T>
+using shared_within =
+    sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::work_group>;
+
+} // namespace sycl_device
+
+[[nodiscard]] inline std::uint32_t fetch_add(const sycl_block&, std::uint32_t* at,
+                                             std::uint32_t n) {
+  return sycl_device::shared_by_all<std::uint32_t>(*at).fetch_add(n);
+}
+
+[[nodiscard]] inline std::uint32_t fetch_add_alone(const sycl_block& b, std::uint32_t* at,
+                                                   std::uint32_t n) {
+  return fetch_add(b, at, n);
+}
+
+[[nodiscard]] inline std::uint32_t fetch_one_of_warp(const sycl_block& b, std::uint32_t* at) {
+  return fetch_add(b, at, 1);
+}
+
+inline void publish(const sycl_block&, std::uint64_t* at, std::uint64_t value) {
+  sycl_device::shared_by_all<std::uint64_t>(*at).store(value);
+}
+
+[[nodiscard]] inline std::uint64_t observe(const sycl_block&, std::uint64_t* at) {
+  return sycl_device::shared_by_all<std::uint64_t>(*at).load();
+}
+
+/// Nothing: SYCL promises no progress of the block that this one would wait for, so no kernel that
+/// waits for another block is launched (selection/engine/engine_sycl.cpp).
+inline void give_way(const sycl_block&) {}
+
+[[nodiscard]] inline std::uint32_t fetch_add_within(const sycl_block&, std::uint32_t* at,
+                                                    std::uint32_t n) {
+  return sycl_device::shared_within<std::uint32_t>(*at).fetch_add(n);
+}
+
+inline void add_within(const sycl_block&, std::uint64_t* at, std::uint64_t n) {
+  static_cast<void>(sycl_device::shared_within<std::uint64_t>(*at).fetch_add(n));
+}
+
+inline void set_bits_within(const sycl_block&, std::uint32_t* at, std::uint32_t bits) {
+  static_cast<void>(sycl_device::shared_within<std::uint32_t>(*at).fetch_or(bits));
+}
+
+// Not by fetch_min() and fetch_max(): on processors those of AdaptiveCpp 24.06 return the value
+// after, where SYCL wants the value before.
+inline std::uint32_t fetch_min_within(const sycl_block&, std::uint32_t* at, std::uint32_t n) {
+  const sycl_device::shared_within<std::uint32_t> shared(*at);
+  std::uint32_t before = shared.load();
+  while (n < before && !shared.compare_exchange_weak(before, n)) {
+  }
+  return before;
+}
+
+inline std::uint64_t fetch_max_within(const sycl_block&, std::uint64_t* at, std::uint64_t n) {
+  const sycl_device::shared_within<std::uint64_t> shared(*at);
+  std::uint64_t before = shared.load();
+  while (n > before && !shared.compare_exchange_weak(before, n)) {
+  }
+  return before;
+}
+
+[[nodiscard]] inline std::uint32_t observe_within(const sycl_block&, std::uint32_t* at) {
+  return sycl_device::shared_within<std::uint32_t>(*at).load();
+}
+
+} // namespace l3

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue on the device that this process uses: all memory and all queues of the sycl executor
+// share its context.
+#pragma once
+
+#include <sycl/sycl.hpp>
+
+namespace l3::sycl_device {
+
+[[nodiscard]] sycl::queue& common_queue();
+
+} // namespace l3::sycl_device

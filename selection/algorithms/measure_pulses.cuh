@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form of measure_pulses on CUDA devices: a warp for each board, whose samples lie in registers
+// as in measure_boards_by_warp. In nearly all waveforms the highest sample shows that there is no
+// pulse. A waveform at 125 MHz with a high sample is searched by the whole warp, two samples a
+// thread: votes find the peak, the edge and other pulses. A board at 500 MHz with a high sample is
+// brought to shared memory and searched as by the portable form, a thread a channel.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/cuda/board_place.cuh"
+#include "gpu/cuda/sample_pairs.cuh"
+#include "gpu/cuda/warp.cuh"
+#include "gpu/executors/bits.hpp"
+#include "gpu/executors/cuda_form.hpp"
+#include "selection/packing/measure.hpp"
+
+namespace l3 {
+
+class measure_pulses_by_warp {
+  struct fast_board {
+    alignas(64) std::uint32_t words[board_place::samples]; ///< as find_fast_pulses reads them
+    find_fast_pulses::shared search;                       ///< only `over` is used
+    found_pulses found;
+  };
+
+public:
+  static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+
+  struct shared {
+    fast_board of_warp[boards];
+  };
+
+  [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
+    return (n + boards - 1) / boards;
+  }
+
+  __device__ void operator()(const cuda_block&, shared& s, const selection_frame& frame,
+                             const pulses::columns::view& pulse_rows,
+                             const board_signals::columns::view& signals) const {
+    const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
+    if (i >= frame.batch.boards.size()) return;
+    const board_entry board = frame.batch.boards[i];
+    const fragment_entry fragment = frame.batch.fragments[board.fragment];
+    warp_findings f;
+    if (!has_samples(board, fragment)) {
+      if (warp::thread() == 0)
+        measure_boards::write_shape(i, measure_boards::raw_shape(board, fragment), frame.packing);
+      leave_unread(i, pulse_rows, signals);
+      return;
+    }
+    const board_place place(frame.batch, fragment, board.offset);
+    warp::outer_words outer = warp::outer_words::load(place, frame.batch, fragment);
+    const std::uint32_t number = measure_pulses::number_of(frame.tables, board, fragment);
+    const input_entry* const inputs =
+        frame.tables.inputs.data() + measure_pulses::inputs_per_board * number;
+    const std::uint32_t trigger = pairs::swapped(outer.word) & l2::payload_mask; // in thread 0
+    outer.compare(frame.batch.events[board.event], board.slot);
+    std::uint32_t lit = 0;
+    bool was_read = false;
+    const auto measured = [&] {
+      warp::write_findings(f, i, frame.packing);
+      was_read = (f.shape.form & board_raw) == 0 && number != board_signals::unread;
+      return was_read;
+    };
+    if (board.kind == board_kind::sampling_125_mhz) {
+      slow_board b(place, frame.batch, fragment);
+      b.conclude(f, outer);
+      if (measured()) lit = b.find(f, inputs, i, pulse_rows);
+    } else {
+      fast_waveforms b(place, frame.batch, fragment);
+      b.conclude(f, outer);
+      if (measured())
+        lit = b.find(f, inputs, i, pulse_rows, s.of_warp[threadIdx.x / warp::threads]);
+    }
+    if (!was_read) return leave_unread(i, pulse_rows, signals);
+    lit = warp::union_of(lit);
+    if (warp::thread() == 0)
+      signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
+                    static_cast<std::uint16_t>(trigger)};
+  }
+
+private:
+  struct row {
+    std::uint32_t pedestal = 0;
+    std::uint32_t peak = 0;
+    std::uint32_t peak_sample = 0;
+    std::uint32_t flags = 0;
+    std::uint32_t time = 0;
+    std::int32_t sum = 0;
+
+    __device__ void write(std::uint32_t r, const pulses::columns::view& rows) const {
+      rows.pedestal[r] = static_cast<std::uint16_t>(pedestal);
+      rows.peak[r] = static_cast<std::uint16_t>(peak);
+      rows.peak_sample[r] = static_cast<std::uint8_t>(peak_sample);
+      rows.flags[r] = static_cast<std::uint8_t>(flags);
+      rows.time[r] = static_cast<std::uint16_t>(time);
+      rows.sum[r] = sum;
+    }
+  };
+
+  __device__ static void leave_unread(std::uint32_t i, const pulses::columns::view& pulse_rows,
+                                      const board_signals::columns::view& signals) {
+    if (warp::thread() < packet_lanes) row().write(packet_lanes * i + warp::thread(), pulse_rows);
+    if (warp::thread() == 0) signals[i] = {board_signals::unread, 0, 0};
+  }
+
+  static constexpr std::uint32_t payloads = l2::payload_mask * pairs::both;
+
+  /// A board at 125 MHz. The thread has pair t % 8 of rows t / 8 + 4 k.
+  class slow_board {
+  public:
+    __device__ slow_board(const board_place& place, const batch_view& in,
+                          const fragment_entry& fragment)
+        : place_(place), in_(in), fragment_(fragment) {
+      place.load_samples<warp::threads>(in, fragment, warp::thread(), words_);
+    }
+
+    __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
+      constexpr std::uint32_t apart = 8; // threads with the same channels
+      constexpr std::uint32_t rows = 4;  // that the warp has of each word
+      static_assert(in_time_first % rows == 0 && in_time_end % rows == 0);
+      static_assert(slow_pedestal_samples == 2 * rows);
+#pragma unroll
+      for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
+        words_[k] = pairs::swapped(words_[k]);
+      f.low = f.high = words_[0];
+#pragma unroll
+      for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {
+        f.low = pairs::lowest(f.low, words_[k]);
+        if (k < in_time_first / rows || k >= in_time_end / rows)
+          f.high = pairs::highest(f.high, words_[k]);
+      }
+      std::uint32_t in_time = words_[in_time_first / rows];
+#pragma unroll
+      for (std::uint32_t k = in_time_first / rows + 1; k < in_time_end / rows; ++k)
+        in_time = pairs::highest(in_time, words_[k]);
+      f.high = pairs::highest(f.high, in_time);
+      in_time = pairs::highest(in_time, warp::across(in_time, apart));
+      in_time = pairs::highest(in_time, warp::across(in_time, 2 * apart));
+      const std::uint32_t t = warp::thread();
+      const std::uint32_t which = t / apart % 2;
+      f.record = t % apart * 2 + which;
+      f.owns_record = t < packet_lanes;
+      warp::conclude(f, apart, which, outer, board_kind::sampling_125_mhz);
+      peak_ = pairs::half(in_time, which) & l2::payload_mask;
+      // The sums of four samples fit into 16 bits, those of eight do not.
+      const auto eight = [&](std::uint32_t one, std::uint32_t other) {
+        std::uint32_t sums = (one & payloads) + (other & payloads);
+        sums += warp::across(sums, apart);
+        const std::uint32_t sum = pairs::half(sums, which);
+        return sum + warp::across(sum, 2 * apart);
+      };
+      constexpr std::uint32_t last = warp::words_of_thread - 1;
+      pedestal_ =
+          (umin(eight(words_[0], words_[1]), eight(words_[last - 1], words_[last])) + 1) / 2;
+    }
+
+    /// Writes the rows; returns the thread's bit of those that are lit.
+    __device__ std::uint32_t find(const warp_findings& f, const input_entry* inputs,
+                                  std::uint32_t i, const pulses::columns::view& rows) const {
+      const std::uint32_t least_height = inputs[f.record].least_height;
+      const std::uint32_t least = least_sample(pedestal_, least_height);
+      row mine{.pedestal = pedestal_, .peak = peak_};
+      mine.flags = f.own_bits == 0 ? pulse_flat : 0;
+      for (std::uint32_t high = warp::ballot(f.owns_record && peak_ >= least); high != 0;
+           high &= high - 1) {
+        const std::uint32_t owner = lowest_one(high);
+        const row found =
+            search(warp::of_thread(f.record, owner), warp::of_thread(peak_, owner),
+                   warp::of_thread(least_height, owner), warp::of_thread(least, owner));
+        if (warp::thread() != owner) continue;
+        mine.peak_sample = found.peak_sample;
+        mine.flags |= found.flags;
+        mine.time = found.time;
+        mine.sum = found.sum;
+      }
+      if (!f.owns_record) return 0;
+      mine.write(packet_lanes * i + f.record, rows);
+      const bool is_lit =
+          (mine.flags & pulse_found) != 0 && inputs[f.record].kind != input_kind::none;
+      return is_lit ? 1U << f.record : 0;
+    }
+
+  private:
+    using votes = std::uint64_t; // a bit for each sample of a waveform
+
+    /// Sample number `row` of a channel.
+    [[nodiscard]] __device__ std::int32_t sample(std::uint32_t channel, std::uint32_t row) const {
+      const std::uint32_t word =
+          place_.load(in_, fragment_, board_place::header + packet_lanes / 2 * row + channel / 2);
+      return static_cast<std::int32_t>(pairs::half(pairs::swapped(word), channel % 2) &
+                                       l2::payload_mask);
+    }
+
+    /// What find_slow_pulses and measure_pulses find in a waveform with a high sample: all but
+    /// pedestal and peak.
+    [[nodiscard]] __device__ row search(std::uint32_t channel, std::uint32_t peak,
+                                        std::uint32_t least_height, std::uint32_t least) const {
+      const std::uint32_t t = warp::thread();
+      const std::int32_t early = sample(channel, t);
+      const std::int32_t late = sample(channel, t + warp::threads);
+      const auto vote = [&](auto&& yes) -> votes {
+        return warp::ballot(yes(early)) | votes{warp::ballot(yes(late))} << warp::threads;
+      };
+      const auto top = static_cast<std::int32_t>(peak);
+      constexpr votes in_time = (votes{1} << in_time_end) - (votes{1} << in_time_first);
+      const votes tops = vote([&](std::int32_t x) { return x == top; }) & in_time;
+      const auto k = static_cast<std::uint32_t>(__ffsll(static_cast<long long>(tops))) - 1;
+      const votes higher = vote([&](std::int32_t x) { return x > top; });
+      const bool flank = (k == in_time_first && (higher >> (in_time_first - 1) & 1) != 0) ||
+                         (k == in_time_end - 1 && (higher >> in_time_end & 1) != 0);
+      row found;
+      if (flank) {
+        found.flags = pulse_second;
+        return found;
+      }
+      constexpr votes reach = (votes{1} << (reach_before + reach_after)) - 1;
+      const votes high =
+          vote([&](std::int32_t x) { return x >= static_cast<std::int32_t>(least); });
+      if ((high & ~(reach << (k - reach_before))) != 0 || least == 0) found.flags |= pulse_second;
+      const std::int32_t level = level_before_or_behind(k, early, late);
+      if (4 * top - level < static_cast<std::int32_t>(4 * least_height)) return found;
+      found.flags |= pulse_found;
+      found.peak_sample = k;
+      if (top >= slow_trace::limit) found.flags |= pulse_saturated;
+
+      const std::int32_t half = 4 * top + level;
+      const votes below =
+          vote([&](std::int32_t x) { return 8 * x < half; }) & ((votes{1} << k) - 1);
+      if (below == 0) {
+        found.flags |= pulse_no_edge;
+      } else {
+        constexpr std::uint32_t last = slow_trace::samples - 1;
+        const auto j = last - static_cast<std::uint32_t>(__clzll(static_cast<long long>(below)));
+        const auto at = [&](std::uint32_t row) {
+          const std::int32_t either = row < warp::threads ? early : late;
+          return static_cast<std::int32_t>(
+              warp::of_thread(static_cast<std::uint32_t>(either), row % warp::threads));
+        };
+        const std::int32_t before = at(j);
+        const std::int32_t after = at(j + 1);
+        const std::int32_t part = 256 / 8 * (half - 8 * before) / (after - before);
+        found.time = 256 * j + static_cast<std::uint32_t>(part);
+      }
+      const std::uint32_t first = slow_energy_window::first(k);
+      const auto counted = [&](std::uint32_t row, std::int32_t x) {
+        return static_cast<std::uint32_t>(slow_energy_window::weight(row - first) * x);
+      };
+      const std::uint32_t sum = warp::sum(counted(t, early) + counted(t + warp::threads, late));
+      found.sum = 4 * static_cast<std::int32_t>(sum);
+      return found;
+    }
+
+    /// level_of for the waveform of which the thread has two samples: both sums of four fit into
+    /// one word.
+    [[nodiscard]] __device__ static std::int32_t
+    level_before_or_behind(std::uint32_t peak_sample, std::int32_t early, std::int32_t late) {
+      constexpr level_window window = slow_trace::level();
+      constexpr std::uint32_t shift = 16;
+      const auto counted = [&](std::uint32_t row, std::int32_t x) {
+        const auto sample = static_cast<std::uint32_t>(x);
+        const std::uint32_t before = row - (peak_sample - window.before_peak);
+        const std::uint32_t behind = row - (peak_sample + window.after_peak);
+        return (before < level_window::samples ? sample : 0) |
+               (behind < level_window::samples ? sample << shift : 0);
+      };
+      const std::uint32_t t = warp::thread();
+      const std::uint32_t sums = warp::sum(counted(t, early) + counted(t + warp::threads, late));
+      return static_cast<std::int32_t>(umin(sums & 0xffff, sums >> shift));
+    }
+
+    const board_place& place_;
+    const batch_view& in_;
+    const fragment_entry& fragment_;
+    std::uint32_t words_[warp::words_of_thread];
+    std::uint32_t peak_ = 0; ///< of the thread's own channel: the highest sample in time
+    std::uint32_t pedestal_ = 0;
+  };
+
+  /// A board at 500 MHz. Each quarter of the waveforms, 64 samples, has eight threads: thread t has
+  /// quarter t / 8, and of its samples 4 k + t / 2 % 4, k = 0 … 15, the pair of channels t % 2.
+  class fast_waveforms {
+  public:
+    __device__ fast_waveforms(const board_place& place, const batch_view& in,
+                              const fragment_entry& fragment) {
+      const std::uint32_t t = warp::thread();
+      place.load_samples<8>(in, fragment, board_place::samples / 4 * (t / 8) + t % 8, words_);
+    }
+
+    __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
+      constexpr std::uint32_t apart = 2; // threads with the same records
+#pragma unroll
+      for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
+        words_[k] = pairs::swapped(words_[k]);
+      f.low = f.high = words_[0];
+#pragma unroll
+      for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {
+        f.low = pairs::lowest(f.low, words_[k]);
+        f.high = pairs::highest(f.high, words_[k]);
+      }
+      const std::uint32_t t = warp::thread();
+      which_ = t / apart % 2;
+      channel_ = t % 2 * 2 + which_;
+      f.record = 4 * channel_ + t / 8;
+      f.owns_record = (t & 4) == 0;
+      warp::conclude(f, apart, which_, outer, board_kind::sampling_500_mhz);
+      // The sums of four samples fit into 16 bits, those of sixteen do not: the thread takes the
+      // other thread's sums of its own channel for its own sums of the other channel.
+      std::uint32_t sums = words_[0] & payloads;
+#pragma unroll
+      for (std::uint32_t k = 1; k < fast_pedestal_samples / find_fast_pulses::group; ++k)
+        sums += words_[k] & payloads;
+      std::uint32_t sum =
+          pairs::half(sums, which_) + pairs::half(warp::across(sums, apart), which_);
+      sum += warp::across(sum, 2 * apart);
+      low_ = f.own_minimum;
+      high_ = pairs::half(f.high, which_);
+#pragma unroll
+      for (std::uint32_t quarters = 8; quarters <= 16; quarters *= 2) {
+        sum = umin(sum, warp::across(sum, quarters));
+        low_ = umin(low_, warp::across(low_, quarters));
+        high_ = umax(high_, warp::across(high_, quarters));
+      }
+      pedestal_ = (sum + 2) / 4;
+    }
+
+    /// Writes the rows; returns the thread's bit of those that are lit.
+    __device__ std::uint32_t find(const warp_findings& f, const input_entry* inputs,
+                                  std::uint32_t i, const pulses::columns::view& rows,
+                                  fast_board& s) const {
+      const std::uint32_t least = least_sample(pedestal_, inputs[channel_].least_height);
+      const std::uint32_t r = packet_lanes * i + f.record;
+      row mine{.pedestal = pedestal_};
+      mine.flags = low_ == high_ ? pulse_flat : 0;
+      const bool is_high = (high_ & l2::payload_mask) >= least;
+      if (!warp::any(is_high)) {
+        if (f.owns_record) mine.write(r, rows);
+        return 0;
+      }
+      search(f, inputs, least, mine.flags, s);
+      if (!f.owns_record) return 0;
+      mine.flags = s.found.flags[f.record];
+      mine.peak_sample = s.found.peak_sample[f.record];
+      mine.write(r, rows);
+      if ((mine.flags & pulse_found) == 0) return 0;
+      const auto* const samples = reinterpret_cast<const std::uint16_t*>(s.words);
+      const bool is_pulse =
+          measure_pulses::measure(fast_trace{samples, channel_}, s.found, f.record,
+                                  std::uint32_t{inputs[channel_].least_height}, rows[r]);
+      return is_pulse && inputs[channel_].kind != input_kind::none ? 1U << f.record : 0;
+    }
+
+  private:
+    /// Brings the board to shared memory, where four threads search, one for each channel.
+    __device__ void search(const warp_findings& f, const input_entry* inputs, std::uint32_t least,
+                           std::uint32_t flags, fast_board& s) const {
+      const std::uint32_t t = warp::thread();
+      const std::uint32_t over = groups_over(least);
+#pragma unroll
+      for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
+        s.words[warp::threads * k + 8 * (t / 2 % 4) + 2 * (t / 8) + t % 2] = words_[k];
+      if (f.owns_record) {
+        s.search.over[find_fast_pulses::channels * (t / 8) + channel_] =
+            static_cast<std::uint16_t>(over);
+        s.found.pedestal[f.record] = static_cast<std::uint16_t>(pedestal_);
+        s.found.peak_sample[f.record] = 0;
+        s.found.flags[f.record] = static_cast<std::uint16_t>(flags);
+      }
+      warp::sync();
+      if (t < find_fast_pulses::channels)
+        find_fast_pulses::search({reinterpret_cast<const std::uint16_t*>(s.words), t},
+                                 std::int32_t{4} * inputs[t].least_height, s.search, s.found);
+      warp::sync();
+    }
+
+    /// Bit g: a sample of group g, of the thread's own record, is at least `least`. Bit 15 of each
+    /// half tells it for one sample of either channel.
+    [[nodiscard]] __device__ std::uint32_t groups_over(std::uint32_t least) const {
+      constexpr std::uint32_t top = 0x8000;
+      const std::uint32_t own = top - umin(least, l2::payload_mask + 1);
+      const std::uint32_t other = warp::across(own, 2);
+      const std::uint32_t to_top = which_ == 0 ? own | other << 16 : other | own << 16;
+      std::uint32_t over = 0;
+#pragma unroll
+      for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
+        over = over >> 1 | (((words_[k] & payloads) + to_top) & top * pairs::both);
+      over |= warp::across(over, 2);
+      over |= warp::across(over, 4);
+      return pairs::half(over, which_);
+    }
+
+    std::uint32_t words_[warp::words_of_thread];
+    std::uint32_t channel_ = 0; ///< of the thread's own record
+    std::uint32_t which_ = 0;   ///< its half in words
+    std::uint32_t pedestal_ = 0;
+    std::uint32_t low_ = 0; ///< of all four records of the channel, with tags
+    std::uint32_t high_ = 0;
+  };
+};
+
+template <>
+struct cuda_form<measure_pulses> {
+  using type = measure_pulses_by_warp;
+};
+
+} // namespace l3

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+
+#include "selection/engine/make_engine.hpp"
+
+namespace l3 {
+
+std::string why_no_hip() { return "this program was built without HIP (L3_HIP)"; }
+
+std::unique_ptr<engine> make_hip_engine(const engine_limits&, const selection_program*) {
+  std::abort();
+}
+
+} // namespace l3

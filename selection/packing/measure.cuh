@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form of measure_boards on CUDA devices: a warp for each board, and no shared memory. Each
+// thread loads 16 words of two samples and keeps the lowest and the highest of each half; two
+// exchanges complete them. The other forms of packing on devices use the same steps.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/cuda/board_place.cuh"
+#include "gpu/cuda/sample_pairs.cuh"
+#include "gpu/cuda/warp.cuh"
+#include "gpu/executors/cuda_form.hpp"
+
+namespace l3 {
+
+/// What a warp knows of a packet, in the order in which it finds it. Threads whose numbers differ
+/// only in the two bits `apart` have the samples of the same two records.
+struct warp_findings {
+  std::uint32_t record;      ///< the number of the record that this thread answers for
+  bool owns_record;          ///< false in the second of two threads with the same record
+  std::uint32_t low;         ///< the lowest samples of both records, with their tags
+  std::uint32_t high;        ///< the highest
+  std::uint32_t own_minimum; ///< of `record`, with its tag
+  std::uint32_t own_bits;    ///< N
+  board_shape shape;         ///< of the board
+};
+
+namespace warp {
+
+inline constexpr std::uint32_t words_of_thread = board_place::samples / threads;
+
+/// Header and footer: threads 0 … 5 have loaded a word of 32 bits each. What it should be follows
+/// from the event, in the machine's byte order.
+struct outer_words {
+  std::uint32_t word = 0;
+  bool is_tagged = true;
+  bool is_expected = true;
+
+  __device__ static outer_words load(const board_place& place, const batch_view& in,
+                                     const fragment_entry& fragment) {
+    constexpr std::uint32_t between = board_place::samples;
+    outer_words o;
+    const std::uint32_t t = thread();
+    if (t < board_place::header + board_place::footer)
+      o.word = place.load(in, fragment, t < board_place::header ? t : between + t);
+    return o;
+  }
+
+  __device__ void compare(const event_entry& event, std::uint32_t slot) {
+    const std::uint32_t t = thread();
+    const bool in_header = t < board_place::header;
+    const std::uint32_t time = (event.reference_time >> 14 & l2::payload_mask) |
+                               (event.reference_time << 16 & l2::payload_mask << 16);
+    const std::uint32_t number =
+        l2::spill_slot_word(event.spill, slot) | (event.number << 16 & l2::payload_mask << 16);
+    const std::uint32_t tags =
+        in_header ? l2::header_tag * pairs::both : l2::footer_tag * pairs::both;
+    const std::uint32_t masks =
+        in_header ? l2::wide_tag_mask * pairs::both : l2::footer_tag_mask * pairs::both;
+    const std::uint32_t expected = tags | (t == 1 ? time : t == 2 ? number : 0);
+    const std::uint32_t here = pairs::swapped(word);
+    const bool is_outer = t < board_place::header + board_place::footer;
+    is_tagged = !is_outer || ((here ^ tags) & masks) == 0;
+    is_expected = !is_outer || here == expected;
+  }
+};
+
+/// Completes the extremes over the threads of the same records, and finds all else.
+__device__ inline void conclude(warp_findings& f, std::uint32_t apart, std::uint32_t which,
+                                const outer_words& outer, board_kind kind) {
+  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
+#pragma unroll
+  for (std::uint32_t step = 1; step <= 2; ++step) {
+    const std::uint32_t bits = step * apart;
+    f.low = pairs::lowest(f.low, across(f.low, bits));
+    f.high = pairs::highest(f.high, across(f.high, bits));
+  }
+  f.own_minimum = pairs::half(f.low, which);
+  f.own_bits = bits_needed(pairs::half(f.high, which) - f.own_minimum);
+  const std::uint32_t unexpected = ballot(!outer.is_expected);
+  const bool is_wrong = any(!outer.is_tagged || pairs::wrong(f.low, f.high));
+  std::uint32_t form = measure_boards::kind_form(kind);
+  if (is_wrong) {
+    f.shape = {form | board_raw, l2::board_bytes};
+    return;
+  }
+  std::uint32_t bytes =
+      packet_lanes * koto::record_bytes(0) + koto::octets * sum(f.owns_record ? f.own_bits : 0);
+  if ((unexpected & header_words) != 0) {
+    form |= board_header_stored;
+    bytes += 2 * l2::header_words;
+  }
+  if (unexpected > header_words) {
+    form |= board_footer_stored;
+    bytes += 2 * l2::footer_words;
+  }
+  f.shape = {form, bytes};
+}
+
+/// Writes what measuring found to its columns.
+__device__ inline void write_findings(const warp_findings& f, std::uint32_t i,
+                                      const frame_columns& out) {
+  if (thread() == 0) measure_boards::write_shape(i, f.shape, out);
+  if (!f.owns_record || (f.shape.form & board_raw) != 0) return;
+  const std::uint32_t record = l2::waveforms_per_board * i + f.record;
+  out.records.minimum[record] = static_cast<std::uint16_t>(f.own_minimum & l2::payload_mask);
+  out.records.bits[record] = static_cast<std::uint8_t>(f.own_bits);
+}
+
+} // namespace warp
+
+struct measure_boards_by_warp {
+  static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+  struct shared {};
+
+  [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
+    return (n + boards - 1) / boards;
+  }
+
+  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
+                             const frame_columns& out) const {
+    const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
+    if (i >= in.boards.size()) return;
+    const board_entry board = in.boards[i];
+    const fragment_entry fragment = in.fragments[board.fragment];
+    if (!has_samples(board, fragment)) {
+      if (warp::thread() == 0)
+        measure_boards::write_shape(i, measure_boards::raw_shape(board, fragment), out);
+      return;
+    }
+    const board_place place(in, fragment, board.offset);
+    warp::outer_words outer = warp::outer_words::load(place, in, fragment);
+    const std::uint32_t t = warp::thread();
+    warp_findings f;
+    std::uint32_t words[warp::words_of_thread];
+    std::uint32_t apart = 0;
+    std::uint32_t which = 0;
+    if (board.kind == board_kind::sampling_125_mhz) {
+      // Eight words are a row: the thread has pair t % 8 of every fourth row.
+      place.load_samples<warp::threads>(in, fragment, t, words);
+      apart = 8;
+      which = t / 8 % 2;
+      f.record = t % 8 * 2 + which;
+      f.owns_record = t < 16;
+    } else {
+      // Two words are a row. Each quarter of the waveforms has eight threads: 8 j … 8 j + 7.
+      constexpr std::uint32_t quarter = board_place::samples / 4;
+      place.load_samples<8>(in, fragment, quarter * (t / 8) + t % 8, words);
+      apart = 2;
+      which = t / 2 % 2;
+      f.record = 4 * (t % 2 * 2 + which) + t / 8;
+      f.owns_record = (t & 4) == 0;
+    }
+    outer.compare(in.events[board.event], board.slot);
+    f.low = f.high = pairs::swapped(words[0]);
+#pragma unroll
+    for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {
+      const std::uint32_t pair = pairs::swapped(words[k]);
+      f.low = pairs::lowest(f.low, pair);
+      f.high = pairs::highest(f.high, pair);
+    }
+    warp::conclude(f, apart, which, outer, board.kind);
+    warp::write_findings(f, i, out);
+  }
+};
+
+template <>
+struct cuda_form<measure_boards> {
+  using type = measure_boards_by_warp;
+};
+
+} // namespace l3

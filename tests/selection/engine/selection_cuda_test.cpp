@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole selection on whole events must give on a device what it gives on the CPU.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/gpu/executors/device.hpp"
+#include "tests/selection/engine/selection_cases.hpp"
+
+namespace l3::test {
+namespace {
+
+/// Without a device its code is interpreted, which takes its time.
+bool is_interpreted() { return std::getenv("L3_DEVICE_SCHEDULE") != nullptr; }
+
+class selection_on_device : public testing::Test {
+protected:
+  void SetUp() override {
+    if (const std::string why_not = why_no_device_here(why_no_cuda()); !why_not.empty())
+      GTEST_SKIP() << why_not;
+  }
+};
+
+TEST_F(selection_on_device, decides_as_on_the_cpu_in_every_batch) {
+  const small_selecting s;
+  const auto events = make_selected_events(is_interpreted() ? 64 : 300, 3);
+  const auto expected = s.select({backend::serial, 0}, events, 300, 1, 1);
+  EXPECT_GT(share_kept(expected), events.size() / 10);
+  EXPECT_LT(share_kept(expected), events.size() * 9 / 10);
+  for (const std::uint32_t batch : {1U, 7U, 64U}) {
+    for (const std::uint32_t frames : {1U, 3U})
+      EXPECT_EQ(s.select({backend::cuda, 0}, events, batch, frames, 6), expected);
+  }
+}
+
+TEST_F(selection_on_device, decides_as_on_the_cpu_without_vetoes) {
+  const small_selecting s;
+  const auto events = make_selected_events(is_interpreted() ? 32 : 400, 4);
+  const auto& without = sequence_without_vetoes;
+  EXPECT_EQ(s.select({backend::cuda, 0}, events, 50, 1, 1, without),
+            s.select({backend::serial, 0}, events, 50, 1, 1, without));
+}
+
+TEST_F(selection_on_device, decides_as_on_the_cpu_on_very_many_events) {
+  if (is_interpreted()) GTEST_SKIP() << "10^5 events want a device that is not interpreted";
+  const small_selecting s;
+  for (std::uint32_t turn = 0; turn < 50; ++turn) {
+    const auto events = make_selected_events(2000, 100 + turn);
+    const auto expected = s.select({backend::serial, 0}, events, 100, 1, turn);
+    ASSERT_EQ(s.select({backend::cuda, 0}, events, 1 + 97 * (turn % 5), 1 + turn % 4, turn),
+              expected);
+  }
+}
+
+} // namespace
+} // namespace l3::test
