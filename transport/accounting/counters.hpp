@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of what can happen to datagrams, fragments, events and blocks. One thread writes a
-// counter, any thread reads it; no counter is ever reset. The ledger and the metrics are made of
-// these structs.
+// The counters of what can happen to datagrams, fragments, events and blocks. The ledger and the
+// metrics are made of these structs.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <numeric>
 
-#include "transport/accounting/enumerator_names.hpp"
+#include "transport/accounting/counter.hpp"
+#include "transport/accounting/crate_counts.hpp"
 
 namespace l3 {
-
-/// Counts up. add() is for one writer at a time (one thread, or the holder of the lock that guards
-/// the counter): no bus lock. A reader of a count sees everything its writer did before. A copy
-/// keeps the count of the moment at which it is made.
-class counter {
-public:
-  counter(std::uint64_t n = 0) : value_(n) {} // NOLINT: a count of that size
-  counter(const counter& other) : value_(other.get()) {}
-  counter& operator=(const counter& other) {
-    value_.store(other.get(), std::memory_order_relaxed);
-    return *this;
-  }
-  ~counter() = default;
-
-  void add(std::uint64_t n = 1) {
-    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_release);
-  }
-  [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_acquire); }
-  operator std::uint64_t() const { return get(); } // NOLINT: reads like the number it is
-
-private:
-  std::atomic<std::uint64_t> value_;
-};
 
 /// Why a datagram or a record was refused.
 enum class refused : std::uint8_t {
@@ -83,22 +56,6 @@ enum class shed : std::uint8_t {
   count_
 };
 
-template <class Reason>
-class reason_counters {
-public:
-  void add(Reason r, std::uint64_t n = 1) { counters_[static_cast<std::size_t>(r)].add(n); }
-  [[nodiscard]] std::uint64_t operator[](Reason r) const {
-    return counters_[static_cast<std::size_t>(r)];
-  }
-  [[nodiscard]] std::uint64_t sum() const {
-    return std::accumulate(counters_.begin(), counters_.end(), std::uint64_t{0},
-                           [](std::uint64_t s, const counter& c) { return s + c.get(); });
-  }
-
-private:
-  std::array<counter, enumerators<Reason>> counters_;
-};
-
 /// What one thread of the input counts.
 struct input_counters {
   counter datagrams; ///< or, over TCP, records
@@ -115,13 +72,23 @@ struct building_counters {
   counter duplicate_chunks;
   counter late_chunks;
 
-  counter fragments_seen;
-  counter fragments_admitted;
-  counter fragments_incomplete;
-  reason_counters<l3::malformed> fragments_malformed;
-  counter fragments_late;
-  counter fragments_duplicate;
-  counter fragments_conflicting; ///< of events that came again with other bytes
+  crate_counts fragments_seen;
+  crate_counts fragments_admitted;
+  crate_counts fragments_incomplete;
+  crate_reasons<l3::malformed> fragments_malformed;
+  crate_counts fragments_late;
+  crate_counts fragments_duplicate;
+  crate_counts fragments_conflicting; ///< of events that came again with other bytes
+
+  // What tells a crate with a fault from the others; no part of the sum of fragments.
+  crate_counts fragments_missing; ///< not here, or not whole, when their event ended, although at
+                                  ///< least half of the crates sent theirs
+  crate_counts fragments_overdue; ///< the same of an event that has waited for 250 ms
+  crate_counts fragments_alone;   ///< of events that less than half of the crates sent
+  crate_counts astray;            ///< datagrams that name a spill far from the one being taken
+  crate_latest<event_key> latest; ///< fragment of which anything arrived
+  crate_latest<std::uint32_t> time_ahead; ///< of the latest fragment, in clocks of 8 ns: its time
+                                          ///< stamp minus the event's, modulo 2^28
 
   counter events_admitted;
   counter events_incomplete; ///< given up, or admitted with the flag, for lack of fragments
@@ -137,7 +104,8 @@ struct outcome_counters {
   reason_counters<l3::shed> events_shed;
   counter boards_damaged;
   counter boards_opaque;
-  counter waveform_bytes; ///< of packed events, before compression: their fragments
+  counter computed_bytes; ///< of the fragments of all events that were computed
+  counter waveform_bytes; ///< of these, of packed events, before compression
   counter packed_bytes;   ///< after
 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "transport/system/input_file.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 
@@ -24,6 +25,9 @@ namespace json = boost::json;
 // The keys of each section are the names of its members, in this order.
 BOOST_DESCRIBE_STRUCT(fragment_account, (),
                       (seen, admitted, incomplete, malformed, late, duplicate, conflicting))
+BOOST_DESCRIBE_STRUCT(crate_account, (),
+                      (crate, seen, admitted, incomplete, malformed, late, duplicate, conflicting,
+                       missing, overdue, alone, astray))
 BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, in_flight))
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
@@ -42,8 +46,14 @@ constexpr std::uint64_t most_bytes = 64 << 20;
 /// of such figures stay right: one that overflows would balance what does not.
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
 constexpr std::size_t most_reasons = 256;
+constexpr std::size_t most_text = 4096;  // of a comment, or a name
 constexpr std::size_t most_lanes = 1024; // as many as a spool remembers
-constexpr std::array<std::string_view, 3> programs{"koto-l3d", "replay", "receive"};
+constexpr std::array<std::string_view, 4> programs{"koto-l3d", "replay", "receive", "reprocess"};
+
+/// Of a program that writes a store: it names all sessions of it.
+bool is_of_store(std::string_view program) {
+  return program == "receive" || program == "reprocess";
+}
 /// Of a reason: it goes to a terminal.
 constexpr std::size_t longest_reason = 64;
 
@@ -54,6 +64,12 @@ std::uint64_t session_from(const json::value& v) {
   if (error != std::errc{} || end != s.data() + s.size())
     throw std::runtime_error("a session is not a hexadecimal number");
   return n;
+}
+
+std::string short_text(const json::value& v) {
+  const json::string& s = v.as_string();
+  if (s.size() > most_text) throw std::runtime_error("a text has more than 4096 bytes");
+  return std::string(s);
 }
 
 template <class Ledger, class Visitor>
@@ -180,6 +196,16 @@ void set_building(ledger& to, const building_counters& b) {
   to.events.admitted = b.events_admitted;
 }
 
+void set_crates(ledger& to, const building_counters& b, const readout& crates) {
+  for (std::size_t c = 0; c < crates.size(); ++c) {
+    to.crates.push_back({crates.crates[c].number, b.fragments_seen[c], b.fragments_admitted[c],
+                         b.fragments_incomplete[c], counts_of(b.fragments_malformed.of(c)),
+                         b.fragments_late[c], b.fragments_duplicate[c], b.fragments_conflicting[c],
+                         b.fragments_missing[c], b.fragments_overdue[c], b.fragments_alone[c],
+                         b.astray[c]});
+  }
+}
+
 void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.events.rejected = outcomes.events_rejected;
   to.events.shed = counts_of(outcomes.events_shed);
@@ -188,15 +214,18 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes) {
 
 std::string to_json(const ledger& l) {
   json::object o{{"ledger", ledger_version}, {"program", l.program}, {"run", l.run}};
-  if (l.program == "receive") {
+  if (is_of_store(l.program)) {
     json::array& sessions = o["sessions"].emplace_array();
     for (const auto s : l.sessions) sessions.emplace_back(session_text(s));
   } else if (!l.sessions.empty()) {
     o["session"] = session_text(l.sessions.front());
   }
   o["clean"] = l.clean;
+  if (!l.menu.empty()) o["menu"] = l.menu;
+  if (!l.comment.empty()) o["comment"] = l.comment;
   each_section(
       l, [&](std::string_view key, const auto& section) { o[key] = json::value_from(section); });
+  if (!l.crates.empty()) o["crates"] = json::value_from(l.crates);
   if (l.spool) {
     const json::value account = json::value_from(*l.spool);
     json::object& spool = o["spool"].emplace_object();
@@ -214,38 +243,52 @@ ledger ledger_from_json(std::string_view text) {
   try {
     const json::value parsed = json::parse({text.data(), text.size()});
     const json::object& o = parsed.as_object();
-    if (o.at("ledger").to_number<std::uint64_t>() != ledger_version)
-      throw std::runtime_error("unknown version");
+    if (!o.contains("ledger")) throw std::runtime_error("it has no key \"ledger\"");
+    if (const auto version = o.at("ledger").to_number<std::uint64_t>(); version != ledger_version)
+      throw std::runtime_error(fmt::format("it is of version {}; this program reads version {}",
+                                           version, ledger_version));
     ledger l;
     l.program = std::string(o.at("program").as_string());
     if (std::ranges::find(programs, l.program) == programs.end())
       throw std::runtime_error("it is of no program that writes ledgers");
     l.run = o.at("run").to_number<std::uint32_t>();
-    const bool of_receiver = l.program == "receive";
-    if (const auto* s = o.if_contains("session"); s != nullptr && !of_receiver)
+    const bool of_store = is_of_store(l.program);
+    if (const auto* s = o.if_contains("session"); s != nullptr && !of_store)
       l.sessions.push_back(session_from(*s));
-    if (const auto* list = o.if_contains("sessions"); list != nullptr && of_receiver)
+    if (const auto* list = o.if_contains("sessions"); list != nullptr && of_store)
       for (const auto& s : list->as_array()) l.sessions.push_back(session_from(s));
     l.clean = o.at("clean").as_bool();
+    if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
+    if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
-    if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_receiver) {
+    if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_store) {
       if (l.sessions.empty()) throw std::runtime_error("a spool without a session");
       l.sessions.push_back(session_from(spool->at("session")));
       read(*spool, l.spool.emplace());
     }
-    if (const auto* lost = o.if_contains("lost"); lost != nullptr && of_receiver)
+    if (const auto* lost = o.if_contains("lost"); lost != nullptr && of_store)
       l.lost = json::value_to<std::vector<lost_account>>(*lost);
     for (const lost_account& gone : l.lost) {
       check_figure(gone.blocks);
       check_figure(gone.events);
     }
+    if (const auto* crates = o.if_contains("crates"); crates != nullptr && !of_store) {
+      if (crates->as_array().size() > most_crates)
+        throw std::runtime_error("it has more than 64 crates");
+      for (const auto& crate : crates->as_array()) read(crate, l.crates.emplace_back());
+    }
     for (const auto& spill : o.at("spills").as_array()) read(spill, l.spills.emplace_back());
     if (const auto* earlier = o.if_contains("earlier_spills")) read(*earlier, l.earlier_spills);
+    if (const auto* balanced = o.if_contains("balanced");
+        balanced != nullptr && balanced->as_bool() != l.balanced())
+      throw std::runtime_error(l.balanced()
+                                   ? "it says that its sums do not balance, and its figures do"
+                                   : "it says that its sums balance, and its figures do not");
     return l;
   } catch (const boost::system::system_error& e) { // whose what() names the library's sources
     throw std::runtime_error("not a ledger: " + e.code().message());
   } catch (const std::exception& e) {
-    throw std::runtime_error(std::string("not a ledger: ") + e.what());
+    throw std::runtime_error("not a ledger: " + reason_of(e));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "transport/accounting/counters.hpp"
+#include "transport/format/readout.hpp"
 
 namespace l3 {
 
@@ -29,6 +30,24 @@ struct fragment_account {
   std::uint64_t conflicting = 0; ///< 0 in ledgers of 0.1.0, which lack it
 
   friend bool operator==(const fragment_account&, const fragment_account&) = default;
+};
+
+/// A crate's part of a daemon's fragments, and what tells it from the others.
+struct crate_account {
+  std::uint64_t crate = 0; ///< its number
+  std::uint64_t seen = 0;
+  std::uint64_t admitted = 0;
+  std::uint64_t incomplete = 0;
+  reason_counts malformed;
+  std::uint64_t late = 0;
+  std::uint64_t duplicate = 0;
+  std::uint64_t conflicting = 0;
+  std::uint64_t missing = 0; ///< this and the rest: as in building_counters
+  std::uint64_t overdue = 0;
+  std::uint64_t alone = 0;
+  std::uint64_t astray = 0;
+
+  friend bool operator==(const crate_account&, const crate_account&) = default;
 };
 
 struct event_account {
@@ -111,11 +130,14 @@ struct ledger {
   std::uint32_t run = 0;
   /// A daemon's own: of its outbox, and of its spool if it has one; none in a replay client's.
   std::vector<std::uint64_t> sessions;
-  bool clean = false; ///< the program ended by itself, with nothing under way
+  bool clean = false;  ///< the program ended by itself, with nothing under way
+  std::string menu;    ///< of a daemon's run: file and hash of its selection; empty: none
+  std::string comment; ///< of a person, on the run
   fragment_account fragments;
   event_account events;
   datagram_account datagrams;
   byte_account bytes;
+  std::vector<crate_account> crates;     ///< of a daemon, in the order of the readout
   std::optional<spool_account> spool;    ///< of a daemon that has one
   std::vector<lost_account> lost;        ///< of a receiver, by session
   std::vector<spill_account> spills;     ///< the latest
@@ -138,8 +160,8 @@ struct ledger {
 [[nodiscard]] std::string session_text(std::uint64_t session);
 
 /// Every reason of the enumeration, zeros included: a reader sees the whole closed list.
-template <class Reason>
-[[nodiscard]] reason_counts counts_of(const reason_counters<Reason>& counters) {
+template <template <class> class Counters, class Reason>
+[[nodiscard]] reason_counts counts_of(const Counters<Reason>& counters) {
   reason_counts counts;
   for (std::size_t i = 0; i < enumerators<Reason>; ++i)
     counts.emplace(names_of<Reason>[i], counters[static_cast<Reason>(i)]);
@@ -150,11 +172,12 @@ template <class Reason>
 // if it were made from the others, the sum would always hold.
 void add_input(ledger& to, const input_counters& input); ///< once for each input
 void set_building(ledger& to, const building_counters& building);
+void set_crates(ledger& to, const building_counters& building, const readout& crates);
 void set_outcomes(ledger& to, const outcome_counters& outcomes);
 
 [[nodiscard]] std::string to_json(const ledger& l);
-/// Throws std::runtime_error with what is wrong. `balanced` is not read: it is computed from the
-/// figures.
+/// Throws std::runtime_error with what is wrong. `balanced` is computed from the figures; a ledger
+/// that says otherwise is refused.
 [[nodiscard]] ledger ledger_from_json(std::string_view text);
 
 /// All or nothing: a reader finds the old ledger or the new one. Throws std::system_error.

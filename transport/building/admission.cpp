@@ -6,6 +6,11 @@
 #include "transport/format/block.hpp"
 
 namespace l3 {
+namespace {
+
+constexpr std::uint32_t time_mask = 0xfffffff; // of a time stamp
+
+} // namespace
 
 void admission::look_into(candidate_event& event) const {
   event.used_boards = event.flags = 0;
@@ -40,7 +45,7 @@ void admission::look_into(candidate_event& event, arrived_fragment& f) const {
     if (f.problem) return;
     f.slots = plain->slots;
     f.boards = plain->boards;
-    if (!event.reference_time) event.reference_time = plain->time;
+    f.time = plain->time;
   } else {
     const auto boards = std::span(event.boards).subspan(event.used_boards);
     const auto found = index_fragment(f.where, crate, event.key, boards);
@@ -51,8 +56,9 @@ void admission::look_into(candidate_event& event, arrived_fragment& f) const {
     f.boards = found.boards;
     event.used_boards += found.boards;
     if (found.opaque) event.flags |= event_opaque;
-    if (!event.reference_time) event.reference_time = found.time;
+    f.time = found.time;
   }
+  if (!event.reference_time) event.reference_time = f.time;
   if (f.boards < crate.boards) event.flags |= event_incomplete;
 }
 
@@ -73,20 +79,40 @@ admission::verdict admission::judge(candidate_event& event) {
       if (f.problem) event.flags |= event_damaged;
     }
     count(f, v.admit);
+    if (f.time) counters_.time_ahead.set(f.crate, (*f.time - *event.reference_time) & time_mask);
   }
   if (carried < settings_.crates.size()) event.flags |= event_incomplete;
   if (v.admit) counters_.events_admitted.add();
-  if (!v.complete) counters_.events_incomplete.add();
+  if (!v.complete) {
+    counters_.events_incomplete.add();
+    count_missing(event);
+  }
   return v;
 }
 
 void admission::count(const arrived_fragment& f, bool admit) {
   if (f.problem) {
-    counters_.fragments_malformed.add(*f.problem);
+    counters_.fragments_malformed.add(f.crate, *f.problem);
   } else if (admit && f.whole) {
-    counters_.fragments_admitted.add();
+    counters_.fragments_admitted.add(f.crate);
   } else {
-    counters_.fragments_incomplete.add();
+    counters_.fragments_incomplete.add(f.crate);
+  }
+}
+
+/// Of an event that few crates sent, none of the others' fragments is missing: the few have a wrong
+/// number.
+void admission::count_missing(const candidate_event& event) {
+  const std::size_t crates = settings_.crates.size();
+  if (!settings_.is_half(event.fragments.size())) {
+    for (const auto& f : event.fragments) counters_.fragments_alone.add(f.crate);
+    return;
+  }
+  auto next = event.fragments.begin();
+  for (std::size_t c = 0; c < crates; ++c) {
+    const bool arrived = next != event.fragments.end() && next->crate == c;
+    if (!arrived || (!next->whole && !next->problem)) counters_.fragments_missing.add(c);
+    if (arrived) ++next;
   }
 }
 
@@ -120,13 +146,13 @@ void admission::write(const candidate_event& candidate, time_point now, input_ba
     entry.boards = f.boards;
     const auto to = batch.boards.subspan(batch.used_boards, f.boards);
     if (f.slots != 0) {
-      write_boards(f.slots, f.kind, to);
+      write_boards(f.slots, {.event = event_index, .fragment = fragment_index, .kind = f.kind}, to);
     } else {
       std::ranges::copy(std::span(candidate.boards).subspan(f.first_board, f.boards), to.begin());
-    }
-    for (board_entry& board : to) {
-      board.event = event_index;
-      board.fragment = fragment_index;
+      for (board_entry& board : to) {
+        board.event = event_index;
+        board.fragment = fragment_index;
+      }
     }
     batch.used_boards += f.boards;
   }

@@ -35,6 +35,7 @@ struct arrived_fragment {
   std::uint16_t boards = 0;
   std::uint16_t slots = 0; ///< of a plain fragment's boards
   board_kind kind{};
+  std::optional<std::uint32_t> time; ///< stamp of its first board that has one
 };
 
 /// An event that ends now. Reuse one for many events: it then allocates nothing.
@@ -83,6 +84,7 @@ public:
 private:
   void look_into(candidate_event& event, arrived_fragment& f) const;
   void count(const arrived_fragment& f, bool admit);
+  void count_missing(const candidate_event& event);
 
   const building_settings& settings_;
   building_counters& counters_;

@@ -63,6 +63,7 @@ struct event_assembly {
   std::uint32_t ended = 0; ///< fragments that have ended
   bool moving = false;     ///< to the parking area, without the lock
   bool verified = false;   ///< a datagram of the event named its spill
+  bool overdue = false;    ///< it has waited for long: what it lacks is counted
 
   std::span<fragment_assembly> fragments; ///< by crate
   std::span<piece_offset> pieces;         ///< of each fragment `max_chunks`; offsets in the batch

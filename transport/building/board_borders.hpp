@@ -11,7 +11,6 @@
 #include "transport/format/endian.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
-#include "transport/format/prescale.hpp"
 
 namespace l3 {
 
@@ -66,18 +65,30 @@ private:
 inline constexpr std::uint32_t digested_bytes = 16;
 inline constexpr std::uint32_t border_bytes = 2 * digested_bytes; // the end of one, and the next
 
+/// Both halves of the product: each bit of it depends on all bits of both factors.
+[[nodiscard]] inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) {
+  __extension__ using wide = unsigned __int128;
+  const wide product = wide{a} * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+/// A number made of 16 bytes and of `salt`.
+[[nodiscard]] inline std::uint64_t mixed_bytes(const std::byte* from, std::uint64_t salt) {
+  constexpr std::uint64_t one = 0x9e3779b97f4a7c15U;
+  constexpr std::uint64_t other = 0xc2b2ae3d27d4eb4fU;
+  std::array<std::uint64_t, 2> words;
+  std::memcpy(words.data(), from, sizeof words);
+  return folded_product((words[0] ^ one) + salt, words[1] ^ other);
+}
+
 /// A summand of the digest of a fragment: `count` bytes, and the offset at which they stand.
 template <std::uint32_t count>
 [[nodiscard]] std::uint64_t digest_of(const std::byte* from, std::uint32_t offset) {
-  constexpr std::array<std::uint64_t, 4> odd = {0x9e3779b97f4a7c15U, 0xc2b2ae3d27d4eb4fU,
-                                                0x165667b19e3779f9U, 0xd6e8feb86659fd93U};
-  std::uint64_t sum = offset;
-  for (std::uint32_t i = 0; i < count / sizeof sum; ++i) {
-    std::uint64_t part;
-    std::memcpy(&part, from + i * sizeof part, sizeof part);
-    sum += part * odd[i];
-  }
-  return mix_bits(sum);
+  static_assert(count % digested_bytes == 0);
+  std::uint64_t sum = 0;
+  for (std::uint32_t at = 0; at < count; at += digested_bytes)
+    sum += mixed_bytes(from + at, offset + at);
+  return sum;
 }
 
 } // namespace l3

@@ -14,18 +14,6 @@ namespace {
 /// Bytes at either end of a chunk that count in its mark.
 constexpr std::size_t marked_bytes = 16;
 
-using words = std::array<std::uint64_t, marked_bytes / sizeof(std::uint64_t)>;
-
-words load(std::span<const std::byte> end) {
-  words w{};
-  if (end.size() == marked_bytes) { // the usual case
-    std::memcpy(w.data(), end.data(), marked_bytes);
-  } else {
-    std::memcpy(w.data(), end.data(), end.size());
-  }
-  return w;
-}
-
 /// Where a fragment of full boards has the first header that begins at or behind `offset`, from
 /// `offset` on.
 std::size_t header_in_chunk(std::uint32_t offset) {
@@ -41,8 +29,10 @@ bool is_word(std::span<const std::byte> chunk, std::size_t at, std::uint32_t wor
 /// The boards of a chunk, until one is not plain. Returns where the next one would begin.
 std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::size_t at,
                        std::uint32_t offset) {
+  if (at + digested_bytes > chunk.size()) return at;
   const std::uint32_t place = board_header(chunk.data() + at).place();
   std::uint32_t slots = 0;
+  std::uint64_t digest = 0;
   for (; at + digested_bytes <= chunk.size(); at += l2::board_bytes) {
     const std::byte* from = chunk.data() + at;
     const board_header header(from);
@@ -52,13 +42,11 @@ std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::
       break;
     slots |= std::uint32_t{1} << slot;
     const auto border = static_cast<std::uint32_t>(offset + at);
-    if (border == l2::fragment_header_bytes) {
-      s.time = header.time();
-      s.digest += digest_of<digested_bytes>(from, border);
-    } else {
-      s.digest += digest_of<border_bytes>(from - digested_bytes, border - digested_bytes);
-    }
+    digest += border == l2::fragment_header_bytes
+                  ? digest_of<digested_bytes>(from, border)
+                  : digest_of<border_bytes>(from - digested_bytes, border - digested_bytes);
   }
+  s.digest = digest;
   s.slots = static_cast<std::uint16_t>(slots);
   return at;
 }
@@ -66,12 +54,14 @@ std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::
 } // namespace
 
 chunk_mark mark_of(std::span<const std::byte> chunk) {
-  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;
-  const std::size_t n = std::min(chunk.size(), marked_bytes);
-  const words first = load(chunk.first(n));
-  const words last = load(chunk.last(n));
-  const std::uint64_t begin = mix_bits((first[0] ^ chunk.size()) * odd + first[1]);
-  const std::uint64_t all = mix_bits((begin ^ last[0]) * odd + last[1]);
+  std::array<std::byte, marked_bytes> padded{};
+  const std::byte* first = chunk.data();
+  const std::byte* last = chunk.data() + chunk.size() - marked_bytes;
+  if (chunk.size() < marked_bytes) {
+    std::ranges::copy(chunk, padded.begin());
+    first = last = padded.data();
+  }
+  const std::uint64_t all = mixed_bytes(last, mixed_bytes(first, chunk.size()));
   return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
 }
 
@@ -93,7 +83,10 @@ chunk_summary summarize(std::span<const std::byte> chunk, std::uint32_t offset,
   const auto boards = chunk.first(chunk.size() - (is_last ? trailer : 0));
   const bool begins_before = offset != 0 && at < digested_bytes && at < boards.size();
   if (begins_before) return s;
-  if (has_header) at = add_boards(s, boards, at, offset);
+  if (has_header) {
+    if (offset == 0) s.time = board_header(boards.data() + at).time();
+    at = add_boards(s, boards, at, offset);
+  }
   if (at < boards.size()) return s;
   if (is_last) {
     const std::size_t end = boards.size();
@@ -109,7 +102,7 @@ chunk_summary summarize(std::span<const std::byte> chunk, std::uint32_t offset,
 std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::uint32_t bytes,
                                    const crate_readout& crate, event_key key) {
   plain_fragment found;
-  found.digest = mix_bits(bytes);
+  found.digest = bytes;
   std::uint32_t slots = 0;
   for (const chunk_summary& c : chunks) {
     const bool rises = c.slots == 0 || std::uint32_t{1} << std::countr_zero(c.slots) > slots;
@@ -127,8 +120,9 @@ std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::u
   return found;
 }
 
-void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out) {
-  board_entry board{.offset = l2::fragment_header_bytes, .bytes = l2::board_bytes, .kind = kind};
+void write_boards(std::uint16_t slots, board_entry board, std::span<board_entry> out) {
+  board.offset = l2::fragment_header_bytes;
+  board.bytes = l2::board_bytes;
   std::uint32_t left = slots;
   for (board_entry& to : out) {
     board.slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));

@@ -49,7 +49,8 @@ struct plain_fragment {
                                                  std::uint32_t bytes, const crate_readout& crate,
                                                  event_key key);
 
-/// Fills in what index_fragment() writes of each board; as many as there are slots.
-void write_boards(std::uint16_t slots, board_kind kind, std::span<board_entry> out);
+/// Writes an entry for each board, as many as there are slots: `board` with its offset, length and
+/// slot.
+void write_boards(std::uint16_t slots, board_entry board, std::span<board_entry> out);
 
 } // namespace l3

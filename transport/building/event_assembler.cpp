@@ -49,8 +49,9 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
   const bool ended_before = f.ended();
   const std::uint32_t chunk = c.header.chunk;
   const std::uint64_t bit = std::uint64_t{1} << chunk;
-  if (e.state == assembly_state::judged && (f.have & bit) == 0) return add_late(f, true);
-  see(f);
+  if (e.state == assembly_state::judged && (f.have & bit) == 0)
+    return add_late(e, c.place.crate, true);
+  see(e, c.place.crate);
   hear_of(e, now);
   if (f.problem == malformed::chunk_count) return;
   if ((f.have & bit) != 0) {
@@ -81,10 +82,10 @@ void event_assembler::add_trailer(std::uint32_t handle, std::uint32_t crate, std
                                   time_point now) {
   event_assembly& e = events_[handle];
   fragment_assembly& f = e.fragments[crate];
-  if (e.state == assembly_state::judged) return add_late(f, false);
+  if (e.state == assembly_state::judged) return add_late(e, crate, false);
   e.verified = true;
   const bool ended_before = f.ended();
-  see(f);
+  see(e, crate);
   hear_of(e, now);
   f.trailer = true;
   const bool disagrees = (f.chunks != 0 && f.chunks != chunks) || (f.have & ~below(chunks)) != 0;
@@ -101,11 +102,13 @@ bool event_assembler::wants(std::uint32_t handle, const arrived_chunk& c) const 
   return (f.have >> c.header.chunk & 1) == 0 || f.early;
 }
 
-void event_assembler::see(fragment_assembly& f) {
+void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
+  fragment_assembly& f = e.fragments[crate];
   if (f.seen) return;
   f.seen = true;
   ++open_fragments_;
-  counters_.fragments_seen.add();
+  counters_.fragments_seen.add(crate);
+  counters_.latest.set(crate, {*e.spill->number, e.number});
 }
 
 /// Something of the event has come: its closed batch waits on for the rest.
@@ -114,11 +117,11 @@ void event_assembler::hear_of(event_assembly& e, time_point now) {
 }
 
 /// Its event is being judged without it.
-void event_assembler::add_late(fragment_assembly& f, bool is_chunk) {
+void event_assembler::add_late(const event_assembly& e, std::uint32_t crate, bool is_chunk) {
   if (is_chunk) counters_.late_chunks.add();
-  if (f.seen) return;
-  see(f);
-  counters_.fragments_late.add();
+  if (e.fragments[crate].seen) return;
+  see(e, crate);
+  counters_.fragments_late.add(crate);
 }
 
 /// The event that is judged already ends as it is.
@@ -132,16 +135,16 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
     if (e.state != assembly_state::judged) {
       f.problem = malformed::conflicting_chunks;
     } else if (!std::exchange(f.conflicting, true)) {
-      counters_.fragments_seen.add();
-      counters_.fragments_conflicting.add();
+      counters_.fragments_seen.add(c.place.crate);
+      counters_.fragments_conflicting.add(c.place.crate);
     }
     return;
   }
   counters_.duplicate_chunks.add();
   if (f.repeated) return;
   f.repeated = true;
-  counters_.fragments_seen.add();
-  counters_.fragments_duplicate.add();
+  counters_.fragments_seen.add(c.place.crate);
+  counters_.fragments_duplicate.add(c.place.crate);
 }
 
 void event_assembler::place_chunk(std::uint32_t handle, const arrived_chunk& c) {
@@ -164,20 +167,18 @@ bool event_assembler::place_in_batch(event_assembly& e, const arrived_chunk& c) 
   batch_in_use& batch = *e.batch;
   const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
   fragment_assembly& f = e.fragments[c.place.crate];
-  std::optional<piece_offset> copy;
-  if (batch.landing.is_short(bytes)) {
-    copy = batch.landing.gather(bytes);
-    f.gathered = copy.has_value();
-  }
-  std::optional<piece_offset> where = copy;
-  if (!copy && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
+  piece_offset& where = piece(e, c.place.crate, c.header.chunk);
+  const auto among_short =
+      batch.landing.is_short(bytes) ? batch.landing.gather(bytes) : std::nullopt;
+  if (!among_short && c.strip != nullptr && c.strip->lies_in(&batch)) { // the usual case: it stays
     where = c.strip->keep(c.slot);
   } else {
-    if (!copy) where = copy = batch.landing.slot();
+    const auto copy = among_short ? among_short : batch.landing.slot();
     if (!copy) return false;
+    if (among_short) f.gathered = true;
     std::memcpy(batch.batch->bytes.data() + *copy, c.bytes.data(), bytes);
+    where = *copy;
   }
-  piece(e, c.place.crate, c.header.chunk) = *where;
   f.in_batch |= std::uint64_t{1} << c.header.chunk;
   return true;
 }
@@ -195,6 +196,18 @@ void event_assembler::end_if_ended(std::uint32_t handle, bool ended_before,
   e.doubtful_until = now + doubt_limit;
   e.state = doubtful ? assembly_state::doubtful : assembly_state::complete;
   (doubtful ? doubtful_ : complete_).push_back(handle);
+}
+
+void event_assembler::count_overdue(time_point before) {
+  for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
+    event_assembly& e = events_[h];
+    if (e.began_at >= before) return;
+    if (e.busy() || std::exchange(e.overdue, true)) continue;
+    const auto seen = std::ranges::count_if(e.fragments, &fragment_assembly::seen);
+    if (!settings_.is_half(static_cast<std::size_t>(seen))) continue;
+    for (std::size_t c = 0; c < e.fragments.size(); ++c)
+      if (!e.fragments[c].ended()) counters_.fragments_overdue.add(c);
+  }
 }
 
 void event_assembler::begin_move(std::uint32_t handle, std::vector<chunk_copy>& copies) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "transport/building/admission.hpp"
+#include "transport/building/arrived_chunk.hpp"
 #include "transport/building/assembly.hpp"
 #include "transport/building/held_batches.hpp"
 #include "transport/building/landing_strip.hpp"
@@ -23,16 +24,6 @@
 #include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
-
-/// A chunk to be taken.
-struct arrived_chunk {
-  l2::datagram_header header;
-  l2::fragment_place place;
-  std::span<const std::byte> bytes;
-  chunk_summary summary;
-  landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
-  std::uint32_t slot = 0;         ///< of the strip
-};
 
 class event_assembler {
 public:
@@ -65,6 +56,7 @@ public:
   // What is due. None of these gives a busy event.
 
   [[nodiscard]] bool any_complete() const { return !complete_.empty(); }
+  [[nodiscard]] bool any_in_doubt() const { return !doubtful_.empty(); }
   /// An event whose fragments have all ended, whose doubt is over, and that `can_end`;
   /// event_assembly::none if there is none. The doubt ends early when the threads have read every
   /// datagram that had arrived with the last one of the event, up to `read_up_to`.
@@ -74,6 +66,9 @@ public:
   /// The oldest event with a property.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
+
+  /// Counts once what events that began before `before` still wait for.
+  void count_overdue(time_point before);
 
   // Moving and ending.
 
@@ -96,9 +91,9 @@ public:
   void release(std::uint32_t handle, bool stored);
 
 private:
-  void see(fragment_assembly& f);
+  void see(const event_assembly& e, std::uint32_t crate);
   static void hear_of(event_assembly& e, time_point now);
-  void add_late(fragment_assembly& f, bool is_chunk);
+  void add_late(const event_assembly& e, std::uint32_t crate, bool is_chunk);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
   void place_chunk(std::uint32_t handle, const arrived_chunk& c);
   [[nodiscard]] bool place_in_batch(event_assembly& e, const arrived_chunk& c);

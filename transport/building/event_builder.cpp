@@ -11,8 +11,12 @@
 namespace l3 {
 namespace {
 
-constexpr std::uint32_t max_crates = 64;      // a bit each in a word
-constexpr std::uint32_t max_chunk_count = 64; // the same
+constexpr std::uint32_t max_crates = most_crates;
+constexpr std::uint32_t max_chunk_count = 64; // a bit each in a word
+
+/// How long an event may wait before what it lacks counts as overdue: the fragments of an event are
+/// sent within milliseconds.
+constexpr auto overdue_after = std::chrono::milliseconds(250);
 
 const building_settings& checked(const building_settings& s, const batch_capacity& c) {
   const auto refuse = [](const std::string& why) {
@@ -37,7 +41,8 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                              std::chrono::nanoseconds batch_age, batch_pool& pool,
                              building_counters& counters, outcome_counters& outcomes,
                              std::function<void(const spill_summary&)> on_end_of_spill)
-    : settings_(checked(settings, capacity)), batch_age_(batch_age), counters_(counters),
+    : settings_(checked(settings, capacity)), crates_(settings.crates.size()),
+      max_chunks_(settings.max_chunks()), batch_age_(batch_age), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
       unstated_(settings.chunk_bytes),
       known_chunks_(settings.remembered_chunks_of, settings.crates.size(), settings.max_chunks()),
@@ -46,10 +51,16 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
                    events_.table_bytes()),
       admission_(settings_, counters) {}
 
-/// Takes the lock, sets the clock, and does what has become due.
-event_builder::locked event_builder::begin(time_point now) {
+/// Takes the lock and sets the clock.
+event_builder::locked event_builder::lock_at(time_point now) {
   locked lock(mutex_);
   now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  return lock;
+}
+
+/// Takes the lock, sets the clock, and does what has become due.
+event_builder::locked event_builder::begin(time_point now) {
+  auto lock = lock_at(now);
   settle(lock);
   return lock;
 }
@@ -80,9 +91,9 @@ void event_builder::submit_finished(locked& lock) {
 
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
                          input_counters& input, time_point now) {
-  for (const auto& d : datagrams)
-    strip.summary(d.slot) = summary_of(d.header, {strip.slots()[d.slot].memory, d.bytes});
-  auto lock = begin(now);
+  for (const auto& d : datagrams) look_at(strip, d, input);
+  auto lock = lock_at(now); // what is due by time waits for the end of the round
+  if (batches_.current() == nullptr) settle(lock);
   for (const auto& d : datagrams) {
     on_datagram(strip, d, input);
     if (!is_settled()) settle(lock);
@@ -99,7 +110,7 @@ void event_builder::enter(landing_strip& strip, time_point now) {
 }
 
 void event_builder::end_round(landing_strip& strip, time_point now) {
-  auto lock = begin(now);
+  auto lock = lock_at(now);
   rounds_.end(strip, now);
   settle(lock);
   finish(std::move(lock));
@@ -117,6 +128,7 @@ void event_builder::tick(time_point now) {
     wait_no_more(*chunk);
     settle(lock);
   }
+  events_.count_overdue(now_ - overdue_after);
   const auto out_of_time = [this](const event_assembly& e) {
     return now_ - e.began_at >= settings_.event_time_limit;
   };

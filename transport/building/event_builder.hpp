@@ -138,12 +138,18 @@ private:
   using locked = std::unique_lock<spinning_mutex>;
 
   // One call (event_builder.cpp).
+  [[nodiscard]] locked lock_at(time_point now);
   [[nodiscard]] locked begin(time_point now);
   void finish(locked lock);
   void submit_finished(locked& lock);
 
   // How events end (event_builder_events.cpp).
-  [[nodiscard]] bool is_settled();
+  /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
+  [[nodiscard]] bool is_settled() {
+    const auto* batch = batches_.current();
+    return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
+           (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
+  }
   void settle(locked& lock);
   [[nodiscard]] std::uint32_t due();
   void end_waiting_chunks(locked& lock);
@@ -151,7 +157,8 @@ private:
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
   [[nodiscard]] bool is_another(const candidate_event& repeat) const;
   void name_conflict(event_key key);
-  void end_as(std::uint32_t handle, counter& fragments);
+  static void count_seen(const event_assembly& e, crate_counts& as);
+  void end_as(std::uint32_t handle, crate_counts& fragments);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store_parked(const event_assembly& e, candidate_event& candidate,
@@ -171,10 +178,13 @@ private:
   void refill(landing_strip& strip);
 
   // Datagrams (event_builder_datagrams.cpp).
-  [[nodiscard]] chunk_summary summary_of(const l2::datagram_header& h,
-                                         std::span<const std::byte> chunk) const;
+  void look_at(landing_strip& strip, const datagram& d, input_counters& input) const;
+  [[nodiscard]] std::optional<refused>
+  refusal_of(const l2::datagram_header& h, std::uint32_t event_number, std::uint32_t bytes) const;
+  [[nodiscard]] arrived_chunk chunk_of(const l2::datagram_header& h, l2::fragment_place place,
+                                       std::span<const std::byte> bytes) const;
   void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
-  void on_chunk(landing_strip& strip, const datagram& d, input_counters& input);
+  void on_chunk(const arrived_chunk& c, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
   /// What says which spill a chunk is of: its own board headers, a sibling that came with it, or
@@ -185,6 +195,8 @@ private:
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
   [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
   void count_late(spill_table& spill, l2::fragment_place place);
+  void count_as_seen(event_key key, std::uint32_t crate);
+  void refuse_spill(event_key named, std::uint32_t crate, input_counters& input);
   void count_repeat(spill_table& spill, const arrived_chunk& c, named_by by);
   [[nodiscard]] bool may_be_of_another(const spill_table& spill, const arrived_chunk& c) const;
   void take_unstated(const arrived_chunk& c);
@@ -213,6 +225,8 @@ private:
   void leave_spill(stream_landing& stream);
 
   const building_settings settings_;
+  const std::uint32_t crates_;
+  const std::uint32_t max_chunks_;
   const std::chrono::nanoseconds batch_age_;
   building_counters& counters_;
   outcome_counters& outcomes_;

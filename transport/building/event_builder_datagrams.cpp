@@ -16,49 +16,68 @@ std::uint64_t statement_of(const l2::datagram_header& h, bool is_trailer) {
 
 } // namespace
 
-/// What the chunk says by itself, or nothing if it will be refused. Needs no lock.
-chunk_summary event_builder::summary_of(const l2::datagram_header& h,
-                                        std::span<const std::byte> chunk) const {
-  if (chunk.empty() || chunk.size() > settings_.chunk_bytes || h.fragment_id == 0 ||
-      h.chunk >= settings_.max_chunks())
-    return {};
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  return summarize(chunk, h.chunk * settings_.chunk_bytes, place.event_number,
-                   chunk.size() < settings_.chunk_bytes);
+/// Looks at the chunk where it has landed. Needs no lock.
+void event_builder::look_at(landing_strip& strip, const datagram& d, input_counters& input) const {
+  if (d.bytes == 0) return;
+  const auto place = l2::place_of(d.header.fragment_id, crates_);
+  arrived_chunk& c = strip.landed(d.slot);
+  if (const auto why = refusal_of(d.header, place.event_number, d.bytes)) {
+    input.refused.add(*why);
+    c.bytes = {};
+    return;
+  }
+  c = chunk_of(d.header, place, {strip.slots()[d.slot].memory, d.bytes});
+  c.strip = &strip;
+  c.slot = d.slot;
+}
+
+std::optional<refused> event_builder::refusal_of(const l2::datagram_header& h,
+                                                 std::uint32_t event_number,
+                                                 std::uint32_t bytes) const {
+  if (h.discriminator != 0) return refused::discriminator;
+  if (h.fragment_id == 0 || event_number > settings_.max_events_per_spill)
+    return refused::fragment_id;
+  if (h.chunk >= max_chunks_) return refused::chunk_index;
+  if (bytes > settings_.chunk_bytes) return refused::too_long;
+  if (bytes % 2 != 0 || h.chunk * settings_.chunk_bytes + bytes > l2::max_fragment_bytes)
+    return refused::chunk_length;
+  return std::nullopt;
+}
+
+arrived_chunk event_builder::chunk_of(const l2::datagram_header& h, l2::fragment_place place,
+                                      std::span<const std::byte> bytes) const {
+  const bool is_last = bytes.size() < settings_.chunk_bytes;
+  return {h, place, bytes,
+          summarize(bytes, h.chunk * settings_.chunk_bytes, place.event_number, is_last)};
 }
 
 void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
-  if (d.bytes != 0) return on_chunk(strip, d, input);
+  if (d.bytes != 0) return on_chunk(strip.landed(d.slot), input);
   if (l2::trailer::unpack(d.header.discriminator).count != 0)
     return on_end_of_spill(d.header, input);
   on_trailer(d.header, input);
 }
 
-void event_builder::on_chunk(landing_strip& strip, const datagram& d, input_counters& input) {
-  const auto& h = d.header;
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
-  if (h.discriminator != 0) return input.refused.add(refused::discriminator);
-  if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
-    return input.refused.add(refused::fragment_id);
-  if (h.chunk >= settings_.max_chunks()) return input.refused.add(refused::chunk_index);
-  const std::uint32_t offset = h.chunk * settings_.chunk_bytes;
-  if (d.bytes > settings_.chunk_bytes) return input.refused.add(refused::too_long);
-  if (d.bytes % 2 != 0 || offset + d.bytes > l2::max_fragment_bytes)
-    return input.refused.add(refused::chunk_length);
-
-  const arrived_chunk c{
-      h, place, {strip.slots()[d.slot].memory, d.bytes}, strip.summary(d.slot), &strip, d.slot};
+void event_builder::on_chunk(const arrived_chunk& c, input_counters& input) {
+  if (c.bytes.empty()) return;
   const auto named = c.summary.spill;
   if (!named) return take_unstated(c);
   auto kind = sibling_kind::chunk;
-  if (auto* spill = spills_.stated(*named, statement_of(h, false), now_); spill != nullptr) {
-    if (spill->state(place.event_number) == spill_table::event_state::whole)
+  if (auto* spill = spills_.stated(*named, statement_of(c.header, false), now_); spill != nullptr) {
+    if (spill->state(c.place.event_number) == spill_table::event_state::whole)
       kind = sibling_kind::repeated_chunk;
     take_chunk(*spill, c, named_by::itself);
   } else {
-    input.refused.add(refused::wrong_spill);
+    refuse_spill({*named, c.place.event_number}, c.place.crate, input);
   }
-  on_sibling(h.fragment_id, *named, kind, input);
+  on_sibling(c.header.fragment_id, *named, kind, input);
+}
+
+/// The spill is too far from the one being taken.
+void event_builder::refuse_spill(event_key named, std::uint32_t crate, input_counters& input) {
+  input.refused.add(refused::wrong_spill);
+  counters_.astray.add(crate);
+  counters_.latest.set(crate, named);
 }
 
 void event_builder::take_chunk(spill_table& spill, const arrived_chunk& c, named_by by) {
@@ -81,24 +100,23 @@ std::uint32_t event_builder::event_of(spill_table& spill, std::uint32_t number) 
 
 void event_builder::on_trailer(const l2::datagram_header& h, input_counters& input) {
   const auto t = l2::trailer::unpack(h.discriminator);
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  const auto place = l2::place_of(h.fragment_id, crates_);
   if (h.fragment_id == 0 || place.event_number > settings_.max_events_per_spill)
     return input.refused.add(refused::fragment_id);
-  if (h.chunk == 0 || h.chunk > settings_.max_chunks())
-    return input.refused.add(refused::chunk_index);
+  if (h.chunk == 0 || h.chunk > max_chunks_) return input.refused.add(refused::chunk_index);
   if (t.crate != settings_.crates.crates[place.crate].number)
     return input.refused.add(refused::discriminator);
   if (auto* spill = spills_.stated(t.spill, statement_of(h, true), now_); spill != nullptr) {
     take_trailer(*spill, h);
   } else {
-    input.refused.add(refused::wrong_spill);
+    refuse_spill({t.spill, place.event_number}, place.crate, input);
   }
   on_sibling(h.fragment_id, t.spill, sibling_kind::trailer, input);
 }
 
 void event_builder::take_trailer(spill_table& spill, const l2::datagram_header& h) {
   counters_.trailers.add();
-  const auto place = l2::place_of(h.fragment_id, settings_.crates.size());
+  const auto place = l2::place_of(h.fragment_id, crates_);
   const auto state = spill.state(place.event_number);
   if (state == spill_table::event_state::whole) return; // chunks alone make an event complete
   if (state == spill_table::event_state::given_up) return count_late(spill, place);
@@ -121,8 +139,8 @@ void event_builder::on_end_of_spill(const l2::datagram_header& h, input_counters
 /// A datagram of an event that was given up.
 void event_builder::count_late(spill_table& spill, l2::fragment_place place) {
   if (!spill.first_touch(place.event_number, place.crate)) return;
-  counters_.fragments_seen.add();
-  counters_.fragments_late.add();
+  counters_.fragments_late.add(place.crate);
+  count_as_seen({*spill.number, place.event_number}, place.crate);
 }
 
 /// A chunk of an event that was whole. Its fragment counts at most once as a duplicate, and at most
@@ -135,14 +153,20 @@ void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, nam
       by == named_by::itself || (by == named_by::sibling && !may_be_of_another(spill, c));
   if (is_certain && known_chunks_.has_another(key, crate, c.header.chunk, c.summary.mark)) {
     if (!known_chunks_.first_conflict(key, crate)) return;
-    counters_.fragments_seen.add();
-    counters_.fragments_conflicting.add();
+    counters_.fragments_conflicting.add(crate);
+    count_as_seen(key, crate);
     return name_conflict(key);
   }
   counters_.duplicate_chunks.add();
   if (!spill.first_repeat(key.number, crate)) return;
-  counters_.fragments_seen.add();
-  counters_.fragments_duplicate.add();
+  counters_.fragments_duplicate.add(crate);
+  count_as_seen(key, crate);
+}
+
+/// A fragment that is of no event under way.
+void event_builder::count_as_seen(event_key key, std::uint32_t crate) {
+  counters_.fragments_seen.add(crate);
+  counters_.latest.set(crate, key);
 }
 
 /// Whether the chunk, which does not name its spill, may be a late one of another spill than its
@@ -191,9 +215,8 @@ void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill, s
 }
 
 arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) const {
-  const std::span chunk(unstated_.memory_of(w), w.bytes);
-  return {w.header, l2::place_of(w.header.fragment_id, settings_.crates.size()), chunk,
-          summary_of(w.header, chunk)};
+  return chunk_of(w.header, l2::place_of(w.header.fragment_id, crates_),
+                  {unstated_.memory_of(w), w.bytes});
 }
 
 /// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate, and of

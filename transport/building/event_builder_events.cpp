@@ -8,19 +8,13 @@
 
 namespace l3 {
 
-/// Whether settle() finds nothing to do, unless time has passed.
-bool event_builder::is_settled() {
-  const auto* batch = batches_.current();
-  return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
-         (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
-}
-
 /// Ends events, and closes, empties and submits batches, until nothing is due. The next datagram
 /// then finds what it may need: room for an event, a slot, a place to wait, the table of a spill.
 void event_builder::settle(locked& lock) {
   for (;;) {
     submit_finished(lock);
     if (batches_.current() == nullptr) batches_.move_to(batches_.try_take(), now_);
+    if (is_settled() && !batches_.any_closed() && !events_.any_in_doubt()) return; // the usual case
     close_if_full();
     if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
     if (const auto handle = due(); handle != event_assembly::none) {
@@ -92,11 +86,15 @@ void event_builder::name_conflict(event_key key) {
   if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
 }
 
+void event_builder::count_seen(const event_assembly& e, crate_counts& as) {
+  for (std::size_t c = 0; c < e.fragments.size(); ++c)
+    if (e.fragments[c].seen) as.add(c);
+}
+
 /// Ends an event of which nothing is kept.
-void event_builder::end_as(std::uint32_t handle, counter& fragments) {
+void event_builder::end_as(std::uint32_t handle, crate_counts& fragments) {
   const event_assembly& e = events_[handle];
-  fragments.add(
-      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen)));
+  count_seen(e, fragments);
   if (&fragments == &counters_.fragments_late) {
     e.spill->forget(e.number);
   } else {

@@ -164,14 +164,15 @@ bool event_builder::is_repeat(const candidate_event& record, const spill_table* 
 }
 
 event_builder::stream_result event_builder::take_repeat(const candidate_event& record) {
-  const std::size_t fragments = record.fragments.size();
-  counters_.fragments_seen.add(fragments);
-  if (spills_.known().has_another(record.key, record.digest.mark())) {
-    counters_.fragments_conflicting.add(fragments);
+  const bool another = spills_.known().has_another(record.key, record.digest.mark());
+  for (const auto& f : record.fragments) {
+    count_as_seen(record.key, f.crate);
+    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(f.crate);
+  }
+  if (another) {
     name_conflict(record.key);
     return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
   }
-  counters_.fragments_duplicate.add(fragments);
   auto result = counted();
   result.known = true;
   return result;
@@ -183,8 +184,7 @@ bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t number)
   const auto handle = spill.handle(number);
   const event_assembly& e = events_[handle];
   if (e.busy()) return false;
-  counters_.fragments_duplicate.add(
-      static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen)));
+  count_seen(e, counters_.fragments_duplicate);
   spill.forget(number);
   events_.release(handle, false);
   return true;
@@ -197,8 +197,8 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   for (auto& f : candidate.fragments) {
     candidate.own_piece(f.crate) += stream.offset_;
     seen |= std::uint64_t{1} << f.crate;
+    count_as_seen(candidate.key, f.crate);
   }
-  counters_.fragments_seen.add(candidate.fragments.size());
   const auto verdict = admission_.judge(candidate);
   candidate.flags |= event_kept_by_sender;
   if (verdict.admit) {

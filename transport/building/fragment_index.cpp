@@ -150,7 +150,7 @@ fragment_index index_fragment(const fragment_pieces& fragment, const crate_reado
                               event_key key, std::span<board_entry> out) {
   piece_reader reader(fragment);
   fragment_index found;
-  found.digest = mix_bits(fragment.bytes);
+  found.digest = fragment.bytes;
   const auto failed = [&found](malformed reason) {
     fragment_index nothing;
     nothing.problem = reason;

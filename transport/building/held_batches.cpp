@@ -29,12 +29,6 @@ batch_in_use* held_batches::overdue(time_point now) {
   return nullptr;
 }
 
-bool held_batches::has_finished() const {
-  if (batches_.empty()) return false;
-  const batch_in_use& b = batches_.front();
-  return b.closed && b.open == 0 && b.users == 0;
-}
-
 input_batch* held_batches::take_finished() {
   if (!has_finished()) return nullptr;
   input_batch* batch = batches_.front().batch;

@@ -24,6 +24,11 @@ public:
   /// The current batch takes no further event.
   [[nodiscard]] bool current_is_full() const { return current_ == nullptr || current_->is_full(); }
 
+  /// One is closed and not yet handed to the pool.
+  [[nodiscard]] bool any_closed() const {
+    return batches_.size() > (current_ != nullptr ? 1U : 0U);
+  }
+
   /// A batch from the pool, not yet the current one; nullptr if there is none.
   [[nodiscard]] input_batch* try_take() { return pool_.try_take(); }
   /// Closes the current batch, if any, and goes on with `next`, if not nullptr.
@@ -37,7 +42,9 @@ public:
   void leave(batch_in_use& b) { --b.users; }
 
   /// Whether take_finished() would give one.
-  [[nodiscard]] bool has_finished() const;
+  [[nodiscard]] bool has_finished() const {
+    return !batches_.empty() && batches_.front().is_finished();
+  }
   /// The next batch to submit; nullptr if there is none.
   [[nodiscard]] input_batch* take_finished();
   /// Hands the batch to the pool: without the lock, one after another.
@@ -51,9 +58,7 @@ public:
   [[nodiscard]] std::uint64_t events() const { return events_; }
 
   /// All closed batches are done with: a batch that closes now would not wait.
-  [[nodiscard]] bool idle() const {
-    return batches_.size() == (current_ != nullptr ? 1U : 0U) && pool_.idle();
-  }
+  [[nodiscard]] bool idle() const { return !any_closed() && pool_.idle(); }
 
 private:
   batch_pool& pool_;

@@ -21,28 +21,48 @@ namespace l3 {
 /// The memory of one batch, dealt out.
 class landing_area {
 public:
-  explicit landing_area(std::uint32_t chunk_bytes);
+  explicit landing_area(std::uint32_t chunk_bytes)
+      : slot_bytes_(static_cast<std::uint32_t>(round_up(chunk_bytes, cache_line))) {}
 
   void open(input_batch& batch);
 
   /// Room for one chunk; nothing if the batch is full.
-  [[nodiscard]] std::optional<piece_offset> slot();
-  [[nodiscard]] bool has_slot() const;
-  void give_back(piece_offset slot);
+  [[nodiscard]] std::optional<piece_offset> slot() {
+    if (free_.empty()) return region(slot_bytes_);
+    const auto offset = free_.back();
+    free_.pop_back();
+    return offset;
+  }
+  [[nodiscard]] bool has_slot() const {
+    return !free_.empty() || batch_->bytes.size() - batch_->used_bytes >= slot_bytes_;
+  }
+  void give_back(piece_offset slot) { free_.push_back(slot); }
 
   /// Room for a short chunk beside others.
   [[nodiscard]] bool is_short(std::uint32_t bytes) const { return bytes <= slot_bytes_ / 4; }
   [[nodiscard]] std::optional<piece_offset> gather(std::uint32_t bytes);
 
   /// Contiguous room of any size: for parked fragments and event records.
-  [[nodiscard]] std::optional<piece_offset> region(std::size_t bytes);
+  [[nodiscard]] std::optional<piece_offset> region(std::size_t bytes) {
+    const std::size_t room = region_bytes(bytes);
+    if (batch_->bytes.size() - batch_->used_bytes < room) return std::nullopt;
+    const auto offset = static_cast<piece_offset>(batch_->used_bytes);
+    batch_->used_bytes += room;
+    return offset;
+  }
   /// Bytes that a region of that size takes up.
-  [[nodiscard]] static std::size_t region_bytes(std::size_t bytes);
+  [[nodiscard]] static constexpr std::size_t region_bytes(std::size_t bytes) {
+    return round_up(bytes, cache_line);
+  }
 
-  [[nodiscard]] std::size_t slots() const { return batch_->bytes.size() / slot_bytes_; }
+  /// As many as there were at first.
+  [[nodiscard]] std::size_t slots() const { return slots_; }
 
 private:
+  static constexpr std::size_t cache_line = 64;
+
   std::uint32_t slot_bytes_;
+  std::size_t slots_ = 0;
   input_batch* batch_ = nullptr;
   std::vector<piece_offset> free_;
   piece_offset gather_at_ = 0;
@@ -70,6 +90,7 @@ struct batch_in_use {
     constexpr auto patience = std::chrono::milliseconds(3);
     waits_until = std::min(now + patience, waits_at_most);
   }
+  [[nodiscard]] bool is_finished() const { return closed && open == 0 && users == 0; }
   /// No further event can begin in it.
   [[nodiscard]] bool is_full() const { return reserved == batch->events.size(); }
   /// An event of so many bytes, of contiguous room, fits.

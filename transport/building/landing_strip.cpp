@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <optional>
 
 namespace l3 {
 namespace {
@@ -17,8 +16,7 @@ constexpr std::size_t cache_line = 64;
 } // namespace
 
 landing_strip::landing_strip(std::uint32_t slots, std::uint32_t chunk_bytes)
-    : slots_(slots), summaries_(slots),
-      own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
+    : slots_(slots), landed_(slots), own_(std::size_t{slots} * round_up(chunk_bytes, cache_line)) {
   kept_.reserve(slots);
   exchanged_.reserve(slots);
 }
@@ -42,24 +40,19 @@ bool landing_strip::refill(held_batches& batches) {
 /// Replaces what was kept, and takes what the strip lacks of its share.
 void landing_strip::fill() {
   auto& landing = at_->landing;
-  std::size_t replaced = 0;
-  const auto next = [&]() -> std::optional<landing_slot> {
+  std::byte* const memory = at_->batch->bytes.data();
+  for (std::size_t replaced = 0; replaced < kept_.size(); ++replaced) {
     const auto offset = landing.slot();
-    if (!offset) return std::nullopt;
-    return landing_slot{at_->batch->bytes.data() + *offset, *offset};
-  };
-  for (; replaced < kept_.size(); ++replaced) {
-    const auto slot = next();
-    if (!slot) return drop_kept(replaced);
-    set(kept_[replaced], *slot);
+    if (!offset) return drop_kept(replaced);
+    set(kept_[replaced], {memory + *offset, *offset});
   }
   kept_.clear();
   const std::size_t share =
       std::clamp<std::size_t>(landing.slots() / strip_share, 1, slots_.size());
-  while (held_ < share) {
-    const auto slot = next();
-    if (!slot) return;
-    set(static_cast<std::uint32_t>(held_++), *slot);
+  for (; held_ < share; ++held_) {
+    const auto offset = landing.slot();
+    if (!offset) return;
+    set(static_cast<std::uint32_t>(held_), {memory + *offset, *offset});
   }
 }
 
@@ -97,11 +90,6 @@ void landing_strip::release(held_batches& batches) {
   at_ = nullptr;
   held_ = 0;
   kept_.clear();
-}
-
-void landing_strip::set(std::uint32_t slot, landing_slot to) {
-  if (slots_[slot].memory != to.memory) exchanged_.push_back(slot);
-  slots_[slot] = to;
 }
 
 } // namespace l3

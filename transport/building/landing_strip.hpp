@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/building/chunk_summary.hpp"
+#include "transport/building/arrived_chunk.hpp"
 #include "transport/building/held_batches.hpp"
 
 namespace l3 {
@@ -33,8 +33,8 @@ public:
   /// What lay in these slots before is the builder's.
   [[nodiscard]] std::span<const std::uint32_t> exchanged() const { return exchanged_; }
 
-  /// Of the chunk that has landed in the slot; only for the thread that holds the strip.
-  [[nodiscard]] chunk_summary& summary(std::uint32_t slot) { return summaries_[slot]; }
+  /// The chunk that has landed in the slot; only for the thread that holds the strip.
+  [[nodiscard]] arrived_chunk& landed(std::uint32_t slot) { return landed_[slot]; }
 
   // For the event builder, under its lock.
 
@@ -55,11 +55,14 @@ public:
 private:
   void fill();
   void drop_kept(std::size_t replaced);
-  void set(std::uint32_t slot, landing_slot to);
+  void set(std::uint32_t slot, landing_slot to) {
+    if (slots_[slot].memory != to.memory) exchanged_.push_back(slot);
+    slots_[slot] = to;
+  }
 
   std::vector<landing_slot> slots_; // the first held_ are valid; the others tell what was there
   std::size_t held_ = 0;
-  std::vector<chunk_summary> summaries_;
+  std::vector<arrived_chunk> landed_;
   std::vector<std::uint32_t> kept_;
   std::vector<std::uint32_t> exchanged_;
   batch_in_use* at_ = nullptr; // nullptr: own memory, or nothing

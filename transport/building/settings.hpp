@@ -23,6 +23,10 @@ struct building_settings {
   std::uint32_t remembered_chunks_of = 32768; ///< events (known_chunks.hpp), 2 bytes a chunk
   std::uint32_t parked_events = 128; ///< events that may wait for late fragments outside the frames
 
+  /// Whether so many crates are at least half of them.
+  [[nodiscard]] constexpr bool is_half(std::size_t that_sent) const {
+    return 2 * that_sent >= crates.crates.size();
+  }
   /// Chunks of the longest fragment.
   [[nodiscard]] constexpr std::uint32_t max_chunks() const {
     return (l2::max_fragment_bytes + chunk_bytes - 1) / chunk_bytes;

@@ -9,17 +9,9 @@
 namespace l3 {
 namespace {
 
-/// Fragments whose siblings' spill is remembered: over 200 events of the default readout. A power
-/// of 2.
-constexpr std::uint32_t remembered = 4096;
-
 /// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400
 /// bytes a third of them are unstated: that needs 170. The rest is for threads that are held up.
 constexpr std::uint32_t places = 1024;
-
-constexpr std::uint32_t index_of(std::uint32_t fragment_id) {
-  return fragment_id & (remembered - 1);
-}
 
 } // namespace
 
@@ -29,15 +21,6 @@ unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
   waiting_.reserve(places);
   free_.reserve(places);
   for (std::uint32_t slot = places; slot > 0; --slot) free_.push_back(slot - 1);
-}
-
-void unstated_chunks::note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
-                           time_point now) {
-  sibling& s = siblings_[index_of(fragment_id)];
-  if (s.fragment_id != fragment_id || s.spill != spill) s = {fragment_id, spill};
-  s.time = now;
-  const bool second_trailer = kind == sibling_kind::trailer && std::exchange(s.trailer, true);
-  if (second_trailer || kind == sibling_kind::repeated_chunk) s.repeated = true;
 }
 
 bool unstated_chunks::is_repeated(std::uint32_t fragment_id) const {
@@ -62,8 +45,8 @@ void unstated_chunks::hold(const l2::datagram_header& header, std::span<const st
   ++expected_[index_of(header.fragment_id)];
 }
 
-std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id) {
-  if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // the usual case
+std::optional<unstated_chunks::waiting_chunk>
+unstated_chunks::take_waiting(std::uint32_t fragment_id) {
   const auto at = std::ranges::find_if(waiting_, [fragment_id](const waiting_chunk& c) {
     return c.header.fragment_id == fragment_id;
   });

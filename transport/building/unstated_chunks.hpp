@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transport/format/l2.hpp"
@@ -30,7 +31,13 @@ public:
   /// What names the spill of its fragment. A chunk is repeated if its event was whole before.
   enum class sibling_kind : std::uint8_t { chunk, repeated_chunk, trailer };
   /// Call when a datagram of this fragment has named its spill.
-  void note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind, time_point now);
+  void note(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind, time_point now) {
+    sibling& s = siblings_[index_of(fragment_id)];
+    if (s.fragment_id != fragment_id || s.spill != spill) s = {fragment_id, spill};
+    s.time = now;
+    const bool second_trailer = kind == sibling_kind::trailer && std::exchange(s.trailer, true);
+    if (second_trailer || kind == sibling_kind::repeated_chunk) s.repeated = true;
+  }
   /// The spill that the latest sibling named, if that was not long before `now`.
   [[nodiscard]] std::optional<std::uint32_t> spill_of(std::uint32_t fragment_id,
                                                       time_point now) const;
@@ -52,7 +59,10 @@ public:
   /// Keeps a copy; it must not be full.
   void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, time_point now);
   /// Takes out a waiting chunk of this fragment, if there is one.
-  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id);
+  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id) {
+    if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // the usual case
+    return take_waiting(fragment_id);
+  }
   /// Takes out the chunk that has waited longest; the second, only if it has waited too long.
   [[nodiscard]] std::optional<waiting_chunk> take_oldest();
   [[nodiscard]] std::optional<waiting_chunk> take_expired(time_point now);
@@ -70,6 +80,14 @@ private:
     bool repeated = false;
   };
 
+  /// Fragments whose siblings' spill is remembered: over 200 events of the default readout. A power
+  /// of 2.
+  static constexpr std::uint32_t remembered = 4096;
+  static constexpr std::uint32_t index_of(std::uint32_t fragment_id) {
+    return fragment_id & (remembered - 1);
+  }
+
+  [[nodiscard]] std::optional<waiting_chunk> take_waiting(std::uint32_t fragment_id);
   waiting_chunk remove(std::vector<waiting_chunk>::iterator at);
 
   std::size_t chunk_bytes_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // .l2raw files: level-2 data as a sequence of records (docs/formats.md, section 4). The writer
-// makes a file that starts with a hello and whose records count without gaps; the reader maps a
-// file and hands out its records one by one, each checked. A failure of the system (no such file,
+// makes a file that starts with a hello and whose records count without gaps; the reader hands out
+// the records of a file one by one, each checked. A failure of the system (no such file,
 // disk full) is an exception whose text names the file; damage inside a file is a value that says
 // where and what.
 #pragma once
@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "transport/file/record_parser.hpp"
+#include "transport/system/input_file.hpp"
+#include "transport/system/mapped_memory.hpp"
 
 namespace l3 {
 
@@ -57,7 +59,7 @@ private:
   std::uint32_t spill_events_ = 0;
 };
 
-/// A record in a mapped file; the body lives as long as the reader.
+/// A record of a file, in memory of its reader.
 struct record_view {
   record_header header;
   std::span<const std::byte> body;
@@ -67,42 +69,59 @@ struct record_view {
 struct file_damage {
   std::uint64_t offset = 0; ///< of the record
   refused reason = refused::stream_magic;
+  std::uint32_t version = 0; ///< of the record, where the reason is stream_version
 
   [[nodiscard]] std::string text() const; ///< "offset 4096: stream_checksum"
 };
 
-/// Reads a file that does not change meanwhile. Not thread-safe.
+/// How long the body of a record lives: until the next record is read, or as long as the reader.
+enum class l2raw_keep : std::uint8_t { one, all };
+
+/// Reads a file into memory of its own: what it hands out was checked and stays as it is, also if
+/// another program cuts the file or writes to it. It has room for one record, or for all of the
+/// file. Not thread-safe.
 class l2raw_reader {
 public:
-  /// Throws std::runtime_error if the file cannot be opened. A file without a good hello has
-  /// damage(), and no records.
-  explicit l2raw_reader(const std::filesystem::path& file);
-  ~l2raw_reader();
-  l2raw_reader(const l2raw_reader&) = delete;
-  l2raw_reader& operator=(const l2raw_reader&) = delete;
+  /// Throws std::runtime_error if the file cannot be opened, or not be kept. A file without a good
+  /// hello has damage(), and no records.
+  explicit l2raw_reader(const std::filesystem::path& file, l2raw_keep keep = l2raw_keep::one);
 
   [[nodiscard]] std::uint32_t run() const { return hello_.run; }
   [[nodiscard]] const readout& crates() const { return hello_.crates; }
 
   /// The next record after the hello, its checksums and sequence number checked. Nothing at the
-  /// end, or at damage().
+  /// end, or at damage(). Throws std::runtime_error if the disk does not give it.
   [[nodiscard]] std::optional<record_view> next();
+  /// Goes on behind damage(), at the next record that is whole and that comes later in the file's
+  /// order; gives how many bytes lie between. Nothing if there is none: then damage() stays.
+  [[nodiscard]] std::optional<std::uint64_t> step_over_damage();
+  /// Records that were stepped over since the first, as the numbers of the others show.
+  [[nodiscard]] std::uint64_t records_left_out() const { return left_out_; }
   /// Goes back to the first record after the hello.
   void rewind();
 
   [[nodiscard]] const std::optional<file_damage>& damage() const { return damage_; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
-  [[nodiscard]] std::uint64_t size() const { return bytes_.size(); }
+  [[nodiscard]] std::uint64_t size() const { return in_.bytes; } ///< when it was opened
 
 private:
   std::optional<record_view> read();
+  std::optional<refused> read_here(record_view& record);
+  std::span<const std::byte> here(std::uint64_t wanted);
+  void read_until(std::uint64_t end);
 
-  std::span<const std::byte> bytes_;
+  std::filesystem::path name_;
+  input_file in_;
+  mapped_memory memory_; // holds the file's bytes from begin_ to end_
+  std::uint64_t window_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_ = 0;
   hello hello_;
   std::optional<file_damage> damage_;
   std::uint64_t position_ = 0;
   std::uint64_t first_ = 0;    // offset of the first record after the hello; 0: no good hello
   std::uint64_t sequence_ = 0; // of the record read last
+  std::uint64_t left_out_ = 0;
 };
 
 } // namespace l3

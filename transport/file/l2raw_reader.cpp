@@ -1,30 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-
+#include <algorithm>
+#include <cstring>
+#include <new>
 #include <stdexcept>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "transport/file/l2raw.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/system/input_file.hpp"
 
 namespace l3 {
 namespace {
+
+constexpr std::size_t step = 1 << 20;   // of a read, at least
+constexpr std::size_t window = 4 << 20; // that a reader of single records goes round in
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& why) {
   throw std::runtime_error(file.string() + " " + why);
 }
 
-std::span<const std::byte> map(const std::filesystem::path& file) {
-  const input_file in = open_input(file);
+input_file opened(const std::filesystem::path& file) {
+  input_file in = open_input(file);
   if (!in.refusal.empty()) fail(file, in.refusal);
-  const auto size = static_cast<std::size_t>(in.bytes);
-  if (size == 0) return {};
-  void* p = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, in.file.get(), 0);
-  if (p == MAP_FAILED) fail(file, cannot_be_read(last_error()));
-  ::madvise(p, size, MADV_SEQUENTIAL);
-  return {static_cast<const std::byte*>(p), size};
+  (void)::posix_fadvise(in.file.get(), 0, 0, POSIX_FADV_SEQUENTIAL); // a hint
+  return in;
+}
+
+mapped_memory room_for(const std::filesystem::path& file, std::uint64_t bytes, l2raw_keep keep) {
+  constexpr std::uint64_t longest_record = sizeof(record_header) + max_record_body;
+  try {
+    return mapped_memory(keep == l2raw_keep::all ? bytes : std::min(bytes, longest_record + step));
+  } catch (const std::bad_alloc&) {
+    fail(file, fmt::format("has {} bytes, and there is not so much memory", bytes));
+  }
 }
 
 } // namespace
@@ -33,7 +42,11 @@ std::string file_damage::text() const {
   return fmt::format("offset {}: {}", offset, name_of(reason));
 }
 
-l2raw_reader::l2raw_reader(const std::filesystem::path& file) : bytes_(map(file)) {
+l2raw_reader::l2raw_reader(const std::filesystem::path& file, l2raw_keep keep)
+    : name_(file), in_(opened(file)), memory_(room_for(file, in_.bytes, keep)),
+      window_(keep == l2raw_keep::all ? memory_.size() : std::min(window, memory_.size())) {
+  // Fewer TLB misses where the kernel grants it: a replay reads all of it again and again.
+  (void)::madvise(memory_.data(), memory_.size(), MADV_HUGEPAGE);
   if (const auto first = read()) {
     auto reason = parse_hello(first->body, hello_);
     if (first->header.type != record_type::hello) reason = refused::stream_content;
@@ -44,12 +57,6 @@ l2raw_reader::l2raw_reader(const std::filesystem::path& file) : bytes_(map(file)
   if (!damage_) first_ = position_;
 }
 
-l2raw_reader::~l2raw_reader() {
-  if (bytes_.empty()) return;
-  // This object made the mapping; munmap takes it without const.
-  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-}
-
 std::optional<record_view> l2raw_reader::next() { return read(); }
 
 void l2raw_reader::rewind() {
@@ -57,26 +64,88 @@ void l2raw_reader::rewind() {
   damage_.reset();
   position_ = first_;
   sequence_ = 1;
+  left_out_ = 0;
+  if (position_ < begin_) begin_ = end_ = position_;
+}
+
+/// As many bytes from the position on as are wanted, or as the file has.
+std::span<const std::byte> l2raw_reader::here(std::uint64_t wanted) {
+  wanted = std::min(wanted, in_.bytes - position_);
+  if (position_ + wanted > end_) {
+    const std::uint64_t left = end_ - position_;
+    if (position_ + wanted > begin_ + window_) { // what is left goes to the front
+      std::memmove(memory_.data(), memory_.data() + (position_ - begin_), left);
+      begin_ = position_;
+    }
+    const std::uint64_t room = begin_ + std::max<std::uint64_t>(window_, wanted);
+    read_until(std::min({in_.bytes, room, std::max(position_ + wanted, end_ + step)}));
+  }
+  return {memory_.data() + (position_ - begin_), std::min(wanted, end_ - position_)};
+}
+
+void l2raw_reader::read_until(std::uint64_t end) {
+  while (end_ < end) {
+    const auto n = ::pread(in_.file.get(), memory_.data() + (end_ - begin_), end - end_,
+                           static_cast<off_t>(end_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(name_, cannot_be_read(last_error()));
+    if (n == 0) return; // it was cut since it was opened
+    end_ += static_cast<std::uint64_t>(n);
+  }
+}
+
+/// The record at the position; not its place in the order.
+std::optional<refused> l2raw_reader::read_here(record_view& record) {
+  const auto head = here(sizeof(record_header));
+  if (head.size() < sizeof(record_header)) return refused::stream_length;
+  record = {load<record_header>(head.data()), {}};
+  if (const auto reason = check_header(record.header)) return reason;
+  const std::uint64_t bytes = sizeof(record_header) + std::uint64_t{record.header.body_bytes};
+  const auto whole = here(bytes);
+  if (whole.size() < bytes) return refused::stream_length;
+  record.body = whole.subspan(sizeof(record_header));
+  return check_body(record.header, record.body);
 }
 
 std::optional<record_view> l2raw_reader::read() {
-  if (damage_ || position_ == bytes_.size()) return std::nullopt;
-  const auto stop = [this](refused reason) {
-    damage_ = {position_, reason};
+  if (damage_ || position_ == in_.bytes) return std::nullopt;
+  record_view record{};
+  auto reason = read_here(record);
+  if (!reason && record.header.sequence != sequence_ + 1) reason = refused::stream_sequence;
+  if (reason) {
+    damage_ = {position_, *reason, record.header.version};
     return std::nullopt;
-  };
-  const auto rest = bytes_.subspan(position_);
-  if (rest.size() < sizeof(record_header)) return stop(refused::stream_length);
-  record_view record{load<record_header>(rest.data()), {}};
-  if (const auto reason = check_header(record.header)) return stop(*reason);
-  if (rest.size() - sizeof(record_header) < record.header.body_bytes)
-    return stop(refused::stream_length);
-  record.body = rest.subspan(sizeof(record_header), record.header.body_bytes);
-  if (const auto reason = check_body(record.header, record.body)) return stop(*reason);
-  if (record.header.sequence != sequence_ + 1) return stop(refused::stream_sequence);
+  }
   sequence_ = record.header.sequence;
   position_ += sizeof(record_header) + record.body.size();
   return record;
+}
+
+std::optional<std::uint64_t> l2raw_reader::step_over_damage() {
+  if (!damage_ || first_ == 0) return std::nullopt;
+  const std::uint64_t from = damage_->offset;
+  while (position_ < in_.bytes) {
+    const auto bytes = here(step);
+    const auto magic = std::as_bytes(std::span(record_magic));
+    const auto found = std::search(bytes.begin(), bytes.end(), magic.begin(), magic.end());
+    if (found == bytes.end()) {
+      if (bytes.size() <= record_magic.size()) break;
+      position_ += bytes.size() - record_magic.size() + 1;
+      continue;
+    }
+    position_ += static_cast<std::uint64_t>(found - bytes.begin());
+    record_view record{};
+    if (!read_here(record) && record.header.sequence > sequence_) {
+      left_out_ += record.header.sequence - sequence_ - 1;
+      sequence_ = record.header.sequence - 1;
+      damage_.reset();
+      return position_ - from;
+    }
+    ++position_;
+  }
+  position_ = from;
+  if (position_ < begin_) begin_ = end_ = position_;
+  return std::nullopt;
 }
 
 } // namespace l3

@@ -12,7 +12,8 @@ struct event_key {
   std::uint32_t spill = 0;
   std::uint32_t number = 0;
 
-  friend auto operator<=>(const event_key&, const event_key&) = default;
+  friend auto operator<=>(const event_key&,
+                          const event_key&) = default; // NOLINT(modernize-use-nullptr)
 };
 
 } // namespace l3

@@ -17,6 +17,8 @@ struct spool_release {
   std::uint64_t sequence = 0; ///< every block up to this one
   std::uint32_t waiting = 0;  ///< so many numbers after it were on disk; 2^32 − 1: or more
   std::uint32_t crc = 0;      ///< of the 28 bytes before it
+
+  friend bool operator==(const spool_release&, const spool_release&) = default;
 };
 static_assert(sizeof(spool_release) == 32);
 

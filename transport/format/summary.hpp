@@ -60,7 +60,8 @@ struct photon_summary {
 };
 static_assert(sizeof(photon_summary) == 16);
 
-/// Why the selection did not judge an event: it is then kept without being selected, and counted.
+/// Why an event is overfull: its quantities and counters are not known, so that lines that ask for
+/// them do not judge it.
 enum selection_status : std::uint8_t {
   too_many_clusters = 1,
   too_many_hits = 2,
@@ -78,7 +79,8 @@ enum line_reason : std::uint8_t {
   line_unknown = 4,      ///< a counter, or the calorimeter, could not be read out
   line_prescale = 5,     ///< it fired, and was prescaled away
   line_decodable = 6,    ///< it wants events that cannot be decoded
-  line_not_judged = 7,
+  line_not_judged = 7,   ///< it asks for quantities or counters of an overfull event
+  line_not_overfull = 8, ///< it wants overfull events
   line_out_of_range = 16,
 };
 
@@ -92,7 +94,7 @@ struct event_summary {
   std::uint8_t status = 0;  ///< selection_status
   std::uint8_t photons = 0; ///< in the list below
   std::uint8_t lines = 0;
-  std::uint8_t kept = 0; ///< 1: by a line, or because it was not judged
+  std::uint8_t kept = 0; ///< 1: by a line, or overfull while no line takes such events
   std::int32_t quantity[quantities] = {};
   std::uint8_t reason[max_lines] = {}; ///< line_reason
   std::uint32_t reserved = 0;

@@ -15,6 +15,7 @@
 
 #include "transport/input/tcp_connection.hpp"
 #include "transport/input/ticks.hpp"
+#include "transport/system/name_lookup.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -84,7 +85,8 @@ public:
 private:
   void listen(const std::string& address, std::uint16_t port) {
     error_code failed;
-    const auto where = tcp::endpoint(asio::ip::make_address(address, failed), port);
+    const auto number = asio::ip::make_address(listening_address(address), failed);
+    const tcp::endpoint where(number, port);
     if (!failed) acceptor_.open(where.protocol(), failed);
     if (!failed) acceptor_.set_option(tcp::acceptor::reuse_address(true), failed);
     if (!failed) acceptor_.bind(where, failed);
@@ -123,7 +125,9 @@ private:
     if (allow_.takes_everybody()) return true;
     error_code gone;
     const auto from = socket.remote_endpoint(gone).address();
-    return !gone && from.is_v4() && allow_.takes(from.to_v4().to_uint());
+    if (gone) return false;
+    return allow_.takes(from.is_v4() ? ip_address::ipv4(from.to_v4().to_uint())
+                                     : ip_address::ipv6(from.to_v6().to_bytes()));
   }
 
   /// Closes the connection that has been silent longest, if that is too long. Its peer may connect

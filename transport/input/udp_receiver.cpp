@@ -2,18 +2,29 @@
 #include "transport/input/udp_receiver.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "transport/input/udp_thread.hpp"
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 
-udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder) {
+std::vector<udp_socket> bind_ports(const udp_settings& settings) {
+  const std::string address = listening_address(settings.bind);
   std::vector<udp_socket> sockets;
   for (std::uint16_t p = 0; p < settings.ports; ++p) {
     const auto port = static_cast<std::uint16_t>(settings.port == 0 ? 0 : settings.port + p);
-    sockets.emplace_back(settings.bind, port, settings.socket_buffer);
-    ports_.push_back(sockets.back().port());
+    sockets.emplace_back(address, port, settings.socket_buffer);
   }
+  return sockets;
+}
+
+udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder)
+    : udp_receiver(bind_ports(settings), settings, builder) {}
+
+udp_receiver::udp_receiver(std::vector<udp_socket> sockets, const udp_settings& settings,
+                           event_builder& builder) {
+  for (const udp_socket& s : sockets) ports_.push_back(s.port());
   const auto bytes = [](const udp_socket& s) { return s.buffer().bytes; };
   const auto smallest = std::ranges::min_element(sockets, {}, bytes);
   if (smallest != sockets.end()) socket_buffer_ = smallest->buffer();
@@ -35,8 +46,8 @@ udp_receiver::udp_receiver(const udp_settings& settings, event_builder& builder)
 
 udp_receiver::~udp_receiver() { stop(); }
 
-void udp_receiver::stop() {
-  for (auto& t : threads_) t->request_stop();
+void udp_receiver::stop(sockets_hold what) {
+  for (auto& t : threads_) t->request_stop(what);
   for (auto& t : threads_) t->join();
 }
 

@@ -14,24 +14,31 @@
 #include "transport/accounting/counters.hpp"
 #include "transport/building/event_builder.hpp"
 #include "transport/input/settings.hpp"
+#include "transport/input/udp_socket.hpp"
 
 namespace l3 {
 
 class udp_thread;
+
+/// Every port of the settings, as the first constructor below.
+[[nodiscard]] std::vector<udp_socket> bind_ports(const udp_settings& settings);
 
 class udp_receiver {
 public:
   /// Binds every port and starts the threads. Throws std::runtime_error that names address and port
   /// if one cannot be bound. With port 0 the system chooses each port.
   udp_receiver(const udp_settings& settings, event_builder& builder);
+  /// The same with ports that are bound already, at least one.
+  udp_receiver(std::vector<udp_socket> sockets, const udp_settings& settings,
+               event_builder& builder);
   /// Calls stop().
   ~udp_receiver();
   udp_receiver(const udp_receiver&) = delete;
   udp_receiver& operator=(const udp_receiver&) = delete;
 
-  /// Takes the datagrams that the sockets hold, then ends the threads, which no longer call the
-  /// builder.
-  void stop();
+  /// Takes the datagrams that the sockets hold, or leaves them there, then ends the threads, which
+  /// no longer call the builder.
+  void stop(sockets_hold what = sockets_hold::what_to_take);
 
   [[nodiscard]] const std::vector<std::uint16_t>& ports() const { return ports_; }
   /// The smallest receive buffer that the system granted to a socket.

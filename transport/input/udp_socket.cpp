@@ -2,6 +2,7 @@
 #include "transport/input/udp_socket.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -69,14 +70,30 @@ udp_socket::~udp_socket() {
 }
 
 udp_socket::udp_socket(udp_socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), port_(other.port_),
-      buffer_(other.buffer_) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)), port_(other.port_), buffer_(other.buffer_),
+      drops_told_(other.drops_told_) {}
 
 udp_socket& udp_socket::operator=(udp_socket&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(port_, other.port_);
   std::swap(buffer_, other.buffer_);
+  std::swap(drops_told_, other.drops_told_);
   return *this;
+}
+
+udp_socket udp_socket::copy() const {
+  udp_socket same;
+  same.descriptor_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (same.descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "a UDP port");
+  same.port_ = port_;
+  same.buffer_ = buffer_;
+  same.drops_told_ = drops_told_;
+  return same;
+}
+
+std::uint32_t udp_socket::take_dropped() const {
+  const std::uint32_t dropped = dropped_datagrams(descriptor_);
+  return dropped - std::exchange(*drops_told_, dropped); // wraps as the kernel's counter does
 }
 
 std::uint32_t dropped_datagrams(int descriptor) {

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bound UDP port with a receive buffer as large as the system grants, and the number of
-// datagrams that it had no room for.
+// datagrams that it had no room for. Copies are the same port: it stays bound, and takes datagrams,
+// until the last of them is gone. One thread at a time reads from it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "transport/format/units.hpp"
 
 namespace l3 {
+
+/// What becomes of datagrams that the sockets hold when a receiver stops.
+enum class sockets_hold : std::uint8_t {
+  what_to_take, ///< the receiver takes it
+  what_to_leave ///< it is of the next reader of the ports, which has copies of them
+};
 
 class udp_socket {
 public:
@@ -22,10 +30,18 @@ public:
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] byte_size buffer() const { return buffer_; }
 
+  /// Another owner of the same port. Throws std::system_error if the system has no descriptor left.
+  [[nodiscard]] udp_socket copy() const;
+  /// Datagrams for which there was no room since the last call of this function for any copy.
+  [[nodiscard]] std::uint32_t take_dropped() const;
+
 private:
+  udp_socket() = default;
+
   int descriptor_ = -1;
   std::uint16_t port_ = 0;
   byte_size buffer_;
+  std::shared_ptr<std::uint32_t> drops_told_ = std::make_shared<std::uint32_t>(0);
 };
 
 /// Datagrams that the socket has dropped for want of room since it was opened: the number that

@@ -47,7 +47,7 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
   ports_.reserve(sockets.size());
   for (auto& s : sockets) {
     watch(s.descriptor(), static_cast<std::uint32_t>(ports_.size()));
-    ports_.push_back({std::move(s)});
+    ports_.push_back(std::move(s));
   }
   watch(stop_.descriptor(), stop_number);
   ready_.reserve(ports_.size());
@@ -66,11 +66,14 @@ udp_thread::udp_thread(std::vector<udp_socket> sockets, source_list allow, event
 }
 
 udp_thread::~udp_thread() {
-  request_stop();
+  request_stop(sockets_hold::what_to_take);
   join();
 }
 
-void udp_thread::request_stop() { stop_.wake(); }
+void udp_thread::request_stop(sockets_hold what) {
+  left_ = what;
+  stop_.wake();
+}
 
 void udp_thread::join() {
   if (thread_.joinable()) thread_.join();
@@ -105,7 +108,7 @@ void udp_thread::run() {
     std::this_thread::sleep_for(nap);
     now = steady_clock::now();
   }
-  read_what_is_left();
+  if (left_ == sockets_hold::what_to_take) read_what_is_left();
   count_drops();
 }
 
@@ -152,9 +155,9 @@ nanoseconds udp_thread::sweep(time_point looked_at) {
 }
 
 /// Takes at most a burst of datagrams from the port; true if that was full.
-bool udp_thread::receive(port& p) {
+bool udp_thread::receive(const udp_socket& p) {
   const std::size_t most = strip_.slots().size();
-  const int n = ::recvmmsg(p.socket.descriptor(), messages_.data(), static_cast<unsigned>(most),
+  const int n = ::recvmmsg(p.descriptor(), messages_.data(), static_cast<unsigned>(most),
                            MSG_DONTWAIT, nullptr);
   if (n <= 0) return false;
 
@@ -191,9 +194,8 @@ void udp_thread::place_exchanged() {
 }
 
 bool udp_thread::may_send(const mmsghdr& message) const {
-  if (allow_.takes_everybody()) return true;
-  const auto& from = *static_cast<const sockaddr_in*>(message.msg_hdr.msg_name);
-  return from.sin_family == AF_INET && allow_.takes(ntohl(from.sin_addr.s_addr));
+  return allow_.takes_everybody() ||
+         l3::may_send(allow_, *static_cast<const datagram_source*>(message.msg_hdr.msg_name));
 }
 
 void udp_thread::tick(time_point now) {
@@ -213,11 +215,7 @@ bool udp_thread::is_quiet(time_point now) const {
 }
 
 void udp_thread::count_drops() {
-  for (auto& p : ports_) {
-    const auto dropped = dropped_datagrams(p.socket.descriptor());
-    input_.kernel_drops.add(dropped - p.dropped); // wraps as the kernel's counter does
-    p.dropped = dropped;
-  }
+  for (const udp_socket& p : ports_) input_.kernel_drops.add(p.take_dropped());
 }
 
 } // namespace l3

@@ -6,17 +6,18 @@
 // also keeps the time limits of event building, less often while nothing comes and nothing is open.
 #pragma once
 
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <array>
+#include <atomic>
 #include <thread>
 #include <vector>
 
 #include "transport/building/event_builder.hpp"
 #include "transport/format/source_list.hpp"
+#include "transport/input/datagram_source.hpp"
 #include "transport/input/receive_nap.hpp"
 #include "transport/input/udp_socket.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -30,23 +31,18 @@ public:
   udp_thread(std::vector<udp_socket> sockets, source_list allow, event_builder& builder);
   ~udp_thread();
 
-  void request_stop();
+  void request_stop(sockets_hold what);
   void join();
   [[nodiscard]] const input_counters& input() const { return input_; }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
-  struct port {
-    udp_socket socket;
-    std::uint32_t dropped = 0;
-  };
-
   void watch(int descriptor, std::uint32_t number) const;
   void run();
   void read_what_is_left();
   void look(std::chrono::nanoseconds limit);
   [[nodiscard]] std::chrono::nanoseconds sweep(time_point looked_at);
-  [[nodiscard]] bool receive(port& p);
+  [[nodiscard]] bool receive(const udp_socket& p);
   void place_exchanged();
   [[nodiscard]] bool may_send(const mmsghdr& message) const;
   void tick(time_point now);
@@ -56,8 +52,9 @@ private:
   static constexpr std::size_t burst = 64; ///< datagrams taken from a port in its turn
 
   event_builder& builder_;
-  std::vector<port> ports_;
+  std::vector<udp_socket> ports_;
   wake_event stop_;
+  std::atomic<sockets_hold> left_ = sockets_hold::what_to_take; ///< at the stop
   file_descriptor epoll_;
   std::vector<epoll_event> events_;
   std::vector<std::uint32_t> ready_; ///< ports that had data at the last look
@@ -74,7 +71,7 @@ private:
   std::array<std::array<iovec, 2>, burst> parts_{};
   std::array<mmsghdr, burst> messages_{};
   source_list allow_;
-  std::array<sockaddr_in, burst> sources_{}; ///< unused if every source may send
+  std::array<datagram_source, burst> sources_{}; ///< unused if every source may send
   std::vector<datagram> landed_;
 
   std::thread thread_;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -46,8 +47,10 @@ constexpr int most_active_at_a_look = 256;
 /// got no processor are no message. Far beyond the limit it does not wait for that.
 constexpr int looks_until_settled = 4;
 constexpr std::uint64_t far_beyond = 4;
-/// ZeroMQ lets go of it a while after the connection has ended.
-constexpr auto until_memory_is_free = 1s;
+/// ZeroMQ lets go of it a while after the connection has ended: on a busy machine it takes long to
+/// free millions of frames. The pause doubles.
+constexpr auto first_pause_for_memory = 1s;
+constexpr auto longest_pause_for_memory = 64s;
 
 constexpr std::uint64_t short_frame_header = 2, long_frame_header = 9, longest_short_frame = 255;
 constexpr std::uint64_t sealed_frame_head = 33; // https://rfc.zeromq.org/spec/26, MESSAGE
@@ -121,14 +124,40 @@ void connection_watch::took(int number, std::uint64_t bytes) {
   c.since = steady_clock::now();
 }
 
-void connection_watch::trust(int number) {
+void connection_watch::trust(int number, const std::string& peer) {
   const std::lock_guard lock(mutex_);
   const auto found = connections_.find(number);
-  if (found != connections_.end()) {
-    found->second.trusted = true;
-  } else if (number >= 0 && trusted_early_.size() < limits_.connections) {
-    trusted_early_.insert(number);
+  if (found == connections_.end()) {
+    if (number >= 0 && trusted_early_.size() < limits_.connections) trusted_early_[number] = peer;
+    return;
   }
+  if (found->second.shut || found->second.trusted()) return;
+  leave(found->second);
+  join(found->second, true, peer);
+  keep_to_share(found->second);
+}
+
+void connection_watch::join(connection& c, bool trusted, const std::string& peer) {
+  c.crowd = crowds_.try_emplace({trusted, peer}, 0).first;
+  ++c.crowd->second;
+}
+
+/// Once, when it ends or is shut down.
+void connection_watch::leave(connection& c) {
+  if (--c.crowd->second == 0) crowds_.erase(c.crowd);
+}
+
+void connection_watch::keep_to_share(const connection& newest) {
+  if (newest.crowd->second <= limits_.of_a_peer) return;
+  connection* oldest = nullptr;
+  for (auto& [number, c] : connections_)
+    if (!c.shut && &c != &newest && c.crowd == newest.crowd &&
+        (oldest == nullptr || c.since < oldest->since))
+      oldest = &c;
+  if (oldest == nullptr) return;
+  shut_down(*oldest, counters_.crowded,
+            "it made way, because one peer (" + newest.crowd->first.second + ") has at most " +
+                std::to_string(limits_.of_a_peer) + " connections");
 }
 
 void connection_watch::run() {
@@ -141,16 +170,17 @@ void connection_watch::run() {
     (void)zmq_poll(for_these.data(), static_cast<int>(for_these.size()), ms);
   };
   while (!stopping_) {
-    const auto limit = !unread_.empty() ? steady_clock::duration(pause_for_unread)
-                       : held_much_     ? steady_clock::duration(until_memory_is_free)
-                                        : steady_clock::duration(-1ms);
+    steady_clock::duration limit = -1ms; // without end
+    if (!unread_.empty()) {
+      limit = pause_for_unread;
+    } else if (const auto at = give_back_at_.load(); at != never) {
+      limit = std::max<steady_clock::duration>(at - steady_clock::now(), 0ms);
+    }
     wait(items, limit);
     const time_point now = steady_clock::now();
     take_events();
-    if (!look(now)) {
-      if (std::ranges::none_of(items, &zmq_pollitem_t::revents)) give_memory_back();
-      continue;
-    }
+    give_memory_back(now);
+    if (!look(now)) continue;
     wait(std::span(items).last(1),
          std::clamp<steady_clock::duration>((steady_clock::now() - now) * pause_per_look,
                                             pause_between_looks, longest_pause));
@@ -158,8 +188,14 @@ void connection_watch::run() {
 }
 
 /// The system gets back what a connection made the program hold.
-void connection_watch::give_memory_back() {
-  if (std::exchange(held_much_, false)) ::malloc_trim(0);
+void connection_watch::give_memory_back(time_point now) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (now < give_back_at_.load()) return;
+    give_back_pause_ *= 2;
+    give_back_at_ = give_back_pause_ > longest_pause_for_memory ? never : now + give_back_pause_;
+  }
+  ::malloc_trim(0);
 }
 
 void connection_watch::take_events() {
@@ -184,9 +220,13 @@ void connection_watch::begin(int number) {
   if (connections_.size() >= limits_.connections) make_way();
   epoll_event event{EPOLLIN | EPOLLET, {.fd = number}};
   if (::epoll_ctl(active_.get(), EPOLL_CTL_ADD, meter->descriptor(), &event) != 0) return;
-  connection c{std::move(*meter), steady_clock::now()};
-  c.trusted = trusted_early_.erase(number) > 0;
-  connections_.emplace(number, std::move(c));
+  const auto early = trusted_early_.extract(number);
+  const std::string peer = early ? early.mapped() : meter->machine();
+  auto& c =
+      connections_.emplace(number, connection{std::move(*meter), crowds_.end()}).first->second;
+  c.since = steady_clock::now();
+  join(c, !early.empty(), peer);
+  if (c.trusted()) keep_to_share(c);
 }
 
 void connection_watch::end(int number) {
@@ -199,14 +239,23 @@ void connection_watch::end_locked(int number) {
   if (found == connections_.end()) return;
   // ZeroMQ may not have closed its own descriptor yet, and epoll goes by both.
   (void)::epoll_ctl(active_.get(), EPOLL_CTL_DEL, found->second.meter.descriptor(), nullptr);
-  held_much_ = held_much_ || found->second.shut;
+  if (!found->second.shut) {
+    leave(found->second);
+  } else {
+    give_back_pause_ = first_pause_for_memory;
+    give_back_at_ = std::min(give_back_at_.load(), steady_clock::now() + give_back_pause_);
+  }
   connections_.erase(found);
 }
 
-/// The oldest of those that are not trusted, so that a daemon finds a place among strangers.
+/// The oldest of those that are not trusted, of the machine that has most of them: so that a daemon
+/// finds a place among strangers.
 void connection_watch::make_way() {
   const auto order = [](const table::value_type& e) {
-    return std::tuple(e.second.shut, e.second.trusted, e.second.since);
+    const connection& c = e.second;
+    if (c.shut) return std::tuple(true, false, std::size_t{0}, c.since);
+    const std::size_t fewer = std::numeric_limits<std::size_t>::max() - c.crowd->second;
+    return std::tuple(false, c.trusted(), fewer, c.since);
   };
   shut_down(std::ranges::min_element(connections_, {}, order)->second, counters_.crowded,
             "it made way for another, because there are too many");
@@ -232,7 +281,7 @@ bool connection_watch::look_at(connection& c) {
   c.taken = std::max(c.taken, now.taken);
   c.done_with = std::min(c.done_with, c.taken);
   c.settle(emptied_);
-  const std::uint64_t limit = (c.trusted ? limits_.trusted : limits_.stranger).bytes;
+  const std::uint64_t limit = (!c.shut && c.trusted() ? limits_.trusted : limits_.stranger).bytes;
   c.looks_beyond = c.held() > limit ? c.looks_beyond + 1 : 0;
   if (c.looks_beyond >= looks_until_settled || c.held() > limit * far_beyond)
     shut_down(c, counters_.oversized, "more than a whole message has come");
@@ -277,6 +326,7 @@ void connection_watch::check_memory(time_point now) {
 
 void connection_watch::shut_down(connection& c, counter& why, const std::string& text) {
   if (std::exchange(c.shut, true)) return;
+  leave(c);
   c.meter.shut_down();
   why.add();
   report_("shut down the connection with " + c.meter.peer() + " (" + std::to_string(c.held()) +

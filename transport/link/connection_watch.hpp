@@ -8,14 +8,15 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <zmq.hpp>
@@ -49,7 +50,9 @@ public:
   void took(int connection, std::uint64_t bytes);
   /// No message was left.
   void took_all() { ++emptied_; }
-  void trust(int connection);
+  /// It said a hello that is right. A peer has a share of the places of those: beyond, the one of
+  /// its connections that was silent longest makes way.
+  void trust(int connection, const std::string& peer);
   /// The owner disconnects it, of which ZeroMQ tells nobody.
   void forget(int number) { end(number); }
 
@@ -59,8 +62,11 @@ public:
   [[nodiscard]] static std::uint64_t bytes_on_the_wire(std::uint64_t content, bool with_keys);
 
 private:
+  /// How many connections that are not shut a peer has, of those that are trusted or of others.
+  using crowds = std::map<std::pair<bool, std::string>, std::size_t>;
   struct connection {
     tcp_meter meter;
+    crowds::iterator crowd;         ///< whose it is
     time_point since{};             ///< its last whole message, or its beginning
     std::uint64_t taken = 0;        ///< by ZeroMQ
     std::uint64_t done_with = 0;    ///< of these: at least so many are not held any more
@@ -68,9 +74,9 @@ private:
     std::uint64_t emptied_then = 0; ///< how often the socket had been emptied
     std::uint64_t settled = 0;      ///< a message that comes now ends behind here
     int looks_beyond = 0;           ///< the last so many looks found it beyond its limit
-    bool trusted = false;
     bool shut = false;
 
+    [[nodiscard]] bool trusted() const { return crowd->first.first; }
     [[nodiscard]] std::uint64_t held() const { return taken - done_with; }
     void settle(std::uint64_t emptied);
   };
@@ -82,13 +88,16 @@ private:
   void end(int number);
   void end_locked(int number);
   void make_way();
+  void join(connection& c, bool trusted, const std::string& peer);
+  void leave(connection& c);
+  void keep_to_share(const connection& newest);
   /// False: nothing happened on any connection since the last look.
   [[nodiscard]] bool look(time_point now);
   /// True: it is to be looked at again, also if nothing comes.
   [[nodiscard]] bool look_at(connection& c);
   void check_memory(time_point now);
   void shut_down(connection& c, counter& why, const std::string& text);
-  void give_memory_back();
+  void give_memory_back(time_point now);
 
   watch_limits limits_;
   watch_counters& counters_;
@@ -101,10 +110,13 @@ private:
   std::atomic<std::uint64_t> emptied_ = 0; ///< how often took_all() was called
   std::mutex mutex_;                       ///< guards connections_
   table connections_;                      ///< by ZeroMQ's descriptor
-  std::set<int> trusted_early_;            ///< whose beginning the watch has not yet seen
-  std::vector<int> unread_;                ///< to be looked at again
-  std::uint64_t tolerated_;                ///< memory beyond which connections are shut down
-  bool held_much_ = false;                 ///< a connection ended that had been shut down
+  crowds crowds_;
+  std::map<int, std::string> trusted_early_; ///< whose beginning the watch has not yet seen
+  std::vector<int> unread_;                  ///< to be looked at again
+  std::uint64_t tolerated_;                  ///< memory beyond which connections are shut down
+  /// When memory is given back once more: a connection that had been shut down ended lately.
+  std::atomic<time_point> give_back_at_{never};
+  std::chrono::seconds give_back_pause_{0};
   std::thread thread_;
 };
 

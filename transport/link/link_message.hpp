@@ -11,6 +11,7 @@
 #include "transport/format/block.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/format/link_body.hpp"
 
 namespace l3 {
 
@@ -36,6 +37,22 @@ namespace l3 {
   }
   if (h.type < link_message::hello || h.type > link_message::goodbye) return std::nullopt;
   return h;
+}
+
+/// A demand or a grant with its checksum.
+template <class Body>
+[[nodiscard]] Body sealed(Body body) {
+  body.body_crc = header_crc(body);
+  return body;
+}
+
+/// Nothing if these bytes are no such body. What a later version appends to it is passed over.
+template <class Body>
+[[nodiscard]] std::optional<Body> read_sealed(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(Body)) return std::nullopt;
+  const auto body = load<Body>(bytes.data());
+  if (body.body_crc != header_crc(body)) return std::nullopt;
+  return body;
 }
 
 } // namespace l3

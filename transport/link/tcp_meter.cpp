@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include "transport/link/peer_share.hpp"
+
 namespace l3 {
 
 std::optional<tcp_meter> tcp_meter::of(int descriptor) {
@@ -35,6 +37,13 @@ tcp_meter::reading tcp_meter::read() const {
   return {received - (in_kernel < received ? in_kernel : received), in_kernel > 0};
 }
 
+std::string tcp_meter::machine() const {
+  sockaddr_storage there{};
+  socklen_t length = sizeof there;
+  (void)::getpeername(own_.get(), reinterpret_cast<sockaddr*>(&there), &length);
+  return peer_at(there);
+}
+
 std::string tcp_meter::peer() const {
   sockaddr_storage there{};
   socklen_t length = sizeof there;
@@ -44,7 +53,8 @@ std::string tcp_meter::peer() const {
       ::getnameinfo(reinterpret_cast<sockaddr*>(&there), length, host, sizeof host, port,
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return "a peer that has gone";
-  return std::string(host) + ":" + port;
+  const bool ipv6 = there.ss_family == AF_INET6;
+  return (ipv6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + port;
 }
 
 void tcp_meter::shut_down() const {

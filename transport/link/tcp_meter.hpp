@@ -28,6 +28,8 @@ public:
   void shut_down() const;
   /// "address:port" of the other end, as text for a person.
   [[nodiscard]] std::string peer() const;
+  /// The same without the port, as each has a share (peer_share); all that have gone are one.
+  [[nodiscard]] std::string machine() const;
   [[nodiscard]] int descriptor() const { return own_.get(); }
 
 private:

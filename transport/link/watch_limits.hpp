@@ -14,6 +14,7 @@ struct watch_limits {
   byte_size trusted;            ///< the same of one that is
   byte_size memory;             ///< of the whole program; 0: it is not looked at
   std::size_t connections = 16; ///< at a time
+  std::size_t of_a_peer = 16;   ///< of these, trusted ones of one peer
 };
 
 /// Written by the watch's thread.

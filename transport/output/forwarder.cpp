@@ -2,6 +2,8 @@
 #include "transport/output/forwarder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -22,11 +24,18 @@ constexpr auto retry_time = 1s; ///< between hellos
 /// The news of a connection may come before ZeroMQ takes messages for it.
 constexpr auto quick_retry_time = 5ms;
 constexpr auto hold_retry_time = 100ms; ///< a source could not give a block
+constexpr auto way_retry_time = 2ms;    ///< all connections had enough to do
 constexpr auto heartbeat_time = 1s;     ///< of silence
+constexpr auto ask_time = 250ms;        ///< between two questions whether a connection lives
 /// A receiver that is silent for longer is absent. The status that says so is at most half a second
 /// old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
+/// A receiver that divides its line and grants nothing for so long is told of.
+constexpr auto longest_without_grant = 5s;
+/// How the lanes of a daemon divide what its receiver grants it, as link_pace does.
+constexpr std::uint32_t weight_of_fresh = 3;
+constexpr std::uint32_t weight_of_backlog = 1;
 
 } // namespace
 
@@ -44,12 +53,28 @@ std::string wrong_with_keys(const forward_settings& settings) {
                         : secret;
 }
 
+struct forwarder::way {
+  way(std::size_t its_number, std::string local, std::unique_ptr<link_connection> its_link)
+      : number(its_number), from(std::move(local)), link(std::move(its_link)) {}
+
+  std::size_t number;
+  std::string from; ///< local address; empty: the system chooses
+  std::unique_ptr<link_connection> link;
+  bool is_welcome = false; ///< the lane, over this connection
+  time_point hello_at;     ///< when the next hello is due
+  time_point asked_at;     ///< whether it lives
+};
+
 forwarder::forwarder(const forward_settings& settings, block_source& from, link_pace& pace,
                      link_pace::share share, report_function report, const lane_tokens* tokens)
     : settings_(settings), source_(from), pace_(pace), share_(share), tokens_(tokens),
-      window_(from, settings.to, std::move(report)) {
+      window_(from, settings.to, std::move(report), ways_of(settings).size()),
+      grant_(share == link_pace::share::fresh ? weight_of_fresh : weight_of_backlog) {
   try {
-    link_ = std::make_unique<link_connection>(settings);
+    for (const link_way& w : ways_of(settings)) {
+      auto link = std::make_unique<link_connection>(settings, w);
+      ways_.emplace_back(ways_.size(), w.from, std::move(link));
+    }
     connect_once();
   } catch (const zmq::error_t& e) {
     throw std::invalid_argument("cannot send to " + settings.to + ": " + e.what());
@@ -60,7 +85,8 @@ forwarder::~forwarder() = default;
 
 /// Without a lane there is nothing to say to anybody.
 void forwarder::connect_once() {
-  if (source_.lane().identity.session != 0) link_->connect_once();
+  if (source_.lane().identity.session == 0) return;
+  for (way& w : ways_) w.link->connect_once();
 }
 
 bool forwarder::connected() const { return window_.is_welcome() && answers(); }
@@ -69,7 +95,7 @@ bool forwarder::answers() const {
   return steady_clock::now() < window_.answered_at() + silence_limit;
 }
 
-void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit) {
+void forwarder::run(const std::stop_token& stop, std::chrono::nanoseconds drain_time_limit) {
   const std::stop_callback wake(stop, [this] { source_.bell().wake(); });
   time_point deadline = never;
   while (true) {
@@ -89,11 +115,63 @@ void forwarder::run(std::stop_token stop, std::chrono::nanoseconds drain_time_li
 }
 
 void forwarder::take_news(time_point now) {
+  for (way& w : ways_) take_news(w, now);
+  window_.leave_silent_ways(now);
+}
+
+void forwarder::take_news(way& of, time_point now) {
   const auto news =
-      link_->take_events([&](std::string text) { window_.report_once(std::move(text), now); });
-  if (news.any) window_.connection_changed(news.down, now);
-  while (const auto got = link_->receive())
-    window_.take(got->header, got->body.to_string_view(), now);
+      of.link->take_events([&](std::string text) { window_.report_once(std::move(text), now); });
+  if (news.any) {
+    of.hello_at = {};
+    not_welcome(of, news.down, now);
+  }
+  while (const auto got = of.link->receive()) {
+    window_.heard(of.number);
+    take(of, got->header, got->body.to_string_view(), now);
+  }
+}
+
+/// What goes over it goes nowhere until the receiver has welcomed the lane there again.
+void forwarder::not_welcome(way& any_more, bool broke, time_point now) {
+  any_more.is_welcome = false;
+  if (others_are_welcome(any_more)) {
+    if (broke)
+      window_.report_once("the connection to " + settings_.to + " from " + any_more.from +
+                              " broke, others are left",
+                          now);
+    return window_.lost(any_more.number);
+  }
+  window_.connection_changed(broke, now);
+  grant_.forget();
+}
+
+bool forwarder::others_are_welcome(const way& than) const {
+  return std::ranges::any_of(ways_,
+                             [&](const way& w) { return w.number != than.number && w.is_welcome; });
+}
+
+void forwarder::take(way& from, const link_header& header, std::string_view body, time_point now) {
+  if (header.session != source_.lane().identity.session) return;
+  const auto bytes = std::as_bytes(std::span(body));
+  const bool one_more = window_.is_welcome() && others_are_welcome(from);
+  if (header.type == link_message::welcome && one_more) {
+    window_.joined(header, body, now);
+    from.is_welcome = true;
+    return;
+  }
+  if (header.type == link_message::refusal && body.empty() && one_more) {
+    if (std::exchange(from.is_welcome, false)) from.hello_at = {};
+    return window_.lost(from.number);
+  }
+  window_.take(header, body, now);
+  if (header.type == link_message::welcome) {
+    in_any_order_ = read_sealed<link_answer_body>(bytes).has_value();
+    grant_.welcomed(bytes, now);
+    from.is_welcome = window_.is_welcome();
+  }
+  if (header.type == link_message::acknowledgement) grant_.take(bytes, now);
+  if (!window_.is_welcome() && std::exchange(from.is_welcome, false)) from.hello_at = {};
 }
 
 /// When all of a lane is stored: its session ends, and that of the next begins, if there is one.
@@ -102,6 +180,11 @@ bool forwarder::leave_lane(time_point now) {
   if (!all_stored() || !source_.next_lane()) return false;
   if (window_.leave()) send(link_message::goodbye, ended, {}, now);
   window_.begin_lane();
+  grant_.forget();
+  for (way& w : ways_) {
+    w.is_welcome = false;
+    w.hello_at = {};
+  }
   connect_once();
   return true;
 }
@@ -115,27 +198,60 @@ bool forwarder::all_stored() const {
 time_point forwarder::act(time_point now) {
   leave_lane(now);
   const lane_state lane = source_.lane();
-  if (!link_->is_up() || lane.identity.session == 0)
-    return never; // the link or the source wakes us
+  if (lane.identity.session == 0) return never; // the source wakes us
   if (now < window_.not_before()) return window_.not_before();
-  if (!window_.is_welcome()) {
-    window_.put_off(now + (say_hello(lane, now) ? retry_time : quick_retry_time));
-    return window_.not_before();
-  }
+  const time_point hello_due = say_hellos(lane, now);
+  if (!window_.is_welcome()) return hello_due; // or the link wakes us
 
+  ask_silent_ways(now);
   const auto patience = settings_.acknowledge_time_limit;
   window_.go_back_after(patience, now);
-  time_point due = send_blocks(now);
+  time_point due = std::min(hello_due, send_blocks(now));
+  due = std::min(due, send_demand(now)); // for what could not go
   if (now >= last_sent_at_ + heartbeat_time) send(link_message::heartbeat, source_.lane(), {}, now);
-  if (window_.has_blocks_under_way()) due = std::min(due, window_.progress_at() + patience);
+  if (window_.has_blocks_under_way()) due = std::min(due, window_.go_back_at(patience));
   return std::min(due, std::max(now, last_sent_at_) + heartbeat_time);
 }
 
-bool forwarder::say_hello(const lane_state& lane, time_point now) {
+/// To a receiver that divides its line; when the next is due.
+time_point forwarder::send_demand(time_point now) {
+  const std::uint64_t waiting = window_.bytes_waiting();
+  if (grant_.demand_at(waiting) <= now) {
+    const link_demand_body demand = grant_.demand(waiting, pace_.rate(), now);
+    send(link_message::heartbeat, source_.lane(),
+         {reinterpret_cast<const char*>(&demand), sizeof demand}, now);
+    if (waiting > 0 && grant_.missing_for(now) > longest_without_grant)
+      window_.report_once("the receiver divides its line and grants this daemon nothing", now);
+  }
+  return grant_.demand_at(waiting);
+}
+
+/// What they answer makes them be used again.
+void forwarder::ask_silent_ways(time_point now) {
+  for (way& w : ways_) {
+    if (!w.is_welcome || !window_.is_suspect(w.number) || now < w.asked_at + ask_time) continue;
+    w.asked_at = now;
+    send(w, link_message::heartbeat, source_.lane(), {}, now);
+  }
+}
+
+/// Over each connection that is there and not welcome; when the next is due.
+time_point forwarder::say_hellos(const lane_state& lane, time_point now) {
+  time_point due = never;
+  for (way& w : ways_) {
+    if (!w.link->is_up() || w.is_welcome) continue;
+    if (now >= w.hello_at)
+      w.hello_at = now + (say_hello(w, lane, now) ? retry_time : quick_retry_time);
+    due = std::min(due, w.hello_at);
+  }
+  return due;
+}
+
+bool forwarder::say_hello(way& over, const lane_state& lane, time_point now) {
   link_proof_body body{{lane.identity.run, lane.identity.node}, {}};
   const auto* const token = tokens_ != nullptr ? tokens_->find(lane.identity.session) : nullptr;
   if (token != nullptr) body.token = *token;
-  return send(link_message::hello, lane,
+  return send(over, link_message::hello, lane,
               {reinterpret_cast<const char*>(&body),
                token != nullptr ? sizeof body : sizeof(link_hello_body)},
               now);
@@ -143,36 +259,67 @@ bool forwarder::say_hello(const lane_state& lane, time_point now) {
 
 time_point forwarder::send_blocks(time_point now) {
   while (window_.may_send_next()) {
+    if (const auto wait = grant_.wait(now); wait.count() > 0) return now + wait;
     if (const auto wait = pace_.wait(share_, now); wait.count() > 0) return now + wait;
-    if (!send_block(now)) return now + hold_retry_time;
+    way* const over = next_way();
+    if (over == nullptr) return now + way_retry_time;
+    if (!send_block(*over, now)) return now + hold_retry_time;
   }
   return never; // an acknowledgement or a sealed block wakes us
 }
 
-bool forwarder::send_block(time_point now) {
+bool forwarder::send_block(way& over, time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
   if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
   const auto head =
       make_link_header(link_message::block, source_.lane().identity.session, window_.next());
-  if (!link_->send(head, block)) return false;
+  if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);
-  window_.sent(block, now);
+  grant_.sent(block.bytes.size(), now);
+  window_.sent(block, now, over.number);
   last_sent_at_ = now;
   return true;
 }
 
 /// Speaks for `lane`: a hello names the first block that it has, other messages the last stored.
-bool forwarder::send(link_message type, const lane_state& lane, std::string_view body,
+bool forwarder::send(way& over, link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
   const std::uint64_t sequence = lane.stored + (type == link_message::hello ? 1 : 0);
-  return link_->send(make_link_header(type, lane.identity.session, sequence), body);
+  return over.link->send(make_link_header(type, lane.identity.session, sequence), body);
+}
+
+/// Over the connections by turns: one of them may be dead, and not known to be.
+bool forwarder::send(link_message type, const lane_state& lane, std::string_view body,
+                     time_point now) {
+  for (std::size_t n = 1; n <= ways_.size(); ++n) {
+    way& w = ways_[(last_way_ + n) % ways_.size()];
+    if (!w.is_welcome) continue;
+    last_way_ = w.number;
+    return send(w, type, lane, body, now);
+  }
+  return false;
+}
+
+/// Over which the next block goes; null: all have enough to do. A receiver that does not put blocks
+/// in order gets them over one.
+forwarder::way* forwarder::next_way() {
+  std::array<bool, most_link_ways> welcome{};
+  for (const way& w : ways_) {
+    welcome[w.number] = w.is_welcome;
+    if (w.is_welcome && !in_any_order_) break;
+  }
+  const auto chosen = window_.choose_way(welcome);
+  return chosen ? &ways_[*chosen] : nullptr;
 }
 
 void forwarder::wait_until(time_point due, time_point now) {
   const auto wait = std::clamp<std::chrono::nanoseconds>(due - now, 0ns, longest_wait);
-  if (link_->wait(source_.bell().descriptor(), std::chrono::ceil<std::chrono::milliseconds>(wait)))
+  std::array<link_connection*, most_link_ways> all{};
+  for (const way& w : ways_) all[w.number] = w.link.get();
+  if (link_connection::wait(std::span(all).first(ways_.size()), source_.bell().descriptor(),
+                            std::chrono::ceil<std::chrono::milliseconds>(wait)))
     source_.bell().clear();
 }
 

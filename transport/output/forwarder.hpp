@@ -12,9 +12,11 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/format/time.hpp"
+#include "transport/output/link_grant.hpp"
 #include "transport/output/link_pace.hpp"
 #include "transport/output/send_window.hpp"
 #include "transport/output/settings.hpp"
@@ -43,7 +45,7 @@ public:
 
   /// The thread's body. After a stop it goes on until every sealed block is stored or the time
   /// limit is over.
-  void run(std::stop_token stop, std::chrono::nanoseconds drain_time_limit);
+  void run(const std::stop_token& stop, std::chrono::nanoseconds drain_time_limit);
 
   /// Shortens the time limit to this moment. Any thread, before the stop is requested.
   void drain_until(time_point deadline) { drain_until_ = deadline; }
@@ -56,19 +58,34 @@ public:
   /// A receiver that answers claims to have blocks that were never sent. Any thread.
   [[nodiscard]] bool is_wrong() const { return answers() && window_.is_wrong(); }
   [[nodiscard]] const forward_counters& counters() const { return window_.counters(); }
+  /// What a receiver that divides its line lets this lane send, in bits a second; below 0: the
+  /// receiver grants nothing, and this end's own pace alone holds. Any thread.
+  [[nodiscard]] double granted() const { return grant_.granted(); }
   /// Rises every second or more often, whether there is work or not. Any thread.
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 
 private:
   [[nodiscard]] bool answers() const;
+  /// A connection to the receiver.
+  struct way;
   void take_news(time_point now);
+  void take_news(way& of, time_point now);
+  void take(way& from, const link_header& header, std::string_view body, time_point now);
+  void not_welcome(way& any_more, bool broke, time_point now);
   void connect_once();
+  [[nodiscard]] bool others_are_welcome(const way& than) const;
+  [[nodiscard]] way* next_way();
   bool leave_lane(time_point now);
   [[nodiscard]] bool all_stored() const;
   [[nodiscard]] time_point act(time_point now);
   [[nodiscard]] time_point send_blocks(time_point now);
-  [[nodiscard]] bool send_block(time_point now);
-  [[nodiscard]] bool say_hello(const lane_state& lane, time_point now);
+  [[nodiscard]] bool send_block(way& over, time_point now);
+  [[nodiscard]] time_point send_demand(time_point now);
+  void ask_silent_ways(time_point now);
+  [[nodiscard]] time_point say_hellos(const lane_state& lane, time_point now);
+  [[nodiscard]] bool say_hello(way& over, const lane_state& lane, time_point now);
+  bool send(way& over, link_message type, const lane_state& lane, std::string_view body,
+            time_point now);
   bool send(link_message type, const lane_state& lane, std::string_view body, time_point now);
   void wait_until(time_point due, time_point now);
 
@@ -78,7 +95,10 @@ private:
   const link_pace::share share_;
   const lane_tokens* const tokens_;
   send_window window_;
-  std::unique_ptr<link_connection> link_;
+  link_grant grant_;
+  std::vector<way> ways_;
+  std::size_t last_way_ = 0;  ///< over which a message other than a block went
+  bool in_any_order_ = false; ///< the receiver puts the blocks of several connections in order
   counter turns_;
 
   time_point last_sent_at_;

@@ -3,13 +3,14 @@
 
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include <sys/socket.h>
 
+#include "transport/link/link_address.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/system/local_address.hpp"
 
 namespace l3 {
 
@@ -36,6 +37,8 @@ constexpr int receive_buffer = 16 << 10;
 /// See block_receiver.
 constexpr int share_read_buffers = 10;
 constexpr std::size_t most_untold = 1024;
+/// For the addresses of one kind that a name has, before those of the other are tried.
+constexpr std::chrono::seconds time_for_addresses(1);
 /// The events that why_not_let_in() understands.
 constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -94,7 +97,10 @@ std::string why_not_let_in(const forward_settings& settings, std::uint16_t event
 
 } // namespace
 
-link_connection::link_connection(const forward_settings& settings) : settings_(settings) {
+link_connection::link_connection(const forward_settings& settings, const link_way& way)
+    : settings_(settings), from_(way.from), endpoint_(endpoint_from(way.from, way.to)),
+      by_name_(names_a_machine(way.to)) {
+  settings_.to = way.to;
   (void)zmq_ctx_set(context_.handle(), share_read_buffers, 0);
   use_keys(socket_, settings);
   socket_.set(zmq::sockopt::immediate, true);
@@ -117,7 +123,8 @@ link_connection::link_connection(const forward_settings& settings) : settings_(s
     happened_.wake();
   };
   watch_ = std::make_unique<connection_watch>(
-      context_, socket_, "inproc://link-events", ZMQ_EVENT_HANDSHAKE_SUCCEEDED | handshake_failures,
+      context_, socket_, "inproc://link-events",
+      ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_CONNECT_RETRIED | handshake_failures,
       watch_limits{.stranger = most_of_a_receiver, .trusted = most_of_a_receiver, .memory = {}},
       watched_,
       [this, keep](std::uint16_t what, std::int32_t value) {
@@ -128,8 +135,19 @@ link_connection::link_connection(const forward_settings& settings) : settings_(s
 
 void link_connection::connect_once() {
   if (connecting_) return;
-  socket_.connect(settings_.to);
+  socket_.set(zmq::sockopt::ipv6, is_ipv6(settings_.to));
+  socket_.connect(endpoint_);
   connecting_ = true;
+}
+
+/// A name may have addresses of IPv4 and of IPv6, and the receiver listens at one of them: when it
+/// does not answer there, the others are tried, by turns. ZeroMQ would only try the first of IPv6.
+void link_connection::try_other_addresses(time_point now) {
+  if (!by_name_ || now < other_addresses_at_) return;
+  other_addresses_at_ = now + time_for_addresses;
+  socket_.disconnect(endpoint_);
+  socket_.set(zmq::sockopt::ipv6, !socket_.get(zmq::sockopt::ipv6));
+  socket_.connect(endpoint_);
 }
 
 link_connection::news link_connection::take_events(const report_function& report) {
@@ -143,9 +161,16 @@ link_connection::news link_connection::take_events(const report_function& report
     texts.swap(texts_);
   }
   for (auto& text : texts) report(std::move(text));
+  const time_point now = steady_clock::now();
+  bool unanswered = false; // ZeroMQ pauses, after it had no connection
   for (const auto& [what, value] : events) {
     if (what == ZMQ_EVENT_CONNECTED) {
       leave_itself(value, report);
+      unanswered = false;
+      continue;
+    }
+    if (what == ZMQ_EVENT_CONNECT_RETRIED) {
+      unanswered = true;
       continue;
     }
     if (std::string why = why_not_let_in(settings_, what, value); !why.empty())
@@ -153,6 +178,15 @@ link_connection::news link_connection::take_events(const report_function& report
     up_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
     since.any = true;
     since.down = since.down || !up_;
+    unanswered = false;
+    if (up_) other_addresses_at_ = now + time_for_addresses;
+  }
+  if (unanswered) {
+    up_ = false;
+    if (!from_.empty() && !is_local_address(from_))
+      report("no network card of this machine has the address " + from_ +
+             " (forward.from): nothing is sent from there until one has it");
+    try_other_addresses(now);
   }
   return since;
 }
@@ -163,8 +197,8 @@ void link_connection::leave_itself(int socket, const report_function& report) {
   (void)::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   report("no receiver listens at " + settings_.to + ", and the connection came back to itself");
   watch_->forget(socket); // as long as it has a descriptor of it, the port is not free
-  socket_.disconnect(settings_.to);
-  socket_.connect(settings_.to);
+  socket_.disconnect(endpoint_);
+  socket_.connect(endpoint_);
   up_ = false;
 }
 
@@ -212,16 +246,18 @@ bool link_connection::send(const link_header& head, const held_block& block) {
   return true;
 }
 
-bool link_connection::wait(int descriptor, std::chrono::milliseconds limit) {
-  zmq_pollitem_t items[] = {
-      {socket_.handle(), 0, static_cast<short>(ZMQ_POLLIN | (blocked_ ? ZMQ_POLLOUT : 0)), 0},
-      {nullptr, happened_.descriptor(), ZMQ_POLLIN, 0},
-      {nullptr, descriptor, ZMQ_POLLIN, 0},
-  };
+bool link_connection::wait(std::span<link_connection* const> all, int descriptor,
+                           std::chrono::milliseconds limit) {
+  std::vector<zmq_pollitem_t> items{{nullptr, descriptor, ZMQ_POLLIN, 0}};
+  for (link_connection* const c : all) {
+    const auto events = static_cast<short>(ZMQ_POLLIN | (c->blocked_ ? ZMQ_POLLOUT : 0));
+    items.push_back({c->socket_.handle(), 0, events, 0});
+    items.push_back({nullptr, c->happened_.descriptor(), ZMQ_POLLIN, 0});
+    c->blocked_ = false;
+  }
   // A signal may end it early, which does no harm.
-  (void)zmq_poll(items, static_cast<int>(std::size(items)), limit.count());
-  blocked_ = false;
-  return items[2].revents != 0;
+  (void)zmq_poll(items.data(), static_cast<int>(items.size()), limit.count());
+  return items.front().revents != 0;
 }
 
 } // namespace l3

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <zmq.hpp>
 
 #include "transport/format/block.hpp"
+#include "transport/format/time.hpp"
 #include "transport/link/connection_watch.hpp"
 #include "transport/output/block_source.hpp"
 #include "transport/output/settings.hpp"
@@ -30,7 +32,7 @@ public:
   using report_function = std::function<void(std::string)>;
 
   /// Does not connect yet. Throws zmq::error_t.
-  explicit link_connection(const forward_settings& settings);
+  link_connection(const forward_settings& settings, const link_way& way);
 
   /// The first time; does nothing then. Throws zmq::error_t if the address is none.
   void connect_once();
@@ -56,15 +58,21 @@ public:
   /// Sends from the block's own memory, and holds it until it has left.
   bool send(const link_header& head, const held_block& block);
 
-  /// Until there is something to do: a message or an event, room for a message if there was none,
-  /// or the descriptor can be read. True: it can.
-  [[nodiscard]] bool wait(int descriptor, std::chrono::milliseconds limit);
+  /// Until there is something to do on one of them: a message or an event, room for a message if
+  /// there was none, or the descriptor can be read. True: it can.
+  [[nodiscard]] static bool wait(std::span<link_connection* const> all, int descriptor,
+                                 std::chrono::milliseconds limit);
 
 private:
   /// Ends a connection of this socket if it is one to itself, and tries again.
   void leave_itself(int socket, const report_function& report);
 
+  void try_other_addresses(time_point now);
+
   forward_settings settings_;
+  std::string from_;     ///< the way's local address; empty: the system chooses
+  std::string endpoint_; ///< as ZeroMQ has to be told it
+  bool by_name_;         ///< the receiver's machine
   zmq::context_t context_{1};
   wake_event happened_;
   std::mutex mutex_;                                  ///< guards the next two
@@ -75,6 +83,7 @@ private:
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
   bool connecting_ = false;
   bool up_ = false;
+  time_point other_addresses_at_{};
   bool blocked_ = false; ///< ZeroMQ had no room for a message
 };
 

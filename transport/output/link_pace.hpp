@@ -28,10 +28,12 @@ public:
   pacer(bit_rate rate, std::chrono::nanoseconds burst)
       : nanoseconds_per_byte_(time_of_byte(rate)), burst_(burst) {}
 
-  /// From now on: what is on the link counts at the new rate.
+  /// From now on: what is on the link counts at the new rate. What the sender may make up for
+  /// stays.
   void set_rate(bit_rate rate, time_point now) {
     const double before = std::exchange(nanoseconds_per_byte_, time_of_byte(rate));
-    const auto left = static_cast<double>(wait(now).count());
+    if (due_ <= now) return;
+    const auto left = static_cast<double>((due_ - now).count());
     due_ = now + whole(before > 0 ? left * nanoseconds_per_byte_ / before : 0);
     fraction_ = 0;
   }
@@ -72,13 +74,19 @@ class link_pace {
 public:
   enum class share : std::uint8_t { fresh, backlog };
 
-  explicit link_pace(bit_rate rate) : pacer_(rate, burst) {}
+  explicit link_pace(bit_rate rate) : rate_(rate), pacer_(rate, burst) {}
 
   /// For both, from now on.
   void set_rate(bit_rate rate, time_point now) {
     const std::lock_guard guard(lock_);
     pacer_.set_rate(rate, now);
+    rate_ = rate;
     waits_until_ = {}; // by the old rate
+  }
+
+  [[nodiscard]] bit_rate rate() {
+    const std::lock_guard guard(lock_);
+    return rate_;
   }
 
   /// Zero if a block may go now; else ask again then.
@@ -113,6 +121,7 @@ private:
   [[nodiscard]] share preferred() const { return owed_ > 0 ? share::backlog : share::fresh; }
 
   std::mutex lock_;
+  bit_rate rate_;
   pacer pacer_;
   std::array<time_point, 2> waits_until_{};
   std::int64_t owed_ = 0; ///< to the backlog, lately, in fresh bytes

@@ -14,6 +14,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
+#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 
@@ -31,10 +32,6 @@ constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
 /// A disk that hangs must not keep fresh blocks from leaving.
 constexpr std::chrono::seconds longest_hold_up(1);
-
-std::uint64_t nanoseconds_since_1970() {
-  return whole_nanoseconds(std::chrono::system_clock::now().time_since_epoch());
-}
 
 } // namespace
 

@@ -5,14 +5,18 @@
 // There is no socket in it and no clock: the forwarder has these.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/occasional.hpp"
@@ -27,7 +31,9 @@ public:
   using report_function = std::function<void(std::string_view)>;
 
   /// The source must outlive it. `receiver` is its address, for reports.
-  send_window(block_source& from, std::string receiver, report_function report);
+  /// `ways`: connections over which the lane is sent.
+  send_window(block_source& from, std::string receiver, report_function report,
+              std::size_t ways = 1);
   send_window(const send_window&) = delete;
   send_window& operator=(const send_window&) = delete;
 
@@ -37,16 +43,29 @@ public:
   void begin_lane();
   /// The connection came, or broke, or was refused: the receiver has to welcome the lane again.
   void connection_changed(bool broke, time_point now);
+  /// Of several connections one came or broke, and others are welcome: the blocks that went over
+  /// it, and of which the receiver has not said that they came, go again.
+  void lost(std::size_t way);
+  /// Something came over it: it lives.
+  void heard(std::size_t way) { ways_[way].is_suspect = false; }
+  /// A welcome of one more connection.
+  void joined(const link_header& header, std::string_view body, time_point now);
+  /// Of several connections one that brings nothing any more while the others do is not used until
+  /// it is heard again; what went over it goes again.
+  void leave_silent_ways(time_point now);
   /// A message came. One of another session is passed over.
   void take(const link_header& header, std::string_view body, time_point now);
-  /// Nothing is to be said before then, unless something happens.
-  void put_off(time_point until) { not_before_ = until; }
   /// The next block went under way.
-  void sent(const held_block& block, time_point now);
-  /// If there was no progress for so long, the first block that is not stored goes once more,
-  /// unless its memory is still held: then it has not left, and a second copy would only stand
-  /// behind it.
+  void sent(const held_block& block, time_point now, std::size_t way = 0);
+  /// If there was no progress for so long, the first block that is not stored goes once more, and
+  /// those behind it, unless its memory is still held: then it has not left, and a second copy
+  /// would only stand behind it. Each further copy waits twice as long, up to a limit, and until
+  /// the receiver has said something since the one before: it has not read that one else.
   void go_back_after(std::chrono::nanoseconds patience, time_point now);
+  /// When go_back_after() is due.
+  [[nodiscard]] time_point go_back_at(std::chrono::nanoseconds patience) const {
+    return progress_at_ + patience * (1U << std::min(copies_, most_doublings));
+  }
   /// The lane ends. True if the receiver had welcomed it.
   bool leave() { return welcomed_.exchange(false); }
   /// Something that a person should know; not twice in a row, and not without end.
@@ -55,49 +74,84 @@ public:
   // What is known.
 
   [[nodiscard]] time_point not_before() const { return not_before_; }
-  /// The block to be sent next: behind those under way, and no further than behind the last sealed
-  /// one.
-  [[nodiscard]] std::uint64_t next() const { return source_.lane().stored + under_way_.size() + 1; }
+  /// The block to be sent next: the first that has to go again, or the one behind those under way,
+  /// no further than behind the last sealed one.
+  [[nodiscard]] std::uint64_t next() const;
   /// It is sealed, and the receiver has given credit for it.
   [[nodiscard]] bool may_send_next() const {
-    return under_way_.size() < credit_ && next() <= source_.lane().sealed;
+    return again_ > 0 || (under_way_.size() < credit_ && behind() <= source_.lane().sealed);
+  }
+  /// Of these connections the one over which the next block goes: the one that has least to do;
+  /// nothing: all have enough. One that is alone always takes more.
+  [[nodiscard]] std::optional<std::size_t> choose_way(std::span<const bool> welcome) const;
+  [[nodiscard]] bool is_suspect(std::size_t way) const { return ways_[way].is_suspect; }
+  /// Bytes of sealed blocks that were not sent, or are to be sent again: as many as their number
+  /// times the size that blocks had lately.
+  [[nodiscard]] std::uint64_t bytes_waiting() const {
+    return (source_.lane().sealed + 1 - behind() + again_) * block_bytes_;
   }
   /// It was not sent before.
   [[nodiscard]] bool next_is_new() const { return next() > highest_sent_; }
   [[nodiscard]] bool has_blocks_under_way() const { return !under_way_.empty(); }
-  /// When an acknowledgement last brought news, or blocks went under way.
-  [[nodiscard]] time_point progress_at() const { return progress_at_; }
-
   // Any thread.
 
   [[nodiscard]] bool is_welcome() const { return welcomed_.load(std::memory_order_relaxed); }
   /// The receiver said why it does not store what it is sent, and has stored nothing since.
   [[nodiscard]] bool is_refused() const { return refused_.load(std::memory_order_relaxed); }
-  /// The receiver has claimed to have blocks that were never sent, and said nothing better since.
+  /// The receiver has claimed to have blocks that were never sent, and did not say what is possible
+  /// ten seconds or more after that.
   [[nodiscard]] bool is_wrong() const { return wrong_.load(std::memory_order_relaxed); }
   /// When the receiver last said something to this lane.
   [[nodiscard]] time_point answered_at() const { return answered_at_; }
   [[nodiscard]] const forward_counters& counters() const { return counters_; }
 
 private:
+  static constexpr unsigned most_doublings = 4;
+
   void welcomed(const link_header& header, time_point now);
   void acknowledged(const link_header& header, time_point now);
   void refused(std::string_view text, time_point now);
   [[nodiscard]] bool is_impossible(std::uint64_t stored, time_point now);
   void take_credit(std::uint32_t blocks);
+  void take_early(std::string_view body, time_point now);
+
+  struct sent_block {
+    std::weak_ptr<const void> hold;
+    std::size_t way = 0;
+    time_point at;
+    bool came = false;  ///< the receiver has it, and waits for one before it
+    bool again = false; ///< it has to be sent once more
+  };
+  struct way_state {
+    time_point brought_at;            ///< a block, of which the receiver then said that it came
+    std::chrono::nanoseconds usual{}; ///< from sending a block to hearing that it came, lately
+    bool is_suspect = false;
+  };
+  [[nodiscard]] std::uint64_t behind() const {
+    return source_.lane().stored + under_way_.size() + 1;
+  }
+  void came(sent_block& block, time_point now);
+  void forget_under_way();
 
   block_source& source_;
   const std::string receiver_;
   report_function report_;
   forward_counters counters_;
 
-  std::uint64_t welcomes_ = 0;                      ///< in this lane
-  std::deque<std::weak_ptr<const void>> under_way_; ///< holds of the blocks behind the stored ones
-  std::uint64_t highest_sent_ = 0;                  ///< of all connections
-  std::uint64_t credit_ = 0;                        ///< blocks that may be under way
-  time_point progress_at_;
+  std::uint64_t welcomes_ = 0;       ///< in this lane
+  std::deque<sent_block> under_way_; ///< the blocks behind the stored ones
+  std::size_t again_ = 0;            ///< of these, to be sent once more
+  std::vector<way_state> ways_;
+  std::size_t last_way_ = 0;                           ///< over which a block went
+  std::uint64_t block_bytes_ = std::uint64_t{1} << 20; ///< of the latest blocks, on average
+  std::uint64_t highest_sent_ = 0;                     ///< of all connections
+  std::uint64_t credit_ = 0;                           ///< blocks that may be under way
+  time_point progress_at_; ///< when an acknowledgement last brought news, or blocks went under way
+  unsigned copies_ = 0;    ///< that went since without news
+  time_point copied_at_;   ///< the last of them
   time_point not_before_;
   time_point hello_wanted_at_; ///< when the receiver last asked for one
+  time_point wrong_at_;        ///< when it last made an impossible claim
   std::string last_report_;
   line_budget lines_{20, std::chrono::seconds(10)};
 

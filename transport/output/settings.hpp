@@ -4,8 +4,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "transport/format/units.hpp"
 
@@ -17,14 +19,34 @@ struct outbox_settings {
   std::chrono::nanoseconds block_age = std::chrono::milliseconds(5); ///< or this old
 };
 
+/// One connection to the receiver.
+struct link_way {
+  std::string from; ///< local address, empty: the system chooses
+  std::string to;   ///< the receiver
+
+  friend bool operator==(const link_way&, const link_way&) = default;
+};
+inline constexpr std::size_t most_link_ways = 4;
+
 struct forward_settings {
   std::string to = "tcp://127.0.0.1:42200"; ///< the receiver
-  bit_rate rate{4e9};                       ///< of the output link; 0: unlimited
+  /// Several connections, each with `to` empty if it is the one above; none: one to there.
+  std::vector<link_way> from;
+  bit_rate rate{4e9}; ///< of the output link; 0: unlimited
   std::chrono::nanoseconds acknowledge_time_limit =
       std::chrono::seconds(2); ///< then blocks are sent again
   std::string secret_key;      ///< file with the daemon's own key; empty: a link without keys
   std::string receiver_key;    ///< file with the receiver's public key
 };
+
+/// The connections of these settings: one at least, none with an empty `to`.
+[[nodiscard]] inline std::vector<link_way> ways_of(const forward_settings& s) {
+  std::vector<link_way> ways = s.from;
+  if (ways.empty()) ways.emplace_back();
+  for (link_way& w : ways)
+    if (w.to.empty()) w.to = s.to;
+  return ways;
+}
 
 /// That the messages of a receiver take at most, over one connection; more is cut off.
 inline constexpr byte_size memory_of_answers = mebibytes(12);

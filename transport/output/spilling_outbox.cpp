@@ -152,7 +152,9 @@ void spilling_outbox::write(const std::stop_token& stop) {
     (void)::poll(&bell, 1, waits ? look_around_ms : look_around_idle_ms);
     way_to_disk_->bell().clear();
     last_time = stop.stop_requested();
-    if (last_time) not_before_ = {};
+    if (!last_time) continue;
+    not_before_ = {};
+    disk_->end_pause();
   }
 }
 

@@ -56,6 +56,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
   }
   if (const auto error = write(block)) return error;
   room_wanted_ = 0;
+  refusal_.clear();
   bool needed = false;
   std::uint64_t released = 0;
   {
@@ -72,6 +73,7 @@ std::error_code spool::append(std::span<const std::byte> block) {
 /// more, into a segment that is in its place.
 std::error_code spool::write(std::span<const std::byte> block) {
   std::error_code error;
+  if (refusal_ && !attempt_.is_over(system_.now())) return refusal_;
   for (int attempt = 0; attempt < 2; ++attempt) {
     if ((error = prepare_segment(block.size()))) return error;
     const auto offset = segment_.end();
@@ -141,11 +143,14 @@ std::error_code spool::close_segment() {
 std::error_code spool::refuse(std::error_code error, std::uint64_t bytes, bool by_system) {
   if (!is_want_of_room(error)) {
     room_wanted_ = 0;
-    return error;
+  } else {
+    // If the system says so although there seems to be room, it takes more than there seems to be.
+    room_wanted_ = by_system ? std::max(bytes, capacity() + 1) : bytes;
+    error = std::make_error_code(std::errc::no_space_on_device);
   }
-  // If the system says so although there seems to be room, it takes more than there seems to be.
-  room_wanted_ = by_system ? std::max(bytes, capacity() + 1) : bytes;
-  return std::make_error_code(std::errc::no_space_on_device);
+  // What is known without a try costs nothing, and names have a pause of their own.
+  if (by_system && !is_name_fault(error)) refusal_ = error;
+  return error;
 }
 
 /// The file being written counts as room if it is asked for and no block in it is needed: the next
@@ -222,10 +227,13 @@ spool::read_result spool::read(std::uint64_t session, std::uint64_t sequence,
 
 /// A disk that does not give the bytes now may give them later; a file that is gone, or ends before
 /// them, will not.
+bool spool::is_final(const std::error_code& error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range ||
+         error == name_fault::not_a_file;
+}
+
 bool spool::may_pass(const std::error_code& error, const spool_place& place) {
-  if (error == std::errc::no_such_file_or_directory || error == std::errc::result_out_of_range ||
-      error == name_fault::not_a_file)
-    return false;
+  if (is_final(error)) return false;
   const bool again = place.segment == failed_.segment && place.offset == failed_.offset;
   failures_ = again ? failures_ + 1 : 1;
   failed_ = place;
@@ -266,7 +274,8 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
   const auto from = folder();
   for (const auto number : segments) {
     const std::string name = name_of(number);
-    const auto seen = from->look(name);
+    std::error_code error;
+    const auto seen = from->look(name, error);
     file_identity who;
     {
       const std::lock_guard guard(lock_);
@@ -274,7 +283,7 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
     }
     // Something else may have the name by now: it stays. A file that cannot be removed keeps what
     // is noted of its lanes.
-    if (seen && seen->who == who && from->remove(name) != 0 && errno != ENOENT) continue;
+    if (error || (seen && seen->who == who && from->remove(name) != 0 && errno != ENOENT)) continue;
     {
       const std::lock_guard guard(lock_);
       index_.forget_segment(number);
@@ -286,11 +295,11 @@ void spool::remove(const std::vector<std::uint64_t>& segments) {
 
 /// Clears the notes of sessions of which nothing is on the disk any more.
 void spool::forget_releases() {
-  for (const auto& [session, up_to] : releases_.all()) {
+  for (const spool_release& noted : releases_.notes()) {
     std::unique_lock guard(lock_);
-    const bool gone = !index_.on_disk(session);
+    const bool gone = !index_.on_disk(noted.session);
     guard.unlock();
-    if (gone) releases_.forget(session, up_to);
+    if (gone) releases_.forget(noted);
   }
   for (const std::uint64_t session : releases_.sent_before()) {
     std::unique_lock guard(lock_);

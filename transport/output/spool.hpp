@@ -28,12 +28,14 @@
 
 #include <unistd.h>
 
+#include "transport/format/time.hpp"
 #include "transport/output/settings.hpp"
 #include "transport/output/spool_index.hpp"
 #include "transport/output/spool_releases.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/block_file.hpp"
 #include "transport/store/store_reader.hpp"
+#include "transport/system/growing_pause.hpp"
 
 namespace l3 {
 
@@ -47,6 +49,7 @@ struct spool_system {
   std::uint64_t (*free_bytes)(int folder) = l3::free_bytes;
   std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
+  time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
 };
 
 class spool {
@@ -83,8 +86,12 @@ public:
   /// Writes a sealed block of any lane; a lane's sequence rises and may leave numbers out. After an
   /// error nothing of the block is on the disk, and it may be tried again. ENOSPC also stands for
   /// the size limit, the floor, and `most_blocks`. A block that is released, or on disk, already is
-  /// not written. No error: the names of folder and file led to the block after it was written.
+  /// not written. No error: the names of folder and file led to the block after it was written. A
+  /// disk that refuses what there should be room for is asked again after a pause that grows to a
+  /// second; until then the answer is what it said last.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block);
+  /// The disk is asked at the next append, whatever it said.
+  void end_pause() { refusal_.clear(); }
   /// The blocks of this session are in memory, too. Those that vanish from the disk are not lost:
   /// they are forgotten here, and may be appended again.
   void keep_in_memory(std::uint64_t session) { memory_ = session; }
@@ -163,6 +170,7 @@ private:
     std::uint64_t lost = 0;
     std::uint64_t in_memory = 0;
     std::uint64_t events = 0; ///< of the lost ones
+    bool is_known = true;     ///< false: the disk refuses a part
   };
   using changed_files = std::map<std::uint64_t, changed_file>;
 
@@ -178,9 +186,11 @@ private:
   [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
                                             std::vector<stored_block>& lost) const;
   void give_up_what_is_gone();
-  [[nodiscard]] changed_files look_at_files() const;
-  [[nodiscard]] bool has(const changed_file& file, std::uint64_t session,
-                         const spool_place& place) const;
+  void give_up_what_is_gone_in(changed_files& changed);
+  [[nodiscard]] changed_files look_at_files();
+  void cannot_look_at(std::uint64_t segment, const std::error_code& why);
+  [[nodiscard]] std::error_code find(const changed_file& file, std::uint64_t session,
+                                     const spool_place& place) const;
   void tell(const changed_files& changed);
   void look_beside();
   bool give_up(std::uint64_t session, std::uint64_t sequence);
@@ -193,6 +203,7 @@ private:
   [[nodiscard]] std::uint64_t room(bool with_written_segment) const;
   void remove(const std::vector<std::uint64_t>& segments);
   void forget_releases();
+  [[nodiscard]] static bool is_final(const std::error_code& error);
   [[nodiscard]] bool may_pass(const std::error_code& error, const spool_place& place);
   [[nodiscard]] std::error_code fetch(const spool_place& place, const known_file& file,
                                       std::vector<std::byte>& to) const;
@@ -221,8 +232,13 @@ private:
   // The writing thread's.
   block_file segment_;
   std::uint64_t next_number_ = 1;
-  std::error_code fault_; ///< set: the names do not lead to the folder or the segment any more
+  std::error_code fault_;   ///< set: the names do not lead to the folder or the segment any more
+  std::error_code unknown_; ///< why this look could not tell what became of a segment
+  std::error_code unknown_told_; ///< likewise, of the look before
   std::vector<std::string> news_;
+  growing_pause rescue_{std::chrono::milliseconds(100), std::chrono::seconds(10)};
+  std::error_code refusal_; ///< what the disk said last; no error: it took a block
+  growing_pause attempt_{std::chrono::milliseconds(100), std::chrono::seconds(1)};
   std::string beside_; ///< name of the daemon's own file; empty: there is none
   std::uint64_t beside_bytes_ = 0;
   std::function<void(int)> write_beside_;

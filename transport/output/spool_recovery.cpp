@@ -20,9 +20,15 @@ constexpr std::uint64_t fewest_segments = 4;
 constexpr const char* copies_name = "damaged";
 constexpr mode_t folder_mode = 0755;
 
+/// With those above it that are missing.
 std::filesystem::path made(const std::filesystem::path& folder) {
   std::error_code error;
+  std::vector<std::filesystem::path> missing;
+  for (auto at = folder; !at.empty() && !std::filesystem::exists(at, error); at = at.parent_path())
+    missing.push_back(at);
   std::filesystem::create_directories(folder, error);
+  for (auto at = missing.begin(); !error && at != missing.end(); ++at)
+    error = flush_folder(at->parent_path());
   if (error)
     throw std::runtime_error("cannot make the folder " + folder.string() + ": " + error.message());
   return folder;
@@ -47,7 +53,8 @@ spool::spool(const spool_settings& settings, const spool_system& system)
   count_copies();
   const auto numbers = store_file_numbers(folder_->path(), store_kind::spool);
   const auto is_file = [&](std::uint64_t number) {
-    const auto seen = folder_->look(name_of(number));
+    std::error_code error;
+    const auto seen = folder_->look(name_of(number), error);
     return seen && seen->is_file;
   };
   const auto newest = std::ranges::find_if(numbers.rbegin(), numbers.rend(), is_file);
@@ -70,7 +77,8 @@ spool::spool(const spool_settings& settings, const spool_system& system)
 }
 
 /// Blocks that were noted to be on disk, and that no segment has. A hole between those that are
-/// there is counted when it is read.
+/// there is counted when it is read. Those before the first one are told at each start until it is
+/// released: a later start may find them.
 void spool::count_what_is_gone() {
   for (const spool_release& e : releases_.notes()) {
     const std::uint64_t last = e.sequence + e.waiting;
@@ -83,10 +91,13 @@ void spool::count_what_is_gone() {
     };
     if (!has_blocks) {
       tell(e.sequence + 1, last);
+      releases_.forget_behind(e.session, e.sequence);
       continue;
     }
+    const std::uint64_t there = std::max(lane->blocks.back().sequence, e.sequence);
     tell(e.sequence + 1, std::min(last, lane->blocks.front().sequence - 1));
-    tell(std::max(lane->blocks.back().sequence, e.sequence) + 1, last);
+    tell(there + 1, last);
+    releases_.forget_behind(e.session, there);
   }
 }
 
@@ -99,9 +110,12 @@ void spool::recover_segment(std::uint64_t number, bool newest) {
     found_.strangers.push_back(name_of(number));
     return;
   }
-  const auto scan = scan_block_file(*folder_, number, store_kind::spool, newest, system_.stop);
+  const auto scan =
+      scan_block_file(*folder_, name_of(number), number, store_kind::spool, newest, system_.stop);
   const auto note_file = [&] {
-    if (const auto seen = folder_->look(name_of(number))) files_[number] = {nullptr, *seen};
+    std::error_code unknown;
+    if (const auto seen = folder_->look(name_of(number), unknown))
+      files_[number] = {nullptr, *seen};
   };
   note_file();
   index_.add_segment(number, scan.bytes);

@@ -117,19 +117,30 @@ public:
                          [](const spool_release& e) { return e.session != 0; });
     return noted;
   }
-  /// Nothing of the session is on the disk any more; unless more was noted since.
-  void forget(std::uint64_t session, std::uint64_t up_to) {
+  /// It is known that those behind this one are gone.
+  void forget_behind(std::uint64_t session, std::uint64_t last) {
     const std::lock_guard guard(lock_);
     auto* const place = place_of(session);
-    if (place != nullptr && place->sequence <= up_to) write(*place, {});
+    if (place == nullptr || place->sequence + place->waiting <= last) return;
+    spool_release e = *place;
+    e.waiting = static_cast<std::uint32_t>(std::max(last, e.sequence) - e.sequence);
+    e.crc = header_crc(e);
+    write(*place, e);
+  }
+  /// Nothing of the session is on the disk any more; unless more was noted since.
+  void forget(const spool_release& noted) {
+    const std::lock_guard guard(lock_);
+    auto* const place = place_of(noted.session);
+    if (place != nullptr && *place == noted) write(*place, {});
   }
 
   /// If the file's name does not lead to the file any more: writes all notes into a new one.
   void check(const held_folder& folder) {
     const std::lock_guard guard(lock_);
     const auto ours = look_at(file_.get());
-    const auto seen = folder.look(file_name);
-    if (ours && seen && seen->who == ours->who) return;
+    std::error_code error;
+    const auto seen = folder.look(file_name, error);
+    if (error || (ours && seen && seen->who == ours->who)) return;
     file_ = file_in(folder);
     for (spool_release& place : places_)
       if (place.session != 0) write(place, spool_release(place));

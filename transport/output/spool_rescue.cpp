@@ -16,7 +16,9 @@ std::error_code spool::put_in_place(const std::error_code& fault) {
   fault_ = fault;
   in_place_ = false;
   auto now = folder_->check();
+  bool may_make = false; // once, of what is removed again and again
   if (now == name_fault::folder_gone) {
+    if (!(may_make = rescue_.is_over(system_.now()))) return now;
     auto made = std::make_shared<const held_folder>(folder_->made_anew(now));
     if (now) return now;
     news_.push_back(made->path().string() + ": " + fault.message() + ", and is made again");
@@ -27,7 +29,9 @@ std::error_code spool::put_in_place(const std::error_code& fault) {
   releases_.check(*folder_);
   look_beside();
   if (segment_.is_open()) now = segment_.check(*folder_);
-  if (now && (now = write_anew(now))) return now;
+  if (now && (!is_name_fault(now) || !(may_make || rescue_.is_over(system_.now())) ||
+              (now = write_anew(now))))
+    return now;
   fault_.clear();
   in_place_ = true;
   return {};
@@ -59,7 +63,8 @@ std::error_code spool::write_anew(const std::error_code& why) {
                   std::to_string(lost.size() - static_cast<std::size_t>(in_memory)) +
                   " are lost: no other program may touch the files of a spool");
   // What is left of a file that was cut would be taken for blocks by the next start.
-  const auto old = folder_->look(segment_.name());
+  std::error_code unknown;
+  const auto old = folder_->look(segment_.name(), unknown);
   if (old && old->who == segment_.identity()) (void)folder_->remove(segment_.name());
   std::vector<std::uint64_t> free;
   {
@@ -115,13 +120,16 @@ std::error_code spool::copy_blocks(block_file& to, std::vector<stored_block>& co
 void spool::keep_beside(std::string name, std::function<void(int)> write) {
   beside_ = std::move(name);
   write_beside_ = std::move(write);
-  const auto seen = folder_->look(beside_);
+  std::error_code unknown;
+  const auto seen = folder_->look(beside_, unknown);
   beside_bytes_ = seen ? seen->bytes : 0;
 }
 
 void spool::look_beside() {
   if (beside_.empty()) return;
-  const auto seen = folder_->look(beside_);
+  std::error_code unknown;
+  const auto seen = folder_->look(beside_, unknown);
+  if (unknown) return;
   if (!seen || !seen->is_file || seen->bytes != beside_bytes_) write_beside_(folder_->get());
 }
 
@@ -148,8 +156,9 @@ bool spool::give_up(std::uint64_t session, std::uint64_t sequence) {
   return false;
 }
 
-/// Files of segments that are not written any more, and are not what they were.
-spool::changed_files spool::look_at_files() const {
+/// Files of segments that are not written any more, and are not what they were. What a file is that
+/// cannot be looked at is not known: the next look tells.
+spool::changed_files spool::look_at_files() {
   std::map<std::uint64_t, file_look> expected;
   {
     const std::lock_guard guard(lock_);
@@ -160,24 +169,48 @@ spool::changed_files spool::look_at_files() const {
   }
   changed_files changed;
   for (const auto& [number, as] : expected) {
-    const auto now = folder_->look(name_of(number));
-    if (!now || *now != as) changed[number].now = now;
+    std::error_code unknown;
+    const auto now = folder_->look(name_of(number), unknown);
+    if (unknown) {
+      cannot_look_at(number, unknown);
+    } else if (!now || *now != as) {
+      changed[number].now = now;
+    }
   }
   return changed;
 }
 
-bool spool::has(const changed_file& file, std::uint64_t session, const spool_place& place) const {
+void spool::cannot_look_at(std::uint64_t segment, const std::error_code& why) {
+  if (unknown_) return;
+  unknown_ = why;
+  if (unknown_ == unknown_told_) return;
+  news_.push_back((folder_->path() / name_of(segment)).string() +
+                  ": cannot be looked at: " + why.message());
+}
+
+/// No error: the block is there. `file_changed`: it is not. Any other: it is not known.
+std::error_code spool::find(const changed_file& file, std::uint64_t session,
+                            const spool_place& place) const {
   const bool may_have = file.now && file.now->is_file && place.offset < file.now->bytes &&
                         place.bytes <= file.now->bytes - place.offset;
+  if (!may_have) return name_fault::file_changed;
   std::vector<std::byte> bytes;
   block_header header;
-  return may_have && !fetch(place, {}, bytes) && check_block(bytes, header) == block_fault::none &&
-         header.session == session && header.sequence == place.sequence;
+  if (const auto error = fetch(place, {}, bytes))
+    return is_final(error) ? make_error_code(name_fault::file_changed) : error;
+  const bool there = check_block(bytes, header) == block_fault::none && header.session == session &&
+                     header.sequence == place.sequence;
+  return there ? std::error_code() : name_fault::file_changed;
 }
 
 /// What a changed file has still is found where it was, also in a copy.
 void spool::give_up_what_is_gone() {
   changed_files changed = look_at_files();
+  give_up_what_is_gone_in(changed);
+  unknown_told_ = std::exchange(unknown_, {});
+}
+
+void spool::give_up_what_is_gone_in(changed_files& changed) {
   if (changed.empty()) return;
   std::set<std::uint64_t> numbers;
   for (const auto& [number, file] : changed) numbers.insert(number);
@@ -188,8 +221,12 @@ void spool::give_up_what_is_gone() {
   }
   for (auto& [session, place] : blocks) {
     changed_file& file = changed[place.segment];
-    if (has(file, session, place)) {
+    const auto fault = find(file, session, place);
+    if (fault != name_fault::file_changed) {
       ++file.kept;
+      if (!fault) continue;
+      file.is_known = false;
+      cannot_look_at(place.segment, fault);
       continue;
     }
     const std::lock_guard guard(lock_);
@@ -208,10 +245,11 @@ void spool::give_up_what_is_gone() {
     for (const auto& [number, file] : changed) {
       const auto known = files_.find(number);
       if (known == files_.end()) continue; // it was released and removed meanwhile
+      if (file.lost + file.in_memory != 0) index_.count_vanished();
+      if (!file.is_known) continue;
       // A file with none of its blocks is another one that has its name.
       known->second.as = file.kept != 0 ? *file.now : file_look();
       index_.resize_segment(number, file.kept != 0 ? file.now->bytes : 0);
-      if (file.lost + file.in_memory != 0) index_.count_vanished();
     }
     free = index_.take_free();
   }

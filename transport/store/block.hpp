@@ -30,6 +30,7 @@ enum class block_fault : std::uint8_t {
   header_checksum,
   length, ///< above the limit, or not that of the bytes at hand
   payload_checksum,
+  events, ///< its payload is not so many whole events as its header says
   count_
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -18,7 +20,25 @@ namespace {
 constexpr std::size_t fewest_digits = 6;
 constexpr std::uint64_t copy_step = std::uint64_t{1} << 20;
 
+constexpr const char* extension = ".kl3";
+
 std::string prefix_of(store_kind kind) { return kind == store_kind::spool ? "spool-" : "blocks-"; }
+
+std::string digits(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  if (text.size() < fewest_digits) text.insert(0, fewest_digits - text.size(), '0');
+  return text;
+}
+
+/// Takes the text and the number behind it off the front. False: another text is there.
+template <class Number>
+bool take(std::string_view& from, std::string_view text, Number& number) {
+  if (!from.starts_with(text)) return false;
+  from.remove_prefix(text.size());
+  const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), number);
+  from.remove_prefix(static_cast<std::size_t>(end - from.data()));
+  return error == std::errc();
+}
 
 } // namespace
 
@@ -28,9 +48,19 @@ std::filesystem::path store_file_path(const std::filesystem::path& folder, std::
 }
 
 std::string store_file_name(std::uint64_t number, store_kind kind) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < fewest_digits) digits.insert(0, fewest_digits - digits.size(), '0');
-  return prefix_of(kind) + digits + ".kl3";
+  return prefix_of(kind) + digits(number) + extension;
+}
+
+std::string complete_file_name(std::uint64_t number, const file_owner& owner) {
+  std::string name = store_file_name(number);
+  const std::string whose = owner.several
+                                ? "-several"
+                                : "-run" + digits(owner.run) + "-node" + std::to_string(owner.node);
+  return name.insert(name.size() - std::string(extension).size(), whose);
+}
+
+std::string sidecar_name(std::uint64_t number, const file_owner& owner) {
+  return std::filesystem::path(complete_file_name(number, owner)).replace_extension(".json");
 }
 
 store_kind kind_of(const std::filesystem::path& folder) {
@@ -40,19 +70,49 @@ store_kind kind_of(const std::filesystem::path& folder) {
              : store_kind::store;
 }
 
+std::optional<block_file_name> block_file_name::read(const std::string& name, store_kind kind) {
+  block_file_name read;
+  std::string_view rest = name;
+  if (!take(rest, prefix_of(kind), read.number)) return std::nullopt;
+  if (name == read.text(kind)) return read;
+  if (kind == store_kind::spool) return std::nullopt;
+  read.complete.emplace();
+  read.complete->several = !take(rest, "-run", read.complete->run);
+  if (!read.complete->several && !take(rest, "-node", read.complete->node)) return std::nullopt;
+  return name == read.text(kind) ? std::optional(read) : std::nullopt;
+}
+
+std::vector<block_file_name> block_files_in(const std::filesystem::path& folder, store_kind kind) {
+  std::vector<block_file_name> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (const auto name = block_file_name::read(entry.path().filename().string(), kind))
+      files.push_back(*name);
+  std::ranges::sort(files, {}, [](const block_file_name& f) {
+    return std::tuple(f.number, !f.complete, f.text());
+  });
+  const auto is_one_number = [](const block_file_name& a, const block_file_name& b) {
+    return a.number == b.number;
+  };
+  files.erase(std::unique(files.begin(), files.end(), is_one_number), files.end());
+  return files;
+}
+
 std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
                                               store_kind kind) {
-  const std::string prefix = prefix_of(kind);
   std::vector<std::uint64_t> numbers;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(prefix)) continue;
-    std::uint64_t number = 0;
-    (void)std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-    if (entry.path() == store_file_path(folder, number, kind)) numbers.push_back(number);
-  }
-  std::ranges::sort(numbers);
+  for (const block_file_name& f : block_files_in(folder, kind)) numbers.push_back(f.number);
   return numbers;
+}
+
+std::filesystem::path find_store_file(const std::filesystem::path& folder, std::uint64_t number,
+                                      store_kind kind) {
+  auto path = store_file_path(folder, number, kind);
+  std::error_code error;
+  if (kind == store_kind::spool || std::filesystem::exists(path, error)) return path;
+  if (!std::filesystem::is_directory(folder, error)) return path;
+  for (const block_file_name& f : block_files_in(folder, kind))
+    if (f.number == number) return folder / f.text(kind);
+  return path;
 }
 
 std::error_code block_file::open(const held_folder& folder, std::uint64_t number, store_kind kind,
@@ -69,6 +129,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   made.number_ = number;
   store_file_header head;
   head.number = number;
+  if (kind == store_kind::store) head.reserved[0] = file_is_renamed;
   error = made.append(std::as_bytes(std::span(&head, 1)));
   if (!error && flush_name != nullptr && flush_name(folder.get()) != 0) error = last_error();
   if (error) {
@@ -98,11 +159,10 @@ std::error_code block_file::flush(flush_function how) {
 
 std::error_code block_file::check(const held_folder& folder) const {
   if (const auto error = folder.check()) return error;
-  const auto seen = folder.look(name_);
-  if (!seen) {
-    const auto error = last_error();
-    return error == std::errc::no_such_file_or_directory ? name_fault::file_gone : error;
-  }
+  std::error_code error;
+  const auto seen = folder.look(name_, error);
+  if (error) return error;
+  if (!seen) return name_fault::file_gone;
   if (seen->who != who_) return name_fault::file_taken;
   return seen->bytes == end_ && !tampered_ ? std::error_code() : name_fault::file_changed;
 }
@@ -113,11 +173,9 @@ void block_file::cut(std::uint64_t end) {
   const auto seen = look_at(file_->get());
   if (!seen || seen->bytes < end_) tampered_ = true;
   end_ = end;
-  if (tampered_) {
-    sound_ = false;
-  } else if (seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0) {
-    sound_ = false;
-  }
+  const bool uncut =
+      !tampered_ && seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0;
+  if (tampered_ || uncut) sound_ = false;
 }
 
 bool block_file::is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const {

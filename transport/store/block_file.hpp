@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -22,14 +24,68 @@ namespace l3 {
 
 /// They differ in their files' names, and in what a wrong head means.
 enum class store_kind : std::uint8_t { store, spool };
+/// In the first reserved byte of a file's header: the file gets another name when nothing is added
+/// to it any more. Those of version 0.1.0, and a spool's segments, keep theirs.
+inline constexpr std::uint8_t file_is_renamed = 1;
 /// What the files of a folder say: a store, unless all are a spool's.
 [[nodiscard]] store_kind kind_of(const std::filesystem::path& folder);
 
+/// Whose blocks are in a file of a store to which nothing is added any more: its name says so.
+struct file_owner {
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  bool several = false; ///< of several runs or nodes, and the two above say nothing
+
+  friend bool operator==(const file_owner&, const file_owner&) = default;
+};
+
+/// As it is called while it is written. Segments of a spool keep that name, and so do files of a
+/// store of version 0.1.0.
 [[nodiscard]] std::filesystem::path store_file_path(const std::filesystem::path& folder,
                                                     std::uint64_t number,
                                                     store_kind kind = store_kind::store);
 [[nodiscard]] std::string store_file_name(std::uint64_t number,
                                           store_kind kind = store_kind::store);
+/// As it is called when it is complete.
+[[nodiscard]] std::string complete_file_name(std::uint64_t number, const file_owner& owner);
+/// Of the file beside it that says what is in it.
+[[nodiscard]] std::string sidecar_name(std::uint64_t number, const file_owner& owner);
+
+struct block_file_name {
+  std::uint64_t number = 0;
+  std::optional<file_owner> complete; ///< nothing is added to it any more
+
+  /// Nothing: no block file has such a name.
+  [[nodiscard]] static std::optional<block_file_name> read(const std::string& name,
+                                                           store_kind kind = store_kind::store);
+  [[nodiscard]] std::string text(store_kind kind = store_kind::store) const {
+    return complete ? complete_file_name(number, *complete) : store_file_name(number, kind);
+  }
+};
+/// The block files in a folder, by rising number, one of each: a complete one rather than another.
+/// Throws std::system_error if there is no such folder.
+[[nodiscard]] std::vector<block_file_name> block_files_in(const std::filesystem::path& folder,
+                                                          store_kind kind = store_kind::store);
+/// The file of this number, whatever its name is now; as it is called while it is written, if there
+/// is none. It may get its other name at any time.
+[[nodiscard]] std::filesystem::path find_store_file(const std::filesystem::path& folder,
+                                                    std::uint64_t number,
+                                                    store_kind kind = store_kind::store);
+
+/// The names of a store's files, for its writer.
+class store_names {
+public:
+  void complete(std::uint64_t number, const file_owner& owner) { complete_[number] = owner; }
+  [[nodiscard]] std::string of(std::uint64_t number) const {
+    const auto found = complete_.find(number);
+    return found == complete_.end() ? store_file_name(number)
+                                    : complete_file_name(number, found->second);
+  }
+
+private:
+  std::map<std::uint64_t, file_owner> complete_;
+};
+
 [[nodiscard]] inline std::filesystem::path torn_file_path(const std::filesystem::path& folder,
                                                           std::uint64_t number) {
   return store_file_path(folder, number).replace_extension(".torn");
@@ -38,6 +94,11 @@ enum class store_kind : std::uint8_t { store, spool };
 [[nodiscard]] inline std::filesystem::path damage_mark_path(const std::filesystem::path& folder,
                                                             std::uint64_t number) {
   return store_file_path(folder, number).replace_extension(".damaged");
+}
+/// Path of the empty file by which a person says: this block file was taken out on purpose.
+[[nodiscard]] inline std::filesystem::path archive_mark_path(const std::filesystem::path& folder,
+                                                             std::uint64_t number) {
+  return store_file_path(folder, number).replace_extension(".archived");
 }
 /// Numbers of the block files in a folder, rising. Throws std::system_error if there is no such
 /// folder.

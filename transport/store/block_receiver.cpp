@@ -7,11 +7,13 @@
 
 #include <zmq.hpp>
 
-#include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
 #include "transport/store/link_guard.hpp"
+#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 
@@ -19,32 +21,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A sender keeps what is not acknowledged, which is never more than what the daemons before it had
-/// under way: some 50 MB for what is remembered, of each of 128 sessions still 2048 events at their
-/// beginning and at their end. A node that was started again has up to four sessions: two, and what
-/// the one before left on disk.
-constexpr std::size_t remembered_events = std::size_t{1} << 19;
-constexpr std::size_t remembered_sessions = 128;
-/// That ZeroMQ holds of a connection, each of any size; the TCP connection stands still beyond.
-constexpr int messages_in_line = 4;
-constexpr int answers_in_line = 128;
-/// If a step found a whole line of messages, others are behind it.
-constexpr auto refill_time = 1ms;
+/// For each connection; its TCP connection stands still beyond. No daemon that has only its credit
+/// under way, once more after silence, comes so far: ZeroMQ's heartbeats would not get through.
+constexpr int messages_in_line = 160;
 constexpr int messages_in_a_step = 256;
 /// The receiver takes all waiting messages in one step and acknowledges once behind them. An
 /// acknowledgement waits little longer than this.
 constexpr auto longest_step = 5ms;
-/// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
-constexpr auto silence_limit = 5s;
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
 constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
 constexpr std::size_t most_connections = 1024; ///< at a time
+constexpr std::size_t most_of_a_peer = 128;    ///< of these, after a hello
 /// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
 constexpr byte_size most_of_a_stranger = kibibytes(24);
-constexpr byte_size slack = mebibytes(1);
+constexpr byte_size slack = kibibytes(64); ///< for short messages
+/// Of the memory for messages that wait, those that came before their turn may have one in so many.
+constexpr std::uint64_t part_of_early = 4;
 /// ZeroMQ's context option 10: frames get memory of their own. Else each small one that comes alone
 /// holds the whole buffer into which it was read, 500 times its size.
 constexpr int share_read_buffers = 10;
@@ -52,11 +47,19 @@ constexpr int share_read_buffers = 10;
 constexpr byte_size program_memory = mebibytes(48);
 constexpr byte_size connection_memory = kibibytes(64);
 constexpr byte_size event_memory{144}; ///< of a remembered one
+/// What is known of the store's files: 16 MiB of all of them, twice while it changes, and 16 MiB of
+/// the blocks and sessions of one.
+constexpr byte_size list_memory = mebibytes(48);
 /// The rest is for what comes before connections are shut down.
 constexpr std::uint64_t most_percent_of_plan = 95;
 constexpr auto retry_time = 1s; ///< after a store error
-/// How old a look at the store's files may be when an answer relies on what they hold.
+/// How old a look at the store's files may be when an answer relies on what they hold, or a
+/// multiple of the time that it took; and how old in any case.
 constexpr auto fresh_look = 100ms;
+constexpr int fresh_look_times = 20;
+constexpr auto look_interval = 10s;
+/// Between two looks for files that have come to their end.
+constexpr auto completion_interval = 500ms;
 
 /// The machine at the other end; empty if ZeroMQ does not say.
 std::string sender_of(const zmq::message_t& frame) {
@@ -64,20 +67,35 @@ std::string sender_of(const zmq::message_t& frame) {
   return address != nullptr ? address : "";
 }
 
-/// ZeroMQ holds a line of them, and the one that comes.
+/// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
+/// the longer its blocks were so far.
+constexpr std::uint64_t largest_under_way = 2;
+constexpr std::uint64_t fewest_under_way = 2;
+
+/// What is under way may come once more after silence; and one block of which only a part has come.
 byte_size most_of_a_daemon(const receive_settings& settings) {
   const std::uint64_t message =
-      settings.largest_block.bytes + sizeof(block_header) + sizeof(link_header) + slack.bytes;
-  return {(messages_in_line + 1) * message};
+      settings.largest_block.bytes + sizeof(block_header) + sizeof(link_header);
+  return {(2 * largest_under_way + 1) * message + slack.bytes};
+}
+
+/// Of a daemon whose blocks were no longer than this; 0: it has sent none yet, and they are as long
+/// as koto-l3d makes them at most, which is half of the largest.
+std::uint32_t credit_for(std::uint64_t longest, const receive_settings& settings) {
+  const std::uint64_t largest = settings.largest_block.bytes;
+  const std::uint64_t blocks = largest_under_way * largest / (longest > 0 ? longest : largest / 2);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+      blocks, std::min<std::uint64_t>(fewest_under_way, settings.credit), settings.credit));
 }
 
 } // namespace
 
 /// A block, its rest without repeats, and for each of its events, 32 bytes or more, as many until
-/// the commit; what is remembered; connections; messages.
+/// the commit; what is remembered; connections; messages; the list of what is stored.
 byte_size block_receiver::memory_plan(const receive_settings& settings) {
   return {program_memory.bytes + settings.waiting.bytes + 3 * settings.largest_block.bytes +
-          remembered_events * event_memory.bytes + most_connections * connection_memory.bytes};
+          remembered_events * event_memory.bytes + most_connections * connection_memory.bytes +
+          list_memory.bytes};
 }
 
 struct block_receiver::link {
@@ -85,14 +103,15 @@ struct block_receiver::link {
   link_guard guard;
   zmq::socket_t socket{context, zmq::socket_type::router};
 
-  link(const receive_settings& settings, connection_counters& counters,
+  /// `address`: where to listen, a number.
+  link(const receive_settings& settings, const std::string& address, connection_counters& counters,
        const report_function& report)
       : guard(context, settings, counters, report) {
     (void)zmq_ctx_set(context.handle(), share_read_buffers, 0);
     socket.set(zmq::sockopt::linger, linger_ms);
     socket.set(zmq::sockopt::rcvhwm, messages_in_line);
     socket.set(zmq::sockopt::sndhwm,
-               answers_in_line); // beyond, acknowledgements are dropped: the next ones hold more
+               messages_in_line); // beyond, acknowledgements are dropped: the next ones hold more
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
     socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
@@ -103,18 +122,24 @@ struct block_receiver::link {
     guard.guard(socket, {.stranger = most_of_a_stranger,
                          .trusted = most_of_a_daemon(settings),
                          .memory = {memory_plan(settings).bytes / 100 * most_percent_of_plan},
-                         .connections = most_connections});
-    socket.bind(settings.bind);
+                         .connections = most_connections,
+                         .of_a_peer = most_of_a_peer});
+    socket.set(zmq::sockopt::ipv6, is_ipv6(address));
+    socket.bind(address);
   }
 };
 
 block_receiver::block_receiver(receive_settings settings, store_writer& store,
                                report_function report)
     : settings_(std::move(settings)), store_(store), before_(store.committed()),
-      report_(std::move(report)), recent_(remembered_events, remembered_sessions) {
+      report_(std::move(report)), line_(settings_.line),
+      early_({settings_.waiting.bytes / part_of_early}),
+      shares_(most_stored_sessions - std::min(most_stored_sessions, store.sessions().size())),
+      lost_blocks_(blocks_lost()) {
   recall(recent_, store_.folder());
   try {
-    link_ = std::make_unique<link>(settings_, counters_.connections, report_);
+    link_ = std::make_unique<link>(settings_, endpoint_to_listen_at(settings_.bind),
+                                   counters_.connections, report_);
   } catch (const zmq::error_t& e) {
     throw std::runtime_error("cannot listen on " + settings_.bind + ": " + e.what());
   }
@@ -127,34 +152,39 @@ std::string block_receiver::endpoint() const {
 }
 
 std::size_t block_receiver::open_sessions(time_point now) const {
-  return static_cast<std::size_t>(std::count_if(peers_.begin(), peers_.end(), [&](const auto& p) {
-    return !p.second.gone && now < p.second.heard_at + silence_limit;
-  }));
+  return static_cast<std::size_t>(std::count_if(
+      peers_.begin(), peers_.end(), [&](const auto& p) { return p.second.is_there(now); }));
 }
 
 bool block_receiver::step(std::chrono::milliseconds wait) {
   link_guard& guard = link_->guard;
   zmq_pollitem_t items[] = {{link_->socket.handle(), 0, ZMQ_POLLIN, 0},
                             {guard.questions(), 0, ZMQ_POLLIN, 0}};
+  const time_point begun = steady_clock::now();
+  wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(
+                        std::min(line_.due(begun), begun + wait) - begun),
+                    0ms, wait);
   (void)zmq_poll(items, static_cast<int>(std::size(items)), wait.count());
   const time_point now = steady_clock::now();
   guard.attend(now);
   if (items[0].revents == 0) {
     guard.watch().took_all();
+    if (line_.divides()) {
+      divide_the_line(now);
+      answer_all(now);
+    }
+    look_now_and_then(now);
     return false;
   }
-  int taken = 0;
-  while (taken < messages_in_a_step && steady_clock::now() <= now + longest_step) {
-    if (take_message(now)) {
-      ++taken;
-      continue;
-    }
+  for (int i = 0; i < messages_in_a_step && steady_clock::now() <= now + longest_step; ++i) {
+    if (take_message(now)) continue;
     guard.watch().took_all();
-    if (taken < messages_in_line) break;
-    if (zmq_poll(items, 1, refill_time.count()) <= 0) break;
+    break;
   }
   commit(now);
-  answer_all();
+  divide_the_line(now);
+  answer_all(now);
+  look_now_and_then(now);
   return true;
 }
 
@@ -190,8 +220,11 @@ bool block_receiver::take_message(time_point now) {
 
   if (header->type == link_message::hello) {
     if (const auto claim = read_hello(*header, body)) {
-      if (take_hello(*header, *claim, address, sender_of(body_frame), now))
-        guard.watch().trust(connection);
+      const std::string peer = peer_of(body_frame);
+      const auto who = load<link_hello_body>(body.data());
+      if (take_hello(*header, *claim, {address, sender_of(body_frame), peer, who.run, who.node},
+                     now))
+        guard.watch().trust(connection, peer);
     } else {
       counters_.garbage.add();
     }
@@ -207,21 +240,41 @@ bool block_receiver::take_message(time_point now) {
   from.address = address;
   from.heard_at = now;
   switch (header->type) {
-  case link_message::block: take_block(from, *header, body, now); break;
-  case link_message::heartbeat: from.acknowledge = true; break;
+  case link_message::block: take_blocks(from, *header, body_frame, now); break;
+  case link_message::heartbeat:
+    from.acknowledge = true;
+    if (const auto wanted = read_sealed<link_demand_body>(body))
+      line_.demand(header->session, from.node, *wanted, now);
+    break;
   case link_message::goodbye:
     if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
+    store_.end_session(header->session);
+    line_.end(header->session);
+    early_.drop_if([&](std::uint64_t s, std::uint64_t) { return s == header->session; });
     break;
   default: counters_.garbage.add();
   }
   return true;
 }
 
-void block_receiver::take_block(link_peer& from, const link_header& header,
-                                std::span<std::byte> body, time_point now) {
+/// And those behind it that came before their turn.
+void block_receiver::take_blocks(link_peer& from, const link_header& header, zmq::message_t& body,
+                                 time_point now) {
   counters_.blocks.add();
   counters_.bytes.add(body.size());
+  from.longest = std::max<std::uint64_t>(from.longest, body.size());
   from.acknowledge = true;
+  note_pace(from, header.session, body.size(), now);
+  take_block(from, header, body, now);
+  link_header next = header;
+  const auto last = [&] { return store_.last_stored(header.session, from.first); };
+  while (auto early = early_.take(header.session, next.sequence = last() + 1))
+    take_block(from, next, *early, now);
+}
+
+void block_receiver::take_block(link_peer& from, const link_header& header, zmq::message_t& message,
+                                time_point now) {
+  const std::span<std::byte> body(message.data<std::byte>(), message.size());
   const std::uint64_t last = store_.last_stored(header.session, from.first);
   if (header.sequence <= last) {
     answers_from_older_files_ = true;
@@ -229,12 +282,18 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
   }
   // Blocks before the daemon's first were acknowledged by somebody: there is no gap before that
   // one.
-  if (header.sequence != std::max(last + 1, from.first)) {
-    counters_.gaps.add();
+  const std::uint64_t missing = std::max(last + 1, from.first);
+  if (header.sequence != missing) {
     // What comes from before the first block that it is said to have shows that an older hello was
-    // read behind a newer one: it has to say hello again.
-    if (header.sequence < from.first) send(from.address, link_message::refusal, header.session, 0);
-    return;
+    // read behind a newer one: it has to say hello again. So may what comes again while the first
+    // is missing.
+    const bool is_again = early_.has(header.session, header.sequence) && missing == from.first;
+    if (header.sequence < from.first || is_again)
+      send(from.address, link_message::refusal, header.session, 0);
+    const bool may_overtake = from.connections.size() > 1;
+    if (may_overtake && early_.keep(header.session, header.sequence, missing, message))
+      return counters_.early.add();
+    return counters_.gaps.add();
   }
   block_header block;
   auto fault = check_block(body, block);
@@ -242,22 +301,29 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
       (block.session != header.session || block.sequence != header.sequence)) {
     fault = block_fault::header_checksum; // whole, but not the one that was announced
   }
+  if (fault == block_fault::none && !identify_events(body, block, now)) fault = block_fault::events;
   if (fault != block_fault::none) return counters_.damaged.add(fault);
 
   if (store_error_ && now < retry_at_) {
     from.refuse = true;
     return;
   }
-  if (const std::uint16_t flags = from.proven ? block_proven : 0; block.flags != flags) {
+  // What the receiver says in the header is not the sender's to say.
+  if (const std::uint16_t flags = from.proven ? block_proven : 0;
+      block.flags != flags || block.repeated != 0) {
     block.flags = flags;
+    block.repeated = 0;
     seal_header(block);
     l3::store(body.data(), block);
   }
-  const std::uint32_t repeated = block.repeated;
-  const auto rest = without_repeats(body, block);
+  const bool is_new = !store_.sessions().contains(header.session);
+  if (const std::string why = is_new ? no_place_for(header.session, from.peer) : ""; !why.empty())
+    return refuse(from.address, "a block of " + from.peer, header.session, why, now);
+  const auto ends = first_and_last();
+  const auto rest = without_repeats(body, block, now);
   // What is left out must be on the disk before, and still be there: a power cut could take the
   // block that has it and leave this one, and a person may have removed its file.
-  auto error = block.repeated != repeated ? commit_and_look(now) : std::error_code();
+  auto error = block.repeated != 0 ? commit_and_look(now) : std::error_code();
   if (!error) error = store_.append(rest, block);
   if (error) {
     forget_what_is_not_stored();
@@ -266,74 +332,56 @@ void block_receiver::take_block(link_peer& from, const link_header& header,
     from.refuse = true;
     return;
   }
+  remember_events(block);
   from.stored = true;
-  counters_.repeated_events.add(block.repeated - repeated);
+  from.stored_at = now;
+  if (ends) {
+    if (!from.first_event) from.first_event = ends->first;
+    if (!from.last_event || is_before(*from.last_event, ends->second))
+      from.last_event = ends->second;
+  }
+  from.lag = std::chrono::nanoseconds(
+      static_cast<std::int64_t>(nanoseconds_since_1970() - block.sealed_at));
+  if (is_new) shares_.begin(from.peer, header.session);
+  counters_.repeated_events.add(block.repeated);
   recovering_ = static_cast<bool>(store_error_);
 }
 
-/// The block as it is, or with a new header and the rest of its events.
-std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
-                                                           block_header& block) {
-  const auto payload = body.subspan(sizeof(block_header));
-  event_walk walk(payload);
-  std::uint32_t repeated = 0;
-  shortened_.clear();
-  while (const auto event = walk.next()) {
-    const auto who = recent_events::identity_of(*event);
-    const bool again = recent_.has_from_another(block.session, block.run, who);
-    const auto before = static_cast<std::size_t>(event->data() - payload.data());
-    if (again && repeated++ == 0) {
-      shortened_.assign(body.begin(),
-                        body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + before));
-    } else if (!again && repeated > 0) {
-      shortened_.insert(shortened_.end(), event->begin(), event->end());
-    }
-    if (again) continue;
-    recent_.add(block.session, block.run, who);
-    uncommitted_.push_back({block.session, block.sequence, who});
-  }
-  if (repeated == 0 || !walk.complete() || repeated > block.events) return body;
-  block.events -= repeated;
-  block.repeated += repeated;
-  block.payload_bytes = static_cast<std::uint32_t>(shortened_.size() - sizeof(block_header));
-  block.payload_crc = crc32c(std::span(shortened_).subspan(sizeof(block_header)));
-  seal_header(block);
-  store(shortened_.data(), block);
-  return shortened_;
-}
-
-/// After an error the store may have taken back blocks of this step, or have committed some of them
-/// on its way: it knows best. Backwards, as recent_events wants it.
-void block_receiver::forget_what_is_not_stored() {
-  const auto is_stored = [&](const new_event& e) {
-    return e.sequence <= store_.last_stored(e.session);
-  };
-  for (auto e = uncommitted_.rbegin(); e != uncommitted_.rend(); ++e) {
-    if (!is_stored(*e)) recent_.take_back(e->session, e->who);
-  }
-  std::erase_if(uncommitted_, [&](const new_event& e) { return !is_stored(e); });
-}
-
 std::error_code block_receiver::commit_and_look(time_point now) {
-  return now < looked_at_ + fresh_look ? store_.commit() : look_at_store();
+  const auto age = std::max<std::chrono::nanoseconds>(fresh_look, fresh_look_times * look_took_);
+  return now < looked_at_ + age ? store_.commit() : look_at_store();
 }
 
 std::error_code block_receiver::look_at_store() {
-  looked_at_ = steady_clock::now();
+  const time_point begin = steady_clock::now();
   const auto error = store_.look();
+  looked_at_ = steady_clock::now();
+  look_took_ = looked_at_ - begin;
   tell_what_was_lost();
   return error;
 }
 
-/// An event of a lost block is not left out when it comes again.
-void block_receiver::tell_what_was_lost() {
-  for (const std::string& text : store_.take_news())
-    if (report_) report_(text);
+/// With nothing uncommitted. Files that are gone are news, and told as that.
+void block_receiver::look_now_and_then(time_point now) {
+  if (now >= completed_at_ + completion_interval) {
+    completed_at_ = now;
+    store_.complete_idle_files();
+    tell_what_was_lost();
+  }
+  if (now < looked_at_ + look_interval) return;
+  early_.drop_if([&](std::uint64_t session, std::uint64_t) {
+    const link_peer* const from = peers_.find(session);
+    return from == nullptr || !from->is_there(now);
+  });
+  const auto error = look_at_store();
+  if (error && error != name_fault::file_gone)
+    report_once("the store cannot be looked at: " + error.message());
+}
+
+std::uint64_t block_receiver::blocks_lost() const {
   std::uint64_t blocks = 0;
   for (const auto& [session, lost] : store_.lost()) blocks += lost.blocks;
-  if (blocks == std::exchange(lost_blocks_, blocks)) return;
-  recent_ = recent_events(remembered_events, remembered_sessions);
-  recall(recent_, store_.folder());
+  return blocks;
 }
 
 /// Blocks count as stored when they are committed: if that fails, they are taken back, and the
@@ -347,6 +395,7 @@ void block_receiver::commit(time_point now) {
     for (auto& [session, from] : peers_) from.refuse = from.refuse || from.acknowledge;
   }
   uncommitted_.clear();
+  uncommitted_events_.clear();
   if (std::exchange(recovering_, false)) {
     store_error_.clear();
     report_once("the store can be written again");
@@ -364,12 +413,32 @@ void block_receiver::store_failed(const std::error_code& error, time_point now) 
   report_once("the store cannot be written: " + error.message());
 }
 
-void block_receiver::answer_all() {
+void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes,
+                               time_point now) {
+  const std::uint64_t under_way = from.longest * credit_for(from.longest, settings_);
+  line_.took(session, from.node, bytes, under_way, now);
+  if (!line_.is_greedy(session, now)) return;
+  counters_.over_grant.add();
+  report(greedy_told_, now,
+         "node " + std::to_string(from.node) + " (" + from.peer +
+             ") sends more than its part of the line, and more than it has credit for: its "
+             "acknowledgements wait, and the others' parts are no longer sure; what it sends is "
+             "stored all the same. Does it run a program that is not koto-l3d?");
+}
+
+/// Tells those whose part has changed.
+void block_receiver::divide_the_line(time_point now) {
+  for (const std::uint64_t session : line_.divide(now)) {
+    if (link_peer* const to = peers_.find(session)) to->acknowledge = true;
+  }
+}
+
+void block_receiver::answer_all(time_point now) {
   for (auto& [session, to] : peers_) {
-    if (std::exchange(to.welcome, false)) {
-      send(to.address, link_message::welcome, session, store_.last_stored(session, to.first));
-    }
-    if (std::exchange(to.acknowledge, false)) {
+    for (const std::string& address : std::exchange(to.welcomes, {}))
+      send(address, link_message::welcome, session, store_.last_stored(session, to.first));
+    if (to.acknowledge && !line_.holds_back(session, now)) {
+      to.acknowledge = false;
       send(to.address, link_message::acknowledgement, session,
            store_.last_stored(session, to.first));
     }
@@ -380,9 +449,26 @@ void block_receiver::answer_all() {
   }
 }
 
+std::uint32_t block_receiver::credit_of(std::uint64_t session) const {
+  const link_peer* const to = peers_.find(session);
+  const std::uint64_t longest = to != nullptr ? to->longest : 0;
+  const std::uint32_t credit = credit_for(longest, settings_);
+  return std::min(credit, line_.credit_of(session, longest).value_or(credit));
+}
+
 void block_receiver::send(const std::string& address, link_message type, std::uint64_t session,
                           std::uint64_t sequence, std::string_view body) {
-  const auto head = make_link_header(type, session, sequence, settings_.credit);
+  const auto head = make_link_header(type, session, sequence, credit_of(session));
+  const bool is_answer = type == link_message::welcome || type == link_message::acknowledgement;
+  link_answer_body answer;
+  if (is_answer) {
+    answer = line_.grant_of(session).value_or(answer);
+    const link_peer* const to = peers_.find(session);
+    answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);
+    answer.early = early_.behind(session, answer.missing);
+    answer = sealed(answer);
+    body = {reinterpret_cast<const char*>(&answer), sizeof answer};
+  }
   // A ROUTER drops messages to a connection that is gone; the daemon behind it asks again.
   auto& socket = link_->socket;
   (void)socket.send(zmq::buffer(address), zmq::send_flags::sndmore | zmq::send_flags::dontwait);

@@ -9,7 +9,29 @@
 
 namespace l3 {
 
-std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim) const {
+std::string block_receiver::no_place_for(std::uint64_t session, const std::string& peer) {
+  const auto& stored = store_.sessions();
+  if (stored.contains(session)) return {};
+  if (stored.size() >= most_stored_sessions)
+    return fmt::format("the store has blocks of {} sessions, and takes no more: start the receiver "
+                       "with a new folder",
+                       most_stored_sessions);
+  if (!shares_.may_begin(peer, [&](std::uint64_t s) { return stored.contains(s); }))
+    return fmt::format("one peer ({}) has begun {} sessions in the store since the receiver was "
+                       "started, which is its share: start the receiver again",
+                       peer, shares_.share());
+  return {};
+}
+
+void block_receiver::refuse(const std::string& address, const std::string& whom,
+                            std::uint64_t session, const std::string& why, time_point now) {
+  counters_.refused_hellos.add();
+  send(address, link_message::refusal, session, 0, why);
+  report(refused_hellos_told_, now, "refused " + whom + ": " + why);
+}
+
+std::string block_receiver::wrong_with_hello(std::uint64_t session, session_claim claim,
+                                             const std::string& peer) {
   const bool is_proven = claim == session_claim::proven;
   const link_peer* const known = peers_.find(session);
   if (claim == session_claim::false_token)
@@ -21,22 +43,15 @@ std::string block_receiver::wrong_with_hello(std::uint64_t session, session_clai
                        "start the receiver with a new folder",
                        session);
   }
-  if (store_.sessions().size() >= most_stored_sessions && !store_.sessions().contains(session))
-    return fmt::format("the store has blocks of {} sessions, and takes no more: start the receiver "
-                       "with a new folder",
-                       most_stored_sessions);
-  return {};
+  return no_place_for(session, peer);
 }
 
 /// False: it is refused.
 bool block_receiver::take_hello(const link_header& header, session_claim claim,
-                                const std::string& address, const std::string& sender,
-                                time_point now) {
+                                const hello_origin& origin, time_point now) {
   const std::uint64_t session = header.session;
-  if (const std::string wrong = wrong_with_hello(session, claim); !wrong.empty()) {
-    counters_.refused_hellos.add();
-    send(address, link_message::refusal, session, 0, wrong);
-    report(refused_hellos_told_, now, "refused a hello from " + sender + ": " + wrong);
+  if (const std::string wrong = wrong_with_hello(session, claim, origin.peer); !wrong.empty()) {
+    refuse(origin.address, "a hello from " + origin.machine, session, wrong, now);
     return false;
   }
   const bool is_proven = claim == session_claim::proven;
@@ -46,14 +61,23 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
                        "without it is another peer's, and does not count as stored",
                        session));
   }
-  link_peer& from = peers_.greet(session, address, is_proven, now);
+  const link_peer* const known = peers_.find(session);
+  const bool is_another = known == nullptr || known->proven != is_proven;
+  early_.drop_if([&](std::uint64_t s, std::uint64_t) { return is_another && s == session; });
+  link_peer& from = peers_.greet(session, origin.address, origin.peer, is_proven, now);
   const std::uint64_t last = store_.last_stored(session, header.sequence);
   const std::uint64_t expected = std::max(last + 1, from.first);
   if (header.sequence > expected) tell_unseen(session, expected, header.sequence, now);
   from.first = header.sequence;
+  early_.drop_if([&](std::uint64_t s, std::uint64_t number) {
+    return s == session && number <= header.sequence;
+  });
+  from.run = origin.run;
+  from.node = origin.node;
   from.stored = last != 0;
+  if (is_another) from.last_event = recent_.last_of({session, is_proven});
   answers_from_older_files_ = true;
-  from.welcome = true; // what it says to be stored must be committed first
+  from.welcomes.push_back(origin.address); // what it says to be stored must be committed first
   return true;
 }
 

@@ -2,14 +2,16 @@
 #include "transport/store/event_index.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/format/crc32c.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/sidecar.hpp"
 
 namespace l3 {
 
-event_index::event_index(const std::filesystem::path& folder) {
-  store_reader reader(folder);
+event_index::event_index(const std::filesystem::path& folder, stop_question stop) {
+  store_reader reader(folder, std::move(stop));
   std::vector<std::byte> payload;
   while (const auto block = reader.next()) {
     if (reader.read_payload(*block, payload)) {
@@ -20,14 +22,18 @@ event_index::event_index(const std::filesystem::path& folder) {
   }
   damaged_ += reader.damaged();
   torn_ends_ = reader.torn_ends();
+  cut_files_ = cut_files_in(folder, torn_ends_);
+  damaged_ += cut_files_.size();
   // Stable: what was stored first stays first.
   std::ranges::stable_sort(entries_, {}, &entry::key);
 }
 
 void event_index::take_block(const stored_block& block, std::span<const std::byte> payload) {
   ++blocks_;
-  const auto [known, added] = places_.try_emplace(block.header.session, sessions_.size());
-  if (added) sessions_.push_back({block.header.session, block.header.run, 0, 0});
+  const block_header& h = block.header;
+  const bool proven = (h.flags & block_proven) != 0;
+  const auto [known, added] = places_.try_emplace({h.session, proven}, sessions_.size());
+  if (added) sessions_.push_back({h.session, h.run, 0, 0, proven});
   session& of_session = sessions_[known->second];
   of_session.repeated += block.header.repeated;
   event_walk walk(payload);
@@ -63,9 +69,13 @@ std::span<const event_index::entry> event_index::find(event_key key) const {
 }
 
 std::optional<packed_event_view> event_reader::read(const event_index::entry& at) {
-  if (!file_ || file_->number() != at.file) file_.emplace(folder_, at.file, kind_);
+  auto file = files_.find(at.file);
+  if (file == files_.end()) {
+    if (files_.size() == most_files) files_.clear();
+    file = files_.emplace(at.file, store_file(folder_, at.file, kind_)).first;
+  }
   bytes_.resize(at.bytes);
-  if (!file_->read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
+  if (!file->second.read(at.offset, bytes_) || crc32c(bytes_) != at.crc) return std::nullopt;
   return packed_event_view::parse(bytes_);
 }
 

@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/format/event_key.hpp"
@@ -28,8 +30,8 @@ public:
     std::uint64_t offset = 0;
   };
 
-  /// Walks the folder. Throws std::system_error if it cannot be read.
-  explicit event_index(const std::filesystem::path& folder);
+  /// Walks the folder. Throws like store_reader.
+  explicit event_index(const std::filesystem::path& folder, stop_question stop = {});
 
   /// In rising (spill, event number); events of the same key in the order in which they were
   /// stored.
@@ -42,30 +44,37 @@ public:
     std::uint32_t run = 0;
     std::uint64_t events = 0;
     std::uint64_t repeated = 0; ///< left out by the receiver: another session has stored them
+    /// Came with the session's token. What came without it is another peer's, and counts apart.
+    bool proven = false;
   };
   [[nodiscard]] std::span<const session> sessions() const { return sessions_; }
 
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; } ///< of packed events
-  /// Places in the files, blocks and events that could not be read; what was in them is not in the
-  /// index.
+  /// Places in the files, blocks and events that could not be read, and cut_files(); what was in
+  /// them is not in the index.
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
   /// Not among these: the store may be being written.
   [[nodiscard]] const std::vector<torn_end>& torn_ends() const { return torn_ends_; }
+  /// A sentence on each complete file that is not what its sidecar says, or is torn.
+  [[nodiscard]] const std::vector<std::string>& cut_files() const { return cut_files_; }
 
 private:
   void take_block(const stored_block& block, std::span<const std::byte> payload);
 
   std::vector<entry> entries_;
   std::vector<session> sessions_;
-  std::map<std::uint64_t, std::size_t> places_; ///< in sessions_, by number
+  std::map<std::pair<std::uint64_t, bool>, std::size_t>
+      places_; ///< in sessions_, by number, proven
   std::uint64_t blocks_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_;
+  std::vector<std::string> cut_files_;
 };
 
-/// Reads events at the places of an index, with a file kept open as long as the entries stay in it.
+/// Reads events at the places of an index, with some files kept open: events of one spill may lie
+/// in a file of each node.
 class event_reader {
 public:
   explicit event_reader(std::filesystem::path folder)
@@ -76,7 +85,8 @@ public:
 private:
   std::filesystem::path folder_;
   store_kind kind_;
-  std::optional<store_file> file_;
+  static constexpr std::size_t most_files = 32;
+  std::map<std::uint64_t, store_file> files_; ///< by number
   std::vector<std::byte> bytes_;
 };
 

@@ -68,10 +68,20 @@ std::error_code make_error_code(name_fault f) {
   return {static_cast<int>(f), category};
 }
 
+bool is_name_fault(const std::error_code& error) {
+  return error.category() == make_error_code(name_fault{}).category();
+}
+
 std::optional<file_look> look_at(int file) {
   struct stat s {};
   if (::fstat(file, &s) != 0) return std::nullopt;
   return look_of(s);
+}
+
+std::error_code flush_folder(const std::filesystem::path& folder) {
+  const auto path = folder.empty() ? std::filesystem::path(".") : folder;
+  const file_descriptor open(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return open && ::fsync(open.get()) == 0 ? std::error_code() : last_error();
 }
 
 held_folder::held_folder(std::filesystem::path path, std::string_view program)
@@ -99,8 +109,10 @@ std::error_code held_folder::take() {
 
 std::error_code held_folder::check() const {
   struct stat s {};
-  if (::stat(path_.c_str(), &s) != 0)
+  if (::stat(path_.c_str(), &s) != 0) {
+    if (errno == ELOOP) return name_fault::folder_taken;
     return is_missing(errno) ? make_error_code(name_fault::folder_gone) : last_error();
+  }
   return look_of(s).who == who_ ? std::error_code() : name_fault::folder_taken;
 }
 
@@ -110,17 +122,24 @@ held_folder held_folder::made_anew(std::error_code& error) const {
   made.program_ = program_;
   if (::mkdir(path_.c_str(), folder_mode) == 0) {
     error = made.take();
-    if (!error) move_all(get(), made.get());
+    if (!error) error = flush_folder(path_.parent_path());
+    if (error) { // or it would count as another's from now on
+      (void)::rmdir(path_.c_str());
+    } else {
+      move_all(get(), made.get());
+    }
   } else {
     error = errno == EEXIST ? make_error_code(name_fault::folder_taken) : last_error();
   }
   return made;
 }
 
-std::optional<file_look> held_folder::look(const std::string& name) const {
+std::optional<file_look> held_folder::look(const std::string& name, std::error_code& error) const {
   struct stat s {};
-  if (::fstatat(get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  return look_of(s);
+  error.clear();
+  if (::fstatat(get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0) return look_of(s);
+  if (!is_missing(errno)) error = last_error();
+  return std::nullopt;
 }
 
 /// O_NONBLOCK: nothing waits for the other end of a pipe.

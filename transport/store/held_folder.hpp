@@ -29,6 +29,8 @@ enum class name_fault : std::uint8_t {
   file_changed, ///< cut, or written by another program
 };
 [[nodiscard]] std::error_code make_error_code(name_fault f);
+/// False: an error of the system, which says nothing of what the name leads to.
+[[nodiscard]] bool is_name_fault(const std::error_code& error);
 
 /// Which file it is, whatever its name.
 struct file_identity {
@@ -51,6 +53,9 @@ struct file_look {
 };
 [[nodiscard]] std::optional<file_look> look_at(int file);
 
+/// A new name in this folder then survives the death of the machine.
+[[nodiscard]] std::error_code flush_folder(const std::filesystem::path& folder);
+
 class held_folder {
 public:
   /// Throws std::runtime_error that says what is wrong; `program` is what another one is called
@@ -67,8 +72,9 @@ public:
   /// one that was removed, only open files are left.
   [[nodiscard]] held_folder made_anew(std::error_code& error) const;
 
-  /// Nothing: there is no such name, and errno says why.
-  [[nodiscard]] std::optional<file_look> look(const std::string& name) const;
+  /// Nothing, and no error: there is no such name. Nothing, and an error: it is not known.
+  [[nodiscard]] std::optional<file_look> look(const std::string& name,
+                                              std::error_code& error) const;
   /// An existing regular file. Without one, `error` says why.
   [[nodiscard]] file_descriptor open(const std::string& name, int flags,
                                      std::error_code& error) const;

@@ -82,14 +82,13 @@ bool link_guard::answer_question(time_point now) {
   }
   const auto& proven = frames[credentials];
   link_key key{};
-  if (proven.size() != 0)
-    std::memcpy(key.data(), proven.data(), std::min(key.size(), proven.size()));
+  if (!proven.empty()) std::memcpy(key.data(), proven.data(), std::min(key.size(), proven.size()));
   const bool asked = count == frames.size() && frames[version].to_string_view() == zap_version &&
                      frames[mechanism].to_string_view() == "CURVE" && proven.size() == key.size();
   const auto found = asked ? allowed_.find(key) : allowed_.end();
   const std::string_view number = frames[request].to_string_view();
   if (found != allowed_.end()) {
-    (void)send_frames(questions_, {zap_version, number, "200", "OK", found->second, ""});
+    (void)send_frames(questions_, {zap_version, number, "200", "OK", text_of(key), ""});
     return true;
   }
   (void)send_frames(questions_, {zap_version, number, "400", "not allowed", "", ""});

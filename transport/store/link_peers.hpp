@@ -2,50 +2,85 @@
 // The sessions that said hello to a receiver, each with the connections over which it did: only
 // these may speak for it (docs/protocol.md). Both are bounded. A session or a connection that makes
 // way for another loses nothing: its daemon is asked for a hello when it speaks again. Sessions
-// that have stored nothing make way first, so that a peer cannot push out the others by saying
-// hello as thousands of sessions.
+// that have ended or are silent make way first, then those that have stored nothing; and a peer
+// beyond its share makes way to itself, so that none can push out the others by saying hello as
+// thousands of sessions.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "transport/format/event_key.hpp"
+#include "transport/format/l2.hpp"
 #include "transport/format/time.hpp"
 
 namespace l3 {
 
+/// In the order in which a daemon takes events. Spill numbers begin again at 0: of two spills the
+/// one that lies less than half of all numbers behind is the earlier.
+[[nodiscard]] constexpr bool is_before(const event_key& one, const event_key& other) {
+  const std::uint32_t apart = (other.spill - one.spill) & l2::spill_mask;
+  return apart == 0 ? one.number < other.number : apart <= l2::spill_mask / 2;
+}
+
 struct link_peer {
+  /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
+  static constexpr std::chrono::seconds silence_limit{5};
+
   std::vector<std::string> connections; ///< ZeroMQ's names of those that said hello, the last last
   std::string address;                  ///< of these, the one that was heard last
+  std::string peer;                     ///< whose share it is in (peer_share)
+  std::vector<std::string> peers;       ///< that said hello for it, the last last
   std::uint64_t first = 1;              ///< the first block that the daemon still has
+  std::uint64_t longest = 0;            ///< of its blocks, in bytes
+  std::uint32_t node = 0;               ///< as its hello says
+  std::uint32_t run = 0;                ///< likewise
+  time_point known_since;               ///< its first hello
   time_point heard_at;
-  bool proven = false;      ///< its hellos show the token of the session
-  bool stored = false;      ///< a block of it
-  bool welcome = false;     ///< at the end of this step
-  bool acknowledge = false; ///< likewise
-  bool refuse = false;      ///< at the end of this step: the store cannot be written
-  bool gone = false;        ///< it said goodbye
+  std::optional<time_point> stored_at;  ///< a block of it, the last
+  std::optional<event_key> first_event; ///< of those that were stored since it is known
+  std::optional<event_key> last_event;  ///< in the store; nothing: none, or it is not known
+  /// From sealing its last block to storing it, by the clocks of both machines.
+  std::optional<std::chrono::nanoseconds> lag;
+  bool proven = false;               ///< its hellos show the token of the session
+  bool stored = false;               ///< a block of it
+  std::vector<std::string> welcomes; ///< at the end of this step, over these connections
+  bool acknowledge = false;          ///< at the end of this step
+  bool refuse = false;               ///< at the end of this step: the store cannot be written
+  bool gone = false;                 ///< it said goodbye
+
+  /// Said hello, not yet goodbye, and was heard lately.
+  [[nodiscard]] bool is_there(time_point now) const {
+    return !gone && now < heard_at + silence_limit;
+  }
 };
 
 class link_peers {
 public:
   static constexpr std::size_t most_sessions = 1024;
+  static constexpr std::size_t most_of_a_peer = 128;
   static constexpr std::size_t most_connections = 8; ///< of a session
 
   /// A hello was taken. The first with a token ends what was said without one.
-  link_peer& greet(std::uint64_t session, const std::string& address, bool proven, time_point now) {
-    if (peers_.size() == most_sessions && !peers_.contains(session)) make_way();
+  link_peer& greet(std::uint64_t session, const std::string& address, const std::string& peer,
+                   bool proven, time_point now) {
+    const bool is_new = !peers_.contains(session);
+    if (is_new) find_place(peer, now);
     link_peer& from = peers_[session];
     if (from.proven != proven) from = {};
+    if (is_new || from.connections.empty()) from.known_since = now;
     from.proven = proven;
-    std::erase(from.connections, address);
-    if (from.connections.size() == most_connections)
-      from.connections.erase(from.connections.begin());
-    from.connections.push_back(address);
+    from.peer = peer;
+    put_last(from.peers, peer);
+    put_last(from.connections, address);
     from.address = address;
     from.heard_at = now;
     from.acknowledge = from.refuse = from.gone = false;
@@ -64,6 +99,10 @@ public:
     const auto found = peers_.find(session);
     return found == peers_.end() ? nullptr : &found->second;
   }
+  [[nodiscard]] link_peer* find(std::uint64_t session) {
+    const auto found = peers_.find(session);
+    return found == peers_.end() ? nullptr : &found->second;
+  }
 
   [[nodiscard]] auto begin() { return peers_.begin(); }
   [[nodiscard]] auto end() { return peers_.end(); }
@@ -71,9 +110,21 @@ public:
   [[nodiscard]] auto end() const { return peers_.end(); }
 
 private:
-  void make_way() {
-    peers_.erase(std::ranges::min_element(
-        peers_, {}, [](const auto& p) { return std::pair(p.second.stored, p.second.heard_at); }));
+  static void put_last(std::vector<std::string>& names, const std::string& name) {
+    std::erase(names, name);
+    if (names.size() == most_connections) names.erase(names.begin());
+    names.push_back(name);
+  }
+
+  void find_place(const std::string& peer, time_point now) {
+    const auto is_its = [&](const auto& p) { return p.second.peer == peer; };
+    const auto its = static_cast<std::size_t>(std::ranges::count_if(peers_, is_its));
+    if (its < most_of_a_peer && peers_.size() < most_sessions) return;
+    const bool over_its_share = its >= most_of_a_peer;
+    peers_.erase(std::ranges::min_element(peers_, {}, [&](const auto& p) {
+      return std::tuple(over_its_share && !is_its(p), p.second.is_there(now), p.second.stored,
+                        p.second.heard_at);
+    }));
   }
 
   std::map<std::uint64_t, link_peer> peers_; ///< by session

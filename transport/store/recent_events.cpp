@@ -2,7 +2,6 @@
 #include "transport/store/recent_events.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
+#include "transport/store/link_peers.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
@@ -19,30 +19,37 @@ namespace {
 
 /// Fewer sessions leave room for more.
 constexpr std::size_t fewest_shares = 8;
+/// Peers that make others of one checksum cost no more than this; what is right is then stored
+/// twice at worst.
+constexpr int most_compared = 4;
 
 /// Of the end of a store, at its restart.
 constexpr std::uint64_t recalled_bytes = std::uint64_t{256} << 20;
 
 /// Rising; none if the folder was removed.
-std::vector<std::uint64_t> numbers_in(const held_folder& store) {
+std::vector<block_file_name> files_in(const held_folder& store) {
   try {
-    return store_file_numbers(store.path());
+    return block_files_in(store.path());
   } catch (const std::filesystem::filesystem_error&) {
     return {};
   }
 }
 
 /// A file that another program has made unreadable ends here, and the receiver goes on.
-void recall_file(recent_events& to, const held_folder& store, std::uint64_t number,
+void recall_file(recent_events& to, const held_folder& store, const block_file_name& of,
                  std::uint64_t skipped) {
   std::vector<std::byte> payload;
   try {
-    store_file file(store, number, store_kind::store);
+    store_file file(store, of.text(), of.number, store_kind::store);
     while (const auto block = file.next()) {
       if (block->offset < skipped || !file.read_payload(*block, payload)) continue;
       event_walk walk(payload);
-      while (const auto event = walk.next())
-        to.add(block->header.session, block->header.run, recent_events::identity_of(*event));
+      while (const auto event = walk.next()) {
+        const auto before = static_cast<std::uint64_t>(event->data() - payload.data());
+        to.add({block->header.session, (block->header.flags & block_proven) != 0},
+               block->header.run, recent_events::identity_of(*event),
+               {of.number, block->payload_offset() + before});
+      }
     }
   } catch (const std::runtime_error&) {
     return;
@@ -56,26 +63,32 @@ recent_events::identity recent_events::identity_of(std::span<const std::byte> pa
   return {e.spill, e.number, static_cast<std::uint32_t>(packed.size()), crc32c(packed)};
 }
 
-bool recent_events::has_from_another(std::uint64_t session, std::uint32_t run,
-                                     const identity& event) const {
-  for (auto at = events_.lower_bound({event, run, 0});
-       at != events_.end() && at->first.event == event && at->first.run == run; ++at)
-    if (at->first.session != session) return true; // the first or the second
-  return false;
+recent_events::match recent_events::find_from_another(const block_sender& by, std::uint32_t run,
+                                                      const identity& event,
+                                                      const comparison& is_there) const {
+  int compared = 0;
+  for (auto at = events_.lower_bound({event, run, {}});
+       at != events_.end() && at->first.event == event && at->first.run == run; ++at) {
+    if (at->first.by == by) continue;
+    if (is_there(at->second.first)) return match::equal;
+    if (++compared == most_compared) break;
+  }
+  return compared > 0 ? match::unequal : match::none;
 }
 
-void recent_events::add(std::uint64_t session, std::uint32_t run, const identity& event) {
-  const auto found = sessions_.find(session);
-  session_memory& m = found != sessions_.end() ? found->second : new_session(session, run);
+void recent_events::add(const block_sender& by, std::uint32_t run, const identity& event,
+                        const event_place& at) {
+  const auto found = sessions_.find(by);
+  session_memory& m = found != sessions_.end() ? found->second : new_session(by, run);
   m.used_at = ++time_;
-  const auto added = events_.try_emplace({event, m.run, session}).first;
-  ++added->second;
+  const auto added = events_.try_emplace({event, m.run, by}, remembered{0, at}).first;
+  ++added->second.times;
   if (m.last.empty() && m.first.size() < share_) return m.first.push_back(added);
   m.last.push_back(added);
   shorten(m, share_);
 }
 
-recent_events::session_memory& recent_events::new_session(std::uint64_t session,
+recent_events::session_memory& recent_events::new_session(const block_sender& by,
                                                           std::uint32_t run) {
   if (sessions_.size() == most_sessions_) {
     const auto used_at = [](const auto& s) { return s.second.used_at; };
@@ -83,7 +96,7 @@ recent_events::session_memory& recent_events::new_session(std::uint64_t session,
     shorten(oldest->second, 0);
     sessions_.erase(oldest);
   }
-  session_memory& made = sessions_[session];
+  session_memory& made = sessions_[by];
   made.run = run;
   share_ = most_events_ / std::max(sessions_.size(), fewest_shares) / 2;
   for (auto& [other, m] : sessions_) shorten(m, share_);
@@ -96,11 +109,11 @@ void recent_events::shorten(session_memory& of, std::size_t share) {
 }
 
 void recent_events::forget(memory::iterator event) {
-  if (--event->second == 0) events_.erase(event);
+  if (--event->second.times == 0) events_.erase(event);
 }
 
-void recent_events::take_back(std::uint64_t session, const identity& event) {
-  const auto found = sessions_.find(session);
+void recent_events::take_back(const block_sender& by, const identity& event) {
+  const auto found = sessions_.find(by);
   if (found == sessions_.end()) return;
   auto& of = found->second.last.empty() ? found->second.first : found->second.last;
   if (of.empty() || of.back()->first.event != event) return;
@@ -108,18 +121,33 @@ void recent_events::take_back(std::uint64_t session, const identity& event) {
   of.pop_back();
 }
 
+std::optional<event_key> recent_events::last_of(const block_sender& by) const {
+  const auto found = sessions_.find(by);
+  if (found == sessions_.end()) return std::nullopt;
+  const session_memory& of = found->second;
+  std::optional<event_key> last;
+  // From event to event, because spill numbers begin again at 0.
+  for (const auto& one : of.last.empty() ? of.first : of.last) {
+    const event_key name{one->first.event.spill, one->first.event.number};
+    if (!last || is_before(*last, name)) last = name;
+  }
+  return last;
+}
+
 void recall(recent_events& to, const held_folder& store) {
-  std::vector<std::uint64_t> newest; // the newest first
+  std::vector<block_file_name> newest; // the newest first
   std::uint64_t bytes = 0;
-  for (const auto number : std::views::reverse(numbers_in(store))) {
-    const auto seen = store.look(store_file_name(number));
+  const std::vector<block_file_name> all = files_in(store);
+  for (auto file = all.rbegin(); file != all.rend(); ++file) {
+    std::error_code error;
+    const auto seen = store.look(file->text(), error);
     if (!seen || !seen->is_file) continue;
-    newest.push_back(number);
+    newest.push_back(*file);
     if ((bytes += seen->bytes) >= recalled_bytes) break;
   }
   std::uint64_t skipped = bytes > recalled_bytes ? bytes - recalled_bytes : 0;
-  for (const auto number : std::views::reverse(newest))
-    recall_file(to, store, number, std::exchange(skipped, 0));
+  for (auto file = newest.rbegin(); file != newest.rend(); ++file)
+    recall_file(to, store, *file, std::exchange(skipped, 0));
 }
 
 } // namespace l3

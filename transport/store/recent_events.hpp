@@ -4,22 +4,41 @@
 // another session: the numbers of blocks cannot tell that, only the event can. Remembered are the
 // first and the last events of each session that was heard lately: what a dead daemon had under way
 // comes at the beginning of the next one's session, perhaps long before the dead one's own blocks
-// come from its disk. Two events are one if run, spill, number, length and checksum are equal;
-// within a session they are two all the same, because spill numbers wrap. A lookup costs no more if
-// a peer sends one event, or events of one key, a million times.
+// come from its disk. Two events may be one if run, spill, number, length and checksum are equal:
+// whether they are, their bytes in the store tell. Within a session they are two all the same,
+// because spill numbers wrap. A lookup costs no more if a peer sends one event, or events of one
+// key, a million times.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
-#include <unordered_map>
 
+#include "transport/format/event_key.hpp"
 #include "transport/store/held_folder.hpp"
 
 namespace l3 {
+
+/// Whose blocks these are. Those that came without the session's token are another peer's than
+/// those that came with it.
+struct block_sender {
+  std::uint64_t session = 0;
+  bool proven = false;
+
+  friend auto operator<=>(const block_sender&,
+                          const block_sender&) = default; // NOLINT(modernize-use-nullptr)
+};
+
+/// Where the bytes of an event lie in a store.
+struct event_place {
+  std::uint64_t file = 0; ///< its number
+  std::uint64_t offset = 0;
+};
 
 class recent_events {
 public:
@@ -29,7 +48,8 @@ public:
     std::uint32_t bytes = 0;
     std::uint32_t crc = 0;
 
-    friend auto operator<=>(const identity&, const identity&) = default;
+    friend auto operator<=>(const identity&,
+                            const identity&) = default; // NOLINT(modernize-use-nullptr)
   };
   [[nodiscard]] static identity identity_of(std::span<const std::byte> packed_event);
 
@@ -38,26 +58,38 @@ public:
   recent_events(std::size_t events, std::size_t sessions)
       : most_events_(events), most_sessions_(sessions) {}
 
-  /// Another session of this run stored it.
-  [[nodiscard]] bool has_from_another(std::uint64_t session, std::uint32_t run,
-                                      const identity& event) const;
+  /// Whether the store has the event's bytes at this place.
+  using comparison = std::function<bool(const event_place& at)>;
+  enum class match : std::uint8_t {
+    none,    ///< no other session of this run has stored such an event
+    unequal, ///< one has, but `is_there` found the bytes at none of the places that it was asked of
+    equal,
+  };
+  /// Asks `is_there` of few places, one a session.
+  [[nodiscard]] match find_from_another(const block_sender& by, std::uint32_t run,
+                                        const identity& event, const comparison& is_there) const;
   /// A new session makes the shares of the others smaller; if there are too many, the one that was
   /// heard longest ago makes way.
-  void add(std::uint64_t session, std::uint32_t run, const identity& event);
-  /// It could not be stored after all. The last one added of the session first.
-  void take_back(std::uint64_t session, const identity& event);
+  void add(const block_sender& by, std::uint32_t run, const identity& event, const event_place& at);
+  /// It could not be stored after all. The last one added of the sender first.
+  void take_back(const block_sender& by, const identity& event);
+  /// The last event that is remembered of this sender, by spill and number; nothing: there is none.
+  [[nodiscard]] std::optional<event_key> last_of(const block_sender& by) const;
 
 private:
-  struct place {
+  struct key {
     identity event;
     std::uint32_t run = 0;
-    std::uint64_t session = 0;
+    block_sender by;
 
-    friend auto operator<=>(const place&, const place&) = default;
+    friend auto operator<=>(const key&, const key&) = default; // NOLINT(modernize-use-nullptr)
   };
-  /// How often the session has it among those that are remembered. Ordered, because a peer can
-  /// choose numbers that a hash table has in one bucket.
-  using memory = std::map<place, std::uint32_t>;
+  struct remembered {
+    std::uint32_t times = 0; ///< that the sender has it among those that are remembered
+    event_place first;
+  };
+  /// Ordered, because a peer can choose numbers that a hash table has in one bucket.
+  using memory = std::map<key, remembered>;
   struct session_memory {
     std::uint32_t run = 0;
     std::uint64_t used_at = 0;
@@ -65,7 +97,7 @@ private:
     std::deque<memory::iterator> last;
   };
 
-  session_memory& new_session(std::uint64_t session, std::uint32_t run);
+  session_memory& new_session(const block_sender& by, std::uint32_t run);
   void shorten(session_memory& of, std::size_t share);
   void forget(memory::iterator event);
 
@@ -73,7 +105,7 @@ private:
   std::size_t most_sessions_;
   std::size_t share_ = 0;  ///< of a session, of its first events and of its last
   std::uint64_t time_ = 0; ///< counts additions
-  std::unordered_map<std::uint64_t, session_memory> sessions_;
+  std::map<block_sender, session_memory> sessions_;
   memory events_;
 };
 

@@ -33,17 +33,45 @@ file_descriptor opened(const std::string& path) {
 
 } // namespace
 
-store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind)
-    : number_(number), kind_(kind), path_(store_file_path(folder, number, kind).string()),
-      file_(opened(path_)) {}
-
-store_file::store_file(const held_folder& folder, std::uint64_t number, store_kind kind,
+store_file::store_file(const std::filesystem::path& folder, std::uint64_t number, store_kind kind,
                        stop_question stop)
-    : number_(number), kind_(kind), path_(store_file_path(folder.path(), number, kind).string()),
+    : store_file(folder, {number, std::nullopt}, kind, std::move(stop)) {}
+
+store_file::store_file(const std::filesystem::path& folder, const block_file_name& name,
+                       store_kind kind, stop_question stop)
+    : number_(name.number), kind_(kind), path_((folder / name.text(kind)).string()),
       stop_(std::move(stop)) {
+  try {
+    file_ = opened(path_);
+  } catch (const std::system_error&) { // perhaps its receiver has completed it just now
+    const std::string renamed = find_store_file(folder, number_, kind).string();
+    if (renamed == path_) throw;
+    path_ = renamed;
+    file_ = opened(path_);
+  }
+}
+
+store_file::store_file(const std::filesystem::path& file, store_kind kind, stop_question stop)
+    : number_(0), kind_(kind), path_(file.string()), file_(opened(path_)), stop_(std::move(stop)) {
+  std::byte bytes[sizeof(store_file_header)];
+  if (!read(0, bytes)) return;
+  const auto head = load<store_file_header>(bytes);
+  if (head.magic == store_file_header{}.magic) number_ = head.number;
+}
+
+store_file::store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
+                       store_kind kind, stop_question stop)
+    : number_(number), kind_(kind), path_((folder.path() / name).string()), stop_(std::move(stop)) {
   std::error_code error;
-  file_ = folder.open(store_file_name(number, kind), O_RDONLY, error);
+  file_ = folder.open(name, O_RDONLY, error);
   if (error) throw std::system_error(error, "cannot read " + path_);
+}
+
+bool store_file::is_renamed() const {
+  std::byte bytes[sizeof(store_file_header)];
+  if (!read(0, bytes)) return false;
+  const auto head = load<store_file_header>(bytes);
+  return head.magic == store_file_header{}.magic && (head.reserved[0] & file_is_renamed) != 0;
 }
 
 void store_file::stop_if_told() const {
@@ -129,6 +157,7 @@ void store_file::check_head() {
 }
 
 std::optional<stored_block> store_file::next() {
+  stop_if_told();
   check_head();
   auto block = whole_block_at(next_);
   if (!block) {
@@ -171,10 +200,11 @@ bool store_file::read_payload(const stored_block& block, std::vector<std::byte>&
   return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
 }
 
-block_scan scan_block_file(const held_folder& folder, std::uint64_t number, store_kind kind,
-                           bool thorough, const stop_question& stop) {
-  store_file file(folder, number, kind, stop);
+block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,
+                           store_kind kind, bool thorough, const stop_question& stop) {
+  store_file file(folder, name, number, kind, stop);
   block_scan found;
+  found.is_renamed = file.is_renamed();
   found.bytes = file.size();
   found.good_end = found.bytes < sizeof(store_file_header) ? 0 : sizeof(store_file_header);
   std::uint64_t seen_end = found.good_end;
@@ -201,21 +231,21 @@ block_scan scan_block_file(const held_folder& folder, std::uint64_t number, stor
   return found;
 }
 
-store_reader::store_reader(std::filesystem::path folder)
-    : folder_(std::move(folder)), kind_(kind_of(folder_)) {
+store_reader::store_reader(std::filesystem::path folder, stop_question stop)
+    : folder_(std::move(folder)), kind_(kind_of(folder_)), stop_(std::move(stop)) {
   if (const auto first = following())
-    file_.emplace(folder_, *first, kind_); // throws if there is no such folder
+    file_.emplace(folder_, *first, kind_, stop_); // throws if there is no such folder
 }
 
 /// The number of the file after the present one, if it is there. Looks into the folder when all
 /// files of the last look have been read.
-std::optional<std::uint64_t> store_reader::following() {
+std::optional<block_file_name> store_reader::following() {
   const std::uint64_t present = file_ ? file_->number() : 0;
   if (listed_.empty()) {
-    listed_ = store_file_numbers(folder_, kind_);
+    listed_ = block_files_in(folder_, kind_);
     std::ranges::reverse(listed_);
   }
-  while (!listed_.empty() && listed_.back() <= present) listed_.pop_back();
+  while (!listed_.empty() && listed_.back().number <= present) listed_.pop_back();
   if (listed_.empty()) return std::nullopt;
   return listed_.back();
 }
@@ -225,15 +255,16 @@ std::optional<stored_block> store_reader::next() {
     if (file_) {
       if (auto block = file_->next()) return block;
     }
-    const auto number = following();
-    if (!number) return std::nullopt;
-    // Blocks may have come between the two looks. Now that there is a next file, none will.
+    const auto name = following();
+    if (!name) return std::nullopt;
+    // Blocks may have come between the two looks. What a receiver adds to this file now, while it
+    // writes another one, too, a later reader finds.
     if (file_) {
       if (auto block = file_->next()) return block;
       damaged_ += file_->damaged();
       if (auto end = file_->torn()) torn_ends_.push_back(std::move(*end));
     }
-    file_.emplace(folder_, *number, kind_);
+    file_.emplace(folder_, *name, kind_, stop_);
   }
 }
 

@@ -38,7 +38,7 @@ struct torn_end {
 };
 [[nodiscard]] std::string text_of(const torn_end& end);
 
-/// Asked while a whole file is read, once a MiB: true ends the reading.
+/// Asked while a file is read, once a block and once a MiB: true ends the reading.
 using stop_question = std::function<bool()>;
 struct scan_stopped : std::exception {
   [[nodiscard]] const char* what() const noexcept override {
@@ -47,17 +47,24 @@ struct scan_stopped : std::exception {
 };
 
 /// One block file. Throws std::runtime_error if it cannot be read, or holds something else than
-/// blocks of this version.
+/// blocks of this version; scan_stopped when told.
 class store_file {
 public:
   store_file(const std::filesystem::path& folder, std::uint64_t number,
-             store_kind kind = store_kind::store);
-  /// Of a folder that this program has: no link is followed. Throws scan_stopped when told.
-  store_file(const held_folder& folder, std::uint64_t number, store_kind kind,
+             store_kind kind = store_kind::store, stop_question stop = {});
+  /// The same, where the folder was listed lately.
+  store_file(const std::filesystem::path& folder, const block_file_name& name, store_kind kind,
              stop_question stop = {});
+  /// A file of any name. Its number is what its head says.
+  store_file(const std::filesystem::path& file, store_kind kind, stop_question stop = {});
+  /// Of a folder that this program has: no link is followed.
+  store_file(const held_folder& folder, const std::string& name, std::uint64_t number,
+             store_kind kind, stop_question stop = {});
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const file_descriptor& descriptor() const { return file_; }
+  /// Its head says that it gets another name when nothing is added to it any more.
+  [[nodiscard]] bool is_renamed() const;
   /// The bytes at this place can be read, whatever they are.
   [[nodiscard]] bool can_be_read(std::uint64_t offset, std::uint64_t bytes) const;
   /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
@@ -110,20 +117,21 @@ struct block_scan {
   std::optional<damaged_stretch> torn;  ///< all that is behind it
   std::uint64_t good_end = 0;           ///< end of the last of `blocks`, or of the file's head
   std::uint64_t stepped_over = 0;       ///< the head, and places where no good header begins
-  bool readable = true; ///< false: the disk refuses a part; what lies there is not known
+  bool readable = true;    ///< false: the disk refuses a part; what lies there is not known
+  bool is_renamed = false; ///< when nothing is added to it any more
 };
 
 /// Reads 64 bytes a block; a thorough scan reads all, for a file in which a crash of the machine
 /// may have left blocks whose bytes never reached the disk. Throws std::runtime_error if the file
 /// cannot be opened, is no regular file or is of another version; scan_stopped when told.
-[[nodiscard]] block_scan scan_block_file(const held_folder& folder, std::uint64_t number,
-                                         store_kind kind, bool thorough,
+[[nodiscard]] block_scan scan_block_file(const held_folder& folder, const std::string& name,
+                                         std::uint64_t number, store_kind kind, bool thorough,
                                          const stop_question& stop = {});
 
-/// All blocks of a folder, file by file.
+/// All blocks of a folder, file by file. Throws like store_file.
 class store_reader {
 public:
-  explicit store_reader(std::filesystem::path folder);
+  explicit store_reader(std::filesystem::path folder, stop_question stop = {});
 
   /// Nothing at the present end; if the store is being written, a later call may find more.
   [[nodiscard]] std::optional<stored_block> next();
@@ -137,11 +145,13 @@ public:
   [[nodiscard]] std::vector<torn_end> torn_ends() const;
 
 private:
-  [[nodiscard]] std::optional<std::uint64_t> following();
+  [[nodiscard]] std::optional<block_file_name> following();
 
   std::filesystem::path folder_;
   store_kind kind_;
-  std::vector<std::uint64_t> listed_; ///< the files that were there at the last look, the next last
+  stop_question stop_;
+  std::vector<block_file_name>
+      listed_; ///< the files that were there at the last look, the next last
   std::optional<store_file> file_;
   std::uint64_t damaged_ = 0;
   std::vector<torn_end> torn_ends_; ///< of the files before this one

@@ -32,79 +32,155 @@ std::string text_of(const session_tallies& lost) {
 std::error_code store_writer::find_folder() {
   const auto fault = folder_.check();
   if (!fault) return {};
-  if (fault != name_fault::folder_gone) return fault;
+  if (fault != name_fault::folder_gone || !rescue_.is_over(settings_.now())) return fault;
   std::error_code error;
   held_folder made = folder_.made_anew(error);
   if (error) return error;
   folder_ = std::move(made);
   news_.push_back(settings_.folder.string() + ": " + fault.message() + ", and is made again");
+  save_list(true);
   return {};
 }
 
 std::error_code store_writer::write_anew() {
+  const bool had_folder = folder_.check() != name_fault::folder_gone;
   if (const auto error = find_folder()) return error;
-  const auto why = file_.is_open() ? file_.check(folder_) : std::error_code();
-  if (!why) return {};
-  block_file fresh;
-  std::vector<stored_block> copied;
+  bool is_time = !had_folder;
+  for (open_file& f : open_) {
+    const auto why = f.file.check(folder_);
+    if (!why) continue;
+    if (!is_name_fault(why)) return why;
+    is_time = is_time || rescue_.is_over(settings_.now());
+    if (!is_time) return why;
+    if (const auto error = write_anew(f, why)) return error;
+  }
+  return {};
+}
+
+std::error_code store_writer::write_anew(open_file& old_file, const std::error_code& why) {
+  open_files::iterator at;
+  if (const auto error = open_next_file(old_file.owner, at)) return error;
+  open_files made;
+  made.splice(made.end(), open_, at);
+  open_file& fresh = made.front();
   session_tallies lost;
-  auto error =
-      fresh.open(folder_, next_number_, store_kind::store, settings_.sync ? ::fsync : nullptr);
-  // A name that is taken is not tried for ever.
-  if (!error || error == std::errc::file_exists) ++next_number_;
-  if (error) return error;
-  error = copy_blocks(fresh, copied, lost);
-  if (!error && settings_.sync) error = fresh.flush(settings_.flush);
-  if (!error) error = fresh.check(folder_);
+  auto error = copy_blocks(old_file, fresh, lost);
+  if (!error && settings_.sync) error = fresh.file.flush(settings_.flush);
+  if (!error) error = fresh.file.check(folder_);
   if (error) { // the open file keeps them for another attempt
-    (void)folder_.remove(fresh.name());
+    (void)folder_.remove(fresh.file.name());
     return error;
   }
   // A file that was only cut, or written to, has its name still: its blocks would be there twice.
-  const auto old = folder_.look(file_.name());
-  if (old && old->who == file_.identity()) (void)folder_.remove(file_.name());
-  news_.push_back((settings_.folder / file_.name()).string() + ": " + why.message() +
-                  " while it was written; " + std::to_string(copied.size()) +
-                  " blocks that it held are now in " + fresh.name() +
+  std::error_code unknown;
+  const auto old = folder_.look(old_file.file.name(), unknown);
+  if (old && old->who == old_file.file.identity()) (void)folder_.remove(old_file.file.name());
+  news_.push_back((settings_.folder / old_file.file.name()).string() + ": " + why.message() +
+                  " while it was written; " + std::to_string(fresh.blocks.size()) +
+                  " blocks that it held are now in " + fresh.file.name() +
                   " (do not put it back): no other program may touch the files of a store");
-  file_ = std::move(fresh);
-  blocks_ = std::move(copied);
-  committed_end_ = file_.end();
+  ++times_moved_;
+  fresh.committed_end = fresh.file.end();
+  fresh.ended = old_file.ended;
+  session_tallies held;
+  for (const stored_block& b : fresh.blocks) {
+    held[b.header.session].add(b.header);
+    sessions_[b.header.session].file = fresh.file.number();
+  }
+  closed_.move(old_file.file.number(), fresh.file.number(), held, lost);
+  old_file = std::move(fresh);
+  save_list(true);
+  leave_out(lost);
   count_lost(lost);
   return {};
 }
 
 /// An error is one of the new file: what cannot be read of the old one is lost.
-std::error_code store_writer::copy_blocks(block_file& to, std::vector<stored_block>& copied,
-                                          session_tallies& lost) const {
+std::error_code store_writer::copy_blocks(const open_file& from, open_file& to,
+                                          session_tallies& lost) {
   std::vector<std::byte> bytes;
-  for (const stored_block& b : blocks_) {
+  for (const stored_block& b : from.blocks) {
     block_header header;
     bytes.resize(b.end() - b.offset);
-    if (read_all(file_.descriptor()->get(), b.offset, bytes) ||
+    if (read_all(from.file.descriptor()->get(), b.offset, bytes) ||
         check_block(bytes, header) != block_fault::none ||
         header.header_crc != b.header.header_crc) {
       lost[b.header.session].add(b.header);
       continue;
     }
-    const std::uint64_t offset = to.end();
-    if (const auto error = to.append(bytes)) return error;
-    copied.push_back({b.header, to.number(), offset});
+    const std::uint64_t offset = to.file.end();
+    if (const auto error = to.file.append(bytes)) return error;
+    to.blocks.push_back({b.header, to.file.number(), offset});
+    if (to.contents) to.contents->add(bytes, b.header);
   }
   return {};
 }
 
-void store_writer::count_lost(const session_tallies& lost) {
-  if (lost.empty()) return;
-  for (const auto& [session, blocks] : lost) {
+void store_writer::leave_out(const session_tallies& gone) {
+  for (const auto& [session, blocks] : gone) {
     stored_session& s = sessions_[session];
     s.blocks -= blocks.blocks;
     s.events -= blocks.events;
     s.bytes -= blocks.bytes;
     s.repeated -= blocks.repeated;
   }
+}
+
+void store_writer::count_lost(const session_tallies& lost) {
+  if (lost.empty()) return;
   add(lost_, lost);
   news_.push_back("lost although they were called stored: " + text_of(lost));
+}
+
+/// Blocks that were counted as lost, and are in their file again.
+void store_writer::take_up(const std::vector<listed_blocks>& back) {
+  if (back.empty()) return;
+  session_tallies sum;
+  for (const auto& [file, session, blocks] : back) {
+    sum[session].add(blocks);
+    stored_session& s = sessions_[session];
+    s.blocks += blocks.blocks;
+    s.events += blocks.events;
+    s.bytes += blocks.bytes;
+    s.repeated += blocks.repeated;
+    const auto lost = lost_.find(session);
+    if (lost == lost_.end()) continue;
+    lost->second = less(lost->second, blocks);
+    if (lost->second.blocks == 0) lost_.erase(lost);
+  }
+  news_.push_back("there again, and lost no more: " + text_of(sum));
+}
+
+void store_writer::tell(const stored_files::loss& gone) {
+  for (const std::string& file : gone.files) news_.push_back((settings_.folder / file).string());
+  count_lost(gone.blocks);
+  if (gone.archived_files.empty()) return;
+  std::string files;
+  for (const std::string& file : gone.archived_files) files += (files.empty() ? "" : ", ") + file;
+  news_.push_back(files + ": archived, with " + text_of(gone.archived));
+}
+
+/// What is not there is in no session's sums.
+void store_writer::compare_with_manifest() {
+  tell(closed_.compare(folder_, names_));
+  save_list(true);
+}
+
+void store_writer::save_list(bool check) {
+  if (const auto files = closed_.take_left_out(); files != 0)
+    news_.push_back("the store has very many files: the oldest " + std::to_string(files) +
+                    " are not looked at any more");
+  const auto error = closed_.save(folder_, check, settings_.sync);
+  if (std::exchange(list_error_, error) == error) return;
+  news_.push_back(error
+                      ? "cannot write " + (settings_.folder / store_manifest::file_name).string() +
+                            ": " + error.message() + "; it is tried again"
+                      : "the store's manifest can be written again");
+}
+
+void store_writer::forget_losses() {
+  closed_.forget_losses();
+  save_list(true);
 }
 
 /// The signal that ends a program asks for its ledger, and so for this look: it does not end the
@@ -113,9 +189,14 @@ std::error_code store_writer::look() {
   auto error = commit();
   if (error) error = commit(); // the first may have put things in their places
   if (const auto fault = folder_.check()) return fault;
-  const auto gone = closed_.look(folder_);
-  for (const std::string& file : gone.files) news_.push_back((settings_.folder / file).string());
-  count_lost(gone.blocks);
+  complete_what_waits();
+  const auto gone = closed_.look(folder_, names_);
+  leave_out(gone.archived);
+  leave_out(gone.blocks);
+  take_up(gone.back);
+  tell(gone);
+  save_list(true);
+  if (!error) error = gone.error;
   if (error || gone.blocks.empty()) return error;
   return name_fault::file_gone;
 }

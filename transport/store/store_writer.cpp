@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/store_writer.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <cstdio>
 #include <stdexcept>
 
 #include <fcntl.h>
@@ -13,8 +15,26 @@ namespace l3 {
 
 namespace {
 
-/// A file gets a successor when it has so many blocks: 5 MB of what is known of them.
-constexpr std::size_t most_blocks = std::size_t{1} << 16;
+using namespace std::chrono_literals;
+
+/// Between two times that the file that is written, or the folder, is made anew.
+constexpr auto first_pause = 1s;
+constexpr auto longest_pause = 30s;
+
+/// Files that are written at a time, beside the one of all that have no place.
+constexpr std::ptrdiff_t most_open = 16;
+/// Without a block, a file makes room for another; is complete after the end of one of its
+/// sessions; is complete in any case.
+constexpr auto pause_that_makes_room = 10s;
+constexpr auto pause_after_end = 1s;
+constexpr auto longest_idle = 10min;
+constexpr std::size_t most_to_complete = 64;
+
+std::optional<file_contents> contents_of_new(const block_file& file) {
+  std::byte head[sizeof(store_file_header)];
+  if (read_all(file.descriptor()->get(), 0, head)) return std::nullopt;
+  return file_contents(head);
+}
 
 void become_proven(stored_session& s) {
   s.proven = true;
@@ -28,28 +48,41 @@ void become_proven(stored_session& s) {
 } // namespace
 
 store_writer::store_writer(store_settings settings)
-    : settings_(std::move(settings)), folder_(settings_.folder, "receiver") {
-  const auto numbers = store_file_numbers(settings_.folder);
-  for (const auto number : numbers)
-    scan_file(number, number == numbers.back() || is_marked(number));
+    : settings_(std::move(settings)), folder_(settings_.folder, "receiver"),
+      rescue_(first_pause, longest_pause) {
+  if (const auto error = closed_.recall(folder_))
+    news_.push_back("cannot read " + (settings_.folder / store_manifest::file_name).string() +
+                    ": " + error.message() +
+                    "; what was removed while no receiver ran is not noticed");
+  const auto files = block_files_in(settings_.folder);
+  for (const block_file_name& f : files)
+    scan_file(f, f.number == files.back().number || is_marked(f.number));
   if (settings_.sync && ::fsync(folder_.get()) != 0)
     fail("cannot flush the folder ", settings_.folder);
   committed_ = appended_;
-  if (!numbers.empty()) next_number_ = numbers.back() + 1;
-  while (folder_.look(torn_file_path({}, next_number_).string())) ++next_number_;
+  next_number_ = std::max(files.empty() ? 0 : files.back().number, closed_.highest_recalled()) + 1;
+  while (look_for(torn_file_path({}, next_number_).string())) ++next_number_;
+  compare_with_manifest();
 }
 
 store_writer::~store_writer() {
   if (!uncommitted_.empty()) (void)commit();
 }
 
-/// Older files were checked when they were the newest: of these, the headers are enough. In an
+/// Files that are complete, and older ones, were checked: of these, the headers are enough. In an
 /// unchecked one, a crash of the machine may have left blocks whose bytes never reached the disk.
-void store_writer::scan_file(std::uint64_t number, bool unchecked) {
-  const auto scan = scan_block_file(folder_, number, store_kind::store, unchecked, settings_.stop);
+void store_writer::scan_file(const block_file_name& file, bool unchecked) {
+  const std::uint64_t number = file.number;
+  const std::string name = file.text();
+  if (file.complete) names_.complete(number, *file.complete);
+  if (!file.complete && !unchecked)
+    unchecked = store_file(folder_, name, number, store_kind::store).is_renamed();
+  const auto scan =
+      scan_block_file(folder_, name, number, store_kind::store, unchecked, settings_.stop);
   session_tallies found;
   for (const auto& block : scan.blocks) {
     account(block.header, block.behind_damage);
+    sessions_[block.header.session].file = number;
     found[block.header.session].add(block.header);
   }
   std::uint64_t wrong_payloads = 0;
@@ -67,20 +100,37 @@ void store_writer::scan_file(std::uint64_t number, bool unchecked) {
   if (good_end < scan.bytes || good_end == 0) {
     // An end that cannot be read may hold blocks that the daemon was told of.
     if (!scan.readable)
-      throw std::runtime_error("cannot read " + store_file_path(settings_.folder, number).string() +
+      throw std::runtime_error("cannot read " + (settings_.folder / name).string() +
                                ": the disk refuses a part of it");
     if (!cut_off(number, good_end, scan.bytes)) damage_stays = true;
   }
-  if (unchecked && settings_.sync && good_end != 0) flush(number);
+  if (unchecked && settings_.sync && good_end != 0) flush(name);
   mark(number, damage_stays);
-  if (const auto now = folder_.look(store_file_name(number))) closed_.expect(number, *now, found);
+  const bool whole = !damage_stays && scan.stepped_over == 0 && !scan.blocks.empty();
+  if (!file.complete && scan.is_renamed && whole) complete_found(file);
+  if (const auto now = look_for(names_.of(number))) closed_.expect(number, *now, found);
+}
+
+/// The receiver that wrote it was killed.
+void store_writer::complete_found(const block_file_name& name) {
+  store_file file(folder_, name.text(), name.number, store_kind::store, settings_.stop);
+  if (const auto contents = file_contents::read(file)) complete(name.number, *contents);
+}
+
+std::optional<file_look> store_writer::look_for(const std::string& name) const {
+  std::error_code error;
+  auto seen = folder_.look(name, error);
+  if (error)
+    throw std::runtime_error("cannot look at " + (settings_.folder / name).string() + ": " +
+                             error.message());
+  return seen;
 }
 
 /// Moves the torn end of a file aside. False: the disk refuses, as when it is full. Readers then
 /// step over the end where it is, and writing goes on in a new file: a receiver that did not start
 /// would cost more.
 bool store_writer::cut_off(std::uint64_t number, std::uint64_t good_end, std::uint64_t end) {
-  const std::string name = store_file_name(number);
+  const std::string name = names_.of(number);
   const auto path = settings_.folder / name;
   std::error_code error;
   const file_descriptor file = folder_.open(name, O_RDWR, error);
@@ -97,7 +147,7 @@ bool store_writer::cut_off(std::uint64_t number, std::uint64_t good_end, std::ui
 }
 
 bool store_writer::is_marked(std::uint64_t number) const {
-  return folder_.look(damage_mark_path({}, number).string()).has_value();
+  return look_for(damage_mark_path({}, number).string()).has_value();
 }
 
 /// A mark takes no room. Without it, blocks in this file whose payloads are wrong would count as
@@ -116,8 +166,7 @@ void store_writer::mark(std::uint64_t number, bool damage_stays) {
 
 /// A receiver that was killed may have left blocks that only the system's memory holds, and what
 /// is counted now will be called stored.
-void store_writer::flush(std::uint64_t number) const {
-  const std::string name = store_file_name(number);
+void store_writer::flush(const std::string& name) const {
   std::error_code error;
   const file_descriptor file = folder_.open(name, O_RDONLY, error);
   if (error || settings_.flush(file.get()) != 0) fail("cannot flush ", settings_.folder / name);
@@ -164,37 +213,179 @@ std::uint64_t store_writer::last_stored(std::uint64_t session, std::uint64_t fir
 
 std::error_code store_writer::append(std::span<const std::byte> block, const block_header& header) {
   assert(header.sequence > last_stored(header.session));
-  if (!file_.is_open() || file_.is_full_for(block.size(), settings_.file_bytes) ||
-      blocks_.size() >= most_blocks) {
-    if (const auto error = commit()) return error;
-    if (const auto error = open_next_file()) return error;
-  }
-  const std::uint64_t offset = file_.end();
-  if (const auto error = file_.append(block)) return error;
-  uncommitted_.try_emplace(header.session, sessions_[header.session]);
+  open_files::iterator to;
+  if (const auto error = file_for(header, block.size(), to)) return error;
+  const std::uint64_t offset = to->file.end();
+  if (const auto error = to->file.append(block)) return error;
+  stored_session& s = sessions_[header.session];
+  uncommitted_.try_emplace(header.session, s);
   account(header, false);
-  blocks_.push_back({header, file_.number(), offset});
+  s.file = to->file.number();
+  s.mixed = s.mixed || to->owner.several;
+  to->blocks.push_back({header, to->file.number(), offset});
+  if (to->contents) to->contents->add(block, header);
+  to->used_at = settings_.now();
+  to->ended = false;
+  last_appended_ = to->blocks.back();
   ++appended_.blocks;
   appended_.events += header.events;
   return {};
 }
 
-std::error_code store_writer::open_next_file() {
-  session_tallies written;
-  for (const stored_block& b : blocks_) written[b.header.session].add(b.header);
-  if (file_.is_open())
-    closed_.expect(file_.number(), look_at(file_.descriptor()->get()).value_or(file_look()),
-                   written);
-  blocks_.clear();
-  file_.close();
-  if (const auto error = file_.open(folder_, next_number_, store_kind::store,
-                                    settings_.sync ? ::fsync : nullptr)) {
+/// The open file of this run and node; or a new one.
+std::error_code store_writer::file_for(const block_header& header, std::size_t bytes,
+                                       open_files::iterator& to) {
+  const auto known = sessions_.find(header.session);
+  const bool is_known = known != sessions_.end() && known->second.blocks > 0;
+  file_owner wanted{header.run, header.node, false};
+  if (is_known &&
+      (known->second.mixed || known->second.run != header.run || known->second.node != header.node))
+    wanted = {0, 0, true};
+  const auto find = [&] { return std::ranges::find(open_, wanted, &open_file::owner); };
+  const auto too_old = [&] { return is_known && to->file.number() < known->second.file; };
+  to = find();
+  if (to == open_.end()) {
+    if (const auto error = make_room(wanted)) return error;
+    to = find();
+  }
+  if (to != open_.end() && (to->file.is_full_for(bytes, settings_.file_bytes) || too_old())) {
+    if (const auto error = close_file(to)) return error;
+    to = open_.end();
+  }
+  std::size_t blocks = 0;
+  for (const open_file& f : open_) blocks += f.blocks.size();
+  if (blocks >= stored_files::most_blocks) {
+    const auto longest =
+        std::ranges::max_element(open_, {}, [](const open_file& f) { return f.blocks.size(); });
+    const bool was_wanted = longest == to;
+    if (const auto error = close_file(longest)) return error;
+    if (was_wanted) to = open_.end();
+  }
+  return to == open_.end() ? open_next_file(wanted, to) : std::error_code();
+}
+
+/// One file more can be opened, or `wanted` becomes the one that takes all that have no place: a
+/// peer that changes its run with each block shall not make a file for each.
+std::error_code store_writer::make_room(file_owner& wanted) {
+  const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
+  if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
+  const auto oldest = std::ranges::min_element(open_, {}, &open_file::used_at);
+  if (settings_.now() - oldest->used_at >= pause_that_makes_room) return close_file(oldest);
+  wanted = {0, 0, true};
+  return {};
+}
+
+std::error_code store_writer::open_next_file(const file_owner& owner, open_files::iterator& to) {
+  open_file fresh;
+  if (const auto error = fresh.file.open(folder_, next_number_, store_kind::store,
+                                         settings_.sync ? ::fsync : nullptr)) {
     // A name that is taken is not tried for ever.
     if (error == std::errc::file_exists) ++next_number_;
     return error;
   }
   ++next_number_;
-  committed_end_ = file_.end();
+  fresh.owner = owner;
+  fresh.committed_end = fresh.file.end();
+  fresh.contents = contents_of_new(fresh.file);
+  fresh.used_at = settings_.now();
+  to = open_.insert(open_.end(), std::move(fresh));
+  return {};
+}
+
+/// Commits all that is open. What cannot be completed now is tried again.
+std::error_code store_writer::close_file(open_files::iterator file) {
+  if (const auto error = commit()) return error;
+  const std::uint64_t number = file->file.number();
+  const auto descriptor = file->file.descriptor();
+  closed_.close(number, look_at(descriptor->get()).value_or(file_look()));
+  save_list(false);
+  auto contents = std::move(file->contents);
+  const std::string name = file->file.name();
+  open_.erase(file);
+  if (!contents) {
+    store_file written(folder_, name, number, store_kind::store, settings_.stop);
+    contents = file_contents::read(written);
+  }
+  if (contents) complete(number, *contents);
+  return {};
+}
+
+void store_writer::complete(std::uint64_t number, const file_contents& contents) {
+  if (contents.is_empty()) return;
+  if (const auto error = try_to_complete(number, contents)) {
+    if (to_complete_.empty())
+      news_.push_back("cannot complete " + (settings_.folder / store_file_name(number)).string() +
+                      ": " + error.message() + "; it is tried again");
+    // The next start tries it for those that are not remembered.
+    if (to_complete_.size() < most_to_complete) to_complete_.emplace(number, contents);
+  }
+}
+
+/// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
+/// process.
+std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
+  const file_owner owner = contents.owner();
+  const std::string name = sidecar_name(number, owner);
+  const std::string fresh = name + ".new";
+  const std::string text = contents.sidecar(number, settings_.software);
+  std::error_code error;
+  if (!folder_.look(store_file_name(number), error) && !error)
+    return std::make_error_code(std::errc::no_such_file_or_directory);
+  if (error) return error;
+  (void)folder_.remove(fresh);
+  const file_descriptor file = folder_.create(fresh, error);
+  if (!error) error = append_all(file.get(), std::as_bytes(std::span(text)));
+  if (!error && settings_.sync && settings_.flush(file.get()) != 0) error = last_error();
+  const auto rename = [&](const std::string& from, const std::string& to, unsigned how) {
+    if (!error && ::renameat2(folder_.get(), from.c_str(), folder_.get(), to.c_str(), how) != 0)
+      error = last_error();
+  };
+  rename(fresh, name, 0);
+  if (error && file) (void)folder_.remove(fresh);
+  rename(store_file_name(number), complete_file_name(number, owner), RENAME_NOREPLACE);
+  if (!error) names_.complete(number, owner);
+  if (!error && settings_.sync && ::fsync(folder_.get()) != 0) error = last_error();
+  return error;
+}
+
+/// A file that is gone meanwhile needs no other name; what is in the list tells of it.
+void store_writer::complete_what_waits() {
+  std::erase_if(to_complete_, [&](const auto& waiting) {
+    const auto error = try_to_complete(waiting.first, waiting.second);
+    return !error || error == std::errc::no_such_file_or_directory ||
+           error == std::errc::file_exists;
+  });
+}
+
+void store_writer::end_session(std::uint64_t session) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  for (open_file& f : open_)
+    if (f.file.number() == found->second.file) f.ended = true;
+}
+
+/// An error shows in the next commit, too.
+void store_writer::complete_idle_files() {
+  const auto now = settings_.now();
+  for (auto at = open_.begin(); at != open_.end();) {
+    const auto file = at++;
+    const auto idle = now - file->used_at;
+    if (idle >= (file->ended ? pause_after_end : longest_idle) && close_file(file)) return;
+  }
+}
+
+std::error_code store_writer::complete_all_files() {
+  while (!open_.empty())
+    if (const auto error = close_file(open_.begin())) return error;
+  complete_what_waits();
+  return {};
+}
+
+/// The folder, and every open file: their names lead to what was written.
+std::error_code store_writer::check_files() const {
+  if (open_.empty()) return folder_.check();
+  for (const open_file& f : open_)
+    if (const auto fault = f.file.check(folder_)) return fault;
   return {};
 }
 
@@ -202,32 +393,57 @@ std::error_code store_writer::open_next_file() {
 /// come again.
 std::error_code store_writer::commit() {
   if (!uncommitted_.empty() && settings_.sync) {
-    if (const auto error = file_.flush(settings_.flush)) {
-      file_.cut(committed_end_);
-      take_back();
-      return error;
+    for (open_file& f : open_) {
+      if (f.file.end() == f.committed_end) continue;
+      if (const auto error = f.file.flush(settings_.flush)) {
+        take_back();
+        return error;
+      }
     }
   }
-  if (const auto fault = file_.is_open() ? file_.check(folder_) : folder_.check()) {
-    if (file_.is_open()) file_.cut(committed_end_);
+  if (const auto fault = check_files()) {
     take_back();
     const auto error = write_anew();
     return error ? error : fault;
   }
-  committed_end_ = file_.end();
+  if (!uncommitted_.empty()) {
+    for (const open_file& f : open_) add_to_list(f);
+    save_list(false);
+  }
+  for (open_file& f : open_) f.committed_end = f.file.end();
   uncommitted_.clear();
   committed_ = appended_;
   return {};
 }
 
+/// Before its blocks are acknowledged: the next writer has to know of them.
+void store_writer::add_to_list(const open_file& of) {
+  const auto first = std::ranges::lower_bound(of.blocks, of.committed_end, {},
+                                              [](const stored_block& b) { return b.offset; });
+  for (auto b = first; b != of.blocks.end(); ++b) {
+    closed_.add(of.file.number(), b->header);
+    if (lost_.empty() || !closed_.has_come_again(b->header)) continue;
+    const auto lost = lost_.find(b->header.session);
+    if (lost == lost_.end()) continue;
+    block_tally one;
+    one.add(b->header);
+    lost->second = less(lost->second, one);
+    if (lost->second.blocks == 0) lost_.erase(lost);
+  }
+}
+
 void store_writer::take_back() {
+  for (open_file& f : open_) {
+    if (f.file.end() != f.committed_end) f.contents.reset();
+    f.file.cut(f.committed_end);
+    while (!f.blocks.empty() && f.blocks.back().offset >= f.committed_end) f.blocks.pop_back();
+  }
   for (const auto& [session, before] : uncommitted_) {
     sessions_[session] = before;
     if (before.blocks == 0 && before.numbers.last() == 0) sessions_.erase(session);
   }
   uncommitted_.clear();
   appended_ = committed_;
-  while (!blocks_.empty() && blocks_.back().offset >= committed_end_) blocks_.pop_back();
 }
 
 } // namespace l3

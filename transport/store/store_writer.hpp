@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing a store (docs/formats.md, section 9). What append() took survives the death of this
-// process; what commit() took after it, with `sync`, survives the death of the machine. A full disk
-// is a state, not an end: append() says so, leaves no half block behind, and may be tried again. A
-// start finds out what is there: blocks behind a damaged place stay, but do not speak for those
-// that the damage may have taken away (stored_numbers). A file or folder that other programs
-// remove, move, cut or replace while it is written is noticed before anything in it is called
-// stored: what can be read of it is written anew, and what is lost is counted.
+// Writing a store (docs/formats.md, section 9): a file for each run and node, several at a time,
+// and a sidecar for each that is complete. What append() took survives the death of this process;
+// what commit() took after it, with `sync`, survives the death of the machine. A full disk is a
+// state, not an end: append() says so, leaves no half block behind, and may be tried again. A start
+// finds out what is there: blocks behind a damaged place stay, but do not speak for those that the
+// damage may have taken away (stored_numbers). A file or folder that other programs remove, move,
+// cut or replace while it is written is noticed before anything in it is called stored: what can be
+// read of it is written anew, and what is lost is counted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <list>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -21,20 +24,26 @@
 #include <unistd.h>
 
 #include "transport/format/block.hpp"
+#include "transport/format/time.hpp"
 #include "transport/store/block_file.hpp"
+#include "transport/store/file_contents.hpp"
 #include "transport/store/held_folder.hpp"
+#include "transport/store/store_reader.hpp"
 #include "transport/store/stored_files.hpp"
 #include "transport/store/stored_numbers.hpp"
+#include "transport/system/growing_pause.hpp"
 
 namespace l3 {
 
 struct store_settings {
   std::filesystem::path folder;
+  std::string software = "koto-l3"; ///< what sidecars say that wrote the file
   std::uint64_t file_bytes = std::uint64_t{1}
                              << 30; ///< a file that has grown to this is followed by the next
   bool sync = false;                ///< commit() and the start wait for the disk
   block_file::flush_function flush = ::fdatasync; ///< how they do
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
+  time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
 };
 
 /// What a store holds of one session.
@@ -48,6 +57,8 @@ struct stored_session {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;    ///< of payload
   std::uint64_t repeated = 0; ///< events left out, because another session has stored them
+  std::uint64_t file = 0;     ///< of its last block: they rise with its numbers
+  bool mixed = false;         ///< it changed its run or node: it has no file of either
 };
 
 /// What a writer has written.
@@ -71,10 +82,22 @@ public:
   /// session's last, and nothing between the two is missing.
   [[nodiscard]] std::error_code append(std::span<const std::byte> block,
                                        const block_header& header);
+  /// Where the block lies that append() took last.
+  [[nodiscard]] const stored_block& last_appended() const { return last_appended_; }
   /// Before anything appended is acknowledged. If it fails, all that was appended since the last
   /// commit is taken back. It fails, too, when the names of the file and the folder do not lead any
   /// more to what was written: then what was committed before is in a new file, or counted as lost.
   [[nodiscard]] std::error_code commit();
+  /// A session has come to its end: what is in its file is complete soon, unless more comes.
+  void end_session(std::uint64_t session);
+  /// Completes the files to which nothing was added for long, or soon after the end of a session.
+  /// With nothing uncommitted.
+  void complete_idle_files();
+  /// Completes all: this writer comes to its end, or a block that comes begins a new file.
+  [[nodiscard]] std::error_code complete_all_files();
+  /// Files that are complete, and could not get their sidecars or names yet.
+  [[nodiscard]] std::size_t files_to_complete() const { return to_complete_.size(); }
+
   /// Commits, and looks for the files that should be there. No error: they all are, as they were.
   [[nodiscard]] std::error_code look();
 
@@ -85,9 +108,14 @@ public:
   [[nodiscard]] bool is_proven(std::uint64_t session) const;
 
   [[nodiscard]] const held_folder& folder() const { return folder_; }
-  /// Blocks that were called stored, and whose files were removed, moved, cut or replaced since
-  /// this writer began. They are in no session's sums.
+  [[nodiscard]] const store_names& names() const { return names_; }
+  /// Blocks that were called stored, and whose files were removed, moved, cut or replaced, since
+  /// this writer began or while none was there. They are in no session's sums.
   [[nodiscard]] const session_tallies& lost() const { return lost_; }
+  /// A ledger tells what is lost: the next writer does not tell it again.
+  void forget_losses();
+  /// How often what was stored was written anew: it lies elsewhere then.
+  [[nodiscard]] std::uint64_t times_moved() const { return times_moved_; }
   /// What a person should know of such files, each told once.
   [[nodiscard]] std::vector<std::string> take_news() { return std::exchange(news_, {}); }
   /// Of a session whose daemon still has its blocks from `first` on: up to this one, each of them
@@ -105,29 +133,62 @@ public:
   [[nodiscard]] std::uint64_t damaged() const { return damaged_; } ///< places found at the start
 
 private:
-  void scan_file(std::uint64_t number, bool unchecked);
+  struct open_file {
+    file_owner owner;
+    block_file file;
+    std::vector<stored_block> blocks;      ///< `stored_files::most_blocks` in all open files
+    std::optional<file_contents> contents; ///< none after blocks were taken back: the file tells
+    std::uint64_t committed_end = 0;
+    time_point used_at{};
+    bool ended = false; ///< a session that is in it has come to its end
+  };
+  using open_files = std::list<open_file>; ///< few, and they stay where they are
+
+  void scan_file(const block_file_name& name, bool unchecked);
   [[nodiscard]] bool cut_off(std::uint64_t number, std::uint64_t good_end, std::uint64_t end);
+  [[nodiscard]] std::optional<file_look> look_for(const std::string& name) const;
   [[nodiscard]] bool is_marked(std::uint64_t number) const;
   void mark(std::uint64_t number, bool damage_stays);
-  void flush(std::uint64_t number) const;
+  void flush(const std::string& name) const;
+  void complete_found(const block_file_name& name);
   void account(const block_header& header, bool behind_damage);
-  [[nodiscard]] std::error_code open_next_file();
+  [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
+                                         open_files::iterator& to);
+  [[nodiscard]] std::error_code make_room(file_owner& wanted);
+  [[nodiscard]] std::error_code open_next_file(const file_owner& owner, open_files::iterator& to);
+  [[nodiscard]] std::error_code close_file(open_files::iterator file);
+  void complete(std::uint64_t number, const file_contents& contents);
+  [[nodiscard]] std::error_code try_to_complete(std::uint64_t number,
+                                                const file_contents& contents);
+  void complete_what_waits();
+  [[nodiscard]] std::error_code check_files() const;
   void take_back();
+  void compare_with_manifest();
+  void tell(const stored_files::loss& gone);
+  void add_to_list(const open_file& of);
+  void save_list(bool check);
   [[nodiscard]] std::error_code find_folder();
   [[nodiscard]] std::error_code write_anew();
-  [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
-                                            session_tallies& lost) const;
+  [[nodiscard]] std::error_code write_anew(open_file& old, const std::error_code& why);
+  [[nodiscard]] static std::error_code copy_blocks(const open_file& from, open_file& to,
+                                                   session_tallies& lost);
+  void leave_out(const session_tallies& gone);
   void count_lost(const session_tallies& lost);
+  void take_up(const std::vector<listed_blocks>& back);
 
   store_settings settings_;
   held_folder folder_;
-  block_file file_;
-  std::vector<stored_block> blocks_; ///< of the file, at most `most_blocks`
+  store_names names_;
+  open_files open_;
+  stored_block last_appended_;
+  std::map<std::uint64_t, file_contents> to_complete_; ///< closed files, by number
   stored_files closed_;
   session_tallies lost_;
+  growing_pause rescue_;
+  std::error_code list_error_; ///< of the manifest, as it was told
   std::vector<std::string> news_;
+  std::uint64_t times_moved_ = 0;
   std::uint64_t next_number_ = 1;
-  std::uint64_t committed_end_ = 0; ///< of the file
   std::map<std::uint64_t, stored_session> sessions_;
   std::map<std::uint64_t, stored_session>
       uncommitted_; ///< the sessions of new blocks, as they were before these

@@ -1,73 +1,331 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/stored_files.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "transport/store/block_file.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 namespace {
 
-/// The good blocks; none if the file cannot be read at all.
-session_tallies blocks_in(const held_folder& folder, std::uint64_t number) {
-  session_tallies found;
-  std::map<std::uint64_t, std::set<std::uint64_t>> seen; // a block that stands there twice is one
+constexpr std::size_t most_files_told = 8;
+
+void tell(std::vector<std::string>& files, const std::string& text) {
+  if (files.size() < most_files_told) {
+    files.push_back(text);
+  } else if (files.size() == most_files_told) {
+    files.emplace_back("and more files");
+  }
+}
+
+struct found_blocks {
+  session_tallies listed;
+  session_tallies lost; ///< of those that were
+};
+
+bool may_have(const session_tallies& all, const block_header& block) {
+  const auto of = all.find(block.session);
+  return of != all.end() && of->second.may_have(block.sequence);
+}
+
+/// False: it is none of these, or they are all found.
+bool takes(const session_tallies& expected, session_tallies& found, const block_header& block) {
+  if (!may_have(expected, block)) return false;
+  block_tally& of = found[block.session];
+  if (of.blocks >= expected.at(block.session).blocks) return false;
+  of.add(block);
+  return true;
+}
+
+/// The good blocks that are listed, and those that were lost; none of what is no file of a store.
+/// An error: the disk refuses a part, and it is not known.
+found_blocks blocks_in(const held_folder& folder, const std::string& name, std::uint64_t number,
+                       const session_tallies& listed, const session_tallies& lost,
+                       std::error_code& error) {
+  found_blocks found;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen; // a block that stands there twice is one
   try {
-    store_file file(folder, number, store_kind::store);
+    store_file file(folder, name, number, store_kind::store);
     while (const auto block = file.next()) {
       const block_header& h = block->header;
-      if (file.payload_is_right(*block) && seen[h.session].insert(h.sequence).second)
-        found[h.session].add(h);
+      if (!may_have(listed, h) && !may_have(lost, h)) continue;
+      if (!file.payload_is_right(*block) || !seen.emplace(h.session, h.sequence).second) continue;
+      if (!takes(listed, found.listed, h)) (void)takes(lost, found.lost, h);
+      if (seen.size() == stored_files::most_blocks) break;
     }
-  } catch (const std::runtime_error&) {
-    found.clear();
+    if (!file.can_be_read(0, file.size())) error = std::make_error_code(std::errc::io_error);
+  } catch (const std::system_error& e) {
+    const bool gone =
+        e.code() == std::errc::no_such_file_or_directory || e.code() == name_fault::not_a_file;
+    if (!gone) error = e.code();
+    found = {};
+  } catch (const std::runtime_error&) { // another version, or no blocks at all
+    found = {};
   }
   return found;
 }
 
-/// What is in `before` and not in `now`. Which numbers these are is not known more closely.
-session_tallies less(const session_tallies& before, const session_tallies& now) {
-  const auto minus = [](std::uint64_t a, std::uint64_t b) { return a - std::min(a, b); };
-  session_tallies all;
-  for (const auto& [session, was] : before) {
-    const auto found = now.find(session);
-    const block_tally is = found == now.end() ? block_tally() : found->second;
-    if (is.blocks >= was.blocks) continue;
-    const bool ahead = is.blocks == 0 || is.first > was.first;
-    all[session] = {ahead ? was.first : is.last + 1, was.last,
-                    was.blocks - is.blocks,          minus(was.events, is.events),
-                    minus(was.bytes, is.bytes),      minus(was.repeated, is.repeated)};
-  }
-  return all;
+/// The sessions of the file whose entries begin here; `at` is then behind them.
+template <class Iterator>
+session_tallies take_file(Iterator& at, Iterator end) {
+  session_tallies blocks;
+  for (const std::uint64_t file = at->file; at != end && at->file == file; ++at)
+    blocks[at->session].add(at->blocks);
+  return blocks;
 }
 
 } // namespace
 
-void add(session_tallies& to, const session_tallies& more) {
-  for (const auto& [session, blocks] : more) to[session].add(blocks);
+std::error_code stored_files::recall(const held_folder& folder) {
+  std::error_code error;
+  before_ = store_manifest::read(folder, 2 * most, error);
+  return error;
 }
 
-stored_files::loss stored_files::look(const held_folder& folder) {
+void stored_files::expect(std::uint64_t number, const file_look& now,
+                          const session_tallies& blocks) {
+  for (const auto& [session, tally] : blocks) list_.push_back({number, session, tally});
+  files_.push_back({number, blocks.size(), now});
+  make_room();
+}
+
+/// A file that the earlier receiver has not listed may hold what was written anew just before it
+/// ended: those blocks are not lost.
+stored_files::loss stored_files::compare(const held_folder& folder, const store_names& names) {
   loss all;
-  for (auto& [number, file] : files_) {
-    const std::string name = store_file_name(number);
-    const auto seen = folder.look(name);
-    if (seen && seen->is_file && *seen == file.as) continue;
-    const bool is_file = seen && seen->is_file;
-    const session_tallies found = is_file ? blocks_in(folder, number) : session_tallies();
-    const session_tallies lost = less(file.blocks, found);
-    if (!lost.empty()) {
-      const auto why = is_file ? name_fault::file_changed
-                       : seen  ? name_fault::file_taken
-                               : name_fault::file_gone;
-      all.files.push_back(name + ": " + make_error_code(why).message());
-    }
-    add(all.blocks, lost);
-    file = {seen.value_or(file_look()), found};
+  const auto before = std::exchange(before_, {});
+  const auto is_listed = [&](std::uint64_t file) {
+    return std::ranges::binary_search(before, file, {}, &listed_blocks::file);
+  };
+  std::vector<listed_blocks> unlisted;
+  if (!before.empty())
+    std::ranges::copy_if(list_, std::back_inserter(unlisted),
+                         [&](const listed_blocks& l) { return !is_listed(l.file); });
+  std::vector<known_file> missing;
+  for (auto at = before.begin(); at != before.end();) {
+    const std::uint64_t file = at->file;
+    const session_tallies was = take_file(at, before.end());
+    auto now = std::ranges::lower_bound(list_, file, {}, &listed_blocks::file);
+    const bool is_there = std::ranges::binary_search(files_, file, {}, &known_file::number);
+    if (left_out_ != 0 && (files_.empty() || file < files_.front().number)) continue;
+    const session_tallies is =
+        now != list_.end() && now->file == file ? take_file(now, list_.end()) : session_tallies();
+    session_tallies lost = less(was, is);
+    if (lost.empty() || (!is_there && note_archived(all, folder, file, was))) continue;
+    session_tallies elsewhere;
+    for (const listed_blocks& l : unlisted)
+      if (const auto of = lost.find(l.session); of != lost.end() &&
+                                                l.blocks.first <= of->second.last &&
+                                                l.blocks.last >= of->second.first)
+        elsewhere[l.session].add(l.blocks);
+    lost = less(lost, elsewhere);
+    if (lost.empty()) continue;
+    note_loss(all, names.of(file), file,
+              is_there ? "blocks that were in it are gone" : "the file is gone", lost);
+    if (!is_there && list_.size() + files_.size() + missing.size() < most)
+      missing.push_back({file, 0, {}});
   }
+  files_.insert(files_.end(), missing.begin(), missing.end()); // a look finds what is put back
+  std::ranges::sort(files_, {}, &known_file::number);
   return all;
+}
+
+void stored_files::note_loss(loss& all, const std::string& name, std::uint64_t file,
+                             const std::string& what, const session_tallies& lost) {
+  tell(all.files, name + ": " + what);
+  l3::add(all.blocks, lost);
+  for (const auto& [session, blocks] : lost) lost_.push_back({file, session, blocks});
+  stale_ = true;
+}
+
+/// By file.
+std::map<std::uint64_t, session_tallies> stored_files::lost_before() const {
+  std::map<std::uint64_t, session_tallies> lost;
+  for (const listed_blocks& l : lost_) lost[l.file][l.session].add(l.blocks);
+  return lost;
+}
+
+/// Of files that a person has put back, or that were looked at while they were copied.
+void stored_files::take_back(const std::vector<listed_blocks>& back) {
+  if (back.empty()) return;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, block_tally> found;
+  for (const listed_blocks& b : back) found[{b.file, b.session}] = b.blocks;
+  for (listed_blocks& l : lost_) {
+    const auto of = found.find({l.file, l.session});
+    if (of == found.end() || of->second.first > l.blocks.last || of->second.last < l.blocks.first)
+      continue;
+    const block_tally left = less(l.blocks, of->second);
+    of->second = less(of->second, l.blocks); // a file may have lost some twice
+    l.blocks = left;
+  }
+  std::erase_if(lost_, [](const listed_blocks& l) { return l.blocks.blocks == 0; });
+}
+
+bool stored_files::note_archived(loss& all, const held_folder& folder, std::uint64_t file,
+                                 const session_tallies& blocks) {
+  const std::string mark = archive_mark_path({}, file).string();
+  std::error_code error;
+  if (!folder.look(mark, error)) return false;
+  tell(all.archived_files, store_file_name(file));
+  l3::add(all.archived, blocks);
+  marks_.push_back(mark);
+  stale_ = true;
+  return true;
+}
+
+void stored_files::add(std::uint64_t file, const block_header& committed) {
+  const auto [at, is_new] = places_.try_emplace({file, committed.session}, open_.size());
+  if (is_new) open_.push_back({file, committed.session, {}});
+  open_[at->second].blocks.add(committed);
+  unsaved_.insert(at->second);
+}
+
+/// Its entries go to the end of the list. If they are the first of the open files' entries, then
+/// each of these stays at its place of the manifest.
+void stored_files::close(std::uint64_t file, const file_look& now) {
+  const auto is_of_file = [&](const listed_blocks& l) { return l.file == file; };
+  if (!unsaved_.empty() || !std::ranges::is_partitioned(open_, is_of_file)) stale_ = true;
+  const auto others = std::stable_partition(open_.begin(), open_.end(), is_of_file);
+  files_.push_back({file, static_cast<std::size_t>(others - open_.begin()), now});
+  list_.insert(list_.end(), open_.begin(), others);
+  open_.erase(open_.begin(), others);
+  take_places();
+  flush_ = true;
+  make_room();
+}
+
+void stored_files::move(std::uint64_t from, std::uint64_t to, const session_tallies& held,
+                        const session_tallies& lost) {
+  for (const auto& [session, blocks] : lost) lost_.push_back({from, session, blocks});
+  std::erase_if(open_, [&](const listed_blocks& l) { return l.file == from; });
+  for (const auto& [session, blocks] : held) open_.push_back({to, session, blocks});
+  take_places();
+  stale_ = true;
+}
+
+void stored_files::take_places() {
+  places_.clear();
+  unsaved_.clear();
+  for (std::size_t i = 0; i < open_.size(); ++i) places_[{open_[i].file, open_[i].session}] = i;
+}
+
+/// Half of the room at once: this writes the whole manifest.
+void stored_files::make_room() {
+  if (list_.size() + files_.size() <= most) return;
+  while (!files_.empty() && list_.size() + files_.size() > most / 2) {
+    const std::size_t sessions = files_.front().sessions;
+    list_.erase(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(sessions));
+    files_.pop_front();
+    ++left_out_;
+  }
+  stale_ = true;
+}
+
+stored_files::loss stored_files::look(const held_folder& folder, const store_names& names) {
+  loss all;
+  changed_files changed;
+  std::optional<std::map<std::uint64_t, session_tallies>> before;
+  auto entry = list_.begin();
+  for (const known_file& file : files_) {
+    const auto first = std::exchange(entry, entry + static_cast<std::ptrdiff_t>(file.sessions));
+    const std::string name = names.of(file.number);
+    std::error_code error;
+    const auto seen = folder.look(name, error);
+    const bool is_file = seen && seen->is_file;
+    if (!error && is_file && *seen == file.as) continue;
+    if (!error && !seen && file.as == file_look()) continue; // told
+    auto at = first;
+    const session_tallies was = file.sessions == 0 ? session_tallies() : take_file(at, entry);
+    if (!before) before = lost_before();
+    const session_tallies& of_it = (*before)[file.number];
+    const bool may_have = !error && is_file && !(was.empty() && of_it.empty());
+    const found_blocks found =
+        may_have ? blocks_in(folder, name, file.number, was, of_it, error) : found_blocks();
+    if (error) {
+      all.error = error;
+      continue;
+    }
+    session_tallies is = found.listed;
+    l3::add(is, found.lost);
+    changed[file.number] = {seen.value_or(file_look()), is};
+    for (const auto& [session, blocks] : found.lost)
+      all.back.push_back({file.number, session, blocks});
+    const session_tallies lost = less(was, found.listed);
+    if (lost.empty() || (!seen && note_archived(all, folder, file.number, was))) continue;
+    const auto why = is_file ? name_fault::file_changed
+                     : seen  ? name_fault::file_taken
+                             : name_fault::file_gone;
+    note_loss(all, name, file.number, make_error_code(why).message(), lost);
+  }
+  take_back(all.back);
+  if (!changed.empty()) replace(changed);
+  return all;
+}
+
+void stored_files::replace(const changed_files& changed) {
+  std::deque<listed_blocks> list;
+  auto entry = list_.begin();
+  for (known_file& file : files_) {
+    const auto first = std::exchange(entry, entry + static_cast<std::ptrdiff_t>(file.sessions));
+    const auto now = changed.find(file.number);
+    if (now == changed.end()) {
+      list.insert(list.end(), first, entry);
+      continue;
+    }
+    file.as = now->second.now;
+    file.sessions = now->second.blocks.size();
+    for (const auto& [session, blocks] : now->second.blocks)
+      list.push_back({file.number, session, blocks});
+  }
+  list_ = std::move(list);
+  stale_ = true;
+}
+
+/// Its events may be fewer by now: another session may have stored some of them meanwhile.
+bool stored_files::has_come_again(const block_header& block) {
+  const auto at = std::ranges::find_if(lost_, [&](const listed_blocks& l) {
+    return l.session == block.session && l.blocks.first <= block.sequence &&
+           l.blocks.last >= block.sequence;
+  });
+  if (at == lost_.end()) return false;
+  block_tally one;
+  one.add(block);
+  at->blocks = less(at->blocks, one);
+  if (at->blocks.blocks == 0) lost_.erase(at);
+  stale_ = true;
+  return true;
+}
+
+void stored_files::forget_losses() {
+  if (lost_.empty()) return;
+  lost_.clear();
+  stale_ = true;
+}
+
+std::error_code stored_files::save(const held_folder& folder, bool check, bool sync) {
+  if (stale_ || (check && !manifest_.is_in_place(folder))) {
+    stale_ = true;
+    if (!check && cannot_write_) return cannot_write_;
+    if ((cannot_write_ = manifest_.write(folder, {&lost_, &list_, &open_}, sync)))
+      return cannot_write_;
+    stale_ = false;
+    flush_ = false;
+    unsaved_.clear();
+    for (const std::string& mark : std::exchange(marks_, {})) (void)folder.remove(mark);
+    return {};
+  }
+  for (const std::size_t place : unsaved_)
+    if (const auto error = manifest_.put(lost_.size() + list_.size() + place, open_[place])) {
+      stale_ = true;
+      return save(folder, true, sync);
+    }
+  unsaved_.clear();
+  return std::exchange(flush_, false) && sync ? manifest_.flush() : std::error_code();
 }
 
 } // namespace l3

@@ -1,67 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
-// What should be in the files of a store that are not written any more: for each file, which blocks
-// of which sessions. A look at the folder compares it with what is there, and says by number which
-// blocks are not there any more. It reads a file only if its identity, its length or the time at
-// which it was written is another one.
+// What should be in the files of a store: for each file, which blocks of which sessions. A look at
+// the folder compares it with what is there, and says by number which blocks are not there any
+// more. It reads a file only if its identity, its length or the time at which it was written is
+// another one. All of it also lies in the store's manifest, which outlives the process: what
+// vanishes while no receiver runs is noticed by the next one. A loss stays in the manifest until
+// the ledger of a receiver that has ended tells it. Files that a person has marked as archived may
+// go.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "transport/format/block.hpp"
+#include "transport/store/block_file.hpp"
+#include "transport/store/block_tally.hpp"
 #include "transport/store/held_folder.hpp"
-#include "transport/store/store_reader.hpp"
+#include "transport/store/store_manifest.hpp"
 
 namespace l3 {
 
-/// Blocks of one session.
-struct block_tally {
-  std::uint64_t first = 0; ///< the lowest number; 0: there is none
-  std::uint64_t last = 0;  ///< the highest
-  std::uint64_t blocks = 0;
-  std::uint64_t events = 0;
-  std::uint64_t bytes = 0;    ///< of payload
-  std::uint64_t repeated = 0; ///< events left out, because another session has stored them
-
-  void add(const block_header& block) {
-    add({block.sequence, block.sequence, 1, block.events, block.payload_bytes, block.repeated});
-  }
-  void add(const block_tally& other) {
-    if (other.blocks == 0) return;
-    first = blocks == 0 ? other.first : std::min(first, other.first);
-    last = std::max(last, other.last);
-    blocks += other.blocks;
-    events += other.events;
-    bytes += other.bytes;
-    repeated += other.repeated;
-  }
-};
-
-/// Of each session.
-using session_tallies = std::map<std::uint64_t, block_tally>;
-void add(session_tallies& to, const session_tallies& more);
-
 class stored_files {
 public:
-  void expect(std::uint64_t number, const file_look& now, const session_tallies& blocks) {
-    files_[number] = {now, blocks};
-  }
+  /// Pairs of a file and a session in it. Beyond, the oldest files are not looked at any more.
+  static constexpr std::size_t most = std::size_t{1} << 17;
+  /// A file of a store has no more blocks than this.
+  static constexpr std::size_t most_blocks = std::size_t{1} << 16;
 
   struct loss {
-    std::vector<std::string> files; ///< names of those that lack blocks, and what became of them
-    session_tallies blocks;         ///< told once
+    std::vector<std::string> files;  ///< some of those that lack blocks, and what became of them
+    session_tallies blocks;          ///< told once
+    std::vector<listed_blocks> back; ///< that were lost, and lie where they lay
+    std::vector<std::string> archived_files; ///< some of them
+    session_tallies archived;
+    std::error_code error; ///< set: what became of a file is not known
   };
-  [[nodiscard]] loss look(const held_folder& folder);
+
+  // --- the start ---
+
+  /// What an earlier receiver has listed. An error: it cannot be read.
+  [[nodiscard]] std::error_code recall(const held_folder& folder);
+  /// No file gets the number of one that is listed, there or not: their entries would add up.
+  [[nodiscard]] std::uint64_t highest_recalled() const {
+    return before_.empty() ? 0 : before_.back().file;
+  }
+  /// A file that is there, and what is in it.
+  void expect(std::uint64_t number, const file_look& now, const session_tallies& blocks);
+  /// What the earlier receiver has listed, and is not there.
+  [[nodiscard]] loss compare(const held_folder& folder, const store_names& names);
+
+  // --- the files that are written ---
+
+  void add(std::uint64_t file, const block_header& committed);
+  void close(std::uint64_t file, const file_look& now);
+  /// What it held is in a file of another number now, or lost.
+  void move(std::uint64_t from, std::uint64_t to, const session_tallies& held,
+            const session_tallies& lost);
+
+  // --- now and then ---
+
+  [[nodiscard]] loss look(const held_folder& folder, const store_names& names);
+  /// True: a block that was lost has come again.
+  [[nodiscard]] bool has_come_again(const block_header& block);
+  /// A ledger tells what was lost.
+  void forget_losses();
+  /// Older files had to go out of the list since this was asked last.
+  [[nodiscard]] std::size_t take_left_out() { return std::exchange(left_out_, 0); }
+  /// Writes into the manifest what was added; with `check`, all of it if its name does not lead to
+  /// it any more. When all of it is written, the marks of what is archived go.
+  [[nodiscard]] std::error_code save(const held_folder& folder, bool check, bool sync);
 
 private:
-  struct expected {
+  struct known_file {
+    std::uint64_t number = 0;
+    std::size_t sessions = 0; ///< in the list
     file_look as;
+  };
+  struct changed_file {
+    file_look now;
     session_tallies blocks;
   };
-  std::map<std::uint64_t, expected> files_;
+  using changed_files = std::map<std::uint64_t, changed_file>;
+
+  void make_room();
+  [[nodiscard]] std::map<std::uint64_t, session_tallies> lost_before() const;
+  void take_back(const std::vector<listed_blocks>& back);
+  void take_places();
+  void replace(const changed_files& changed);
+  void note_loss(loss& all, const std::string& name, std::uint64_t file, const std::string& what,
+                 const session_tallies& lost);
+  [[nodiscard]] bool note_archived(loss& all, const held_folder& folder, std::uint64_t file,
+                                   const session_tallies& blocks);
+
+  std::vector<listed_blocks> before_; ///< listed by an earlier receiver
+  std::deque<listed_blocks> list_;    ///< file by file
+  std::deque<known_file> files_;      ///< those that are not written any more
+  std::deque<listed_blocks> open_;    ///< of those that are; behind the list in the manifest
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>
+      places_;                     ///< in `open_`, by file and session
+  std::deque<listed_blocks> lost_; ///< before the list in the manifest
+  std::set<std::size_t> unsaved_;  ///< places of `open_`
+  bool flush_ = false;             ///< a file was closed
+  bool stale_ = true;              ///< all of the manifest has to be written
+  std::error_code cannot_write_;   ///< then only a save with `check` tries again
+  std::vector<std::string> marks_; ///< of archived files that are not listed any more
+  std::size_t left_out_ = 0;
+  store_manifest manifest_;
 };
 
 } // namespace l3

@@ -50,18 +50,28 @@ namespace l3 {
   return {};
 }
 
+/// How many bytes came: less than there is room for where the file ends, which its size does not
+/// tell of files that the kernel makes up.
+[[nodiscard]] inline std::size_t read_up_to(int file, std::uint64_t offset, std::span<std::byte> to,
+                                            std::error_code& error) {
+  std::size_t got = 0;
+  while (got < to.size()) {
+    const auto n =
+        ::pread(file, to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) error = last_error();
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  return got;
+}
+
 /// `result_out_of_range` where the file ends before `to` is full.
 [[nodiscard]] inline std::error_code read_all(int file, std::uint64_t offset,
                                               std::span<std::byte> to) {
-  while (!to.empty()) {
-    const auto n = ::pread(file, to.data(), to.size(), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return last_error();
-    if (n == 0) return std::make_error_code(std::errc::result_out_of_range);
-    to = to.subspan(static_cast<std::size_t>(n));
-    offset += static_cast<std::uint64_t>(n);
-  }
-  return {};
+  std::error_code error;
+  const bool whole = read_up_to(file, offset, to, error) == to.size();
+  return whole || error ? error : std::make_error_code(std::errc::result_out_of_range);
 }
 
 /// The first place from this one on, and before `end`, at which a file has data; `end`: there is

@@ -5,6 +5,7 @@
 // the bytes that its reader states.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -60,18 +61,27 @@ struct input_text {
   return in;
 }
 
-/// The whole file, if it has at most so many bytes.
+/// The whole file, if it has at most so many bytes. It is read to its end: the size that the system
+/// gives is 0 for files that the kernel makes up, and may be old.
 [[nodiscard]] inline input_text read_input(const std::filesystem::path& path, std::uint64_t most) {
   input_file in = open_input(path);
   if (!in.refusal.empty()) return {{}, 0, std::move(in.refusal)};
-  if (in.bytes > most)
-    return {{},
-            in.mode,
-            "has " + std::to_string(in.bytes) + " bytes; at most " + std::to_string(most) +
-                " are read"};
-  std::string text(in.bytes, '\0');
-  if (const auto error = read_all(in.file.get(), 0, std::as_writable_bytes(std::span(text))))
-    return {{}, in.mode, cannot_be_read(error)};
+  const auto too_long = [&](const std::string& bytes) -> input_text {
+    return {{}, in.mode, "has " + bytes + " bytes; at most " + std::to_string(most) + " are read"};
+  };
+  if (in.bytes > most) return too_long(std::to_string(in.bytes));
+  constexpr std::uint64_t step = std::uint64_t{64} << 10;
+  std::string text;
+  std::size_t got = 0;
+  do {
+    text.resize(std::min(most + 1, got + std::max(step, in.bytes + 1)));
+    std::error_code error;
+    got +=
+        read_up_to(in.file.get(), got, std::as_writable_bytes(std::span(text)).subspan(got), error);
+    if (error) return {{}, in.mode, cannot_be_read(error)};
+  } while (got == text.size() && got <= most);
+  if (got > most) return too_long("more than " + std::to_string(most));
+  text.resize(got);
   return {std::move(text), in.mode, {}};
 }
 

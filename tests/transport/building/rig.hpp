@@ -109,12 +109,15 @@ public:
     return text;
   }
 
-  /// Checks the second conservation sum, and the part of the first that the input knows.
+  /// Checks the second conservation sum, of each crate, and the part of the first that the input
+  /// knows.
   void expect_balance() const {
-    EXPECT_EQ(counters.fragments_seen.get(),
-              counters.fragments_admitted + counters.fragments_incomplete +
-                  counters.fragments_malformed.sum() + counters.fragments_late +
-                  counters.fragments_duplicate + counters.fragments_conflicting);
+    for (std::size_t c = 0; c < options.crates.size(); ++c)
+      EXPECT_EQ(counters.fragments_seen[c],
+                counters.fragments_admitted[c] + counters.fragments_incomplete[c] +
+                    counters.fragments_malformed.of(c).sum() + counters.fragments_late[c] +
+                    counters.fragments_duplicate[c] + counters.fragments_conflicting[c])
+          << "place " << c;
     EXPECT_EQ(counters.events_admitted.get(), pool.received.size() + outcomes.events_shed.sum());
     EXPECT_EQ(pool.twice, 0U);
   }

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include "transport/format/endian.hpp"
 
@@ -143,6 +145,59 @@ TEST_F(l2raw, every_flipped_bit_is_damage) {
   }
 }
 
+TEST_F(l2raw, goes_on_behind_damage_at_the_next_whole_record) {
+  write();
+  const auto whole = contents();
+  l2raw_reader intact(file_);
+  const auto at = record_offsets(intact); // hello, begin, two events, end of spill, the file's end
+  ASSERT_EQ(at.size(), 6U);
+  for (std::size_t damaged = 1; damaged + 1 < at.size(); ++damaged) {
+    for (const std::uint64_t place : {at[damaged], at[damaged] + 40, at[damaged + 1] - 1}) {
+      auto bytes = whole;
+      bytes[place] = static_cast<char>(bytes[place] ^ 1);
+      replace(bytes);
+      l2raw_reader r(file_);
+      std::size_t read = 0;
+      while (r.next()) ++read;
+      EXPECT_EQ(read, damaged - 1);
+      const bool last = damaged + 2 == at.size();
+      const auto left_out = r.step_over_damage();
+      EXPECT_EQ(left_out, last ? std::nullopt : std::optional(at[damaged + 1] - at[damaged]));
+      EXPECT_EQ(r.damage().has_value(), last) << "nothing whole lies behind";
+      while (r.next()) ++read;
+      EXPECT_EQ(read, 3U);
+      EXPECT_EQ(r.records_left_out(), last ? 0U : 1U);
+      r.rewind();
+      EXPECT_TRUE(damaged == 1 ? !r.next() : r.next().has_value());
+    }
+  }
+}
+
+TEST_F(l2raw, goes_on_where_records_are_missing_and_not_where_they_come_again) {
+  write();
+  const auto whole = contents();
+  l2raw_reader intact(file_);
+  const auto at = record_offsets(intact);
+  const auto part = [&](std::size_t from, std::size_t to) {
+    return std::vector<char>(whole.begin() + static_cast<std::ptrdiff_t>(at[from]),
+                             whole.begin() + static_cast<std::ptrdiff_t>(at[to]));
+  };
+  auto bytes = part(0, 2);
+  for (const auto& more : {part(3, 4), part(1, 2), part(4, 5)})
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  replace(bytes);
+  l2raw_reader r(file_);
+  std::size_t read = 0;
+  while (r.next()) ++read;
+  EXPECT_EQ(r.step_over_damage(), 0U) << "a record is missing, and no byte is damaged";
+  while (r.next()) ++read;
+  EXPECT_EQ(r.step_over_damage(), at[2] - at[1]) << "a record that came before";
+  while (r.next()) ++read;
+  EXPECT_EQ(read, 3U);
+  EXPECT_FALSE(r.damage());
+  EXPECT_EQ(r.records_left_out(), 1U);
+}
+
 TEST_F(l2raw, a_missing_record_is_a_gap_in_the_sequence) {
   write();
   auto all = contents();
@@ -176,6 +231,48 @@ TEST_F(l2raw, a_file_that_does_not_begin_with_a_hello_has_no_records) {
   r.rewind();
   EXPECT_FALSE(r.next());
   EXPECT_TRUE(r.damage());
+}
+
+TEST_F(l2raw, that_is_cut_while_it_is_read_is_damage_and_what_was_read_stays) {
+  for (const auto keep : {l2raw_keep::one, l2raw_keep::all}) {
+    {
+      l2raw_writer w(file_, 12, two_crates());
+      w.begin_of_spill(511, 2s);
+      const std::vector<std::byte> part(l2::max_fragment_bytes, std::byte{3});
+      for (std::uint32_t n = 1; n <= 400; ++n) // more than a reader of single records reads ahead
+        w.event(n, 5ns, std::vector<crate_fragment>{{0, part}, {1, part}});
+      w.close();
+    }
+    ASSERT_GT(std::filesystem::file_size(file_), 16U << 20);
+    l2raw_reader r(file_, keep);
+    (void)r.next();
+    const auto event = r.next();
+    ASSERT_TRUE(event);
+    const std::vector<std::byte> before(event->body.begin(), event->body.end());
+    std::filesystem::resize_file(file_, 100);
+    EXPECT_TRUE(std::ranges::equal(event->body, before));
+    while (r.next()) {
+    }
+    ASSERT_TRUE(r.damage());
+    EXPECT_GT(r.damage()->offset, 100U);
+    EXPECT_EQ(r.damage()->reason, refused::stream_length);
+    EXPECT_TRUE(keep == l2raw_keep::one || std::ranges::equal(event->body, before));
+  }
+}
+
+TEST_F(l2raw, reads_the_same_whether_it_keeps_one_record_or_all) {
+  write();
+  l2raw_reader one(file_);
+  l2raw_reader all(file_, l2raw_keep::all);
+  std::vector<std::pair<std::span<const std::byte>, std::vector<std::byte>>> kept;
+  while (const auto record = one.next()) {
+    const auto same = all.next();
+    ASSERT_TRUE(same);
+    EXPECT_TRUE(std::ranges::equal(same->body, record->body));
+    kept.emplace_back(same->body, std::vector(record->body.begin(), record->body.end()));
+  }
+  EXPECT_FALSE(all.next());
+  for (const auto& [body, copy] : kept) EXPECT_TRUE(std::ranges::equal(body, copy));
 }
 
 TEST_F(l2raw, files_that_cannot_be_opened_are_exceptions_that_name_them) {

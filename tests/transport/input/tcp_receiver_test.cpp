@@ -435,7 +435,7 @@ TEST_F(tcp, a_peer_that_breaks_the_format_is_told_and_counted) {
 
 TEST_F(tcp, a_connection_from_a_machine_that_is_not_listed_is_closed_at_once) {
   tcp_settings settings = loopback();
-  settings.allow.networks = {{0x0a010000U, 0xffff0000U}};
+  settings.allow.networks = {{ip_address::ipv4(0x0a010000U)}};
   receiver.emplace(settings, 1, r.builder, [this] { return safe.load(); });
   client c(receiver->port());
   c.hello(crates);

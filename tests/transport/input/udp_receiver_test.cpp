@@ -128,10 +128,36 @@ TEST_P(udp, everything_arrives) {
 
 INSTANTIATE_TEST_SUITE_P(threads, udp, testing::Values(1, 2, 4));
 
+TEST(udp_receiver, leaves_to_the_next_reader_what_the_sockets_hold) {
+  const auto settings = loopback(1, 1);
+  const auto ports = bind_ports(settings);
+  bool left = false;
+  // The thread may read some before it hears of the stop.
+  for (std::uint32_t spill = 1; !left && spill <= 100; ++spill) {
+    rig r(roomy());
+    sender out({ports[0].port()});
+    for (std::uint32_t n = 1; n <= 5; ++n) out.send(r.event({spill, n}));
+    const auto copies = [&] {
+      std::vector<udp_socket> c;
+      c.push_back(ports[0].copy());
+      return c;
+    };
+    udp_receiver first(copies(), settings, r.builder);
+    first.stop(sockets_hold::what_to_leave);
+    udp_receiver second(copies(), settings, r.builder);
+    wait_for(second, out.sent - received(first));
+    second.stop();
+    EXPECT_EQ(received(first) + received(second), out.sent);
+    left = received(second) != 0;
+    r.builder.drain(steady_clock::now());
+  }
+  EXPECT_TRUE(left);
+}
+
 TEST(udp_receiver, takes_nothing_from_a_machine_that_is_not_listed) {
   rig r(roomy());
   udp_settings settings = loopback(3, 1);
-  settings.allow.networks = {{INADDR_LOOPBACK, ~0U}};
+  settings.allow.networks = {{ip_address::ipv4(INADDR_LOOPBACK)}};
   udp_receiver receiver(settings, r.builder);
   sender good(receiver.ports());
   sender bad(receiver.ports(), INADDR_LOOPBACK + 1);

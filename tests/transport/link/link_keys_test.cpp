@@ -121,6 +121,9 @@ TEST_F(link_keys, what_is_no_key_is_named_by_file_and_line_and_not_shown) {
   EXPECT_NE(complaint(read_public_keys, path("absent")).find("/absent"), std::string::npos);
   EXPECT_NE(complaint(read_public_keys, path("")).find("cannot be read: Is a directory"),
             std::string::npos);
+  EXPECT_NE(complaint(read_public_keys, "/proc/version").find("/proc/version:1: no key"),
+            std::string::npos)
+      << "its size is 0, and it is not empty";
   EXPECT_NE(complaint(read_public_keys, write("long", std::string(2 << 20, '\n'), 0644))
                 .find("has 2097152 bytes; at most 1048576 are read"),
             std::string::npos);

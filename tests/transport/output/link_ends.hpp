@@ -41,10 +41,11 @@ inline bool eventually(const std::function<bool()>& holds) {
 /// A store and a receiver that can be killed and started again at the same address.
 class receiving_end {
 public:
-  explicit receiving_end(std::string folder, std::uint32_t credit = 8, receive_settings more = {})
-      : folder_(std::move(folder)), settings_(std::move(more)) {
+  explicit receiving_end(std::string folder, std::uint32_t credit = 8,
+                         const receive_settings& more = {})
+      : folder_(std::move(folder)), settings_(more) {
     settings_.credit = credit;
-    settings_.bind = "tcp://127.0.0.1:*";
+    if (more.bind == receive_settings().bind) settings_.bind = "tcp://127.0.0.1:*";
     start();
     settings_.bind = receiver_->endpoint();
   }
@@ -108,7 +109,7 @@ inline forward_settings link_to(const std::string& endpoint,
 /// An outbox and a forwarder in its thread. What it reports is kept.
 struct sending_end {
   safe_batches safety;
-  outbox box{small_blocks(), identity, safety};
+  outbox box;
   std::mutex lock;
   std::set<std::string> reports;
   link_pace pace;
@@ -116,8 +117,9 @@ struct sending_end {
   std::jthread thread;
 
   /// Its first blocks are sealed before it says hello.
-  explicit sending_end(const forward_settings& settings, std::uint32_t events = 0)
-      : pace(settings.rate),
+  explicit sending_end(const forward_settings& settings, std::uint32_t events = 0,
+                       const block_identity& who = identity)
+      : box(small_blocks(), who, safety), pace(settings.rate),
         sender(settings, box, pace, link_pace::share::fresh, [this](std::string_view text) {
           const std::lock_guard guard(lock);
           reports.emplace(text);

@@ -3,11 +3,14 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/store_reader.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 namespace {
@@ -48,6 +51,59 @@ TEST(link, stores_everything_and_says_goodbye) {
   EXPECT_TRUE(eventually([&] { return far.counters().goodbyes == 1; }));
   EXPECT_EQ(far.still_receiver().open_sessions(steady_clock::now()), 0U);
   expect_stored(folder.path(), 500);
+}
+
+bool has_ipv6() {
+  const file_descriptor s(::socket(AF_INET6, SOCK_STREAM, 0));
+  sockaddr_in6 own{};
+  own.sin6_family = AF_INET6;
+  own.sin6_addr = in6addr_loopback;
+  return s && ::bind(s.get(), reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0;
+}
+
+/// Another host in an endpoint, with the same port.
+std::string at_host(const std::string& host, const std::string& endpoint) {
+  return "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
+}
+
+TEST(link, carries_events_over_ipv6_and_again_after_the_receiver_was_killed) {
+  if (!has_ipv6()) GTEST_SKIP() << "this machine has no address ::1";
+  const scratch_folder folder;
+  receive_settings settings;
+  settings.bind = "tcp://[::1]:*";
+  receiving_end far(folder.path(), 8, settings);
+  sending_end near(link_to(far.endpoint()), 100);
+  ASSERT_TRUE(near.all_stored());
+  far.kill();
+  near.append(101, 200);
+  far.start();
+  ASSERT_TRUE(near.all_stored());
+  expect_stored(folder.path(), 200);
+}
+
+TEST(link, takes_daemons_of_both_kinds_at_the_address_for_all) {
+  if (!has_ipv6()) GTEST_SKIP() << "this machine has no address ::1";
+  for (const char* host : {"127.0.0.1", "[::1]"}) {
+    SCOPED_TRACE(host);
+    const scratch_folder folder;
+    receive_settings settings;
+    settings.bind = "tcp://[::]:*";
+    receiving_end far(folder.path(), 8, settings);
+    sending_end near(link_to(at_host(host, far.endpoint())), 50);
+    ASSERT_TRUE(near.all_stored());
+  }
+}
+
+TEST(link, finds_a_receiver_by_its_name) {
+  const scratch_folder folder;
+  receiving_end far(folder.path());
+  sending_end near(link_to(at_host("localhost", far.endpoint())), 50);
+  ASSERT_TRUE(near.all_stored());
+  far.kill();
+  near.append(51, 100);
+  far.start();
+  ASSERT_TRUE(near.all_stored());
+  expect_stored(folder.path(), 100);
 }
 
 TEST(link, drains_after_a_stop) {

@@ -90,6 +90,14 @@ private:
   void receiver(const state& s, const visit& to) const {
     if (s.linked != 0 && s.to.size != 0)
       step(s, to, "take", [&](state& n) { take(n, n.to.take(), true); });
+    if (s.linked != 0 && s.left.overtakes != 0 && s.to.size == 2 &&
+        s.to.queue[1].what == kind::block) {
+      step(s, to, "take what overtook another", [&](state& n) {
+        --n.left.overtakes;
+        n.several = 1;
+        take(n, n.to.take_second(), true);
+      });
+    }
     if (s.stale.size != 0)
       step(s, to, "take of the last connection", [&](state& n) { take(n, n.stale.take(), false); });
     if ((s.acknowledge | s.welcome) == 0) return;
@@ -142,6 +150,7 @@ private:
       if (n.proven == 0) n.another = 0;
       n.known = n.proven = 1;
       n.first = m.number;
+      for (std::uint8_t b = 1; b <= n.first; ++b) n.early &= static_cast<std::uint8_t>(~bit(b));
       n.acknowledge = 0;
       n.welcome = 1;
       if (rules_.welcome_after_commit) return;
@@ -156,17 +165,33 @@ private:
     if (again && rules_.drop_what_is_stored) return;
     auto expected = static_cast<std::uint8_t>(stored + 1);
     if (rules_.begin_where_hello_says) expected = std::max(expected, n.first);
-    if (m.number > expected && rules_.refuse_gaps) return;
+    if (m.number > expected && n.several != 0 && rules_.store_early_in_turn) {
+      const bool is_again = (n.early & bit(m.number)) != 0;
+      if (is_again && expected == n.first && rules_.ask_again_while_first_is_missing)
+        answer(n, {kind::stranger, 0});
+      n.early |= bit(m.number);
+      return;
+    }
+    if (m.number > expected && rules_.refuse_gaps && n.several == 0) return;
     if (m.number < expected && !again) {
       if (rules_.ask_for_hello_again) answer(n, {kind::stranger, 0});
       return;
     }
     if (m.number > expected) n.gap = 1;
     if (again || (n.behind & bit(m.number)) != 0) n.doubled = 1;
-    n.appended = m.number;
-    n.marked |= bit(m.number);
-    n.foreign &= static_cast<std::uint8_t>(~bit(m.number));
+    append(n, m.number);
+    for (auto early = static_cast<std::uint8_t>(m.number + 1); (n.early & bit(early)) != 0;
+         ++early) {
+      n.early &= static_cast<std::uint8_t>(~bit(early));
+      append(n, early);
+    }
     if (!rules_.acknowledge_after_commit) answer(n, {kind::acknowledgement, last(n, n.first)});
+  }
+
+  static void append(state& n, std::uint8_t number) {
+    n.appended = number;
+    n.marked |= bit(number);
+    n.foreign &= static_cast<std::uint8_t>(~bit(number));
   }
 
   /// No block of the owner is there: what is, another peer stored without its token.
@@ -193,6 +218,7 @@ private:
   }
   static void forget(state& n) {
     n.known = n.proven = n.another = n.first = n.acknowledge = n.welcome = 0;
+    n.early = 0;
   }
 
   /// What a start finds: of what was not committed, these, and all that was. The first block of a

@@ -36,6 +36,8 @@ struct rules {
   bool prove_each_connection = true;      ///< block_receiver::take_message: link_peers::speaker
   bool mark_what_was_proven = true;       ///< block_receiver::take_block: block_proven
   bool count_only_what_was_proven = true; ///< store_writer::claim
+  bool store_early_in_turn = true;        ///< block_receiver::take_blocks
+  bool ask_again_while_first_is_missing = true; ///< block_receiver::take_block
 };
 
 /// What may go wrong, and how often.
@@ -50,7 +52,9 @@ struct faults {
   std::uint8_t restarts = 0; ///< of the daemon; its lane lies in the spool
   std::uint8_t damages = 0;  ///< of a block in the spool
   std::uint8_t lies = 0;     ///< of the receiver: it claims blocks that it was not sent
-  std::uint8_t hijacks = 0;  ///< messages of another peer that uses the session's number
+  /// A block comes before the one that was sent before it, over another connection.
+  std::uint8_t overtakes = 0;
+  std::uint8_t hijacks = 0; ///< messages of another peer that uses the session's number
 };
 
 inline constexpr std::uint8_t credit = 2;
@@ -82,6 +86,11 @@ struct channel {
   message take() {
     const message m = queue[0];
     std::move(queue.begin() + 1, queue.end(), queue.begin());
+    queue[--size] = {};
+    return m;
+  }
+  message take_second() {
+    const message m = queue[1];
     queue[--size] = {};
     return m;
   }
@@ -118,6 +127,8 @@ struct state {
   std::uint8_t appended = 0;
   std::uint8_t committed = 0;
   std::uint8_t behind = 0;    ///< a bit for each block that is whole behind a damaged one
+  std::uint8_t several = 0;   ///< the session speaks over several connections
+  std::uint8_t early = 0;     ///< a bit for each block that came before its turn, and is kept
   std::uint8_t lost = 0;      ///< a bit for each block up to `committed` that is not there
   std::uint8_t rotten = 0;    ///< a bit for each block that was
   std::uint8_t elsewhere = 0; ///< stored in a store before this one

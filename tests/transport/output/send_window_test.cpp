@@ -68,6 +68,16 @@ TEST_F(a_send_window, begins_behind_what_is_stored_and_lets_as_much_go_as_was_se
   EXPECT_EQ(window_.counters().acknowledged.get(), 6U);
 }
 
+TEST_F(a_send_window, does_not_change_its_mind_with_a_receiver_that_lies_by_turns) {
+  say(link_message::welcome, 3);
+  say(link_message::acknowledgement, 11);
+  for (int n = 0; n < 100; ++n) {
+    now_ += 3s;
+    say(link_message::acknowledgement, n % 3 == 2 ? 11 : 3);
+    EXPECT_TRUE(window_.is_wrong()) << n;
+  }
+}
+
 TEST_F(a_send_window, has_credit_for_one_at_least) {
   say(link_message::welcome, 3, 0);
   send_all();
@@ -86,6 +96,9 @@ TEST_F(a_send_window, believes_nothing_that_was_not_sent) {
   say(link_message::acknowledgement, 6);
   EXPECT_EQ(source_.told, numbers{3});
   say(link_message::welcome, 4);
+  EXPECT_TRUE(window_.is_wrong()) << "it was a moment ago";
+  now_ += 10s;
+  say(link_message::acknowledgement, 4);
   EXPECT_FALSE(window_.is_wrong());
   send_all();
   say(link_message::acknowledgement, 9);
@@ -179,6 +192,46 @@ TEST_F(a_send_window, goes_back_after_silence_unless_the_block_has_not_left) {
   EXPECT_EQ(window_.next(), 4U);
   send_all();
   EXPECT_EQ(window_.counters().resent.get(), 4U);
+}
+
+/// A receiver that takes messages and stores nothing is not sent all of them every two seconds.
+TEST_F(a_send_window, waits_longer_before_each_further_copy_and_for_a_word_of_the_receiver) {
+  const auto copies_until = [&](std::chrono::nanoseconds end) {
+    int copies = 0;
+    for (const time_point stop = now_ + end; now_ < stop; now_ += 10ns) {
+      window_.go_back_after(50ns, now_);
+      if (window_.next() == 8U) continue;
+      ++copies;
+      send_all();
+      now_ += 1ns;
+      say(link_message::acknowledgement, 3); // no news
+    }
+    return copies;
+  };
+  say(link_message::welcome, 3);
+  send_all();
+  const int copies = copies_until(10us);
+  EXPECT_GE(copies, 14);
+  EXPECT_LE(copies, 15) << "after 50, 150, 350, 750, 1550, then every 800 ns";
+}
+
+TEST_F(a_send_window, sends_no_third_copy_before_the_second_was_read) {
+  say(link_message::welcome, 3);
+  send_all();
+  const auto copies = [&] {
+    int went = 0;
+    for (int i = 0; i < 1000; ++i, now_ += 10ns) {
+      window_.go_back_after(50ns, now_);
+      if (window_.next() == 8U) continue;
+      ++went;
+      send_all();
+    }
+    return went;
+  };
+  EXPECT_EQ(copies(), 1);
+  EXPECT_EQ(copies(), 0);
+  say(link_message::acknowledgement, 3);
+  EXPECT_EQ(copies(), 1);
 }
 
 } // namespace

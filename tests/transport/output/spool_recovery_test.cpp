@@ -368,9 +368,11 @@ TEST(spool_releases, keep_a_place_for_each_session_and_use_it_again) {
     EXPECT_EQ(noted(releases, spool_releases::most_sessions + 1), 0U) << "no place";
     releases.note(1, 5);
     EXPECT_EQ(noted(releases, 1), 11U) << "it never falls";
-    releases.forget(2, 11);
+    const spool_release before = releases.notes()[1];
+    releases.note(2, 12, 13);
+    releases.forget(before);
     EXPECT_EQ(noted(releases, 2), 12U) << "more was noted since";
-    releases.forget(2, 12);
+    releases.forget(releases.notes()[1]);
     EXPECT_EQ(noted(releases, 2), 0U);
     releases.note(5000, 77);
   }

@@ -330,6 +330,8 @@ TEST(spool, takes_back_a_block_that_the_disk_did_not_confirm) {
     EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "nor a new file";
     EXPECT_FALSE(disk.full()) << "room is not what is missing";
     test::disk_works = true;
+    EXPECT_EQ(disk.append(spool_block(1, 2)), std::errc::io_error) << "it is not asked so soon";
+    disk.end_pause();
     EXPECT_FALSE(disk.append(spool_block(1, 2)));
     EXPECT_TRUE(fs::exists(test::segment_path(folder.path(), 2)))
         << "what is doubtful is left alone";
@@ -351,6 +353,28 @@ TEST(spool, leaves_no_half_block_when_it_cannot_write) {
   }
   EXPECT_FALSE(disk.append(spool_block(1, 2)));
   EXPECT_EQ(drain(disk, 1), (drained{numbers(1, 2), {}}));
+}
+
+/// Each try begins a segment, and takes its number.
+TEST(spool, asks_a_disk_that_refuses_after_pauses_that_grow) {
+  static time_point now;
+  now = time_point(std::chrono::hours(1));
+  const test::scratch_folder folder;
+  spool_system system;
+  system.now = [] { return now; };
+  spool disk(small_spool(folder.path()), system);
+  {
+    const test::file_size_limit limit(head_bytes + block_bytes / 2);
+    for (int i = 0; i < 600; ++i, now += std::chrono::milliseconds(100))
+      EXPECT_EQ(disk.append(spool_block(1, 1)), std::errc::file_too_large);
+  }
+  now += std::chrono::minutes(1);
+  EXPECT_FALSE(disk.append(spool_block(1, 1)));
+  const auto segments = store_file_numbers(folder.path(), store_kind::spool);
+  ASSERT_EQ(segments.size(), 1U);
+  EXPECT_GE(segments[0], 50U) << "a disk that takes blocks again is used within a second";
+  EXPECT_LE(segments[0], 70U);
+  EXPECT_EQ(drain(disk, 1), (drained{{1}, {}}));
 }
 
 TEST(spool, takes_no_want_of_descriptors_for_damage) {

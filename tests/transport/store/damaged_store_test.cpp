@@ -20,10 +20,10 @@ void write_damaged_store(const std::string& folder) {
     store_writer store({folder});
     for (std::uint64_t i = 1; i <= 4; ++i) ASSERT_FALSE(append(store, block_of(i)));
   }
-  auto file = read_file(store_file_path(folder, 1));
+  auto file = read_file(find_store_file(folder, 1));
   const std::size_t end = sizeof(store_file_header) + block_of(1).size() + block_of(2).size();
   file[end - 1] ^= std::byte{1};
-  write_file(store_file_path(folder, 1), file);
+  write_file(find_store_file(folder, 1), file);
 }
 
 TEST(damaged_store, gets_what_is_missing_and_nothing_twice) {

@@ -60,10 +60,10 @@ public:
     ASSERT_TRUE(header);
     EXPECT_EQ(header->type, link_message::refusal);
     EXPECT_NE(body.to_string_view().find(part), std::string_view::npos) << body.to_string_view();
-    EXPECT_EQ(part.empty(), body.size() == 0);
+    EXPECT_EQ(part.empty(), body.empty());
   }
   /// The next message must be this one.
-  void expect(link_message type, std::uint64_t sequence) {
+  void expect(link_message type, std::uint64_t sequence, std::uint32_t credit = 0) {
     zmq::message_t head, body;
     ASSERT_TRUE(socket_.recv(head) && socket_.recv(body)) << "no answer";
     const auto header = read_link_header({head.data<std::byte>(), head.size()});
@@ -71,6 +71,9 @@ public:
     EXPECT_EQ(header->type, type);
     EXPECT_EQ(header->sequence, sequence);
     EXPECT_GT(header->credit, 0U);
+    if (credit > 0) {
+      EXPECT_EQ(header->credit, credit);
+    }
   }
 
 private:

@@ -85,8 +85,9 @@ public:
     std::vector<fs::path> strange;
     for (const auto& f : fs::directory_iterator(folder_)) {
       if (!f.path().filename().string().starts_with(prefix)) continue;
-      if (f.is_symlink() || f.file_size() == 4 || f.file_size() > long_file)
-        strange.push_back(f.path());
+      std::string begin(4, ' ');
+      if (!f.is_symlink()) std::ifstream(f.path()).read(begin.data(), 4);
+      if (f.is_symlink() || begin == "tidy") strange.push_back(f.path());
     }
     for (const auto& f : strange) fs::remove(f);
   }

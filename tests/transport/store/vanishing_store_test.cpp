@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store whose files and folder are removed, moved, cut and replaced while it is written.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/transport/store/failing_names.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "tests/transport/store/vanishing_files.hpp"
 
@@ -162,9 +166,15 @@ TEST(vanishing_store, stores_nothing_while_something_else_has_the_folders_name) 
   EXPECT_EQ(store.take_news().size(), 0U) << "the commits' errors said it";
 }
 
+store_settings without_pauses(const fs::path& folder) {
+  store_settings settings{folder};
+  settings.now = hasty_clock;
+  return settings;
+}
+
 TEST(vanishing_store, keeps_the_open_file_until_there_is_room_for_what_it_held) {
   scene s;
-  store_writer store({s.folder});
+  store_writer store(without_pauses(s.folder));
   store_all(store, 1, 3);
   fs::remove(s.file);
   {
@@ -178,6 +188,97 @@ TEST(vanishing_store, keeps_the_open_file_until_there_is_room_for_what_it_held) 
   EXPECT_EQ(lost_blocks(store), 0U);
 }
 
+/// Of a file with so many blocks.
+std::uint64_t bytes_of(std::uint64_t blocks) {
+  std::uint64_t all = sizeof(store_file_header);
+  for (std::uint64_t i = 1; i <= blocks; ++i) all += block_of(i).size();
+  return all;
+}
+
+/// Of a disk that takes so little, the store tries rarely; the tries that made a file have taken
+/// its number.
+TEST(vanishing_store, tries_a_full_disk_after_pauses_that_grow) {
+  static time_point now;
+  now = time_point(std::chrono::hours(1));
+  scene s;
+  store_settings settings{s.folder};
+  settings.now = [] { return now; };
+  store_writer store(settings);
+  store_all(store, 1, 3);
+  fs::remove(s.file);
+  {
+    const file_size_limit full(100);
+    for (int i = 0; i < 600; ++i, now += std::chrono::milliseconds(100))
+      EXPECT_TRUE(store.commit());
+  }
+  now += std::chrono::minutes(1);
+  store_all(store, 4, 4);
+  EXPECT_EQ(contents(s.folder), all_of(4));
+  const auto numbers = store_file_numbers(s.folder);
+  ASSERT_EQ(numbers.size(), 1U);
+  EXPECT_GE(numbers[0], 5U);
+  EXPECT_LE(numbers[0], 9U) << "after 0, 1, 3, 7, 15, 31 s of the minute, and behind it";
+}
+
+TEST(vanishing_store, finds_what_was_lost_and_is_put_back) {
+  scene s;
+  store_settings settings{s.folder};
+  settings.file_bytes = bytes_of(2);
+  const fs::path away = fs::path(s.outside.path()) / "away";
+  fs::path name;
+  {
+    store_writer store(settings);
+    store_all(store, 1, 5);
+    EXPECT_FALSE(store.look()); // a complete file gets a name of its own
+    const fs::path file = find_store_file(s.folder, 1);
+    fs::rename(file, away);
+    EXPECT_EQ(store.look(), name_fault::file_gone);
+    EXPECT_EQ(lost_blocks(store), 2U);
+    EXPECT_EQ(store.sessions().at(session).events, 3U);
+    (void)store.take_news();
+    fs::rename(away, file);
+    EXPECT_FALSE(store.look());
+    EXPECT_EQ(lost_blocks(store), 0U);
+    EXPECT_EQ(store.sessions().at(session).events, 5U);
+    EXPECT_EQ(store.take_news().size(), 1U);
+    EXPECT_EQ(store.last_stored(session), 5U) << "no daemon is asked for them";
+    name = file;
+    fs::rename(file, away);
+    EXPECT_EQ(store.look(), name_fault::file_gone);
+    EXPECT_EQ(lost_blocks(store), 2U) << "again";
+  }
+  EXPECT_EQ(lost_blocks(store_writer(settings)), 2U);
+  fs::rename(away, name);
+  const store_writer store(settings);
+  EXPECT_EQ(lost_blocks(store), 0U);
+  EXPECT_EQ(store.sessions().at(session).events, 5U);
+  EXPECT_EQ(contents(s.folder), all_of(5));
+}
+
+TEST(vanishing_store, counts_nothing_as_lost_of_a_file_that_was_copied_over_itself) {
+  scene s;
+  store_settings settings{s.folder};
+  settings.file_bytes = bytes_of(3);
+  store_writer store(settings);
+  store_all(store, 1, 5);
+  EXPECT_FALSE(store.look());
+  const fs::path file = find_store_file(s.folder, 1);
+  const auto whole = read_file(file);
+  std::ofstream copy(file, std::ios::binary | std::ios::trunc);
+  EXPECT_EQ(store.look(), name_fault::file_gone);
+  EXPECT_EQ(lost_blocks(store), 3U);
+  for (std::size_t at = 0; at < whole.size(); at += 100) { // it is looked at meanwhile
+    const auto part = std::min<std::size_t>(100, whole.size() - at);
+    copy.write(reinterpret_cast<const char*>(whole.data() + at),
+               static_cast<std::streamsize>(part));
+    copy.flush();
+    EXPECT_FALSE(store.look());
+    EXPECT_EQ(lost_blocks(store) + store.sessions().at(session).blocks, 5U);
+  }
+  EXPECT_EQ(lost_blocks(store), 0U);
+  EXPECT_EQ(contents(s.folder), all_of(5));
+}
+
 TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
   scene s;
   {
@@ -186,10 +287,41 @@ TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
   }
   store_writer store({s.folder});
   EXPECT_FALSE(store.look());
-  fs::remove(s.file);
+  fs::remove(find_store_file(s.folder, 1));
   EXPECT_EQ(store.look(), name_fault::file_gone);
   EXPECT_EQ(lost_blocks(store), 3U);
   EXPECT_EQ(store.sessions().at(session).events, 0U);
+}
+
+TEST(vanishing_store, counts_nothing_as_lost_that_it_cannot_look_at) {
+  scene s;
+  store_writer store({s.folder});
+  store_all(store, 1, 3);
+  {
+    const failing_names refused(EIO);
+    EXPECT_EQ(store.look(), std::errc::io_error);
+    ASSERT_FALSE(append(store, block_of(4)));
+    EXPECT_EQ(store.commit(), std::errc::io_error);
+  }
+  store_all(store, 4, 4);
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(lost_blocks(store), 0U);
+  EXPECT_EQ(contents(s.folder), all_of(4));
+}
+
+TEST(vanishing_store, counts_no_older_file_as_lost_that_it_cannot_look_at) {
+  scene s;
+  {
+    store_writer store({s.folder});
+    store_all(store, 1, 3);
+  }
+  store_writer store({s.folder});
+  {
+    const failing_names refused(EIO);
+    EXPECT_EQ(store.look(), std::errc::io_error);
+  }
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(lost_blocks(store), 0U);
 }
 
 TEST(vanishing_store, starts_with_a_sentence_where_a_file_should_be) {
@@ -245,7 +377,7 @@ TEST(vanishing_store, reads_a_file_of_200_gb_without_data_at_once) {
   fs::resize_file(s.file, std::uintmax_t{200} << 30);
   const store_writer store({s.folder});
   EXPECT_EQ(store.last_stored(session), 2U);
-  EXPECT_EQ(fs::file_size(s.file), size);
+  EXPECT_EQ(fs::file_size(find_store_file(s.folder, 1)), size);
   EXPECT_EQ(fs::file_size(torn_file_path(s.folder, 1)), (std::uintmax_t{200} << 30) - size);
   struct stat torn {};
   ASSERT_EQ(::stat(torn_file_path(s.folder, 1).c_str(), &torn), 0);
@@ -274,27 +406,37 @@ public:
   explicit store_model(std::uint32_t seed) : random_(seed) { start(); }
 
   void step() {
-    switch (random_() % 8) {
+    switch (random_() % 9) {
     case 0: act(); break;
     case 1: look(); break;
     case 2: start(); break;
+    case 3: act_on_the_manifest(); break;
     default: append_and_commit();
     }
   }
 
 private:
+  /// The receiver before ends in order, with a ledger, or is killed; then the hand is busy.
   void start() {
-    if (store_) look();
+    if (store_ && random_() % 2 == 0) {
+      look();
+      store_->forget_losses();
+      lost_.clear();
+    }
     store_.reset();
     if (!fs::exists(folder_)) fs::create_directory(folder_);
+    for (auto deeds_left = random_() % 3; deeds_left != 0; --deeds_left)
+      hand_.act(static_cast<deed>(random_() % static_cast<int>(deed::remove_folder)), "blocks-",
+                random_);
     hand_.take_back("blocks-");
-    store_settings settings{folder_};
+    // With the manifest gone, too, nothing tells what there was.
+    if (!fs::exists(folder_ / "manifest.kl3m")) forget_all();
+    store_settings settings = without_pauses(folder_);
     settings.file_bytes = 4 * block_of(1).size();
     settings.sync = random_() % 8 == 0;
     store_.emplace(settings);
     (void)store_->take_news();
-    expect_there();
-    lost_before_ = 0;
+    expect_counted();
   }
 
   void append_and_commit() {
@@ -314,6 +456,7 @@ private:
       if (block.second > store_->last_stored(block.first)) continue;
       EXPECT_TRUE(now.contains(block)) << block.second << " was acknowledged and is not there";
       safe_.insert(block);
+      lost_.erase(block); // it came again
     }
   }
 
@@ -322,31 +465,44 @@ private:
     hand_.act(static_cast<deed>(random_() % deeds), "blocks-", random_);
   }
 
+  /// It is written again by the next look.
+  void act_on_the_manifest() {
+    if (!fs::exists(folder_)) return;
+    hand_.act(static_cast<deed>(random_() % static_cast<int>(deed::remove_folder)), "manifest",
+              random_);
+    if (random_() % 2 == 0) append_and_commit();
+    look();
+  }
+
   void look() {
     (void)store_->look();
     (void)store_->take_news();
+    expect_counted();
+    EXPECT_TRUE(hand_.target_is_whole());
+  }
+
+  /// Each block that was acknowledged is there, or is counted as lost until a ledger has told it,
+  /// within the numbers that it gives.
+  void expect_counted() {
     const auto now = there();
-    std::uint64_t missing = 0;
-    for (auto block = safe_.begin(); block != safe_.end();) {
-      if (now.contains(*block)) {
-        ++block;
-      } else {
-        ++missing;
-        block = safe_.erase(block);
-      }
+    for (const auto& block : safe_)
+      if (!now.contains(block)) lost_.insert(block);
+    safe_ = now;
+    EXPECT_EQ(lost_blocks(*store_), lost_.size());
+    for (const auto& [of, sequence] : lost_) {
+      const auto told = store_->lost().find(of);
+      ASSERT_NE(told, store_->lost().end());
+      EXPECT_LE(told->second.first, sequence);
+      EXPECT_GE(told->second.last, sequence);
     }
-    const std::uint64_t lost = lost_blocks(*store_);
-    EXPECT_EQ(lost - lost_before_, missing);
-    lost_before_ = lost;
     std::uint64_t stored = 0;
     for (const auto& [of, s] : store_->sessions()) stored += s.blocks;
     EXPECT_EQ(stored, now.size()) << "the ledger's sum";
   }
 
-  void expect_there() {
-    const auto now = there();
-    for (const auto& block : safe_) EXPECT_TRUE(now.contains(block)) << block.second;
-    safe_ = now;
+  void forget_all() {
+    safe_.clear();
+    lost_.clear();
   }
 
   /// An independent look: links are no files of a store.
@@ -375,11 +531,12 @@ private:
   std::mt19937 random_;
   std::optional<store_writer> store_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> safe_;
-  std::uint64_t lost_before_ = 0;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> lost_; ///< and in no last ledger
 };
 
 TEST(vanishing_store, agrees_with_a_model_while_its_files_are_pulled_away) {
-  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+  const std::uint32_t seeds = std::getenv("L3_LONG") != nullptr ? 3000 : 40;
+  for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     store_model both(seed);
     for (int i = 0; i < 60; ++i) {

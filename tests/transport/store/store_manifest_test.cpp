@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// A store whose files are removed, cut and moved while no receiver runs: the manifest tells.
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/store_manifest.hpp"
+#include "transport/system/growing_pause.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+/// Stores that are written and ended, with two blocks a file.
+struct scene {
+  scratch_folder folder;
+  fs::path manifest = fs::path(folder.path()) / store_manifest::file_name;
+
+  [[nodiscard]] fs::path file(std::uint64_t number) const {
+    return find_store_file(folder.path(), number);
+  }
+  [[nodiscard]] store_settings settings() const {
+    store_settings s{folder.path()};
+    s.now = hasty_clock;
+    return s;
+  }
+  /// Each writer begins a file.
+  void write(std::uint64_t first, std::uint64_t last, std::uint64_t of = session) const {
+    for (; first <= last; first += 2) {
+      store_writer store(settings());
+      for (auto i = first; i <= std::min(first + 1, last); ++i) {
+        ASSERT_FALSE(append(store, block_of(i, of)));
+        ASSERT_FALSE(store.commit());
+      }
+    }
+  }
+  /// Is it told, blocks and their numbers?
+  [[nodiscard]] std::string lost_at_a_start(bool in_order = true) const {
+    store_writer store(settings());
+    std::string text;
+    for (const auto& [of, lost] : store.lost())
+      text += std::to_string(of) + ": " + std::to_string(lost.blocks) + " of " +
+              std::to_string(lost.first) + "-" + std::to_string(lost.last) + " with " +
+              std::to_string(lost.events) + "; ";
+    EXPECT_EQ(store.take_news().empty(), text.empty());
+    if (in_order) store.forget_losses();
+    return text;
+  }
+};
+
+TEST(a_stores_manifest, tells_at_the_next_start_what_is_gone) {
+  scene s;
+  s.write(1, 7);
+  s.write(1, 3, 43);
+  EXPECT_EQ(s.lost_at_a_start(), "");
+  fs::remove(s.file(2));
+  fs::remove(s.file(4));
+  fs::resize_file(s.file(5), fs::file_size(s.file(5)) - 1);
+  EXPECT_EQ(s.lost_at_a_start(false), "42: 3 of 3-7 with 3; 43: 1 of 2-2 with 1; ");
+  EXPECT_EQ(s.lost_at_a_start(), "42: 3 of 3-7 with 3; 43: 1 of 2-2 with 1; ")
+      << "until a ledger has it";
+  EXPECT_EQ(s.lost_at_a_start(), "");
+}
+
+TEST(a_stores_manifest, tells_what_became_of_the_file_that_was_written_last) {
+  scene s;
+  s.write(1, 1);
+  s.write(1, 2, 43);
+  fs::remove(s.file(2));
+  EXPECT_EQ(s.lost_at_a_start(), "43: 2 of 1-2 with 2; ");
+}
+
+TEST(a_stores_manifest, gives_no_file_the_number_of_one_that_is_gone) {
+  scene s;
+  s.write(1, 4);
+  fs::remove(s.file(2));
+  s.write(1, 1, 43);
+  EXPECT_FALSE(fs::exists(s.file(2)));
+  EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 3-4 with 2; ");
+}
+
+TEST(a_stores_manifest, is_not_needed) {
+  scene s;
+  s.write(1, 7);
+  fs::remove(s.manifest);
+  fs::remove(s.file(2));
+  EXPECT_EQ(s.lost_at_a_start(), "") << "as with a store of an earlier version";
+  fs::remove(s.file(3));
+  EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 5-6 with 2; ");
+  write_file(s.manifest, bytes(1000, std::byte{'x'}));
+  EXPECT_EQ(s.lost_at_a_start(), "");
+  const fs::path target = fs::path(s.folder.path()) / "target";
+  write_file(target, bytes(80, std::byte{'x'}));
+  fs::remove(s.manifest);
+  fs::create_symlink(target, s.manifest);
+  {
+    store_writer store(s.settings());
+    EXPECT_EQ(store.take_news().size(), 1U) << "it cannot be read";
+  }
+  EXPECT_EQ(read_file(target), bytes(80, std::byte{'x'}));
+  EXPECT_FALSE(fs::is_symlink(s.manifest));
+}
+
+TEST(a_stores_manifest, keeps_its_other_entries_when_one_is_damaged) {
+  scene s;
+  s.write(1, 6);
+  auto entries = read_file(s.manifest);
+  ASSERT_EQ(entries.size(), 3U * 80);
+  entries[100] ^= std::byte{1};
+  write_file(s.manifest, entries);
+  fs::remove(s.file(2));
+  fs::remove(s.file(3));
+  EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 5-6 with 2; ");
+}
+
+TEST(a_stores_manifest, lets_files_go_that_are_marked_as_archived) {
+  scene s;
+  s.write(1, 7);
+  fs::remove(s.file(1));
+  write_file(archive_mark_path(s.folder.path(), 1), {});
+  {
+    store_writer store(s.settings());
+    EXPECT_TRUE(store.lost().empty());
+    ASSERT_EQ(store.take_news().size(), 1U);
+    EXPECT_FALSE(fs::exists(archive_mark_path(s.folder.path(), 1))) << "it is noted";
+    write_file(archive_mark_path(s.folder.path(), 2), {});
+    EXPECT_FALSE(store.look());
+    EXPECT_TRUE(fs::exists(archive_mark_path(s.folder.path(), 2))) << "the file is there";
+    fs::remove(s.file(2));
+    EXPECT_FALSE(store.look());
+    EXPECT_EQ(store.take_news().size(), 1U);
+    EXPECT_FALSE(fs::exists(archive_mark_path(s.folder.path(), 2)));
+    EXPECT_EQ(store.sessions().at(session).events, 3U);
+    fs::remove(s.file(3));
+    EXPECT_EQ(store.look(), name_fault::file_gone);
+  }
+  EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 5-6 with 2; ");
+}
+
+TEST(a_stores_manifest, forgets_a_loss_whose_blocks_come_again) {
+  scene s;
+  s.write(1, 7);
+  fs::remove(s.file(3));
+  fs::remove(s.file(4));
+  {
+    store_writer store(s.settings());
+    EXPECT_EQ(store.lost().at(session).blocks, 3U);
+    ASSERT_FALSE(append(store, block_of(5)));
+    ASSERT_FALSE(store.commit());
+    EXPECT_EQ(store.lost().at(session).blocks, 2U);
+    EXPECT_EQ(store.lost().at(session).first, 6U);
+  }
+  EXPECT_EQ(s.lost_at_a_start(false), "42: 2 of 6-7 with 2; ");
+  s.write(6, 7);
+  EXPECT_EQ(s.lost_at_a_start(), "");
+}
+
+/// A receiver that wrote a file anew ends before it lists the new one.
+TEST(a_stores_manifest, finds_what_was_written_anew_just_before_the_end) {
+  scene s;
+  s.write(1, 6);
+  const auto before = read_file(s.manifest);
+  fs::rename(s.file(3), s.file(4));
+  auto moved = read_file(s.file(4));
+  moved[8] = std::byte{4}; // the file's number in its head
+  write_file(s.file(4), moved);
+  write_file(s.manifest, before);
+  EXPECT_EQ(s.lost_at_a_start(), "");
+  fs::remove(s.file(4));
+  EXPECT_EQ(s.lost_at_a_start(), "42: 2 of 5-6 with 2; ");
+}
+
+TEST(a_stores_manifest, tells_once_that_it_cannot_be_written) {
+  scene s;
+  {
+    store_writer store(s.settings());
+    fs::remove(s.manifest);
+    fs::create_directory(s.manifest);
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      ASSERT_FALSE(append(store, block_of(i)));
+      ASSERT_FALSE(store.commit());
+      EXPECT_FALSE(store.look()) << "blocks are stored all the same";
+    }
+    EXPECT_EQ(store.take_news().size(), 1U);
+    fs::remove(s.manifest);
+    EXPECT_FALSE(store.look());
+    EXPECT_EQ(store.take_news().size(), 1U) << "it can be written again";
+  }
+  fs::remove(s.file(1));
+  EXPECT_EQ(s.lost_at_a_start(), "42: 3 of 1-3 with 3; ");
+}
+
+TEST(a_stores_manifest, is_bounded) {
+  scene s;
+  store_settings settings = s.settings();
+  const auto empty_block = [](std::uint64_t of) {
+    bytes block(sizeof(block_header));
+    block_header header;
+    header.session = of;
+    header.sequence = 1;
+    seal_header(header);
+    l3::store(block.data(), header);
+    return block;
+  };
+  store_writer store(settings);
+  std::uint64_t of = 1;
+  for (int file = 1; file <= 3; ++file)
+    for (std::size_t n = 0; n < stored_files::most_blocks; ++n)
+      ASSERT_FALSE(append(store, empty_block(of++)));
+  ASSERT_FALSE(append(store, empty_block(of++))); // the third is followed by a fourth
+  ASSERT_FALSE(store.commit());
+  EXPECT_EQ(store.take_news().size(), 1U) << "that the oldest are not looked at any more";
+  EXPECT_LE(fs::file_size(s.manifest), (stored_files::most + stored_files::most_blocks) * 80);
+  EXPECT_FALSE(store.look());
+  fs::remove(s.file(1));
+  EXPECT_FALSE(store.look());
+  fs::remove(s.file(3));
+  EXPECT_EQ(store.look(), name_fault::file_gone);
+  EXPECT_EQ(store.lost().size(), stored_files::most_blocks);
+}
+
+TEST(a_growing_pause, doubles_up_to_its_limit_and_begins_anew_after_a_quiet_time) {
+  growing_pause pause(1s, 5s);
+  growing_pause::time_point now{1h};
+  EXPECT_TRUE(pause.is_over(now));
+  for (const auto wait : {1s, 2s, 4s, 5s, 5s}) {
+    EXPECT_FALSE(pause.is_over(now + wait - 1ns));
+    EXPECT_TRUE(pause.is_over(now += wait));
+  }
+  EXPECT_TRUE(pause.is_over(now += 10s));
+  EXPECT_FALSE(pause.is_over(now + 1s - 1ns));
+  EXPECT_TRUE(pause.is_over(now + 1s));
+}
+
+TEST(a_store, does_not_write_a_file_anew_that_is_removed_again_and_again) {
+  static time_point now;
+  now = time_point(1h);
+  scene s;
+  store_settings settings = s.settings();
+  settings.now = [] { return now; };
+  store_writer store(settings);
+  ASSERT_FALSE(append(store, block_of(1)));
+  ASSERT_FALSE(store.commit());
+  std::uint64_t made = 1;
+  for (int i = 0; i < 100; ++i) {
+    fs::remove(s.file(made));
+    EXPECT_TRUE(store.commit());
+    if (fs::exists(s.file(made + 1))) ++made;
+  }
+  EXPECT_EQ(made, 2U);
+  for (int i = 0; i < 100; ++i, now += 1s) {
+    fs::remove(s.file(made));
+    EXPECT_TRUE(store.commit());
+    if (fs::exists(s.file(made + 1))) ++made;
+  }
+  EXPECT_LE(made, 10U);
+  now += 60s;
+  (void)store.commit();
+  EXPECT_FALSE(store.commit());
+  EXPECT_EQ(contents(s.folder.path()), (sequences{{session, 1}}));
+  EXPECT_TRUE(store.lost().empty());
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/system/memory_limit.hpp"
+
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/store/packed_events.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What a kernel shows, in a folder.
+class memory_limits : public ::testing::Test {
+protected:
+  void says(const std::string& file, const std::string& text) {
+    const fs::path path = fs::path(root_.path()) / file;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+  [[nodiscard]] memory_limit lowest() const { return lowest_memory_limit(root_.path()); }
+
+  test::scratch_folder root_;
+};
+
+TEST_F(memory_limits, are_none_where_nothing_can_be_read) { EXPECT_EQ(lowest().bytes, UINT64_MAX); }
+
+TEST_F(memory_limits, are_those_of_the_machine) {
+  says("proc/meminfo", "MemTotal:       16000 kB\nMemFree:  1 kB\n");
+  EXPECT_EQ(lowest().bytes, 16'000U * 1024);
+  EXPECT_EQ(lowest().whose, "this machine");
+}
+
+TEST_F(memory_limits, are_those_of_a_group_of_version_2_and_of_all_above_it) {
+  says("proc/meminfo", "MemTotal:       16000 kB\n");
+  says("proc/self/cgroup", "0::/system.slice/koto-l3d.service\n");
+  says("sys/fs/cgroup/system.slice/koto-l3d.service/memory.max", "max\n");
+  EXPECT_EQ(lowest().whose, "this machine");
+  says("sys/fs/cgroup/system.slice/memory.max", "5000000\n");
+  EXPECT_EQ(lowest().bytes, 5'000'000U);
+  EXPECT_EQ(lowest().whose, "the control group /system.slice");
+  says("sys/fs/cgroup/system.slice/koto-l3d.service/memory.max", "4000000\n");
+  EXPECT_EQ(lowest().whose, "the control group /system.slice/koto-l3d.service");
+}
+
+TEST_F(memory_limits, are_those_of_a_group_of_version_1) {
+  says("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory,hugetlb:/a/b\n0::/\n");
+  says("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+  says("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "7000000\n");
+  EXPECT_EQ(lowest().bytes, 7'000'000U);
+  EXPECT_EQ(lowest().whose, "the control group /a");
+}
+
+// In a container the paths are those of the host, and the mounted tree begins at its own group.
+TEST_F(memory_limits, are_those_of_a_container) {
+  says("proc/self/cgroup", "0::/machine.slice/of-the-host\n");
+  says("sys/fs/cgroup/memory.max", "3000000\n");
+  EXPECT_EQ(lowest().bytes, 3'000'000U);
+}
+
+TEST_F(memory_limits, are_not_made_of_anything_else) {
+  says("proc/meminfo", "MemTotal: many\n");
+  says("proc/self/cgroup", "0\n::\nmemory\n0::\n4:memory\n");
+  says("sys/fs/cgroup/memory.max", "-1\n");
+  EXPECT_EQ(lowest().bytes, UINT64_MAX);
+}
+
+} // namespace
+} // namespace l3

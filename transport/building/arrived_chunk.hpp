@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A datagram with a payload, as the event builder takes it: what it says has been looked at before
+// the lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "transport/building/chunk_summary.hpp"
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+class landing_strip;
+
+struct arrived_chunk {
+  l2::datagram_header header;
+  l2::fragment_place place;
+  std::span<const std::byte> bytes; ///< none: it was refused
+  chunk_summary summary;
+  landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
+  std::uint32_t slot = 0;         ///< of the strip
+};
+
+} // namespace l3

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/input/unattended_ports.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/input/datagram_source.hpp"
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+/// Between two looks whether the thread shall end.
+constexpr int patience_milliseconds = 50;
+/// Datagrams of one port in its turn.
+constexpr int burst = 256;
+
+} // namespace
+
+unattended_ports::unattended_ports(const std::vector<udp_socket>& ports, source_list allow,
+                                   building_settings building)
+    : allow_(std::move(allow)), building_(std::move(building)) {
+  for (const udp_socket& p : ports) ports_.push_back(p.copy());
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    name_this_thread("no run");
+    read(stop);
+  });
+}
+
+void unattended_ports::stop() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+time_point unattended_ports::quiet_since() const {
+  const time_point last = last_;
+  return last == never ? began_ : last;
+}
+
+std::vector<std::uint32_t> unattended_ports::silent_since(time_point then) const {
+  std::vector<std::uint32_t> silent;
+  if (then < began_) return silent;
+  const auto& crates = building_.crates.crates;
+  for (std::size_t c = 0; c < crates.size(); ++c)
+    if (last_of_[c].load() < then) silent.push_back(crates[c].number);
+  return silent.size() == crates.size() ? std::vector<std::uint32_t>{} : silent;
+}
+
+void unattended_ports::read(const std::stop_token& stop) {
+  std::vector<pollfd> asked;
+  for (const udp_socket& p : ports_) asked.push_back({p.descriptor(), POLLIN, 0});
+  while (!stop.stop_requested()) {
+    if (::poll(asked.data(), asked.size(), patience_milliseconds) <= 0) continue;
+    for (std::size_t p = 0; p < ports_.size(); ++p)
+      if ((asked[p].revents & POLLIN) != 0) take_some(ports_[p]);
+  }
+  for (const udp_socket& p : ports_) datagrams_.add(p.take_dropped());
+}
+
+void unattended_ports::take_some(const udp_socket& port) {
+  const time_point now = steady_clock::now();
+  std::array<std::byte, l2::datagram_header_bytes> header;
+  for (int n = 0; n < burst; ++n) {
+    datagram_source from{};
+    socklen_t from_bytes = sizeof from;
+    const auto bytes =
+        ::recvfrom(port.descriptor(), header.data(), header.size(), MSG_DONTWAIT | MSG_TRUNC,
+                   reinterpret_cast<sockaddr*>(&from), &from_bytes);
+    if (bytes < 0) break;
+    if (may_send(allow_, from) && static_cast<std::size_t>(bytes) >= header.size())
+      note(l2::read_datagram_header(header.data()), static_cast<std::size_t>(bytes) - header.size(),
+           now);
+    datagrams_.add();
+  }
+  datagrams_.add(port.take_dropped());
+}
+
+void unattended_ports::note(const l2::datagram_header& h, std::size_t payload, time_point now) {
+  const auto crate = crate_of(h, payload);
+  if (!crate) return;
+  last_of_[*crate] = now;
+  last_ = now;
+}
+
+std::optional<std::uint32_t> unattended_ports::crate_of(const l2::datagram_header& h,
+                                                        std::size_t payload) const {
+  const auto& crates = building_.crates.crates;
+  const auto t = l2::trailer::unpack(h.discriminator);
+  if (payload == 0 && t.count != 0) { // the end of a spill
+    const auto crate = std::ranges::find(crates, t.crate, &crate_readout::number);
+    if (crate == crates.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(crate - crates.begin());
+  }
+  const auto at = l2::place_of(h.fragment_id, building_.crates.size());
+  if (h.fragment_id == 0 || at.event_number > building_.max_events_per_spill) return std::nullopt;
+  const bool fits = payload == 0 ? h.chunk != 0 && h.chunk <= building_.max_chunks() &&
+                                       t.crate == crates[at.crate].number
+                                 : h.discriminator == 0 && h.chunk < building_.max_chunks() &&
+                                       payload <= building_.chunk_bytes && payload % 2 == 0;
+  if (!fits) return std::nullopt;
+  return at.crate;
+}
+
+} // namespace l3

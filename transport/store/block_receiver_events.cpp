@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A receiver's look into blocks: how many events are in them, and which of these another session
+// has stored (docs/formats.md, section 8).
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/store/block_receiver.hpp"
+#include "transport/store/stored_copies.hpp"
+
+namespace l3 {
+
+namespace {
+
+/// What is compared with the store for a block, in its own lengths: once for repeats alone.
+constexpr std::uint64_t most_compared = 2;
+
+block_sender sender_of(const block_header& block) {
+  return {block.session, (block.flags & block_proven) != 0};
+}
+
+} // namespace
+
+/// False: the header's number of events is not that of the payload. Ledgers count by headers.
+bool block_receiver::identify_events(std::span<const std::byte> body, const block_header& block,
+                                     time_point now) {
+  event_walk walk(body.subspan(sizeof(block_header)));
+  events_.clear();
+  while (const auto event = walk.next()) events_.push_back(recent_events::identity_of(*event));
+  if (walk.complete() && events_.size() == block.events) return true;
+  report(wrong_counts_told_, now,
+         fmt::format("session {:016x}: block {} says that it has {} events, and has {}{}: it is "
+                     "not taken",
+                     block.session, block.sequence, block.events, events_.size(),
+                     walk.complete() ? "" : " and bytes that are none"));
+  return false;
+}
+
+/// Of the events of the block at hand, by spill and number; nothing: it has none.
+std::optional<std::pair<event_key, event_key>> block_receiver::first_and_last() const {
+  if (events_.empty()) return std::nullopt;
+  const auto key_of = [](const recent_events::identity& e) { return event_key{e.spill, e.number}; };
+  std::pair all(key_of(events_.front()), key_of(events_.front()));
+  for (const auto& e : events_) {
+    const event_key key = key_of(e);
+    if (is_before(key, all.first)) all.first = key;
+    if (is_before(all.second, key)) all.second = key;
+  }
+  return all;
+}
+
+/// The block as it is, or with a new header and the rest of its events.
+std::span<const std::byte> block_receiver::without_repeats(std::span<const std::byte> body,
+                                                           block_header& block, time_point now) {
+  const auto payload = body.subspan(sizeof(block_header));
+  const block_sender by = sender_of(block);
+  stored_copies copies(store_.folder(), store_.names(), most_compared * body.size());
+  shortened_.clear();
+  std::uint32_t repeated = 0;
+  std::size_t kept = 0;
+  std::size_t at = 0;
+  for (const auto& who : events_) {
+    const auto event = payload.subspan(at, who.bytes);
+    const auto match = recent_.find_from_another(
+        by, block.run, who, [&](const event_place& place) { return copies.has(place, event); });
+    const bool again = match == recent_events::match::equal;
+    if (match == recent_events::match::unequal) tell_unequal(block, event, now);
+    if (again && repeated++ == 0) {
+      shortened_.assign(body.begin(),
+                        body.begin() + static_cast<std::ptrdiff_t>(sizeof(block_header) + at));
+    } else if (!again && repeated > 0) {
+      shortened_.insert(shortened_.end(), event.begin(), event.end());
+    }
+    at += who.bytes;
+    if (!again) events_[kept++] = who;
+  }
+  events_.resize(kept);
+  if (repeated == 0) return body;
+  block.events -= repeated;
+  block.repeated = repeated;
+  block.payload_bytes = static_cast<std::uint32_t>(shortened_.size() - sizeof(block_header));
+  block.payload_crc = crc32c(std::span(shortened_).subspan(sizeof(block_header)));
+  seal_header(block);
+  store(shortened_.data(), block);
+  return shortened_;
+}
+
+void block_receiver::tell_unequal(const block_header& block, std::span<const std::byte> event,
+                                  time_point now) {
+  counters_.unequal_events.add();
+  const auto e = load<packed_event>(event.data());
+  report(unequal_told_, now,
+         fmt::format("session {:016x}: event {} of spill {} has key, length and checksum of one "
+                     "that another session stored, but not its bytes, or these cannot be read: "
+                     "it is stored, too",
+                     block.session, e.number, e.spill));
+}
+
+/// They are in the store now, one behind the other.
+void block_receiver::remember_events(const block_header& block) {
+  const block_sender by = sender_of(block);
+  const stored_block& at = store_.last_appended();
+  event_place place{at.file, at.payload_offset()};
+  for (const auto& who : events_) {
+    recent_.add(by, block.run, who, place);
+    place.offset += who.bytes;
+  }
+  uncommitted_.push_back({by, block.sequence, events_.size()});
+  uncommitted_events_.insert(uncommitted_events_.end(), events_.begin(), events_.end());
+}
+
+/// After an error the store may have taken back blocks of this step, or have committed some of them
+/// on its way: it knows best. Backwards, as recent_events wants it.
+void block_receiver::forget_what_is_not_stored() {
+  auto end = uncommitted_events_.end();
+  for (auto block = uncommitted_.rbegin(); block != uncommitted_.rend(); ++block) {
+    const auto first = end - static_cast<std::ptrdiff_t>(block->events);
+    if (block->sequence > store_.last_stored(block->by.session)) {
+      for (auto e = end; e != first;) recent_.take_back(block->by, *--e);
+      uncommitted_events_.erase(first, end);
+      block->events = 0;
+    }
+    end = first;
+  }
+  std::erase_if(uncommitted_, [](const new_block& b) { return b.events == 0; });
+}
+
+/// An event of a lost block is not left out when it comes again; and no event is looked for where
+/// it lay before.
+void block_receiver::tell_what_was_lost() {
+  for (const std::string& text : store_.take_news())
+    if (report_) report_(text);
+  const std::uint64_t blocks = blocks_lost();
+  const bool lost = blocks != std::exchange(lost_blocks_, blocks);
+  const bool moved = store_.times_moved() != std::exchange(times_moved_, store_.times_moved());
+  if (!lost && !moved) return;
+  recent_ = recent_events(remembered_events, remembered_sessions);
+  recall(recent_, store_.folder());
+}
+
+} // namespace l3

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/file_contents.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "transport/accounting/ledger.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/summary.hpp"
+#include "transport/store/block.hpp"
+
+namespace l3 {
+namespace {
+
+/// Of a time in ns since 1970.
+std::string utc_text(std::uint64_t time) {
+  constexpr std::uint64_t second = 1'000'000'000;
+  const auto seconds = static_cast<std::time_t>(time / second);
+  std::tm utc{};
+  (void)::gmtime_r(&seconds, &utc);
+  char text[sizeof "584-12-31T23:59:60Z" + 4];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+}
+
+/// The settings in an event's summary, if the event has one and its lengths are possible.
+std::optional<std::uint32_t> settings_of(std::span<const std::byte> event) {
+  const auto e = load<packed_event>(event.data());
+  if (e.summary_bytes < sizeof(packed_summary)) return std::nullopt;
+  constexpr std::uint64_t step = 8;
+  const std::uint64_t tables = sizeof e + e.fragments * sizeof(packed_fragment) +
+                               std::uint64_t{e.boards} * sizeof(packed_board);
+  const std::uint64_t at = (tables + step - 1) / step * step;
+  if (at + sizeof(packed_summary) > event.size()) return std::nullopt;
+  return load<packed_summary>(event.data() + at).settings;
+}
+
+} // namespace
+
+file_contents::file_contents(std::span<const std::byte> head)
+    : bytes_(head.size()), crc_(crc32c(head)) {}
+
+std::optional<file_contents> file_contents::read(store_file& file) {
+  std::vector<std::byte> bytes(sizeof(store_file_header));
+  if (!file.read(0, bytes)) return std::nullopt;
+  file_contents found(bytes);
+  while (const auto block = file.next()) {
+    block_header header;
+    bytes.resize(block->end() - block->offset);
+    if (block->offset != found.bytes_ || !file.read(block->offset, bytes) ||
+        check_block(bytes, header) != block_fault::none)
+      return std::nullopt;
+    found.add(bytes, header);
+  }
+  return found.bytes_ == file.size() ? std::optional(found) : std::nullopt;
+}
+
+void file_contents::add(std::span<const std::byte> block, const block_header& header) {
+  const file_owner owner{header.run, header.node, false};
+  if (is_empty()) {
+    owner_ = owner;
+    sealed_first_ = header.sealed_at;
+  }
+  if (owner_ != owner) owner_ = {0, 0, true};
+  bytes_ += block.size();
+  crc_ = crc32c(block, crc_);
+  blocks_.add(header);
+  sessions_[header.session].add(header);
+  sealed_first_ = std::min(sealed_first_, header.sealed_at);
+  sealed_last_ = std::max(sealed_last_, header.sealed_at);
+  event_walk walk(block.subspan(sizeof header));
+  while (const auto event = walk.next()) add_event(*event);
+}
+
+void file_contents::add_event(std::span<const std::byte> event) {
+  const auto spill = load<packed_event>(event.data()).spill;
+  if (spills_.contains(spill) || spills_.size() < most_spills) ++spills_[spill];
+  if (const auto settings = settings_of(event); settings && settings_.size() < most_settings)
+    settings_.insert(*settings);
+}
+
+std::string file_contents::sidecar(std::uint64_t number, const std::string& software) const {
+  std::string sessions;
+  for (auto at = sessions_.begin(); at != sessions_.end(); ++at) {
+    if (std::distance(sessions_.begin(), at) == most_sessions) break;
+    const block_tally& s = at->second;
+    sessions += fmt::format(R"({}
+    {{"session": "{}", "first": {}, "last": {}, "blocks": {}, "events": {}}})",
+                            sessions.empty() ? "" : ",", session_text(at->first), s.first, s.last,
+                            s.blocks, s.events);
+  }
+  std::string spills;
+  for (const auto& [spill, events] : spills_)
+    spills += fmt::format(R"({}{{"spill": {}, "events": {}}})", spills.empty() ? "" : ", ", spill,
+                          events);
+  std::string settings;
+  for (const std::uint32_t hash : settings_)
+    settings += fmt::format(R"({}"{:08x}")", settings.empty() ? "" : ", ", hash);
+  const std::string whose = owner_.several ? R"("run": null,
+  "node": null)"
+                                           : fmt::format(R"("run": {},
+  "node": {})",
+                                                         owner_.run, owner_.node);
+  return fmt::format(R"({{
+  "sidecar": 1,
+  "file": "{}",
+  "number": {},
+  {},
+  "bytes": {},
+  "crc32c": "{:08x}",
+  "blocks": {},
+  "events": {},
+  "events_left_out": {},
+  "packed_bytes": {},
+  "spills": [{}],
+  "settings": [{}],
+  "sealed_first": "{}",
+  "sealed_last": "{}",
+  "session_count": {},
+  "sessions": [{}],
+  "software": "{}"
+}}
+)",
+                     complete_file_name(number, owner_), number, whose, bytes_, crc_,
+                     blocks_.blocks, blocks_.events, blocks_.repeated, blocks_.bytes, spills,
+                     settings, utc_text(sealed_first_), utc_text(sealed_last_), sessions_.size(),
+                     sessions, software);
+}
+
+} // namespace l3

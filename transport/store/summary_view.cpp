@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/store/summary_view.hpp"
+
+#include <algorithm>
+
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+/// The rows at the front of `bytes`, which is then what lies behind them.
+template <class Row>
+std::vector<Row> take(std::span<const std::byte>& bytes, std::size_t count) {
+  std::vector<Row> rows(count);
+  for (Row& row : rows) {
+    row = load<Row>(bytes.data());
+    bytes = bytes.subspan(sizeof(Row));
+  }
+  return rows;
+}
+
+} // namespace
+
+std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(packed_summary)) return std::nullopt;
+  summary_view view;
+  view.head = load<packed_summary>(bytes.data());
+  const packed_summary& h = view.head;
+  const std::size_t wanted = sizeof(packed_summary) + h.lines * sizeof(packed_line) +
+                             h.photons * sizeof(photon_summary) +
+                             h.quantities * sizeof(std::int32_t);
+  if (h.version != packed_summary{}.version || h.lines > max_lines ||
+      h.photons > max_summary_photons || bytes.size() < wanted)
+    return std::nullopt;
+  bytes = bytes.subspan(sizeof(packed_summary));
+  view.lines = take<packed_line>(bytes, h.lines);
+  view.photons = take<photon_summary>(bytes, h.photons);
+  view.quantities = take<std::int32_t>(bytes, std::min<std::size_t>(h.quantities, l3::quantities));
+  return view;
+}
+
+} // namespace l3

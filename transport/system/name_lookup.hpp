@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The addresses of a host's name, asked for without waiting: the system's look-up cannot be given
+// up, and takes as long as name servers that do not answer. A thread of its own asks; it ends later
+// if the caller no longer waits.
+#pragma once
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace l3 {
+
+struct found_addresses {
+  std::vector<std::string> addresses; ///< numbers, as "10.1.0.1" or "fe80::1%eth0"
+  std::string failure;                ///< why there is none
+};
+
+/// Waits for the system.
+[[nodiscard]] inline found_addresses addresses_of(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  if (const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &first); error != 0)
+    return {{}, ::gai_strerror(error)};
+  found_addresses found;
+  for (const addrinfo* a = first; a != nullptr; a = a->ai_next) {
+    std::string text(NI_MAXHOST, '\0');
+    if (::getnameinfo(a->ai_addr, a->ai_addrlen, text.data(), static_cast<socklen_t>(text.size()),
+                      nullptr, 0, NI_NUMERICHOST) != 0)
+      continue;
+    found.addresses.emplace_back(text.c_str());
+  }
+  ::freeaddrinfo(first);
+  if (found.addresses.empty()) found.failure = "it has no address";
+  return found;
+}
+
+/// What a program listens on that was given this address or name: of a name's addresses the first
+/// of IPv4, or else its first. Waits for the system. Throws std::runtime_error if there is none.
+[[nodiscard]] inline std::string listening_address(const std::string& host) {
+  const found_addresses found = addresses_of(host);
+  if (found.addresses.empty())
+    throw std::runtime_error(host + " has no address here: " + found.failure);
+  const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
+  const auto first = std::ranges::find_if(found.addresses, is_v4);
+  return first == found.addresses.end() ? found.addresses.front() : *first;
+}
+
+/// `ask`: addresses_of(), but in tests. The result's destructor does not wait.
+template <class Ask>
+[[nodiscard]] std::future<found_addresses> look_up(std::string host, Ask ask) {
+  std::promise<found_addresses> promise;
+  std::future<found_addresses> found = promise.get_future();
+  std::thread([promise = std::move(promise), host = std::move(host), ask]() mutable {
+    promise.set_value(ask(host));
+  }).detach();
+  return found;
+}
+
+} // namespace l3
