@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "config/amount.hpp"
+#include "config/endpoint.hpp"
 #include "transport/format/batch_capacity.hpp"
 
 namespace l3 {
@@ -21,8 +22,8 @@ constexpr std::uint64_t blocks_in_outbox =
 bool collide(const std::string& a, std::uint16_t port_a, const std::string& b,
              std::uint16_t port_b) {
   if (a.empty() || b.empty() || port_a == 0 || port_a != port_b) return false;
-  const std::string any = "0.0.0.0";
-  return a == b || a == any || b == any;
+  const auto any = [](const std::string& host) { return host == "0.0.0.0" || host == "::"; };
+  return a == b || any(a) || any(b);
 }
 
 void check_building(const daemon_settings& s, std::vector<conflict>& found) {
@@ -41,7 +42,7 @@ void check_building(const daemon_settings& s, std::vector<conflict>& found) {
                      s.building.max_events_per_spill, crates, largest_u32 / crates)});
   // Tables in a frame hold 32-bit offsets.
   const std::size_t bytes = capacity_of(s.building.crates, s.frames.events, chunk).bytes;
-  if (bytes > largest_u32)
+  if (bytes > largest_u32 && !s.frames.any_events)
     found.push_back(
         {{"frames.events", "readout.crates", "building.chunk_bytes"},
          fmt::format("frames.events = {} makes frames of {} MiB; with this readout at most {} "
@@ -57,8 +58,8 @@ void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
   }
   if (!s.udp.bind.empty() && std::uint32_t{s.udp.port} + s.udp.ports - 1 > largest_port) {
     found.push_back({{"udp.bind", "udp.ports"},
-                     fmt::format("udp.bind = {}:{} with udp.ports = {} goes beyond port 65535",
-                                 s.udp.bind, s.udp.port, s.udp.ports)});
+                     fmt::format("udp.bind = {} with udp.ports = {} goes beyond port 65535",
+                                 text_of(internet_address{s.udp.bind, s.udp.port}), s.udp.ports)});
   }
   if (s.udp.threads > s.udp.ports) {
     found.push_back(
@@ -70,13 +71,13 @@ void check_inputs(const daemon_settings& s, std::vector<conflict>& found) {
 void check_listeners(const daemon_settings& s, std::vector<conflict>& found) {
   if (collide(s.tcp.bind, s.tcp.port, s.monitor.bind, s.monitor.port)) {
     found.push_back({{"monitor.bind", "tcp.bind"},
-                     fmt::format("monitor.bind and tcp.bind are the same address, {}:{}",
-                                 s.monitor.bind, s.monitor.port)});
+                     fmt::format("monitor.bind and tcp.bind are the same address, {}",
+                                 text_of(internet_address{s.monitor.bind, s.monitor.port}))});
   }
   for (const auto& [path, bind, port] :
        {std::tuple{"tcp.bind", s.tcp.bind, s.tcp.port},
         std::tuple{"monitor.bind", s.monitor.bind, s.monitor.port}}) {
-    if (!bind.empty() && s.forward.to == fmt::format("tcp://{}:{}", bind, port))
+    if (!bind.empty() && s.forward.to == "tcp://" + text_of(internet_address{bind, port}))
       found.push_back({{"forward.to", path},
                        fmt::format("forward.to = {} is this daemon's own {}", s.forward.to, path)});
   }
@@ -92,6 +93,20 @@ void check_keys(const daemon_settings& s, std::vector<conflict>& found) {
                                has_secret ? "receiver_key" : "secret_key")});
 }
 
+/// An address of IPv4 reaches none of IPv6. What kind a name has is not known here.
+void check_ways(const daemon_settings& s, std::vector<conflict>& found) {
+  for (const link_way& way : s.forward.from) {
+    const std::string& to = way.to.empty() ? s.forward.to : way.to;
+    const auto there = read_address(to.substr(to.find("//") + 2));
+    const auto is_v6 = [](const std::string& host) { return host.find(':') != host.npos; };
+    if (there && is_number(there->host) && is_v6(there->host) != is_v6(way.from))
+      found.push_back({{"forward.from", "forward.to"},
+                       fmt::format("forward.from has {}, which is not of the kind of {}: one is an "
+                                   "address of IPv4, the other of IPv6",
+                                   way.from, to)});
+  }
+}
+
 } // namespace
 
 std::vector<conflict> conflicts_in(const daemon_settings& s) {
@@ -100,6 +115,7 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   check_inputs(s, found);
   check_listeners(s, found);
   check_keys(s, found);
+  check_ways(s, found);
   if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
     found.push_back(
         {{"outbox.memory", "outbox.block"},

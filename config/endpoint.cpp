@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/endpoint.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
+
+#include <arpa/inet.h>
 
 namespace l3 {
 
@@ -14,9 +18,53 @@ std::optional<std::uint16_t> read_port(std::string_view text) {
 
 bool is_endpoint(std::string_view text) {
   constexpr std::string_view tcp = "tcp://";
+  constexpr std::size_t longest = 300; // a name has at most 253 characters
   const auto colon = text.rfind(':');
-  return text.starts_with(tcp) && colon > tcp.size() && colon != text.npos &&
-         read_port(text.substr(colon + 1)).value_or(0) != 0;
+  const bool plain = std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+  return plain && text.size() <= longest && text.starts_with(tcp) && colon > tcp.size() &&
+         colon != text.npos && read_port(text.substr(colon + 1)).value_or(0) != 0;
+}
+
+namespace {
+
+bool is_of(int family, const std::string& host) {
+  in6_addr address{};
+  return inet_pton(family, host.c_str(), &address) == 1;
+}
+
+/// By the letters of RFC 1123; its last part begins with a letter, so that a mistake in an address,
+/// or 0x7f000001, which the system would take, is not looked up.
+bool is_name(std::string_view host) {
+  constexpr std::size_t longest = 253;
+  constexpr std::string_view digits = "0123456789";
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto may_stand = [&](char c) {
+    return is_letter(c) || c == '.' || c == '-' || digits.find(c) != digits.npos;
+  };
+  const std::string_view last = host.substr(host.rfind('.') + 1); // all of it where there is none
+  return !host.empty() && host.size() <= longest && std::ranges::all_of(host, may_stand) &&
+         host.front() != '.' && host.front() != '-' && !last.empty() && is_letter(last.front());
+}
+
+} // namespace
+
+bool is_number(const std::string& host) { return is_of(AF_INET, host) || is_of(AF_INET6, host); }
+
+std::optional<internet_address> read_address(std::string_view text) {
+  const auto colon = text.rfind(':');
+  const auto port = colon == text.npos ? std::nullopt : read_port(text.substr(colon + 1));
+  if (!port) return std::nullopt;
+  std::string host(text.substr(0, colon));
+  const bool in_brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (in_brackets) host = host.substr(1, host.size() - 2);
+  if (in_brackets ? !is_of(AF_INET6, host) : !is_of(AF_INET, host) && !is_name(host))
+    return std::nullopt;
+  return internet_address{std::move(host), *port};
+}
+
+std::string text_of(const internet_address& a) {
+  const bool is_v6 = a.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
 }
 
 } // namespace l3

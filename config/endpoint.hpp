@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace l3 {
@@ -16,5 +17,16 @@ namespace l3 {
 
 /// tcp:// with a host and a port in 1..65535. The host is not looked up.
 [[nodiscard]] bool is_endpoint(std::string_view text);
+
+/// An address of IPv4 or IPv6, as a number.
+[[nodiscard]] bool is_number(const std::string& host);
+
+struct internet_address {
+  std::string host; ///< a number, or a name, which is not looked up
+  std::uint16_t port = 0;
+};
+/// "127.0.0.1:9420", "[::1]:9420" or "node1:9420"; nothing if it is none of these.
+[[nodiscard]] std::optional<internet_address> read_address(std::string_view text);
+[[nodiscard]] std::string text_of(const internet_address& a);
 
 } // namespace l3

@@ -12,15 +12,20 @@
 namespace l3 {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, fault_kind>, 6> kinds{
+constexpr std::array<std::pair<std::string_view, fault_kind>, 9> kinds{
     {{"", fault_kind::none},
      {"no_memory", fault_kind::no_memory},
      {"error", fault_kind::error},
+     {"no_restart", fault_kind::no_restart},
      {"dead", fault_kind::dead},
+     {"lost", fault_kind::lost},
      {"hang", fault_kind::hang},
+     {"stall", fault_kind::stall},
      {"wrong_bit", fault_kind::wrong_bit}}};
 
 bool hits_frames(fault_kind k) { return k != fault_kind::none && k != fault_kind::no_memory; }
+
+bool hangs(fault_kind k) { return k == fault_kind::hang || k == fault_kind::stall; }
 
 /// The text before the next colon, which is taken away with it.
 std::string_view next_part(std::string_view& text) {
@@ -55,7 +60,7 @@ std::optional<fault_plan> read_fault(std::string_view text) {
     if (equals == part.npos) return std::nullopt;
     const std::string_view name = part.substr(0, equals);
     const std::string_view value = part.substr(equals + 1);
-    if (name == "for" && plan.kind == fault_kind::hang && plan.lasts.count() == 0) {
+    if (name == "for" && hangs(plan.kind) && plan.lasts.count() == 0) {
       const auto time = read_amount(value, dimension::duration);
       if (!time || *time == 0) return std::nullopt;
       plan.lasts = std::chrono::nanoseconds(static_cast<std::int64_t>(*time));

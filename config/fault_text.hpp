@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a fault made on purpose is written in the configuration: its kind, which frames it hits, and
-// for a hang how long it lasts: "error:every=100", "hang:at=5:for=3 s", "dead:from=10",
+// for hang and stall how long it lasts: "error:every=100", "hang:at=5:for=3 s", "dead:from=10",
 // "no_memory". The empty text is no fault.
 #pragma once
 

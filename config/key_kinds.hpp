@@ -37,6 +37,28 @@ template <class Field>
           [=](const daemon_settings& s) { return fmt::to_string(field(s)); }};
 }
 
+/// The same, or "auto", which leaves the number to the daemon: `left_open` then becomes true, and
+/// the number stays as it was.
+template <class Field, class LeftOpen>
+[[nodiscard]] key integer_or_auto(std::string_view path, Field field, LeftOpen left_open,
+                                  std::int64_t least, std::int64_t most, std::string_view text) {
+  key k = integer(path, field, least, most, text);
+  k.form = "integer or word";
+  k.allowed += R"( or "auto")";
+  k.set = [left_open, set = k.set](const toml_value& v, daemon_settings& s,
+                                   const refuse_value& refuse) {
+    const auto* words = v.as<std::string>();
+    left_open(s) = words != nullptr && *words == "auto";
+    if (left_open(s)) return;
+    if (v.as<std::int64_t>() == nullptr) return refuse(v, R"(is neither an integer nor "auto")");
+    set(v, s, refuse);
+  };
+  k.show = [left_open, show = k.show](const daemon_settings& s) {
+    return left_open(s) ? quote("auto") : show(s);
+  };
+  return k;
+}
+
 /// Between the plain numbers and the settings' types.
 inline std::uint64_t plain(byte_size v) { return v.bytes; }
 inline std::uint64_t plain(bit_rate v) { return static_cast<std::uint64_t>(v.bits_per_second); }

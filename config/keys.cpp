@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -11,6 +9,7 @@
 #include "config/key_kinds.hpp"
 #include "config/network.hpp"
 #include "config/readout_list.hpp"
+#include "config/way_text.hpp"
 
 namespace l3 {
 namespace {
@@ -32,39 +31,32 @@ key live(key k) {
   return k;
 }
 
-bool is_ipv4(const std::string& text) {
-  in_addr address{};
-  return inet_pton(AF_INET, text.c_str(), &address) == 1;
-}
-
-// "127.0.0.1:42000"; "" where there is nothing to listen on.
+// "127.0.0.1:42000", "[::1]:42000" or "node1:42000"; "" where there is nothing to listen on.
 template <class Bind, class Port>
 key address(std::string_view path, Bind bind, Port port, std::uint16_t least_port,
             std::string_view text) {
-  const auto allowed =
-      fmt::format(R"(IPv4 address:port, port {}..65535, or "" for none)", least_port);
+  const auto allowed = fmt::format(
+      R"(address:port, of IPv6 [address]:port, or name:port, port {}..65535, or "" for none)",
+      least_port);
   return {path,
           text,
           "address",
           allowed,
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* words = v.as<std::string>();
-            if (!words) return refuse(v, R"(is not an address like "127.0.0.1:42000")");
+            if (!words)
+              return refuse(v, R"(is not an address like "127.0.0.1:42000" or "node1:42000")");
             if (words->empty()) return bind(s).clear();
-            const auto colon = words->rfind(':');
-            const auto number = colon == std::string::npos
-                                    ? std::nullopt
-                                    : read_port(std::string_view(*words).substr(colon + 1));
-            if (!number || !is_ipv4(words->substr(0, colon))) {
-              return refuse(v, R"(is not an address like "127.0.0.1:42000")");
-            }
-            if (*number < least_port)
+            const auto at = read_address(*words);
+            if (!at)
+              return refuse(v, R"(is not an address like "127.0.0.1:42000" or "node1:42000")");
+            if (at->port < least_port)
               return refuse(v, fmt::format("needs a port in {}..65535", least_port));
-            bind(s) = words->substr(0, colon);
-            port(s) = *number;
+            bind(s) = at->host;
+            port(s) = at->port;
           },
           [=](const daemon_settings& s) {
-            return quote(bind(s).empty() ? "" : fmt::format("{}:{}", bind(s), port(s)));
+            return quote(bind(s).empty() ? "" : text_of(internet_address{bind(s), port(s)}));
           }};
 }
 
@@ -109,7 +101,7 @@ key networks(std::string_view path, Field field, std::string_view text) {
   return {path,
           text,
           "list",
-          "IPv4 networks or addresses; [] for every address",
+          "networks or addresses of IPv4 and IPv6; [] for every address",
           [=](const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
             const auto* entries = v.as<toml_value::list>();
             if (!entries) return refuse(v, R"(is not a list like ["10.1.0.0/16", "10.2.0.7"])");
@@ -128,6 +120,56 @@ key networks(std::string_view path, Field field, std::string_view text) {
             for (const source_network& n : field(s).networks) list.push_back(show_network(n));
             return show_list(list);
           }};
+}
+
+void set_ways(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  const auto* entries = v.as<toml_value::list>();
+  if (!entries) return refuse(v, R"(is not a list like ["10.1.0.2", "10.2.0.2"])");
+  if (entries->size() > most_link_ways)
+    return refuse(v, fmt::format("has more than {} connections", most_link_ways));
+  std::vector<link_way> ways;
+  for (const toml_value& entry : *entries) {
+    const auto* words = entry.as<std::string>();
+    const auto way = words ? read_way(*words) : std::nullopt;
+    if (way) ways.push_back(*way);
+    if (!way)
+      refuse(entry, R"(is no connection like "10.1.0.2" or "10.1.0.2 to tcp://10.1.0.1:42200")");
+  }
+  s.forward.from = std::move(ways);
+}
+
+std::string show_ways(const daemon_settings& s) {
+  std::vector<std::string> all;
+  for (const link_way& w : s.forward.from) all.push_back(show_way(w));
+  return show_list(all);
+}
+
+constexpr std::uint16_t most_devices = 16;
+
+void set_devices(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  const auto* words = v.as<std::string>();
+  if (words && *words == "all") return s.compute.devices.clear();
+  const auto* entries = v.as<toml_value::list>();
+  if (!entries || entries->empty())
+    return refuse(v, R"(is neither "all" nor a list of devices like [0, 2])");
+  std::vector<std::uint16_t> devices;
+  for (const toml_value& entry : *entries) {
+    const auto* n = entry.as<std::int64_t>();
+    if (!n || *n < 0 || *n >= most_devices) {
+      refuse(entry, fmt::format("is no device in 0..{}", most_devices - 1));
+      continue;
+    }
+    const auto device = static_cast<std::uint16_t>(*n);
+    if (std::ranges::find(devices, device) != devices.end())
+      refuse(entry, "names a device a second time");
+    devices.push_back(device);
+  }
+  s.compute.devices = devices;
+}
+
+std::string show_devices(const daemon_settings& s) {
+  if (s.compute.devices.empty()) return quote("all");
+  return fmt::format("[{}]", fmt::join(s.compute.devices, ", "));
 }
 
 void set_readout(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
@@ -189,7 +231,14 @@ const std::vector<key>& keys() {
           "Number of this level-3 node, written into every output block."),
       file_name(
           "run.ledger", [](auto& s) -> auto& { return s.run.ledger; },
-          "Where the ledger of the run is written at its end."),
+          "Where the ledger of a run is written: a folder, with \"/\" at its end, in which each "
+          "start "
+          "and run has a file of its own, or a file that each start writes over."),
+      file_name(
+          "run.control", [](auto& s) -> auto& { return s.run.control; },
+          "Unix socket at which `koto-l3 run` begins and ends runs, as "
+          "\"/run/koto-l3/control.sock\"; without one the daemon is in run.number from its start "
+          "to its end."),
       duration(
           "run.drain_time_limit", [](auto& s) -> auto& { return s.run.drain_time_limit; }, 0s,
           10min,
@@ -211,9 +260,7 @@ const std::vector<key>& keys() {
           "building.event_time_limit", [](auto& s) -> auto& { return s.building.event_time_limit; },
           1ms, 1min,
           "An event that is not complete this long after its first fragment is incomplete; the "
-          "oldest one sooner, when more are open than frames.events + building.parked_events (192 "
-          "by "
-          "default)."),
+          "oldest one sooner, when more are open than frames.events + building.parked_events."),
       duration(
           "building.spill_time_limit", [](auto& s) -> auto& { return s.building.spill_time_limit; },
           1ms, 1min, "Silence that ends a spill whose end-of-spill trailers were lost."),
@@ -265,12 +312,17 @@ const std::vector<key>& keys() {
           "tcp.allow", [](auto& s) -> auto& { return s.tcp.allow; },
           "From where senders may connect; all other connections are closed at once."),
 
-      integer(
-          "frames.count", [](auto& s) -> auto& { return s.frames.count; }, 2, 64,
-          "Frames that circulate; each holds its input, output and tables."),
-      integer(
-          "frames.events", [](auto& s) -> auto& { return s.frames.events; }, 1, 4096,
-          "Events that a frame holds."),
+      integer_or_auto(
+          "frames.count", [](auto& s) -> auto& { return s.frames.count; },
+          [](auto& s) -> auto& { return s.frames.any_count; }, 2, 64,
+          "Frames that circulate, for each device; each holds its input, output and tables. auto: "
+          "4 "
+          "on processors, 6 on a GPU, fewer where they would take over a quarter of the memory."),
+      integer_or_auto(
+          "frames.events", [](auto& s) -> auto& { return s.frames.events; },
+          [](auto& s) -> auto& { return s.frames.any_events; }, 1, 4096,
+          "Events that a frame holds. auto: 64 on processors, 64 to 256 on a GPU, one for each of "
+          "its multiprocessors; fewer for want of memory."),
       duration(
           "frames.age", [](auto& s) -> auto& { return s.frames.age; }, 100us, 1s,
           "A frame that is not full goes on its way when its oldest event is this old."),
@@ -282,8 +334,16 @@ const std::vector<key>& keys() {
                       {"pool", backend::pool},
                       {"shuffled", backend::shuffled},
                       {"threaded", backend::threaded},
-                      {"cuda", backend::cuda}},
-          "Executor of the kernels; auto takes the GPU if there is one, else the thread pool."),
+                      {"cuda", backend::cuda},
+                      {"hip", backend::hip},
+                      {"sycl", backend::sycl}},
+          "Executor of the kernels; auto takes NVIDIA's GPU if there is one, else the thread pool; "
+          "hip, for AMD's GPUs, and sycl are in programs that were built with L3_HIP or L3_SYCL."),
+      {"compute.devices",
+       "The GPUs that compute, by the driver's numbers; the frames are dealt to them, and each "
+       "fails "
+       "by itself.",
+       "list", R"("all" or a list of numbers in 0..15)", set_devices, show_devices},
       integer(
           "compute.threads", [](auto& s) -> auto& { return s.compute.threads; }, 0, 1024,
           "Threads of the pool; 0: one per processor."),
@@ -295,6 +355,13 @@ const std::vector<key>& keys() {
           "compute.restarts", [](auto& s) -> auto& { return s.compute.restarts; }, 0, 1000,
           "Times that a device which failed is tried again, after pauses of 1 s to 1 min; then the "
           "CPU computes until the daemon starts anew."),
+      amount(
+          "compute.renew_after", [](auto& s) -> auto& { return s.compute.renew_after; },
+          dimension::duration, "duration", plain(std::chrono::nanoseconds(1s)),
+          plain(std::chrono::nanoseconds(24h)),
+          "When only a new process can have the device again, the service manager starts one: the "
+          "daemon ends between spills with exit code 75, but not before it is so old.",
+          "never"),
       integer(
           "compute.verify_one_in", [](auto& s) -> auto& { return s.compute.verify_one_in; }, 0,
           largest_u32,
@@ -308,8 +375,8 @@ const std::vector<key>& keys() {
       {"compute.fault",
        "For tests: a device is imagined that fails so, on the executor that compute.backend names.",
        "fault",
-       R"("" for none, no_memory, or error, dead, hang or wrong_bit with :every=N, :at=N or :from=N, )"
-       R"(a hang also with :for=TIME)",
+       R"("" for none, no_memory, or error, no_restart, dead, lost, hang, stall or wrong_bit with :every=N, )"
+       R"(:at=N or :from=N, hang and stall also with :for=TIME)",
        set_fault, [](const daemon_settings& s) { return quote(show_fault(s.compute.fault)); }},
 
       file_name(
@@ -363,7 +430,16 @@ const std::vector<key>& keys() {
 
       endpoint(
           "forward.to", [](auto& s) -> auto& { return s.forward.to; },
-          "Where the receiver listens."),
+          "Where the receiver listens. An address of IPv6 stands in brackets; of a name with "
+          "addresses of both kinds, IPv4 and IPv6 are tried by turns."),
+      {"forward.from",
+       "Local addresses, each of which has a connection of its own to the receiver: several "
+       "network "
+       "cards share what is sent, and one whose cable is pulled costs its share. With \" to \" and "
+       "an "
+       "endpoint behind it, a connection goes to another address of the same receiver. [] for one "
+       "connection from any address.",
+       "list", "up to 4 of \"ADDRESS\" or \"ADDRESS to tcp://host:port\"", set_ways, show_ways},
       live(rate(
           "forward.rate", [](auto& s) -> auto& { return s.forward.rate; }, bit_rate{1e6},
           bit_rate{4e11}, "Pace of the output link.")),

@@ -22,7 +22,8 @@ constexpr const char* page_head = R"(# Configuration
 is a valid configuration; `deploy/l3.toml` lists every key with its default, commented out.
 
 * `koto-l3d --config FILE --check-config` reads and checks the file, says everything that is wrong
-  with it at once, and ends with exit code 0 (good) or 78 (bad).
+  with it at once, and ends with exit code 0 (good), 78 (bad) or 69 (more memory than there is). It
+  also says which ports and folders a daemon could not have here and now: that is no mistake.
 * `koto-l3d --config FILE --print-config` prints the effective value of every key and where it comes
   from: the default, or a line of the file. Its output is itself a valid configuration.
 
@@ -39,7 +40,7 @@ A key that does not exist is an error, and so is a value out of its range:
 
 ```
 /etc/koto-l3/l3.toml:12:1: forward.rat is not a key; did you mean forward.rate?
-/etc/koto-l3/l3.toml:41:9: frames.count = 1 is out of range 2..64 (default 4)
+/etc/koto-l3/l3.toml:41:9: frames.count = 1 is out of range 2..64 (default "auto")
 ```
 )";
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // koto-l3d: reads the configuration, starts a node and its monitoring address, and waits for a
 // signal.
-#include <cerrno>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -18,28 +19,37 @@
 #include <utility>
 #include <vector>
 
-#include <sys/mman.h>
-
 #include <CLI/CLI.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "config/endpoint.hpp"
 #include "config/load.hpp"
 #include "config/print.hpp"
+#include "config/usage_mistake.hpp"
+#include "daemon/compute/frame_choice.hpp"
 #include "daemon/end_in_time.hpp"
-#include "daemon/monitor/http_server.hpp"
-#include "daemon/monitor/log.hpp"
-#include "daemon/monitor/run_record.hpp"
-#include "daemon/monitor/service_manager.hpp"
+#include "daemon/machine_check.hpp"
+#include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
 #include "daemon/naming_key.hpp"
-#include "daemon/node.hpp"
 #include "daemon/reload.hpp"
-#include "transport/accounting/ledger.hpp"
+#include "daemon/renewal.hpp"
+#include "daemon/run/run_api.hpp"
+#include "daemon/run/run_control.hpp"
+#include "daemon/run/run_host.hpp"
+#include "daemon/run/run_steps.hpp"
+#include "monitor/http_server.hpp"
+#include "monitor/log.hpp"
+#include "monitor/service_manager.hpp"
+#include "monitor/version.hpp"
+#include "selection/engine/engine.hpp"
 #include "transport/store/store_reader.hpp"
-#include "transport/system/file_io.hpp"
+#include "transport/system/time_of_day.hpp"
 
 namespace {
 
@@ -48,8 +58,12 @@ using namespace l3;
 /// Beside the drain: what is being started ends, and the ledger is written.
 constexpr auto longest_start_or_end = std::chrono::seconds(15);
 
+/// A new run under run control may take so long: its node reads the spool and opens the device.
+constexpr auto longest_beginning = std::chrono::minutes(10);
+
 constexpr int exit_usage = 2;
 constexpr int exit_missing_resource = 69;
+constexpr int exit_start_anew = 75; ///< the service manager does so: deploy/koto-l3d.service
 constexpr int exit_bad_configuration = 78;
 
 /// The newest snapshot, for the HTTP thread.
@@ -76,207 +90,308 @@ struct caught_signals {
   boost::asio::io_context io;
   boost::asio::signal_set stop{io, SIGTERM, SIGINT};
   boost::asio::signal_set reload{io, SIGHUP};
-  int stopped_by = 0; ///< 0: nothing has told the daemon to stop
+  std::atomic<int> stopped_by = 0; ///< 0: nothing has told the daemon to stop
 
   caught_signals() {
     stop.async_wait([this](const boost::system::error_code& error, int number) {
       if (error) return;
       stopped_by = number;
-      io.stop();
+      if (then_) then_();
     });
   }
-  /// For the thread that starts the node, before the signals are waited for.
+  /// Before loop() for the thread that will call it, which makes the first node; from then on for
+  /// any thread.
   [[nodiscard]] bool told_to_stop() {
-    if (stopped_by == 0) io.poll();
+    if (!then_ && stopped_by == 0) io.poll();
     return stopped_by != 0;
   }
+  /// Handles signals, and what is posted, until io.stop(); calls `next` after a signal and a wake.
+  void loop(std::function<void()> next) {
+    then_ = std::move(next);
+    io.run();
+  }
+  /// Any thread, while loop() runs.
+  void wake() {
+    boost::asio::post(io, [this] { then_(); });
+  }
+
+private:
+  std::function<void()> then_;
 };
 
 /// What the process keeps beside the node.
 struct bookkeeping {
+  run_host runs;
   reloader configuration;
-  std::optional<run_record_file> record; // none without a ledger
+  run_control control; // without run.control one run is in force
+  run_steps<run_host> steps;
+  recent_history history;
 
-  [[nodiscard]] metrics_snapshot snapshot_of(const node& n) const {
-    metrics_snapshot s = n.snapshot();
+  bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
+              stop_question stop, std::function<void()> done)
+      : runs(s, std::move(renders), std::move(stop), std::move(done)),
+        configuration(file, s,
+                      [this](const daemon_settings& changed) {
+                        runs.set_output_rate(changed.forward.rate);
+                        set_log_level(changed.log.level);
+                      }),
+        steps(runs, control, {longest_beginning, s.run.drain_time_limit + longest_start_or_end}) {}
+
+  [[nodiscard]] metrics_snapshot snapshot() {
+    metrics_snapshot s = runs.snapshot();
+    history.fill(s, steady_clock::now(), 1e-9 * static_cast<double>(nanoseconds_since_1970()));
     s.reloads_applied = configuration.applied();
     s.reloads_refused = configuration.refused();
-    if (record && record->crashed()) s.last_run_lost = in_memory(*record->crashed());
+    s.log_lines_left_out = log_lines_left_out();
+    s.run.state = name_of(control.now().state);
     return s;
   }
 };
 
-/// Reads how the run before ended, and begins the record of this one.
-void begin_record(bookkeeping& books, const std::string& ledger_file, const ledger& account) {
-  if (ledger_file.empty()) return;
-  books.record.emplace(ledger_file + ".live", record_of(account),
-                       [](std::string_view text) { spdlog::warn("{}", text); });
-  if (books.record->crashed()) spdlog::warn("{}", describe_crash(*books.record->crashed()));
+/// For `systemctl status`.
+std::string status_line(const metrics_snapshot& s) {
+  if (s.run.state == "configured") return "no run";
+  if (s.run.state == "armed") return "a run waits for a pause";
+  return fmt::format("run {}: {}, {} events", s.account.run, s.state.text(),
+                     s.account.events.admitted);
 }
 
-/// Folds the counters, and reads the configuration again at a SIGHUP, until a signal ends it.
-void watch(node& n, latest_snapshot& latest, const service_manager& manager, bookkeeping& books,
-           caught_signals& signals) {
-  constexpr auto interval = std::chrono::milliseconds(500);
-  std::function<void(const boost::system::error_code&, int)> reload =
-      [&](const boost::system::error_code& error, int /*number*/) {
-        if (error) return;
-        books.configuration.reload();
-        signals.reload.async_wait(reload);
-      };
-  signals.reload.async_wait(reload);
-  boost::asio::steady_timer timer(signals.io);
-  std::function<void(const boost::system::error_code&)> tick =
-      [&](const boost::system::error_code& error) {
-        if (error) return;
-        n.look_around();
-        metrics_snapshot now = books.snapshot_of(n);
-        if (books.record) books.record->note(record_of(now.account));
-        latest.set(std::move(now));
-        if (n.stuck().empty()) manager.alive(); // else the service manager restarts the daemon
-        timer.expires_after(interval);
-        timer.async_wait(tick);
-      };
-  if (!signals.told_to_stop()) {
-    tick({});
-    signals.io.run();
+/// From the start to the end: folds the counters, reads the configuration again at a SIGHUP, tells
+/// the service manager that the daemon is alive, and has runs begin and end. Once a signal has
+/// come, or the daemon makes way for a new process, the run in force ends, and so does the loop.
+class main_loop {
+public:
+  main_loop(caught_signals& signals, const service_manager& manager, bookkeeping& books,
+            renewal& renew, latest_snapshot& latest, bool controlled)
+      : signals_(signals), manager_(manager), books_(books), renew_(renew), latest_(latest),
+        controlled_(controlled) {}
+
+  void run() {
+    await_reload();
+    boost::asio::post(signals_.io, [this] { tick(); });
+    signals_.loop([this] { advance(); });
   }
-  spdlog::info("{}: draining", signals.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
-}
 
-std::string last_error_text() { return last_error().message(); }
+private:
+  static constexpr auto interval = std::chrono::milliseconds(500);
 
-/// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
-/// user allow it; untouched pages (most of each thread's stack) are not brought in.
-void lock_memory() {
-  if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
-    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`", last_error_text());
+  [[nodiscard]] bool ends() { return makes_way_ || signals_.told_to_stop(); }
+
+  void await_reload() {
+    signals_.reload.async_wait([this](const boost::system::error_code& error, int /*number*/) {
+      if (error) return;
+      books_.configuration.reload();
+      await_reload();
+    });
   }
-}
 
-void log_memory(const std::vector<memory_use>& plan) {
-  std::size_t total = 0;
-  const auto line = [](std::size_t bytes, std::string_view what) {
-    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(bytes) / 1e6, what);
-  };
-  for (const memory_use& use : plan) {
-    line(use.bytes, use.what);
-    total += use.bytes;
+  void tick() {
+    const time_point now = steady_clock::now();
+    books_.runs.tick();
+    metrics_snapshot now_is = books_.snapshot();
+    if (manager_.is_there()) manager_.status(status_line(now_is));
+    latest_.set(std::move(now_is));
+    // Without a word from the daemon the manager restarts it.
+    if (books_.runs.stuck().empty() && !books_.steps.overdue(now)) manager_.alive();
+    if (!ends() && renewal_is_due(now)) makes_way_ = true;
+    advance();
+    timer_.expires_after(interval);
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) tick();
+    });
   }
-  line(total, "in all; it does not grow");
+
+  /// With run control the daemon makes way between runs: a new process would be in none.
+  [[nodiscard]] bool renewal_is_due(time_point now) {
+    const bool idle = books_.control.now().state == run_state::configured;
+    if (books_.runs.in_force() == nullptr ? !idle : controlled_) return false;
+    return renew_.is_due(books_.runs.device_view(), now) &&
+           (!controlled_ || books_.control.close_if_idle());
+  }
+
+  /// Also when a run has begun or ended, or a signal has come.
+  void advance() {
+    if (!said_ && ends()) say_why();
+    if (!books_.steps.step(ends(), steady_clock::now())) signals_.io.stop();
+  }
+
+  void say_why() {
+    said_ = true;
+    manager_.stopping();
+    if (signals_.stopped_by == 0)
+      spdlog::warn("draining: a new process shall have the device (exit code {})", exit_start_anew);
+    else
+      spdlog::info("{}: draining", signals_.stopped_by == SIGTERM ? "SIGTERM" : "SIGINT");
+  }
+
+  caught_signals& signals_;
+  const service_manager& manager_;
+  bookkeeping& books_;
+  renewal& renew_;
+  latest_snapshot& latest_;
+  bool controlled_;
+  bool makes_way_ = false; // for a new process, which alone can have the device again
+  bool said_ = false;
+  boost::asio::steady_timer timer_{signals_.io};
+};
+
+int say_whether_device_answers(const compute_settings& s) {
+  const std::string why_not = why_no_device(s);
+  std::fprintf(stderr, "koto-l3d: %s\n", why_not.empty() ? "the device answers" : why_not.c_str());
+  return why_not.empty() ? EXIT_SUCCESS : exit_missing_resource;
 }
 
-/// Throws if the ledger cannot be written, at the start and not at the end.
-void check_ledger_place(const std::string& file) {
-  const std::string trial = file + ".trial";
-  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
-  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
-  if (!made)
-    throw std::runtime_error("run.ledger: cannot write " + file + ": " + last_error_text());
-  std::remove(trial.c_str());
+/// Empty if the configuration gives all numbers.
+std::string choose_open_numbers(daemon_settings& s) {
+  if (!s.frames.any_count && !s.frames.any_events) return {};
+  return choose_frames(s, find_devices(s.compute), lowest_memory_limit());
 }
 
-int run(const daemon_settings& settings, std::string configuration, std::string file) {
+/// For --check-config. What may be otherwise at the start is said, and is no mistake.
+bool fits_machine(daemon_settings s) {
+  static_cast<void>(choose_open_numbers(s));
+  for (const std::string& doubt : doubts_about_start(s))
+    std::fprintf(stderr, "koto-l3d: %s\n", doubt.c_str());
+  const std::string wrong = wrong_with_memory(s, lowest_memory_limit());
+  if (!wrong.empty()) std::fprintf(stderr, "koto-l3d: %s\n", wrong.c_str());
+  return wrong.empty();
+}
+
+/// For --print-config: the file that has the same effect, with what "auto" comes to on this machine
+/// as a comment.
+void print(const loaded_config& config) {
+  std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
+  daemon_settings here = config.settings;
+  if (const std::string chosen = choose_open_numbers(here); !chosen.empty())
+    std::printf("\n# %s\n", chosen.c_str());
+}
+
+int run(const loaded_config& config, const std::string& file) {
+  daemon_settings settings = config.settings;
+  ask_for_connections(settings.frames.any_count ? most_frames_chosen : settings.frames.count);
   caught_signals signals;
   const end_in_time guard(settings.run.drain_time_limit + longest_start_or_end);
   const auto manager = service_manager::from_environment();
-  start_logging(settings.log.level);
+  start_logging("koto-l3d", settings.log.level);
 
-  if (!settings.run.ledger.empty()) check_ledger_place(settings.run.ledger);
-  node n(settings, std::move(configuration), [&signals] { return signals.told_to_stop(); });
-  lock_memory();
-  log_memory(n.memory_plan());
+  if (const std::string chosen = choose_open_numbers(settings); !chosen.empty())
+    spdlog::info("{}", chosen);
+  if (const std::string wrong = wrong_with_memory(settings, lowest_memory_limit()); !wrong.empty())
+    throw std::runtime_error(wrong);
+  bookkeeping books(
+      settings, file,
+      [&config](const daemon_settings& s) { return print_config(s, config.origins); },
+      [&signals] { return signals.told_to_stop(); }, [&signals] { signals.wake(); });
+  const bool controlled = !settings.run.control.empty();
+  if (controlled) {
+    books.runs.keep_ports();
+    books.runs.go_without_run();
+  } else {
+    const run_order only{settings.run.number, {}, {}};
+    static_cast<void>(books.control.start(only));
+    books.runs.begin(only);
+    books.control.begun(only);
+  }
   latest_snapshot latest;
-  latest.set(n.snapshot());
+  latest.set(books.snapshot());
   std::optional<http_server> http;
   if (!settings.monitor.bind.empty()) {
+    http_pages pages =
+        monitor_pages([&] { return latest.get(); }, [&] { return books.runs.state(); },
+                      [&] { return books.runs.stuck(); });
+    for (const char* path : {"/detector", "/event", "/waveforms"})
+      pages[path] = [&books, path] { return books.runs.event_page(path); };
     naming_key("monitor.bind", [&] {
-      http.emplace(settings.monitor.bind, settings.monitor.port,
-                   monitor_pages([&] { return latest.get(); }, [&] { return n.state(); },
-                                 [&] { return n.stuck(); }));
+      http.emplace(settings.monitor.bind, settings.monitor.port, std::move(pages));
     });
-    spdlog::info("monitoring on http://{}:{}/", settings.monitor.bind, http->port());
+    spdlog::info("monitoring on http://{}/",
+                 text_of(internet_address{settings.monitor.bind, http->port()}));
   }
-  bookkeeping books{reloader(std::move(file), settings,
-                             [&n](const daemon_settings& s) {
-                               n.set_output_rate(s.forward.rate);
-                               set_log_level(s.log.level);
-                             }),
-                    {}};
-  // The start has succeeded. After a crash the ledger that is found must be this run's, not an
-  // earlier one's.
-  if (!settings.run.ledger.empty()) write_ledger(settings.run.ledger, n.account());
-  begin_record(books, settings.run.ledger, n.account());
-  spdlog::info("ready: run {}, node {}, kernels on {}", settings.run.number, settings.run.node,
-               n.backend());
+  run_api api(settings, books.control, books.runs, [&] { return latest.get(); });
+  std::optional<http_server> control;
+  if (controlled) {
+    naming_key("run.control",
+               [&] { control.emplace(settings.run.control, api.pages(), api.actions()); });
+    books.runs.tell_of_crashes();
+    spdlog::info("ready for runs, node {}: `koto-l3 run start --socket {}` begins one",
+                 settings.run.node, settings.run.control);
+  } else {
+    books.runs.announce();
+  }
   manager.ready();
 
-  watch(n, latest, manager, books, signals);
+  std::vector<std::string> probing{"/proc/self/exe", "--check-device"};
+  if (!file.empty()) probing.insert(probing.end(), {"--config", file});
+  device_probe probe(std::move(probing));
+  renewal renew(
+      {settings.compute.renew_after, manager.is_there(), steady_clock::now()},
+      [&](time_point now) { return probe.ask(now); },
+      [](std::string_view text) { spdlog::warn("compute: {}", text); });
+  main_loop loop(signals, manager, books, renew, latest, controlled);
+  loop.run();
 
-  manager.stopping();
-  const bool clean = n.drain();
-  latest.set(books.snapshot_of(n));
-  const ledger account = n.account();
-  if (!settings.run.ledger.empty()) {
-    write_ledger(settings.run.ledger, account);
-    spdlog::info("ledger written to {}", settings.run.ledger);
-  }
-  if (books.record) {
-    run_record last = record_of(account);
-    last.ended = 1;
-    books.record->note(last);
-  }
-  if (!account.balanced())
-    spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
-  else if (!clean)
-    spdlog::warn("some events could not be forwarded: see shed(drain) in the ledger");
-  const int code = !account.balanced() || n.failed() ? EXIT_FAILURE : EXIT_SUCCESS;
-  if (n.device_hangs()) {
+  control.reset();
+  const bool anew = signals.stopped_by == 0; // it makes way, or its device hangs
+  const int code = books.steps.failed() ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
+  if (books.steps.hangs()) {
     spdlog::warn("the device still hangs: its memory is not released");
     spdlog::shutdown();
-    books.record.reset();
     std::_Exit(code); // destructors would wait for the device for ever
   }
   return code;
 }
 
+/// A full disk, or a reader that has gone.
+int output_failed() {
+  say_last("koto-l3d: standard output could not be written");
+  return EXIT_FAILURE;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  (void)std::signal(SIGPIPE, SIG_IGN); // a write to a reader that has gone is an error
   CLI::App program{"koto-l3d: the level-3 trigger daemon of KOTO", "koto-l3d"};
+  program.failure_message(usage_mistake);
   std::string file;
   bool check = false;
-  bool print = false;
+  bool print_all = false;
+  bool check_device = false;
   program.add_option("--config", file, "Configuration, TOML; without it every key has its default");
   program.add_flag("--check-config", check, "Check the configuration and end");
-  program.add_flag("--print-config", print,
+  program.add_flag("--print-config", print_all,
                    "Print the effective configuration and where each value comes from, and end");
-  program.set_version_flag("--version", "koto-l3d " L3_VERSION);
+  program.add_flag("--check-device", check_device,
+                   "Say whether the device of the configuration answers, and end");
+  program.set_version_flag("--version", version_line("koto-l3d"));
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return program.exit(e) == 0 ? EXIT_SUCCESS : exit_usage;
+    const int code = program.exit(e) == 0 ? EXIT_SUCCESS : exit_usage; // prints help, too
+    return std::cout.flush() ? code : output_failed();
   }
 
   try {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
     const auto mistakes = mistakes_in(config);
-    for (const std::string& mistake : mistakes) std::fprintf(stderr, "%s\n", mistake.c_str());
-    if (!mistakes.empty()) return exit_bad_configuration;
-    if (print) std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
+    if (!mistakes.empty()) {
+      say_last(fmt::format("{}", fmt::join(mistakes, "\n")));
+      return exit_bad_configuration;
+    }
+    if (print_all) print(config);
+    if (check && !fits_machine(config.settings)) return exit_missing_resource;
     if (check) std::printf("%s: ok\n", file.empty() ? "defaults" : file.c_str());
-    return check || print
-               ? EXIT_SUCCESS
-               : run(config.settings, print_config(config.settings, config.origins), file);
+    if (check_device) return say_whether_device_answers(config.settings.compute);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return output_failed();
+    return check || print_all ? EXIT_SUCCESS : run(config, file);
   } catch (const scan_stopped& e) {
-    std::fprintf(stderr, "koto-l3d: %s\n", e.what());
+    say_last(fmt::format("koto-l3d: {}", e.what()));
     return EXIT_SUCCESS;
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr,
-                 "koto-l3d: not enough memory for the configured frames, outbox and building\n");
+    say_last("koto-l3d: not enough memory for the configured frames, outbox and building");
     return exit_missing_resource;
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "koto-l3d: %s\n", e.what());
+    say_last(fmt::format("koto-l3d: {}", e.what()));
     return exit_missing_resource;
   }
 }

@@ -15,16 +15,18 @@ constexpr auto time_to_close = std::chrono::milliseconds(500);
 
 } // namespace
 
-node::node(const daemon_settings& settings, std::string configuration, stop_question stop)
-    : parts_(std::make_unique<parts>(settings, std::move(configuration), std::move(stop))) {}
+node::node(const daemon_settings& settings, std::string configuration, stop_question stop,
+           std::vector<udp_socket> ports)
+    : parts_(std::make_unique<parts>(settings, std::move(configuration), std::move(stop),
+                                     std::move(ports))) {}
 
 node::~node() = default;
 
-bool node::drain() {
+bool node::drain(sockets_hold what) {
   parts& p = *parts_;
   p.state.enter(phase::draining);
   const auto deadline = steady_clock::now() + p.settings.run.drain_time_limit;
-  if (p.udp) p.udp->stop();
+  if (p.udp) p.udp->stop(what);
   if (p.tcp) p.tcp->stop_reading();
   // Complete events wait until the outbox empties and frames come free.
   while (!p.builder.try_drain(steady_clock::now()) && steady_clock::now() < deadline)
@@ -43,9 +45,12 @@ bool node::drain() {
   p.outcomes.events_shed.add(shed::drain, p.out.events_waiting() + p.spilling->events_waiting() -
                                               p.spilling->events_on_disk());
   p.given_up = true;
-  look_around();
   p.state.enter(phase::stopped);
   return p.outcomes.events_shed[shed::drain] == 0;
+}
+
+bool node::pauses() const {
+  return parts_->pause.is_one(parts_->sums().fragments.seen, parts_->builder.open_fragments());
 }
 
 void node::set_output_rate(bit_rate rate) { parts_->pace.set_rate(rate, steady_clock::now()); }
@@ -53,6 +58,15 @@ void node::set_output_rate(bit_rate rate) { parts_->pace.set_rate(rate, steady_c
 bool node::failed() const { return parts_->work.failed_frames() != 0; }
 
 bool node::device_hangs() const { return parts_->compute.engine().hangs(); }
+
+renewal_view node::device_view() const {
+  const parts& p = *parts_;
+  const auto frames = p.frames.count_states();
+  const bool disk = p.disk && !p.spilling->disk_full() && !p.spilling->disk_vanishing();
+  return {p.compute.engine().lost(),
+          frames[static_cast<std::size_t>(frame_state::held)] == p.compute.engine().frames().size(),
+          p.pause.is_one(), disk || p.sums().events.in_flight == 0};
+}
 
 std::string node::stuck() const {
   const std::lock_guard lock(parts_->look_mutex);

@@ -12,8 +12,11 @@
 
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
+#include "daemon/renewal.hpp"
 #include "daemon/settings.hpp"
+#include "monitor/http_server.hpp"
 #include "selection/engine/engine.hpp"
+#include "transport/input/udp_socket.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
@@ -23,19 +26,28 @@ public:
   /// Reserves and touches all memory, binds the sockets, starts the threads. Throws
   /// std::runtime_error, with a text for the operator, if a resource is missing. `configuration` is
   /// the text of the settings, which is stored with failed batches. `stop` is asked while the
-  /// spool's files are read: true ends the start with scan_stopped.
+  /// spool's files are read: true ends the start with scan_stopped. `ports`: those of the UDP input
+  /// if they are bound already; then they stay bound behind the node if there are other copies.
   explicit node(const daemon_settings& settings, std::string configuration = {},
-                stop_question stop = {});
+                stop_question stop = {}, std::vector<udp_socket> ports = {});
   ~node();
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
   /// Stops receiving; forwards the admitted events until the receiver has stored them or the drain
-  /// time limit is over, and counts the rest as shed(drain). Returns true if none was left.
-  bool drain();
+  /// time limit is over, and counts the rest as shed(drain). Returns true if none was left. Any
+  /// thread, once; another one may look around meanwhile, and does so once more afterwards.
+  bool drain(sockets_hold what = sockets_hold::what_to_take);
 
   /// Reads the threads' counters, sets the troubles, logs. One thread calls it twice a second.
   void look_around();
+
+  /// Whether the beam pauses, as the last look_around() saw it, and nothing has come since. For its
+  /// thread.
+  [[nodiscard]] bool pauses() const;
+
+  /// As of the last look_around(), for its thread.
+  [[nodiscard]] renewal_view device_view() const;
 
   /// The ledger with its spills; for the thread that calls look_around().
   [[nodiscard]] ledger account() const;
@@ -44,6 +56,9 @@ public:
   void set_output_rate(bit_rate rate);
   /// Not even the CPU could compute a frame: the process should be restarted.
   [[nodiscard]] bool failed() const;
+  /// Events that were called safe, by this start or an earlier one, and then could not be read from
+  /// the disk, at most.
+  [[nodiscard]] std::uint64_t lost_on_disk() const;
   /// After drain(): the device still holds work that was given up, and releasing its memory would
   /// wait for it.
   [[nodiscard]] bool device_hangs() const;
@@ -53,6 +68,8 @@ public:
   [[nodiscard]] state_report state() const;
   [[nodiscard]] std::string backend() const;
   [[nodiscard]] std::vector<memory_use> memory_plan() const;
+  /// Those that show what the detector saw, for as long as the node lives.
+  void add_event_pages(http_pages& to) const;
 
 private:
   struct parts;

@@ -2,7 +2,12 @@
 // A node's account: the ledger's sums and the snapshot, read from counters only.
 #include "daemon/node_parts.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
+
+#include "monitor/version.hpp"
 
 namespace l3 {
 namespace {
@@ -29,6 +34,9 @@ ledger node::parts::sums() const {
   ledger a;
   a.program = "koto-l3d";
   a.run = p.settings.run.number;
+  if (p.selection)
+    a.menu = fmt::format("{} {:08x}", p.settings.selection.lines,
+                         p.selection->tables.constants.settings);
   a.sessions = {p.out.lane().identity.session};
   if (p.backlog) {
     a.sessions.push_back(p.backlog->own().identity.session);
@@ -51,23 +59,37 @@ ledger node::parts::sums() const {
                        (p.given_up ? p.spilling->events_on_disk()
                                    : p.out.events_waiting() + p.spilling->events_waiting());
   set_building(a, p.building);
+  set_crates(a, p.building, p.settings.building.crates);
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) add_input(a, p.udp->input(i));
   if (p.tcp) add_input(a, p.tcp->input());
   a.clean = p.state.report().now == phase::stopped &&
             a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
-            p.outcomes.events_shed[shed::drain] == 0;
+            p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0;
   return a;
 }
+
+std::uint64_t node::parts::lost_on_disk() const {
+  if (!backlog) return 0;
+  std::uint64_t events = disk->lost_events(backlog->own().identity.session);
+  for (const backlog_lane& l : backlog->found()) events += disk->lost_events(l.identity.session);
+  return events;
+}
+
+std::uint64_t node::lost_on_disk() const { return parts_->lost_on_disk(); }
 
 metrics_snapshot node::snapshot() const {
   const parts& p = *parts_;
   metrics_snapshot s;
-  s.version = L3_VERSION;
+  s.version = version();
+  s.commit = commit();
   s.backend = backend_name(p.compute.engine());
   s.device = p.compute.engine().name();
   s.started = p.started;
+  s.process = usage_of_this_process();
   s.uptime = in_seconds(steady_clock::now() - p.started_at);
   s.state = p.state.report();
+  s.receiver = p.settings.forward.to;
+  s.latest_spills = p.spills.latest(metrics_snapshot::most_spills);
   for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
   s.account = p.sums();
   s.node = p.settings.run.node;
@@ -81,10 +103,12 @@ metrics_snapshot node::snapshot() const {
   {
     const std::lock_guard lock(p.look_mutex);
     s.conflict = p.conflict;
+    s.crates = p.crates.reports();
   }
   if (p.selection) s.lines = p.line_snapshots();
   s.events_not_judged = p.work.lines().events_not_judged();
   s.frames = p.frames.count_states();
+  s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
   if (p.disk) {
     s.spool = {p.disk->totals(), p.spilling->disk_room(), p.spilling->events_spilled(),
@@ -96,10 +120,19 @@ metrics_snapshot node::snapshot() const {
   s.blocks_stored = p.out.last_stored();
   s.forward = p.fresh.counters();
   s.receiver_connected = p.fresh.connected();
+  s.granted = p.granted();
   s.compute_time = snapshot_of(p.work.compute_time());
   s.drain_time = snapshot_of(p.work.drain_time());
   s.event_latency = snapshot_of(p.out.latency());
   return s;
+}
+
+std::optional<double> node::parts::granted() const {
+  constexpr double bits_per_byte = 8;
+  const double for_fresh = fresh.granted();
+  const double for_old = old ? old->granted() : -1;
+  if (for_fresh < 0 && for_old < 0) return std::nullopt;
+  return (std::max(for_fresh, 0.0) + std::max(for_old, 0.0)) / bits_per_byte;
 }
 
 std::vector<line_snapshot> node::parts::line_snapshots() const {
@@ -122,11 +155,15 @@ std::vector<line_snapshot> node::parts::line_snapshots() const {
   return lines;
 }
 
+void node::add_event_pages(http_pages& to) const {
+  event_display::add_pages(parts_->display ? &*parts_->display : nullptr, to);
+}
+
 std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute.engine().memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
   all.push_back({"outbox", parts_->out.bytes()});
-  const std::uint64_t links = parts_->disk ? 2 : 1;
+  const std::uint64_t links = (parts_->disk ? 2 : 1) * ways_of(parts_->settings.forward).size();
   all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
   if (parts_->disk)
     all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});

@@ -37,6 +37,7 @@ void node::look_around() {
   p.tell(trouble::spool_vanishing, p.spilling->disk_vanishing());
   p.tell(trouble::shedding, p.sheds.active());
   p.tell(trouble::outbox_full, p.work.waiting_for_outbox());
+  p.tell(trouble::device_lost, p.compute.engine().lost());
   p.tell(trouble::engine_bypassed, p.compute.engine().bypassed());
   p.tell(trouble::wrong_results, p.compute.engine().wrong_results());
   p.tell(trouble::no_frame, frame_counts[static_cast<std::size_t>(frame_state::free)] == 0);
@@ -50,10 +51,13 @@ void node::look_around() {
   }
 
   const ledger a = p.sums();
+  p.pause.look(a.fragments.seen, ended.count != 0, p.builder.open_fragments(), steady_clock::now());
   p.sheds_rise.tell(sum_of(a.events.shed));
   p.refusing.tell(sum_of(a.datagrams.malformed));
   p.malforming.tell(sum_of(a.fragments.malformed));
-  p.missing.tell(p.building.events_incomplete);
+  if (const auto line = p.missing.look(p.building, ended.count != 0, steady_clock::now()))
+    spdlog::warn("{}", *line);
+  p.tell_crate_faults();
   p.repeating.tell(a.fragments.duplicate);
   p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);
@@ -61,24 +65,29 @@ void node::look_around() {
     p.damaging.tell(p.disk->totals().damaged - p.disk->found().damaged);
     p.vanishing.tell(p.disk->totals().missing);
   }
-  if (ended.count != 0) p.tell_spills(ended, a);
+  p.tell_spills(ended, a);
 }
 
-void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) const {
-  for (const spill_summary& e : ended.latest) {
-    spdlog::info("spill {}: {} events admitted, {} incomplete, {} sent", e.spill, e.admitted,
-                 e.incomplete, e.expected ? std::to_string(*e.expected) : "?");
+void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) {
+  for (const std::string& line : spills_told.note(ended)) spdlog::info("{}", line);
+  const auto whole = spills_told.look(steady_clock::now());
+  if (!whole) return;
+  const event_account& e = so_far.events;
+  spdlog::info("{}; so far {} events = {} forwarded + {} rejected + {} shed + {} in flight", *whole,
+               e.admitted, e.forwarded, e.rejected, sum_of(e.shed), e.in_flight);
+}
+
+void node::parts::tell_crate_faults() {
+  const double wall =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::lock_guard lock(look_mutex);
+  crates.look(building, steady_clock::now(), wall);
+  state.set(trouble::crate_fault, crates.any());
+  for (const std::string& text : crates.news()) {
+    if (const auto left_out = crate_faults_told.take(steady_clock::now()))
+      spdlog::warn("{}{}", text,
+                   *left_out > 0 ? fmt::format(" ({} such lines left out)", *left_out) : "");
   }
-  if (const auto more = ended.count - ended.latest.size(); more != 0)
-    spdlog::info("and {} earlier spills", more);
-  spdlog::info("so far: events {} = {} forwarded + {} rejected + {} shed + {} in flight; "
-               "fragments {} = {} admitted + {} incomplete + {} "
-               "malformed + {} late + {} duplicate + {} conflicting, {} being built",
-               so_far.events.admitted, so_far.events.forwarded, so_far.events.rejected,
-               sum_of(so_far.events.shed), so_far.events.in_flight, so_far.fragments.seen,
-               so_far.fragments.admitted, so_far.fragments.incomplete,
-               sum_of(so_far.fragments.malformed), so_far.fragments.late,
-               so_far.fragments.duplicate, so_far.fragments.conflicting, builder.open_fragments());
 }
 
 void node::parts::tell_conflicts(const std::vector<event_key>& found) {

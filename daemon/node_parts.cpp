@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/node_parts.hpp"
 
+#include <algorithm>
 #include <filesystem>
-#include <ranges>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 
 #include <spdlog/spdlog.h>
 
+#include "config/toml/complaints.hpp"
 #include "daemon/naming_key.hpp"
+#include "gpu/memory/numa.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -19,12 +22,25 @@ namespace {
 constexpr auto backlog_drain_time = std::chrono::seconds(1);
 /// How long a drain waits for a silent receiver when every block is on disk.
 constexpr auto absent_receiver_time = std::chrono::seconds(1);
-constexpr int most_lanes_told = 16;
+constexpr std::size_t most_lanes_told = 16;
 constexpr auto look_again = std::chrono::milliseconds(1);
 
 std::optional<loaded_selection> selection_of(const daemon_settings& s) {
   if (s.selection.lines.empty()) return std::nullopt;
   return load_selection(s.selection, s.building.crates, s.run.number);
+}
+
+/// For people who look at events; none if what is known of the detector does not fit the readout,
+/// which a daemon without a selection need not know.
+std::optional<event_display> display_of(const daemon_settings& s,
+                                        const std::optional<loaded_selection>& selection,
+                                        const kept_events& kept) {
+  if (selection) return event_display(selection->what, selection->line_names(), kept);
+  try {
+    return event_display(load_detector(s.selection, s.building.crates), {}, kept);
+  } catch (const bad_file&) {
+    return std::nullopt;
+  }
 }
 
 /// The largest packed event: every board raw, all tables full.
@@ -67,7 +83,8 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
 
 } // namespace
 
-node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop)
+node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
+                   std::vector<udp_socket> ports)
     : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
       frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety),
       disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
@@ -83,17 +100,22 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
       sheds(s.run.number, shed_lines()),
       work(compute.engine(), frames, *spilling, sheds, outcomes,
            [this](std::string_view text) { engine_failed(text); }),
+      display(display_of(s, selection, work.kept())),
       builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
               [this](const spill_summary& ended) { spills.note(ended); }),
-      forward_thread([this](std::stop_token stop) {
+      forward_thread([this](const std::stop_token& stop) {
         name_this_thread("forwarder");
-        fresh.run(std::move(stop), settings.run.drain_time_limit);
+        fresh.run(stop, settings.run.drain_time_limit);
       }) {
   if (backlog) start_backlog();
   if (out.capacity() < 2 * largest_packed_event(s.building.crates)) {
     throw std::runtime_error("outbox.memory is too small: it must hold two events");
   }
-  if (!s.udp.bind.empty()) naming_key("udp.bind", [&] { udp.emplace(s.udp, builder); });
+  // The receive threads write into the frames: they stay near the devices, too.
+  const stay_on near(compute.engine().processors());
+  if (!s.udp.bind.empty() && ports.empty())
+    naming_key("udp.bind", [&] { ports = bind_ports(s.udp); });
+  if (!ports.empty()) udp.emplace(std::move(ports), s.udp, builder);
   if (!s.tcp.bind.empty()) {
     naming_key("tcp.bind", [&] {
       tcp.emplace(s.tcp, s.run.number, builder, [this] { return safety.up_to(); });
@@ -137,7 +159,8 @@ void node::parts::start_backlog() {
                  found.damaged, found.damaged_events, found.torn_tails, found.torn_bytes,
                  found.unreadable);
   }
-  for (const auto& gone : found.gone | std::views::take(most_lanes_told)) {
+  for (const auto& gone :
+       std::span(found.gone).first(std::min(found.gone.size(), most_lanes_told))) {
     spdlog::warn("spool: blocks {} to {} of session {:016x} were on disk, and their file is gone: "
                  "their events are lost, unless the receiver has them",
                  gone.first, gone.last, gone.session);
@@ -150,7 +173,7 @@ void node::parts::start_backlog() {
       settings.forward, *backlog, pace, link_pace::share::backlog,
       [](std::string_view text) { spdlog::warn("output link of the spool: {}", text); }, &tokens);
   backlog_thread =
-      std::jthread([this](std::stop_token stop) { old->run(std::move(stop), backlog_drain_time); });
+      std::jthread([this](const std::stop_token& stop) { old->run(stop, backlog_drain_time); });
 }
 
 /// The threads that wait for a disk are not watched: a restart does not mend a disk that hangs.

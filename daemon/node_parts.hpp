@@ -21,10 +21,15 @@
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/pipeline.hpp"
 #include "daemon/compute/shedding.hpp"
+#include "daemon/monitor/crate_watch.hpp"
+#include "daemon/monitor/event_display.hpp"
+#include "daemon/monitor/incomplete_line.hpp"
 #include "daemon/monitor/progress_watch.hpp"
 #include "daemon/monitor/rising_count.hpp"
+#include "daemon/monitor/spill_lines.hpp"
 #include "daemon/monitor/spill_list.hpp"
 #include "daemon/node.hpp"
+#include "daemon/spill_pause.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/accounting/occasional.hpp"
 #include "transport/building/event_builder.hpp"
@@ -39,7 +44,8 @@
 namespace l3 {
 
 struct node::parts {
-  parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop);
+  parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
+        std::vector<udp_socket> ports);
 
   /// Waits until the receiver has stored the blocks in memory; only shortly if they have copies on
   /// disk and no receiver answers.
@@ -47,12 +53,16 @@ struct node::parts {
 
   /// Sets or ends a trouble, and logs it, but not without end.
   void tell(trouble t, bool present);
-  void tell_spills(const spill_list::news& ended, const ledger& so_far) const;
+  void tell_spills(const spill_list::news& ended, const ledger& so_far);
+  void tell_crate_faults();
   void tell_conflicts(const std::vector<event_key>& found);
 
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;
+  [[nodiscard]] std::uint64_t lost_on_disk() const; ///< as node::lost_on_disk()
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
+  /// By the receiver to both forwarders, in bytes a second; nothing: it grants nothing.
+  [[nodiscard]] std::optional<double> granted() const;
 
   daemon_settings settings;
   const time_point started_at = steady_clock::now();
@@ -69,11 +79,14 @@ struct node::parts {
   }
   (std::make_index_sequence<troubles>{});
 
+  line_budget crate_faults_told{10, std::chrono::seconds(10)};
+
   spill_list spills;
+  spill_lines spills_told;
   rising_count sheds_rise{"events shed, by reason in koto_l3_events_shed_total"};
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
-  rising_count missing{"events incomplete"};
+  incomplete_line missing{settings.building.crates};
   rising_count repeating{"fragments came again of events that were taken before, and were dropped: "
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{
@@ -81,9 +94,11 @@ struct node::parts {
   rising_count damaging{"blocks on disk are damaged: their events are lost, and counted"};
   rising_count vanishing{"blocks are missing on disk, whose files are gone: their events are lost"};
   progress_watch progress{std::chrono::seconds(5)};
+  spill_pause pause; // for the thread of look_around()
   mutable std::mutex look_mutex;
   // As the last look_around() found them, under the mutex.
   std::string stuck;
+  crate_watch crates{settings.building.crates};
   std::optional<event_key> conflict; // the first event of the latest spill with any
 
   std::optional<loaded_selection> selection;
@@ -100,6 +115,7 @@ struct node::parts {
   std::optional<forwarder> old; // what is on disk
   shedding sheds;
   pipeline work;
+  std::optional<event_display> display; // none without a detector that fits
   event_builder builder;
   std::jthread forward_thread;
   std::jthread backlog_thread;

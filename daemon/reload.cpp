@@ -35,6 +35,11 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   } catch (const bad_file& e) {
     tell(e.all());
   }
+  if (!s.run.control.empty() && !s.run.ledger.ends_with('/'))
+    mistakes.push_back(fmt::format(
+        "run.ledger = \"{}\" is no folder: with run.control it must be one, with \"/\" at its end, "
+        "in which each run has a ledger, and from which the daemon knows the numbers that are used",
+        s.run.ledger));
   if (std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
     mistakes.push_back(std::move(wrong));
   return mistakes;

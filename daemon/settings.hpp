@@ -17,7 +17,8 @@ namespace l3 {
 struct run_settings {
   std::uint32_t number = 1;
   std::uint32_t node = 0;
-  std::string ledger = "koto-l3d-ledger.json"; ///< written at the end; empty: none
+  std::string ledger = "koto-l3d-ledgers/"; ///< a folder if it ends in '/'; empty: none
+  std::string control; ///< unix socket; empty: one run, from the start of the daemon to its end
   std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(9);
 };
 

@@ -11,6 +11,7 @@ namespace {
 
 std::string lines_of(const std::vector<complaint>& all) {
   std::vector<std::string> lines;
+  lines.reserve(all.size());
   for (const complaint& c : all) lines.push_back(to_string(c));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }

@@ -79,14 +79,25 @@ void check_bounds(std::string_view text, const std::string& name) {
   }
 }
 
+/// Texts go to the log and to terminals, which obey such characters, and to the system, which takes
+/// the name of a file up to a NUL, and so another file.
+void refuse_control_characters(std::string_view text, const source_place& at) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool of_two = c == 0xc2 && i + 1 < text.size(); // U+0080 … U+00BF
+    const auto number = of_two ? static_cast<unsigned char>(text[i + 1]) : c;
+    const bool control = of_two ? number < 0xa0 : number < ' ' || number == 0x7f;
+    if (control && c != '\n' && c != '\r' && c != '\t') // of a text of several lines
+      throw bad_file(at, "this text holds the control character \\u{:04x}; leave it out", number);
+  }
+}
+
 toml_value converted(const toml::node& node, const std::string& name) {
   toml_value v;
   v.line = node.source().begin.line;
   v.column = node.source().begin.column;
   if (const auto* text = node.as_string()) {
-    // The system takes the name of a file up to there, and so another file.
-    if (text->get().find('\0') != std::string::npos)
-      throw bad_file({name, v.line, v.column}, "this text holds a NUL, \\u0000; leave it out");
+    refuse_control_characters(text->get(), {name, v.line, v.column});
     v.content = text->get();
   } else if (const auto* integer = node.as_integer()) {
     v.content = integer->get();

@@ -137,8 +137,14 @@ bool batch_dumps::has_room_for(std::uint64_t bytes) const {
   std::uint32_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     if (entry.path().extension() != ending) continue;
+    // A link, a pipe or a folder of such a name is no batch, and a file may be moved away
+    // meanwhile.
+    std::error_code gone;
+    if (entry.symlink_status(gone).type() != std::filesystem::file_type::regular) continue;
+    const auto size = entry.file_size(gone);
+    if (gone) continue;
     ++files;
-    bytes += entry.file_size();
+    bytes += size;
   }
   return files < limits_.files && bytes <= limits_.bytes;
 }

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include "daemon/monitor/build_id.hpp"
+#include "monitor/version.hpp"
 
 namespace l3 {
 namespace {
@@ -31,25 +33,36 @@ supervision supervision_of(const daemon_settings& s) {
   return v;
 }
 
-supervised_engine engine_of(const daemon_settings& s,
-                            const std::optional<loaded_selection>& selection,
-                            supervised_engine::failure_report failed) {
+spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
+                        const supervised_engine::failure_report& failed) {
   std::optional<selection_program> program;
   if (selection) program = selection->program();
   const selection_program* const p = program ? &*program : nullptr;
-  auto device = make_engine(s.compute, limits_of(s), p, [](std::string_view why_not) {
-    spdlog::warn("compute: kernels run on the CPU: {}", why_not);
-  });
-  auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
-  return {std::move(device), std::move(cpu), supervision_of(s), std::move(failed),
-          [](std::string_view text) { spdlog::warn("compute: {}", text); }};
+  auto devices = make_engines(s.compute, limits_of(s), p,
+                              [](std::string_view text) { spdlog::warn("compute: {}", text); });
+  std::vector<std::unique_ptr<supervised_engine>> all;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const std::string which =
+        devices.size() == 1 ? "" : fmt::format("device {} of {}: ", d + 1, devices.size());
+    spdlog::info(
+        "compute: {}{} frames of {} events on {}{}", which, devices[d]->frames().size(),
+        s.frames.events, devices[d]->name(),
+        devices[d]->processors().empty()
+            ? ""
+            : fmt::format(", near processors {}", fmt::join(devices[d]->processors(), " ")));
+    auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
+    all.push_back(std::make_unique<supervised_engine>(
+        std::move(devices[d]), std::move(cpu), supervision_of(s), failed,
+        [which](std::string_view text) { spdlog::warn("compute: {}{}", which, text); }));
+  }
+  return spread_engine(std::move(all));
 }
 
 dump_origin origin_of(const daemon_settings& s, std::string executor, std::string configuration) {
   dump_origin o;
   o.run = s.run.number;
   o.node = s.run.node;
-  o.version = L3_VERSION;
+  o.version = version();
   o.build = build_id();
   o.executor = std::move(executor);
   o.configuration = std::move(configuration);

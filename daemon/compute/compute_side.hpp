@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The computing parts of a node: the engine of its settings, supervised and backed by the CPU, and
+// The computing parts of a node: the engines of its settings, supervised and backed by the CPU, and
 // the dumps of batches on which the device failed. This class connects and logs them.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "daemon/compute/batch_dumps.hpp"
-#include "daemon/compute/supervised_engine.hpp"
+#include "daemon/compute/spread_engine.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/settings.hpp"
 #include "selection/trigger/load_selection.hpp"
@@ -26,8 +26,8 @@ public:
   compute_side(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                std::string configuration);
 
-  [[nodiscard]] supervised_engine& engine() { return engine_; }
-  [[nodiscard]] const supervised_engine& engine() const { return engine_; }
+  [[nodiscard]] spread_engine& engine() { return engine_; }
+  [[nodiscard]] const spread_engine& engine() const { return engine_; }
   [[nodiscard]] engine_snapshot snapshot() const;
 
 private:
@@ -35,7 +35,7 @@ private:
 
   occasional failures_told_{std::chrono::seconds(1)}; // the drain thread's
   std::optional<batch_dumps> dumps_;                  // made once the engine has its name
-  supervised_engine engine_;
+  spread_engine engine_;
 };
 
 } // namespace l3

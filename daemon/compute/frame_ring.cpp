@@ -75,10 +75,20 @@ frame* frame_ring::wait_started(const std::stop_token& stop, std::chrono::nanose
   return wait_for(started_, started_arrived_, stop, time_limit);
 }
 
-void frame_ring::release(frame& f) {
+void frame_ring::settle(frame& f, frame_state state) {
   const std::lock_guard lock(mutex_);
-  slot_of(f.input).state = frame_state::free;
+  slot_of(f.input).state = state;
   settled_[f.index] = 0;
+}
+
+void frame_ring::release(frame& f) { settle(f, frame_state::free); }
+
+void frame_ring::hold(frame& f) { settle(f, frame_state::held); }
+
+void frame_ring::release_held(const std::function<bool(const frame&)>& may_go) {
+  const std::lock_guard lock(mutex_);
+  for (slot& s : slots_)
+    if (s.state == frame_state::held && may_go(*s.what)) s.state = frame_state::free;
 }
 
 std::array<std::uint32_t, enumerators<frame_state>> frame_ring::count_states() const {

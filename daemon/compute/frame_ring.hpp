@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frames in circulation: free → filling → running → draining → free. Receivers see it as a
+// The frames in circulation: free → filling → running → draining → free; and held before free, as
+// long as a device that failed may still read the input. Receivers see it as a
 // batch_pool, the compute thread takes submitted frames, the drain thread started ones, in the
 // order of the batches' serial numbers. The number of frames bounds memory, latency and
 // back-pressure at once. One lock, taken a few times per frame, never per event.
@@ -11,6 +12,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <stop_token>
@@ -45,6 +47,9 @@ public:
   void settled(const frame& f, std::uint64_t events) { settled_[f.index] += events; }
   /// Frees the frame, all of whose events are settled.
   void release(frame& f);
+  /// Keeps it from the receivers instead, until release_held() finds that it may go.
+  void hold(frame& f);
+  void release_held(const std::function<bool(const frame&)>& may_go);
 
   // Any thread.
   [[nodiscard]] std::array<std::uint32_t, enumerators<frame_state>> count_states() const;
@@ -57,6 +62,7 @@ private:
     frame_state state = frame_state::free;
   };
   slot& slot_of(const input_batch& batch);
+  void settle(frame& f, frame_state state);
   frame* wait_for(std::deque<slot*>& queue, std::condition_variable_any& arrived,
                   const std::stop_token& stop, std::chrono::nanoseconds time_limit);
 

@@ -21,18 +21,19 @@ public:
       of_line& l = lines_[n];
       if ((s.fired >> n & 1) != 0) l.fired.add();
       if ((s.kept_by >> n & 1) != 0) l.kept.add();
-      if (s.kept == 0) l.refused[s.reason[n]].add();
+      l.refused[s.reason[n]].add(); // of line_fired nobody asks
     }
   }
 
   [[nodiscard]] std::uint64_t fired(std::uint32_t line) const { return lines_[line].fired; }
   /// Fired, and left by the prescale.
   [[nodiscard]] std::uint64_t kept(std::uint32_t line) const { return lines_[line].kept; }
-  /// Rejected events that this line did not keep for this reason.
+  /// Events that this line did not keep for this reason, whether another line kept them or not:
+  /// with those that it kept, all events that were judged.
   [[nodiscard]] std::uint64_t refused(std::uint32_t line, std::uint32_t reason) const {
     return lines_[line].refused[reason];
   }
-  /// Kept because they had more clusters or hits than there is room for.
+  /// With more clusters or hits than there is room for, kept or not.
   [[nodiscard]] std::uint64_t events_not_judged() const { return not_judged_; }
 
 private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "gpu/memory/numa.hpp"
 #include "transport/format/time.hpp"
 #include "transport/format/units.hpp"
 #include "transport/system/thread_name.hpp"
@@ -39,6 +40,7 @@ void pipeline::finish(time_point deadline) {
 
 void pipeline::compute(const std::stop_token& stop) {
   name_this_thread("compute");
+  run_on(engine_.processors());
   while (true) {
     compute_turns_.add();
     frame* f = frames_.wait_submitted(stop, idle_period);
@@ -54,11 +56,12 @@ void pipeline::compute(const std::stop_token& stop) {
 
 void pipeline::drain(const std::stop_token& stop) {
   name_this_thread("drain");
+  run_on(engine_.processors());
   while (true) {
     drain_turns_.add();
     const auto due_in = outbox_.due_at() - steady_clock::now();
     // Room that comes free ends shedding, without an event.
-    const std::chrono::nanoseconds longest = sheds_.active() ? room_period : idle_period;
+    const std::chrono::nanoseconds longest = sheds_.active() || holds_ ? room_period : idle_period;
     frame* f =
         frames_.wait_started(stop, std::clamp<std::chrono::nanoseconds>(due_in, {}, longest));
     if (f != nullptr) {
@@ -103,13 +106,23 @@ void pipeline::drain_frame(frame& f) {
     drain_time_.add(steady_clock::now() - computed_at);
   }
   if (!unsafe_) outbox_.batch_done(f.input.serial);
-  frames_.release(f);
+  if (!engine_.reads_input(f)) return frames_.release(f);
+  frames_.hold(f);
+  holds_ = true;
+}
+
+/// Lets frames go that the device has copied by now.
+void pipeline::look_at_held() {
+  if (!holds_) return;
+  frames_.release_held([this](const frame& f) { return !engine_.reads_input(f); });
+  holds_ = frames_.count_states()[static_cast<std::size_t>(frame_state::held)] != 0;
 }
 
 void pipeline::look_at_room() {
   const time_point now = steady_clock::now();
   if (now - looked_at_ < room_period) return;
   looked_at_ = now;
+  look_at_held();
   sheds_.look(has_no_room() ? 1.0 : outbox_.fullness(), now);
 }
 
@@ -139,6 +152,7 @@ void pipeline::give_up(shed reason, std::uint64_t events) {
 
 void pipeline::append(const frame& f, std::size_t event) {
   const event_result& result = f.results[event];
+  outcomes_.computed_bytes.add(result.original_bytes);
   outcomes_.boards_damaged.add(result.boards_damaged);
   outcomes_.boards_opaque.add(result.boards_opaque);
   if (result.no_room) { // it would find none next time either: its sender need not keep it
@@ -170,6 +184,7 @@ void pipeline::append(const frame& f, std::size_t event) {
   waiting_for_outbox_ = false;
   outcomes_.waveform_bytes.add(result.original_bytes);
   outcomes_.packed_bytes.add(packed.size());
+  kept_.offer(packed, steady_clock::now());
 }
 
 } // namespace l3

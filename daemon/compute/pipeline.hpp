@@ -15,6 +15,7 @@
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shedding.hpp"
+#include "daemon/monitor/kept_events.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/accounting/counters.hpp"
 #include "transport/accounting/histogram.hpp"
@@ -48,6 +49,7 @@ public:
   [[nodiscard]] std::uint64_t failed_frames() const { return failed_frames_; }
   /// All 0 without a selection.
   [[nodiscard]] const line_counts& lines() const { return lines_; }
+  [[nodiscard]] const kept_events& kept() const { return kept_; }
   /// From start to results, for each frame.
   [[nodiscard]] const latency_histogram& compute_time() const { return compute_time_; }
   /// From results to free, for each frame.
@@ -60,6 +62,7 @@ private:
   [[nodiscard]] bool wait_for_results(frame& f);
   void append(const frame& f, std::size_t event);
   void look_at_room();
+  void look_at_held();
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
@@ -71,6 +74,7 @@ private:
   outcome_counters& outcomes_;
   report failed_;
   time_point looked_at_{}; // at the room, by the drain thread
+  bool holds_ = false;     // the drain thread's: frames that the device may still read
   bool unsafe_ =
       false; // set by the drain thread when it sheds an event that its sender may send again
   std::vector<time_point>
@@ -82,6 +86,7 @@ private:
   counter drain_turns_;
   counter failed_frames_;
   line_counts lines_;
+  kept_events kept_;
   latency_histogram compute_time_;
   latency_histogram drain_time_;
 

@@ -24,10 +24,11 @@ supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique
                                      supervision settings, failure_report failed, note tell)
     : device_(std::move(device)), cpu_(std::move(cpu)), settings_(std::move(settings)),
       failed_(std::move(failed)), tell_(std::move(tell)),
-      check_(settings_.run, settings_.verify_one_in), states_(device_->frames().size()),
+      check_(settings_.run, settings_.verify_one_in), states_(device_->frames().back()->index + 1),
       pause_(settings_.first_pause), works_since_(settings_.now()) {
   name_ = device_->name();
   frames_.assign(device_->frames().begin(), device_->frames().end());
+  processors_.assign(device_->processors().begin(), device_->processors().end());
   memory_plan_.assign(device_->memory_plan().begin(), device_->memory_plan().end());
   std::size_t for_bypass = 0;
   for (const memory_use& use : cpu_->memory_plan()) for_bypass += use.bytes;
@@ -55,10 +56,12 @@ bool supervised_engine::may_use_device(frame& f) {
 
 /// A device that still holds a frame is not tried: it would only hold another.
 bool supervised_engine::may_try(frame& f, time_point now) {
-  if (trial_ != nullptr || tries_ >= settings_.restarts || now < next_try_ || hangs()) return false;
+  if (trial_ != nullptr || tries_ >= settings_.restarts || now < next_try_) return false;
+  if (hangs() || device_->lost()) return false;
   ++tries_;
   counters_.restarts.add();
   frame_state& s = states_[f.index];
+  s.given_up = true; // until a restart has succeeded
   if (!device_->restart(f)) {
     tell_("the device could not be restarted: " + f.error);
     f.error.clear();
@@ -71,7 +74,14 @@ bool supervised_engine::may_try(frame& f, time_point now) {
   return true;
 }
 
+void supervised_engine::tell_if_lost() {
+  if (!device_->lost() || std::exchange(lost_told_, true)) return;
+  tell_("the device is lost to this process: only a new start of the daemon can have it again; the "
+        "CPU computes until then");
+}
+
 void supervised_engine::put_off(time_point now) {
+  if (device_->lost()) return tell_if_lost();
   if (tries_ >= settings_.restarts) {
     tell_(fmt::format(
         "after {} restarts the device is left alone: the CPU computes until the daemon starts anew",
@@ -81,6 +91,10 @@ void supervised_engine::put_off(time_point now) {
   next_try_ = now + pause_;
   tell_("the CPU computes; the device is tried again in " + seconds(pause_));
   pause_ = std::min(2 * pause_, settings_.longest_pause);
+}
+
+bool supervised_engine::reads_input(const frame& f) const {
+  return states_[f.index].given_up && device_->reads_input(f);
 }
 
 bool supervised_engine::hangs() const {

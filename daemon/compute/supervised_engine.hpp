@@ -7,8 +7,9 @@
 // after an event that did not unpack to what came in. From then on all frames are bypassed:
 // computed on the CPU, from their input, which is host memory. After a pause, longer each time, the
 // engine tries one frame on the device again and checks every event of it. After `restarts` failed
-// tries the CPU computes for good. A frame that hangs goes back into circulation at once: the
-// device only reads its input, and gets no new work on it before it has released it.
+// tries the CPU computes for good; after an error that lasts as long as the process, at once. A
+// frame that hangs goes back into circulation when the device has copied its input, most often at
+// once. It gets no new work on it before it has released it.
 #pragma once
 
 #include <atomic>
@@ -61,6 +62,8 @@ public:
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override;
   [[nodiscard]] bool at_rest(const frame& f) const override { return device_->at_rest(f); }
   [[nodiscard]] bool restart(frame& f) override { return device_->restart(f); }
+  [[nodiscard]] bool reads_input(const frame& f) const override;
+  [[nodiscard]] bool lost() const override { return device_->lost(); }
 
   // Any thread.
   [[nodiscard]] const engine_counters& counters() const { return counters_; }
@@ -81,6 +84,7 @@ private:
 
   [[nodiscard]] bool may_use_device(frame& f);
   [[nodiscard]] bool may_try(frame& f, time_point now);
+  void tell_if_lost();
   void put_off(time_point now);
   void worked(frame& f, bool verified);
   void failed(engine_failure kind, const std::string& text, frame& f);
@@ -94,14 +98,15 @@ private:
   note tell_;
   sampled_check check_;
   engine_counters counters_;
-  std::vector<frame_state> states_; ///< by frame; each is its holder's, except `given_up`
+  std::vector<frame_state> states_; ///< by frame::index; each is its holder's, except `given_up`
 
   std::mutex mutex_; ///< guards the members below; the atomics are written under it
   std::atomic<bool> bypassed_ = false;
   std::atomic<bool> wrong_ = false;
   std::atomic<bool> wrong_on_cpu_ = false;
   const frame* trial_ = nullptr; ///< the frame that tries the device
-  std::uint32_t tries_ = 0;      ///< since the last ones were forgiven
+  bool lost_told_ = false;
+  std::uint32_t tries_ = 0; ///< since the last ones were forgiven
   std::chrono::nanoseconds pause_;
   time_point next_try_;
   time_point works_since_;

@@ -51,7 +51,8 @@ std::string build_id() {
         for (const ElfW(Phdr) & segment : std::span(program->dlpi_phdr, program->dlpi_phnum)) {
           if (segment.p_type != PT_NOTE) continue;
           const auto* const at =
-              reinterpret_cast<const std::byte*>(program->dlpi_addr + segment.p_vaddr);
+              reinterpret_cast<const std::byte*>( // NOLINT(performance-no-int-to-ptr): an address
+                  program->dlpi_addr + segment.p_vaddr);
           if (std::string found = id_among({at, segment.p_memsz}); !found.empty())
             *static_cast<std::string*>(to) = std::move(found);
         }

@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/metrics.hpp"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace l3 {
 namespace {
 
 namespace json = boost::json;
 
+std::string name_in(const auto& element) { return element.name; }
+std::string name_in(const crate_account& c) { return std::to_string(c.crate); }
+
 /// What `read` finds in each element of a list, by the element's name.
 template <class Element, class Read>
 json::object each(const std::vector<Element>& list, Read read) {
   json::object o;
-  for (const Element& e : list) o[e.name] = json::value_from(std::invoke(read, e));
+  for (const Element& e : list) o[name_in(e)] = json::value_from(std::invoke(read, e));
   return o;
+}
+
+/// The same of the reports, which stand in the order of the account's crates.
+template <class Read>
+json::object by_crate(const metrics_snapshot& s, Read read) {
+  json::object o;
+  for (std::size_t c = 0; c < s.account.crates.size(); ++c)
+    o[name_in(s.account.crates[c])] = json::value_from(std::invoke(read, s.crates[c]));
+  return o;
+}
+
+json::value fault_name(const crate_report& r) {
+  return r.fault ? json::value(name_of(*r.fault)) : nullptr;
+}
+
+reason_counts nonzero(reason_counts counts) {
+  std::erase_if(counts, [](const auto& reason) { return reason.second == 0; });
+  return counts;
 }
 
 template <class Enum, class Read>
@@ -36,6 +59,43 @@ json::value conflict_in(const metrics_snapshot& s) {
   return json::object{{"spill", s.conflict->spill}, {"event", s.conflict->number}};
 }
 
+json::value problem_name(const metrics_snapshot& s) {
+  const auto worst = s.state.worst();
+  return worst ? json::value(name_of(*worst)) : nullptr;
+}
+
+json::value problem_text(const metrics_snapshot& s) {
+  const auto worst = s.state.worst();
+  if (!worst) return nullptr;
+  std::string text = advice_on(*worst, s.receiver);
+  if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
+    text = r->text + "; " + text;
+  return json::value(text);
+}
+
+json::array changes_in(const metrics_snapshot& s) {
+  json::array all;
+  for (const state_change& c : s.changes)
+    all.push_back(json::object{{"at", c.at}, {"text", c.text}});
+  return all;
+}
+
+json::array spills_in(const metrics_snapshot& s) {
+  json::array all;
+  for (const spill_account& p : s.latest_spills)
+    all.push_back(json::object{{"spill", p.spill},
+                               {"admitted", p.admitted},
+                               {"incomplete", p.incomplete},
+                               {"expected", json::value_from(p.expected)}});
+  return all;
+}
+
+json::object one_of(std::initializer_list<std::string_view> names, std::string_view which) {
+  json::object o;
+  for (const std::string_view name : names) o[name] = name == which;
+  return o;
+}
+
 json::object summary(const histogram_snapshot& h) {
   return {{"count", h.count}, {"median", h.median}, {"p99", h.p99}};
 }
@@ -55,16 +115,18 @@ std::vector<family> families_of(const metrics_snapshot& s) {
   const auto in_spool = [&](std::uint64_t spool_snapshot::*number) {
     return s.spool ? std::optional((*s.spool).*number) : std::nullopt;
   };
-  return {
+  std::vector<family> all{
       // The process.
       {"program", "Name of the program.", "koto-l3d"},
       {"version", "Version of the program.", s.version},
+      {"commit", "Commit of the sources that it was built from.", s.commit},
       {"backend", "Executor on which the kernels run.", s.backend},
       {"device", "What the kernels run on, in words.", s.device},
       {"uptime", "Seconds since the daemon started.", s.uptime},
       {gauge, "memory_planned_bytes", "memory_planned",
        "Bytes allocated at the start; nothing large is allocated later.", s.memory_planned},
-      {gauge, "build_info{version}", "", "Version of the program.", json::object{{s.version, 1}}},
+      {gauge, "build_info{version,commit}", "", "Version and commit of the program.",
+       json::object{{s.version, json::object{{s.commit, 1}}}}},
       {gauge, "backend_info{backend,device}", "", "Executor and device on which the kernels run.",
        json::object{{s.backend, json::object{{s.device, 1}}}}},
       {gauge, "start_time_seconds", "", "When the daemon started, since 1970-01-01 UTC.",
@@ -76,7 +138,20 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "reloads_total{outcome}", "",
        "Times the configuration was read again; refused: it had mistakes and changed nothing.",
        json::object{{"applied", s.reloads_applied}, {"refused", s.reloads_refused}}},
+      {counter, "log_lines_left_out_total", "log_lines_left_out",
+       "Lines of the log that could not be written: no program reads them, or the disk is full.",
+       s.log_lines_left_out},
+      {gauge, "run_info{run,node}", "", "Numbers of the run and of the node.",
+       json::object{{std::to_string(a.run), json::object{{std::to_string(s.node), 1}}}}},
       {"run", "Number of the run.", a.run},
+      {"menu", "File and hash of the selection of the run; empty: every event is kept.", a.menu},
+      {"comment", "Of the person who began the run.", a.comment},
+      {"run_state", "State of the run: configured, armed, running or draining.", s.run.state},
+      {gauge, "run_state{state}", "", "1 for the state of the run: docs/run-control.md.",
+       one_of({"configured", "armed", "running", "draining"}, s.run.state)},
+      {counter, "no_run_datagrams_total", "no_run_datagrams",
+       "Datagrams that came while no run was in force, and were dropped.",
+       s.run.datagrams_without_run},
       {"node", "Number of the node.", s.node},
       {"session", "Session of the outbox, 16 hexadecimal digits.",
        a.sessions.empty() ? "" : session_text(a.sessions.front())},
@@ -89,6 +164,18 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {gauge, "ready", "state.ready", "1 if data that comes now is taken and computed.",
        s.state.ready()},
 
+      {"problem.name", "What must be mended first, a name of `state.degraded`; null for nothing.",
+       problem_name(s)},
+      {"problem.text", "What it means, and what to do.", problem_text(s)},
+      {"changes",
+       "The latest changes of the state: `at`, in seconds since 1970-01-01 UTC, and `text`.",
+       changes_in(s)},
+      {"event_age", "Seconds since the latest event was admitted; null: none was.", s.event_age},
+      {"latest_spills",
+       "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete` and `expected` "
+       "(null if no sender said it).",
+       spills_in(s)},
+
       // Input.
       {counter, "datagrams_total{link}", "links[link].datagrams",
        "Datagrams, or over TCP records, received.", each(s.inputs, &input_counters::datagrams)},
@@ -99,16 +186,15 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        each(s.inputs, &input_counters::kernel_drops)},
       {counter, "refused_total{reason}", "refused.{reason}", "Datagrams and records refused.",
        d.malformed},
-      {counter, "chunks_total{kind}", "",
-       "Datagrams taken, by what they were; those that are duplicate or late are also data.",
-       json::object{{"data", d.data},
-                    {"trailer", d.trailers},
-                    {"end_of_spill", d.end_of_spill},
-                    {"duplicate", d.duplicate},
-                    {"late", d.late}}},
+      {counter, "chunks_total{kind}", "", "Datagrams taken, by what they were.",
+       json::object{{"data", d.data}, {"trailer", d.trailers}, {"end_of_spill", d.end_of_spill}}},
+      {counter, "duplicate_chunks_total", "", "Of those with data: came again, and were dropped.",
+       d.duplicate},
+      {counter, "late_chunks_total", "",
+       "Of those with data: of an event that had ended, and dropped.", d.late},
       {counter, "spills_total", "spills", "Spills that ended.", built.spills},
 
-      // Fragments and events.
+      // Fragments.
       {counter, "fragments_seen_total", "fragments.seen", "Fragments of which anything arrived.",
        f.seen},
       {counter, "fragments_total{outcome}", "fragments.{outcome}",
@@ -131,6 +217,50 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Fragments seen minus all that is known to have become of them; 0 if nothing was lost "
        "silently.",
        unaccounted(f) - static_cast<std::int64_t>(s.fragments_in_flight)},
+
+      // Crates.
+      {counter, "crate_fragments_seen_total{crate}", "crates[crate].seen",
+       "Fragments of a crate of which anything arrived.", each(a.crates, &crate_account::seen)},
+      {counter, "crate_fragments_missing_total{crate}", "crates[crate].missing",
+       "Events that at least half of the crates sent, and that ended without this crate's whole "
+       "fragment.",
+       each(a.crates, &crate_account::missing)},
+      {gauge, "crate_last_fragment_timestamp_seconds{crate}", "crates[crate].last_fragment",
+       "When the crate's latest fragment arrived, to half a second, since 1970-01-01 UTC; 0: "
+       "never.",
+       by_crate(s, &crate_report::last_fragment)},
+      {"crates[crate].rate", "Fragments of a crate a second, in the latest half second.",
+       by_crate(s, &crate_report::rate)},
+      {"crates[crate].fault",
+       "What the crate does otherwise than the others: `other_spill`, `jumped`, `repeats`, "
+       "`malformed`, `silent`, `loses`, `drifts`; null for nothing.",
+       by_crate(s, &fault_name)},
+      {gauge, "crate_fault{crate}", "",
+       "1 for a crate that does otherwise than the others; /status says what.",
+       by_crate(s, [](const crate_report& r) { return r.fault.has_value(); })},
+      {"crates[crate].text", "The same in words.", by_crate(s, &crate_report::text)},
+      {"crates[crate].overdue",
+       "As `missing`, of events that have waited for 250 ms, whatever came later.",
+       each(a.crates, &crate_account::overdue)},
+      {"crates[crate].alone", "Fragments of events that less than half of the crates sent.",
+       each(a.crates, &crate_account::alone)},
+      {"crates[crate].astray", "Datagrams of a crate that were refused as `wrong_spill`.",
+       each(a.crates, &crate_account::astray)},
+      {"crates[crate].admitted", "This and the following four: a crate's part of `fragments`.",
+       each(a.crates, &crate_account::admitted)},
+      {"crates[crate].incomplete", "The same.", each(a.crates, &crate_account::incomplete)},
+      {"crates[crate].late", "The same.", each(a.crates, &crate_account::late)},
+      {"crates[crate].duplicate", "The same.", each(a.crates, &crate_account::duplicate)},
+      {"crates[crate].conflicting", "The same.", each(a.crates, &crate_account::conflicting)},
+      {"crates[crate].malformed",
+       "A crate's malformed fragments, by reason; reasons without any "
+       "are left out.",
+       each(a.crates, [](const crate_account& c) { return nonzero(c.malformed); })},
+      {"crates[crate].time_ahead",
+       "The time stamps of the crate's latest event minus those of the other crates, in seconds.",
+       by_crate(s, &crate_report::time_ahead)},
+
+      // Events.
       {counter, "events_admitted_total", "events.admitted", "Events admitted.", e.admitted},
       {counter, "events_total{outcome}", "events.{outcome}",
        "Admitted events by what became of them.",
@@ -151,19 +281,22 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Boards that could not be decoded and were stored as they came.", out.boards_damaged},
       {counter, "boards_opaque_total", "boards.opaque",
        "Boards that had compressed their samples themselves.", out.boards_opaque},
+      {counter, "computed_bytes_total", "bytes.computed",
+       "Bytes of the fragments of computed events, kept or not: divided by packed_bytes_total, the "
+       "reduction.",
+       out.computed_bytes},
       {counter, "waveform_bytes_total", "bytes.waveforms",
        "Bytes of the fragments of packed events.", out.waveform_bytes},
       {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.", out.packed_bytes},
 
       // Trigger lines.
-      {counter, "line_events_total{line,outcome}", "lines[line].{outcome}",
-       "Events on which a trigger line fired, and what its prescale left of them.",
-       each(s.lines,
-            [](const line_snapshot& l) {
-              return json::object{{"fired", l.fired}, {"kept", l.kept}};
-            })},
+      {counter, "line_fired_total{line}", "lines[line].fired",
+       "Events on which a trigger line fired.", each(s.lines, &line_snapshot::fired)},
+      {counter, "line_kept_total{line}", "lines[line].kept", "Of these, what its prescale left.",
+       each(s.lines, &line_snapshot::kept)},
       {counter, "line_refused_total{line,reason}", "lines[line].refused.{reason}",
-       "Rejected events, by why each line did not keep them.",
+       "Events by why a line did not keep them, whether another kept them or not; with those that "
+       "it kept, all events that were judged.",
        each(s.lines, &line_snapshot::refused)},
       {gauge, "line_prescale{line}", "lines[line].prescale",
        "One in so many of a line's events is kept.", each(s.lines, &line_snapshot::prescale)},
@@ -175,13 +308,16 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "room; 0: none.",
        each(s.lines, &line_snapshot::shed_prescale)},
       {counter, "events_not_judged_total", "events_not_judged",
-       "Events kept because they had more clusters or hits than there is room for.",
+       "Events with more clusters or hits than there is room for, kept or not.",
        s.events_not_judged},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",
        each<frame_state>(
            [&](frame_state state) { return s.frames[static_cast<std::size_t>(state)]; })},
+      {"frame_events",
+       "Events that a frame holds: frames.events, or what was chosen for the device.",
+       s.frame_events},
       {"compute_time",
        "Time a frame spends in the compute stage: `count` of frames, `median`, `p99` (99 % took no "
        "longer).",
@@ -234,6 +370,10 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Events on disk that the receiver has not stored; copies of what also waits in memory "
        "included.",
        in_spool(&spool_snapshot::events)},
+      {gauge, "spool_seconds_left", "spool.seconds_left",
+       "Time until there is no room, at the rate of the last minute; absent while it does not "
+       "shrink.",
+       s.spool ? json::value_from(s.spool->seconds_left) : json::value()},
       {counter, "spilled_events_total", "spool.spilled",
        "Events that went to disk for lack of room in memory.", in_spool(&spool_snapshot::spilled)},
       {counter, "spool_write_errors_total", "spool.write_errors",
@@ -266,7 +406,13 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Claims of the receiver to have blocks that were never sent.", sent.impossible},
       {gauge, "receiver_connected", "receiver.connected", "1 while the receiver answers.",
        s.receiver_connected},
+      {gauge, "granted_bytes_per_second", "receiver.granted",
+       "What a receiver that divides its line lets the daemon send now; absent: it grants nothing, "
+       "and forward.rate alone holds.",
+       s.granted ? json::value(*s.granted) : json::value()},
   };
+  std::ranges::move(families_of(s.process), std::back_inserter(all));
+  return all;
 }
 
 } // namespace l3

@@ -17,27 +17,9 @@
 #include <thread>
 
 #include "transport/accounting/ledger.hpp"
+#include "transport/format/run_record.hpp"
 
 namespace l3 {
-
-/// The file's content: numbers of 8 bytes, little-endian, in this order.
-struct run_record {
-  std::uint64_t magic = 0;
-  std::uint64_t session = 0;
-  std::uint64_t run = 0;
-  std::uint64_t started = 0; ///< ns since 1970-01-01 UTC
-  std::uint64_t noted = 0;   ///< when these counts were taken; the same
-  std::uint64_t admitted = 0;
-  std::uint64_t forwarded = 0;
-  std::uint64_t rejected = 0;
-  std::uint64_t shed = 0;
-  std::uint64_t on_disk = 0;
-  std::uint64_t ended = 0; ///< 1 if the run ended properly
-
-  static constexpr std::uint64_t right_magic = 0x0001'0000'4c33'4c4b; ///< "KL3L", version 1
-
-  friend bool operator==(const run_record&, const run_record&) = default;
-};
 
 [[nodiscard]] run_record record_of(const ledger& account);
 /// Events that were neither stored, rejected, shed nor on disk: at most these are lost, if they

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/state.hpp"
-#include "transport/accounting/histogram.hpp"
+#include "monitor/family.hpp"
+#include "monitor/process_usage.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/event_key.hpp"
 #include "transport/output/spool_index.hpp"
@@ -23,23 +25,15 @@ struct input_snapshot : input_counters {
   std::string name; ///< "udp0", "tcp"
 };
 
-/// A histogram in the form that Prometheus wants.
-struct histogram_snapshot {
-  static constexpr std::array<std::uint64_t, 16> bounds{
-      100'000,       200'000,       500'000,       1'000'000,     2'000'000,   5'000'000,
-      10'000'000,    20'000'000,    50'000'000,    100'000'000,   200'000'000, 500'000'000,
-      1'000'000'000, 2'000'000'000, 5'000'000'000, 10'000'000'000}; // ns
-
-  std::array<std::uint64_t, bounds.size()> up_to{}; ///< entries at or below each bound
-  std::uint64_t count = 0;
-  double sum = 0;    ///< s
-  double median = 0; ///< s
-  double p99 = 0;    ///< s: 99 % took no longer
-};
-[[nodiscard]] histogram_snapshot snapshot_of(const latency_histogram& h);
-
 /// Where a frame is on its way.
-enum class frame_state : std::uint8_t { free, filling, running, draining, count_ };
+enum class frame_state : std::uint8_t {
+  free,
+  filling,
+  running,
+  draining,
+  held, ///< computed on the CPU, but the device has not copied its input yet
+  count_
+};
 
 /// A trigger line's counts.
 struct line_snapshot {
@@ -49,7 +43,7 @@ struct line_snapshot {
   std::uint64_t kept = 0;
   std::uint64_t shed = 0;          ///< of these, given up for want of room
   std::uint32_t shed_prescale = 1; ///< now; 0: all are given up
-  reason_counts refused; ///< of the events that were rejected, by why this line did not keep them
+  reason_counts refused;           ///< events by why this line did not keep them
 };
 
 /// What the compute side went through.
@@ -64,24 +58,47 @@ struct spool_snapshot : spool_totals {
   std::uint64_t room = 0;    ///< bytes that may still be written
   std::uint64_t spilled = 0; ///< events that found no room in memory
   std::uint64_t write_errors = 0;
+  std::optional<double> seconds_left{}; ///< until there is no room, as it went in the last minute
+};
+
+struct state_change {
+  double at = 0; ///< s since 1970-01-01 UTC
+  std::string text;
+};
+
+/// What run control says; without it a run is in force as long as the daemon receives.
+struct run_view {
+  std::string state = "running";
+  std::uint64_t datagrams_without_run = 0;
 };
 
 struct metrics_snapshot {
+  static constexpr std::size_t most_spills = 100;
+
   std::string version;
+  std::string commit;
   std::string backend; ///< "pool", "cuda" …
   std::string device;  ///< what it runs on, in words
   double started = 0;  ///< s since 1970-01-01 UTC
   double uptime = 0;   ///< s
   state_report state;
-  std::uint64_t last_run_lost = 0; ///< at most: in memory when the run before crashed
+  std::string receiver;                     ///< its address
+  std::vector<state_change> changes;        ///< the latest, in order
+  std::optional<double> event_age;          ///< s since the latest event was admitted
+  std::vector<spill_account> latest_spills; ///< that have ended, in order
+  std::uint64_t last_run_lost = 0;          ///< at most: in memory when the run before crashed
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
+  std::uint64_t log_lines_left_out = 0;
+  process_usage process;
   std::uint64_t memory_planned = 0; ///< bytes allocated at the start; nothing large is later
 
   ledger account; ///< without its spills
+  run_view run;
   std::uint32_t node = 0;
   std::vector<input_snapshot> inputs; ///< at most 32
   building_counters building;
+  std::vector<crate_report> crates; ///< as those of the account
   outcome_counters outcomes;
   std::uint64_t fragments_in_flight = 0; ///< seen, and their event neither admitted nor given up
   std::optional<event_key> conflict;     ///< the latest event that came again with other bytes
@@ -89,6 +106,7 @@ struct metrics_snapshot {
   std::uint64_t events_not_judged = 0;
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
+  std::uint32_t frame_events = 0; ///< that a frame holds
   engine_snapshot engine;
 
   std::optional<spool_snapshot> spool;
@@ -98,6 +116,7 @@ struct metrics_snapshot {
   std::uint64_t blocks_stored = 0; ///< as the receiver acknowledged
   forward_counters forward;
   bool receiver_connected = false;
+  std::optional<double> granted; ///< by the receiver, in bytes a second; nothing: it grants nothing
 
   histogram_snapshot compute_time;
   histogram_snapshot drain_time;

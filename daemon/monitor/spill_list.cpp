@@ -51,11 +51,13 @@ bool spill_list::add(const spill_summary& ended) {
   return true;
 }
 
-std::vector<spill_account> spill_list::all() const {
+std::vector<spill_account> spill_list::latest(std::size_t most) const {
   const std::lock_guard guard(lock_);
+  const std::size_t count = std::min(most, all_.size());
   std::vector<spill_account> accounts;
-  accounts.reserve(all_.size());
-  std::ranges::transform(all_, std::back_inserter(accounts), account_of);
+  accounts.reserve(count);
+  std::transform(all_.end() - static_cast<std::ptrdiff_t>(count), all_.end(),
+                 std::back_inserter(accounts), account_of);
   return accounts;
 }
 

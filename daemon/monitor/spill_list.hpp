@@ -29,7 +29,9 @@ public:
   /// The spills that have ended since the last call.
   [[nodiscard]] news fetch();
 
-  [[nodiscard]] std::vector<spill_account> all() const;
+  [[nodiscard]] std::vector<spill_account> all() const { return latest(most_spills); }
+  /// The last of them, so many at most, in order.
+  [[nodiscard]] std::vector<spill_account> latest(std::size_t most) const;
   [[nodiscard]] earlier_spills_account earlier() const;
 
 private:

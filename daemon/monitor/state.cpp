@@ -51,10 +51,17 @@ std::string advice_on(trouble t, std::string_view receiver) {
                        "than what comes in (forward.rate, its disk)",
                        receiver);
   case trouble::engine_error: return "kernels failed: restart the daemon, look at the device";
+  case trouble::device_lost:
+    return "an error that lasts as long as the process has cost the device's context; the CPU "
+           "computes, with the same results; a daemon that a service manager started ends between "
+           "spills, to be started anew (compute.renew_after), any other: restart it between spills";
   case trouble::engine_bypassed:
     return "the device failed or hangs and the CPU computes in its place, with the same results "
            "but perhaps more slowly; the device is tried again: if that does not help, restart the "
            "daemon between spills and look at the device";
+  case trouble::crate_fault:
+    return "look at the crate that the log, the page and /status name, at its fibre and its "
+           "switch, and tell its expert";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
            "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
@@ -70,6 +77,21 @@ bool state_report::degraded() const {
 
 bool state_report::ready() const {
   return now == phase::receiving && !has[static_cast<std::size_t>(trouble::engine_error)];
+}
+
+std::optional<trouble> state_report::worst() const {
+  // What loses events now, what will, what costs only speed.
+  constexpr std::array by_weight{
+      trouble::engine_error,    trouble::wrong_results,   trouble::outbox_full,
+      trouble::no_frame,        trouble::shedding,        trouble::crate_fault,
+      trouble::spool_vanishing, trouble::spool_full,      trouble::receiver_refuses,
+      trouble::receiver_wrong,  trouble::receiver_absent, trouble::device_lost,
+      trouble::spilling,        trouble::engine_bypassed,
+  };
+  static_assert(by_weight.size() == troubles);
+  const auto found =
+      std::ranges::find_if(by_weight, [&](trouble t) { return has[static_cast<std::size_t>(t)]; });
+  return found == by_weight.end() ? std::nullopt : std::optional(*found);
 }
 
 std::string state_report::text() const {

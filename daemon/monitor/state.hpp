@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,7 +36,9 @@ enum class trouble : std::uint8_t {
   shedding,         ///< events of low priority are given up
   outbox_full,      ///< events are shed
   engine_error,     ///< kernels failed on the CPU, too: nothing can be computed
+  device_lost,      ///< to this process: only a new one can have it again
   engine_bypassed,  ///< the CPU computes what the device should
+  crate_fault,      ///< a crate behaves otherwise than the others
   wrong_results,    ///< an event did not unpack to what came in; it was computed again
   count_
 };
@@ -53,6 +56,8 @@ struct state_report {
   [[nodiscard]] bool degraded() const;
   /// Data that comes now is taken and computed.
   [[nodiscard]] bool ready() const;
+  /// What must be mended first; nothing: no trouble.
+  [[nodiscard]] std::optional<trouble> worst() const;
   /// "receiving", "receiving, degraded: receiver_absent outbox_full".
   [[nodiscard]] std::string text() const;
 };

@@ -7,14 +7,11 @@
 #include <map>
 #include <string>
 
-#include "daemon/monitor/http_server.hpp"
 #include "daemon/monitor/snapshot.hpp"
 #include "daemon/monitor/state.hpp"
+#include "monitor/http_server.hpp"
 
 namespace l3 {
-
-/// One JSON object of what metrics.hpp describes. Durations in seconds, sizes in bytes.
-[[nodiscard]] std::string render_status(const metrics_snapshot& s);
 
 /// A page of its own (nothing is loaded from elsewhere): state, sums, and links to the rest.
 [[nodiscard]] std::string render_page(const metrics_snapshot& s);

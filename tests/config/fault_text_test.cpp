@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 TEST(fault_text, reads_what_it_shows) {
   for (const char* text : {"", "no_memory", "error:every=100", "error:from=10", "dead:from=3",
-                           "hang:at=5", "hang:at=5:for=3 s", "wrong_bit:every=1000"}) {
+                           "no_restart:at=2", "lost:from=3", "stall:at=2:for=1 s", "hang:at=5",
+                           "hang:at=5:for=3 s", "wrong_bit:every=1000"}) {
     const auto plan = read_fault(text);
     ASSERT_TRUE(plan) << text;
     EXPECT_EQ(show_fault(*plan), text);

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "config/check.hpp"
+#include "config/network.hpp"
 
 namespace l3 {
 namespace {
@@ -75,7 +76,7 @@ rate = "unlimited"
 
 TEST(load, a_value_out_of_range_is_told_with_place_range_and_default) {
   EXPECT_EQ(errors_of("\n[frames]\ncount = 1\n"),
-            texts{"l3.toml:3:9: frames.count = 1 is out of range 2..64 (default 4)"});
+            texts{"l3.toml:3:9: frames.count = 1 is out of range 2..64 (default \"auto\")"});
   EXPECT_EQ(
       errors_of("[frames]\nage = \"2 s\"\n"),
       texts{R"(l3.toml:2:7: frames.age = "2 s" is out of range "100 us".."1 s" (default "5 ms"))"});
@@ -86,10 +87,14 @@ TEST(load, a_value_out_of_range_is_told_with_place_range_and_default) {
 }
 
 TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
-  EXPECT_EQ(errors_of("frames.count = \"4\""),
-            texts{R"(l3.toml:1:16: frames.count = "4" is not an integer (default 4))"});
-  EXPECT_EQ(errors_of("frames.count = 4.5"),
-            texts{"l3.toml:1:16: frames.count = 4.5 is not an integer (default 4)"});
+  EXPECT_EQ(
+      errors_of("frames.count = \"4\""),
+      texts{
+          R"(l3.toml:1:16: frames.count = "4" is neither an integer nor "auto" (default "auto"))"});
+  EXPECT_EQ(
+      errors_of("frames.count = 4.5"),
+      texts{
+          R"(l3.toml:1:16: frames.count = 4.5 is neither an integer nor "auto" (default "auto"))"});
   EXPECT_EQ(errors_of("frames.age = 5"),
             texts{"l3.toml:1:14: frames.age = 5 is not a duration: write a number and a unit (ns, "
                   "us, ms, s, min) in quotes (default \"5 ms\")"});
@@ -98,9 +103,15 @@ TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
       texts{
           R"(l3.toml:1:13: log.level = "loud" is none of "trace", "debug", "info", "warn", "error" (default "info"))"});
   EXPECT_EQ(
-      errors_of("tcp.bind = \"localhost:80\""),
+      errors_of("tcp.bind = \"localhost 80\""),
       texts{
-          R"(l3.toml:1:12: tcp.bind = "localhost:80" is not an address like "127.0.0.1:42000" (default "127.0.0.1:42100"))"});
+          R"(l3.toml:1:12: tcp.bind = "localhost 80" is not an address like "127.0.0.1:42000" or "node1:42000" (default "127.0.0.1:42100"))"});
+  EXPECT_EQ(errors_of("monitor.bind = \"[::1]:9420\""), texts{}) << "of IPv6";
+  EXPECT_EQ(errors_of("monitor.bind = \"node-1.koto:9420\""), texts{}) << "a name";
+  EXPECT_EQ(
+      errors_of("monitor.bind = \"::1:9420\""),
+      texts{
+          R"(l3.toml:1:16: monitor.bind = "::1:9420" is not an address like "127.0.0.1:42000" or "node1:42000" (default "127.0.0.1:9420"))"});
   EXPECT_EQ(
       errors_of("udp.bind = \"0.0.0.0:0\""),
       texts{
@@ -111,8 +122,10 @@ TEST(load, a_value_of_the_wrong_kind_is_told_with_what_is_taken) {
           R"(l3.toml:1:14: forward.to = "tcp://host" is not an endpoint like "tcp://127.0.0.1:42200" (default "tcp://127.0.0.1:42200"))"});
   EXPECT_EQ(errors_of("run = 3"),
             texts{"l3.toml:1:7: run = 3 is not a table; write [run] with its keys below it"});
-  EXPECT_EQ(errors_of("[frames.count]\nx = 1"),
-            texts{"l3.toml:1:1: frames.count = {…} is not an integer (default 4)"});
+  EXPECT_EQ(
+      errors_of("[frames.count]\nx = 1"),
+      texts{
+          R"(l3.toml:1:1: frames.count = {…} is neither an integer nor "auto" (default "auto"))"});
 }
 
 TEST(load, an_unknown_key_is_told_with_the_nearest_name) {
@@ -213,21 +226,61 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
   EXPECT_EQ(frames[0].find("l3.toml:1:17: frames.events = 4096 makes frames of "), 0U) << frames[0];
 }
 
+TEST(load, connections_to_the_receiver_are_checked_one_by_one) {
+  const auto c =
+      read_config("forward.from = [\"10.1.0.2\", \"10.2.0.2 to tcp://10.2.0.1:42200\"]", "l3.toml");
+  ASSERT_TRUE(c.ok());
+  const std::vector<link_way> ways{{"10.1.0.2", ""}, {"10.2.0.2", "tcp://10.2.0.1:42200"}};
+  EXPECT_EQ(c.settings.forward.from, ways);
+  for (const char* wrong :
+       {"10.1.0.2:80", "node7", "", "10.1.0.2 to", "10.1.0.2 to 10.1.0.1:42200", "10.1.0.2;1"}) {
+    const texts errors = errors_of("forward.from = [\"" + std::string(wrong) + "\"]");
+    ASSERT_EQ(errors.size(), 1U) << wrong;
+    EXPECT_NE(errors[0].find("is no connection like"), std::string::npos) << errors[0];
+  }
+  EXPECT_EQ(errors_of("forward.from = [\"::1\"]").size(), 1U) << "to an address of IPv4";
+  EXPECT_EQ(errors_of("forward.from = [\"1.1.1.1\", \"1.1.1.2\", \"1.1.1.3\", \"1.1.1.4\", "
+                      "\"1.1.1.5\"]")
+                .size(),
+            1U);
+}
+
 TEST(load, networks_are_checked_entry_by_entry) {
   const auto c = read_config("udp.allow = [\"10.1.0.0/16\", \"127.0.0.2\"]", "l3.toml");
   ASSERT_TRUE(c.ok());
-  EXPECT_TRUE(c.settings.udp.allow.takes(0x0a01ffffU));
-  EXPECT_FALSE(c.settings.udp.allow.takes(0x0a020000U));
-  EXPECT_TRUE(c.settings.udp.allow.takes(0x7f000002U));
-  EXPECT_FALSE(c.settings.udp.allow.takes(0x7f000001U));
-  EXPECT_TRUE(c.settings.tcp.allow.takes(0x7f000001U)); // an empty list takes everybody
-  for (const char* wrong : {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16",
-                            "10.1.0.0/16 ", "::1", ""}) {
+  const source_list& udp = c.settings.udp.allow;
+  EXPECT_TRUE(udp.takes(ip_address::ipv4(0x0a01ffffU)));
+  EXPECT_FALSE(udp.takes(ip_address::ipv4(0x0a020000U)));
+  EXPECT_TRUE(udp.takes(ip_address::ipv4(0x7f000002U)));
+  EXPECT_FALSE(udp.takes(ip_address::ipv4(0x7f000001U)));
+  EXPECT_FALSE(udp.takes({0, 0x0a01ffffU})) << "of IPv6, with the same last bits";
+  EXPECT_TRUE(c.settings.tcp.allow.takes(ip_address::ipv4(0x7f000001U)))
+      << "an empty list takes everybody";
+  for (const char* wrong :
+       {"10.1.0.1/16", "10.1.0.0/33", "10.1.0.0/", "10.1.0.0/-1", "10.1/16", "10.1.0.0/16 ",
+        "2001:db9::/31", "::1/129", "[::1]", "fe80::1%lo", ""}) {
     EXPECT_EQ(errors_of("tcp.allow = [\"10.0.0.1\", \"" + std::string(wrong) + "\"]").size(), 1U)
         << wrong;
   }
   EXPECT_EQ(errors_of("tcp.allow = \"10.0.0.1\"").size(), 1U);
-  EXPECT_EQ(errors_of("tcp.allow = [\"0.0.0.0/0\"]").size(), 0U);
+  EXPECT_EQ(errors_of("tcp.allow = [\"0.0.0.0/0\", \"::/0\"]").size(), 0U);
+}
+
+TEST(load, networks_are_of_both_families) {
+  const auto network = [](const char* text) { return read_network(text).value(); };
+  constexpr ip_address documentation{0x2001'0db8'0000'0000, 0};
+  EXPECT_TRUE(network("2001:db8::/32").holds({documentation.high | 0xffff'ffff, ~0ULL}));
+  EXPECT_FALSE(network("2001:db8::/32").holds({documentation.high + (1ULL << 32), 0}));
+  EXPECT_TRUE(network("2001:db8::/96").holds({documentation.high, 0xffff'ffff}));
+  EXPECT_FALSE(network("2001:db8::/96").holds({documentation.high, 0x1'0000'0000}));
+  EXPECT_TRUE(network("::1").holds({0, 1}));
+  EXPECT_FALSE(network("::1").holds({0, 2}));
+  EXPECT_TRUE(network("0.0.0.0/0").holds(ip_address::ipv4(7)));
+  EXPECT_FALSE(network("0.0.0.0/0").holds({0, 1})) << "every address of IPv4, none of IPv6";
+  EXPECT_TRUE(network("::/0").holds(ip_address::ipv4(7))) << "IPv4 is mapped into it";
+  EXPECT_EQ(network("::ffff:10.0.0.0/104"), network("10.0.0.0/8")) << "the same network";
+  for (const char* text : {"10.1.0.0/16", "10.2.0.7", "0.0.0.0/0", "2001:db8::/32", "::1", "::/0"})
+    EXPECT_EQ(show_network(network(text)), text);
 }
 
 TEST(load, fragment_ids_must_fit_their_32_bits) {

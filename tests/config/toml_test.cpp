@@ -52,6 +52,22 @@ TEST(toml, what_is_nested_too_deeply_is_refused_before_it_is_parsed) {
   EXPECT_NE(said("x = [\"\"\"a\"\"\"\", {" + dots + "a = 1}]").find(deep), std::string::npos);
 }
 
+/// Files that the kernel makes up have the size 0, or a page's, whatever they hold.
+TEST(toml, files_are_read_to_their_end_whatever_their_size_says) {
+  EXPECT_TRUE(read_text("/proc/version").starts_with("Linux"));
+  EXPECT_NE(refusal([] {
+              (void)parse_toml(read_text("/proc/version"), "/proc/version");
+            }).find("this is not TOML"),
+            std::string::npos);
+  if (std::filesystem::exists("/sys/class/net/lo/mtu")) {
+    EXPECT_EQ(read_text("/sys/class/net/lo/mtu"), "65536\n");
+  }
+  if (std::filesystem::exists("/proc/kallsyms")) {
+    EXPECT_EQ(refusal([] { return read_text("/proc/kallsyms"); }),
+              "/proc/kallsyms: has more than 1048576 bytes; at most 1048576 are read");
+  }
+}
+
 TEST(toml, only_regular_files_of_some_length_are_read) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("l3-toml-test-" + std::to_string(getpid()));
@@ -78,14 +94,18 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
             R"("/etc/passwd\u0000x": has a NUL in its name)");
 }
 
-TEST(toml, a_text_with_a_nul_is_refused_where_it_stands) {
+TEST(toml, a_text_with_a_control_character_is_refused_where_it_stands) {
   const auto said = [](const std::string& text) {
     return refusal([&] { return parse_toml(text, "f"); });
   };
-  const std::string nul = " this text holds a NUL, \\u0000; leave it out";
+  const std::string nul = " this text holds the control character \\u0000; leave it out";
   EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);
   EXPECT_EQ(said("a = {b = \"\\U00000000\"}"), "f:1:10:" + nul);
   EXPECT_NE(said(std::string("a = 'x\0y'", 9)), "") << "a byte of zero is no TOML";
+  for (const char* number : {"\\u001b", "\\u0007", "\\u0008", "\\u007f", "\\u0080", "\\u009b"})
+    EXPECT_NE(said(std::string("a = \"x") + number + "y\"").find(number), std::string::npos)
+        << number;
+  EXPECT_EQ(said("a = \"\\u00a0\\u00e9 µ … \\u4e2d\""), "");
 }
 
 TEST(toml, as_many_values_as_no_file_has_are_refused_before_they_are_parsed) {
@@ -120,7 +140,7 @@ TEST(toml, a_long_value_is_cut_in_messages) {
   EXPECT_EQ(shown("'" + std::string(101, 'a') + "'"), '"' + std::string(100, 'a') + "…\"");
   EXPECT_EQ(shown("'" + std::string(99, 'a') + "é'"), '"' + std::string(99, 'a') + "…\"");
   EXPECT_LT(shown("[" + repeated("[1, 2, 3],", 10'000) + "]").size(), 120U);
-  EXPECT_EQ(shown(R"("\u001B\n\"")"), R"("\u001B\n\"")");
+  EXPECT_EQ(shown(R"("\t\n\"")"), R"("\u0009\n\"")");
 }
 
 TEST(nearest, knows_the_usual_slips) {

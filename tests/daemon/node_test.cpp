@@ -68,7 +68,7 @@ daemon_settings small_node(std::uint16_t port, const std::string& receiver) {
   s.udp.ports = 1;
   s.udp.socket_buffer = mebibytes(1);
   s.tcp.bind.clear();
-  s.frames = {2, 2, 5ms};
+  s.frames = {.count = 2, .events = 2, .age = 5ms};
   s.compute.where = backend::serial;
   s.outbox = {kibibytes(256), {64 << 10}, 1ms};
   s.spool.folder.clear(); // these tests need a full outbox

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "daemon/monitor/build_id.hpp"
 #include "selection/engine/make_engine.hpp"
@@ -100,6 +101,18 @@ TEST_F(a_computed_frame, is_skipped_if_the_folder_holds_enough) {
   small.offer("error", "again", f_);
   wait_for(small, 1);
   EXPECT_EQ(small.skipped(), 1U);
+}
+
+TEST_F(a_computed_frame, is_kept_beside_links_pipes_and_folders_that_have_names_of_batches) {
+  std::filesystem::create_directories(dumps_ / "folder.l3batch");
+  ASSERT_EQ(::mkfifo((dumps_ / "pipe.l3batch").c_str(), 0600), 0);
+  std::filesystem::create_symlink(dumps_ / "nowhere", dumps_ / "broken.l3batch");
+  std::filesystem::create_symlink("/dev/zero", dumps_ / "device.l3batch");
+  batch_dumps d(dumps_, origin(), {1, 1 << 30, 0s});
+  d.offer("wrong", "because", f_);
+  wait_for(d, 1);
+  EXPECT_EQ(d.written(), 1U);
+  EXPECT_EQ(files().size(), 5U);
 }
 
 TEST_F(a_computed_frame, is_skipped_where_nothing_can_be_written) {

@@ -34,6 +34,7 @@ public:
   void start(frame&) override { ++started; }
   [[nodiscard]] bool at_rest(const frame&) const override { return true; }
   [[nodiscard]] bool restart(frame&) override { return true; }
+  [[nodiscard]] bool reads_input(const frame& f) const override { return reads(f); }
   [[nodiscard]] frame_outcome wait_for(frame& f, std::chrono::nanoseconds limit) override {
     if (hangs(f)) {
       std::this_thread::sleep_for(limit);
@@ -60,6 +61,7 @@ public:
 
   std::function<bool(const frame&)> hangs = [](const frame&) { return false; };
   std::function<bool(const frame&)> fails = [](const frame&) { return false; };
+  std::function<bool(const frame&)> reads = [](const frame&) { return false; };
   std::function<bool(const event_entry&)> keeps = [](const event_entry&) { return true; };
   int started = 0;
 

@@ -48,6 +48,11 @@ TEST(late_device, writes_into_a_frame_that_others_use_and_does_no_harm) {
   ASSERT_EQ(e.wait_for(f, 1ms), frame_outcome::done);
   expect_output(f, first, all);
 
+  EXPECT_TRUE(e.reads_input(f)) << "it has not even copied it";
+  constexpr int copies_and_mark = 3;
+  streams[0]->let(copies_and_mark);
+  while (e.reads_input(f)) std::this_thread::yield();
+
   // The receivers have it again, and the next batch is computed while the device wakes up.
   fill(f, second, 1400, r);
   now += 1h;

@@ -80,6 +80,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.outcomes.events_rejected.get(), 6U);
   EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
   EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
+  EXPECT_EQ(r.outcomes.computed_bytes.get(), 11U * 3 * event_bytes);
   EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
   r.store_what_is_sealed();
   EXPECT_EQ(r.safety.up_to(), 3U);
@@ -97,6 +98,33 @@ TEST(pipeline, counts_the_events_of_a_frame_that_failed) {
   EXPECT_EQ(r.reported, "the device fell off the bus");
   r.store_what_is_sealed();
   EXPECT_EQ(r.safety.up_to(), 1U) << "what was given up is not told to its sender as safe";
+}
+
+TEST(pipeline, gives_no_frame_back_whose_input_the_device_may_still_read) {
+  rig r;
+  std::atomic<bool> reads = true;
+  const frame* const given_up = r.engine.frames()[0];
+  r.engine.reads = [&](const frame& f) { return &f == given_up && reads; };
+  r.begin();
+  std::vector<const input_batch*> taken;
+  for (int b = 0; b < 6; ++b) {
+    input_batch* batch = nullptr;
+    wait_until([&] { return (batch = r.ring.try_take()) != nullptr; });
+    taken.push_back(batch);
+    r.ring.submit(*batch);
+  }
+  EXPECT_EQ(std::ranges::count(taken, &given_up->input), 1);
+  const auto held = [&] {
+    return r.ring.count_states()[static_cast<std::size_t>(frame_state::held)];
+  };
+  wait_until([&] { return r.ring.idle(); });
+  EXPECT_EQ(held(), 1U);
+  EXPECT_EQ(r.ring.events_under_way(), 0U);
+  r.store_what_is_sealed();
+  EXPECT_EQ(r.safety.up_to(), 6U) << "its events are settled all the same";
+  reads = false;
+  wait_until([&] { return held() == 0; });
+  r.work->finish(steady_clock::now() + 10s);
 }
 
 TEST(pipeline, waits_for_a_full_outbox_and_gives_up_only_at_the_deadline) {

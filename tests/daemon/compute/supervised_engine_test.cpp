@@ -262,6 +262,48 @@ TEST(supervised_engine, a_dead_device_cannot_be_restarted) {
   EXPECT_NE(r.notes.at(1).find("could not be restarted: no device any more"), std::string::npos);
 }
 
+TEST(supervised_engine, starts_no_frame_whose_restart_failed) {
+  rig r(at(fault_kind::no_restart, 1), 8);
+  r.run(0);
+  r.now += 1s;
+  r.run(1); // its restart fails
+  EXPECT_TRUE(r.engine->bypassed());
+  EXPECT_NE(r.notes.at(1).find("no queue can be made"), std::string::npos);
+  r.now += 2s;
+  r.run(2);
+  EXPECT_FALSE(r.engine->bypassed());
+  r.run(1);
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 1U) << r.reports.back();
+  EXPECT_FALSE(r.engine->bypassed());
+  EXPECT_EQ(r.counters().frames_bypassed.get(), 2U) << "it was restarted on the way";
+}
+
+TEST(supervised_engine, leaves_a_device_alone_that_is_lost_to_this_process) {
+  rig r(from(fault_kind::lost, 2), 8);
+  for (int n = 0; n < 10; ++n) {
+    r.run();
+    r.now += 10min;
+  }
+  EXPECT_TRUE(r.engine->lost());
+  EXPECT_EQ(r.counters().restarts.get(), 0U);
+  EXPECT_EQ(r.counters().failures[engine_failure::error], 1U);
+  ASSERT_EQ(r.notes.size(), 1U);
+  EXPECT_NE(r.notes[0].find("only a new start of the daemon"), std::string::npos);
+}
+
+TEST(supervised_engine, says_that_the_device_may_still_read_a_frame) {
+  rig r(at(fault_kind::stall, 1, 50ms)); // of real time
+  r.run();
+  const frame& f = *r.engine->frames()[0];
+  EXPECT_TRUE(r.engine->reads_input(f));
+  while (!r.engine->at_rest(f)) std::this_thread::yield();
+  EXPECT_FALSE(r.engine->reads_input(f));
+
+  rig hanging(at(fault_kind::hang, 1));
+  hanging.run();
+  EXPECT_FALSE(hanging.engine->reads_input(*hanging.engine->frames()[0])) << "it has its copy";
+}
+
 TEST(supervised_engine, forgives_a_device_that_has_worked_for_long) {
   rig r(every(fault_kind::error, 2), 1);
   for (int breakdown = 0; breakdown < 4; ++breakdown) {

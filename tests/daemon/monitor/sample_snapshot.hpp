@@ -11,6 +11,8 @@ namespace l3 {
 /// Gives each number another value, from 1000 on.
 class number_source {
 public:
+  static constexpr std::size_t crates = 2;
+
   operator std::uint64_t() { return next_++; } // NOLINT: the next number
   void fill(std::uint64_t& n) { n = next_++; }
   void fill(counter& c) { c.add(next_++); }
@@ -18,6 +20,17 @@ public:
   void fill(reason_counters<Reason>& c) {
     for (std::size_t r = 0; r < enumerators<Reason>; ++r) c.add(static_cast<Reason>(r), next_++);
   }
+  void fill(crate_counts& c) {
+    for (std::size_t crate = 0; crate < crates; ++crate) c.add(crate, next_++);
+  }
+  template <class Reason>
+  void fill(crate_reasons<Reason>& c) {
+    for (std::size_t crate = 0; crate < crates; ++crate)
+      for (std::size_t r = 0; r < enumerators<Reason>; ++r)
+        c.add(crate, static_cast<Reason>(r), next_++);
+  }
+  template <class Value>
+  void fill(crate_latest<Value>& /*values*/) {}
   template <class Struct>
   void fill(Struct& all) {
     boost::pfr::for_each_field(all, [this](auto& field) { fill(field); });
@@ -31,6 +44,7 @@ inline metrics_snapshot sample_snapshot() {
   number_source next;
   metrics_snapshot s;
   s.version = "0.1.0";
+  s.commit = "521d2abbbc1a";
   s.backend = "pool";
   s.device = "2 threads";
   s.started = 1.7e9;
@@ -44,6 +58,7 @@ inline metrics_snapshot sample_snapshot() {
   s.account.run = 12;
   s.account.sessions = {0x0123456789abcdefU};
   s.node = 3;
+  s.run.datagrams_without_run = 7;
 
   s.inputs = {{{}, "udp0"}, {{}, "tcp"}};
   for (input_snapshot& input : s.inputs) next.fill<input_counters>(input);
@@ -51,13 +66,20 @@ inline metrics_snapshot sample_snapshot() {
   next.fill(s.outcomes);
   s.fragments_in_flight = next;
   building_counters& b = s.building;
-  b.fragments_seen = b.fragments_admitted + b.fragments_incomplete + b.fragments_malformed.sum() +
-                     b.fragments_late + b.fragments_duplicate + b.fragments_conflicting +
-                     s.fragments_in_flight;
+  b.fragments_seen = {};
+  b.fragments_seen.add(1, s.fragments_in_flight);
+  for (std::size_t c = 0; c < number_source::crates; ++c)
+    b.fragments_seen.add(c, b.fragments_admitted[c] + b.fragments_incomplete[c] +
+                                b.fragments_malformed.of(c).sum() + b.fragments_late[c] +
+                                b.fragments_duplicate[c] + b.fragments_conflicting[c]);
   b.events_admitted = 100'000;
   s.conflict = {511, 17};
   for (const input_snapshot& input : s.inputs) add_input(s.account, input);
   set_building(s.account, b);
+  set_crates(s.account, b, {{{3}, {11}}});
+  s.crates = {{1200, 1.7e9 + 50, 0, {}, {}},
+              {7, 1.7e9 + 20, 1e-6, crate_fault::silent,
+               "crate 11 is silent: it has sent nothing of the last 1200 events"}};
   set_outcomes(s.account, s.outcomes);
   event_account& e = s.account.events;
   e.forwarded = 80'000;
@@ -66,7 +88,7 @@ inline metrics_snapshot sample_snapshot() {
   s.lines = {{"pi0nunu", 1, next, next, next, 1, {{"trigger", next}, {"photon_energy_min", next}}},
              {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
   s.events_not_judged = next;
-  s.frames = {101, 102, 103, 104};
+  s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;
   s.engine.batches_not_dumped = next;
@@ -82,6 +104,10 @@ inline metrics_snapshot sample_snapshot() {
   next.fill(s.forward);
   s.forward.blocks = 20'000; // repeats included
   s.receiver_connected = true;
+  s.granted = 125e6;
+  s.log_lines_left_out = next;
+  s.spool->seconds_left = 1.5;
+  s.process = {12.5, 1.7e9 - 1, next, next, next, next, next};
 
   latency_histogram times;
   for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));

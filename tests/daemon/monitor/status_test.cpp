@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/metrics.hpp"
 #include "daemon/monitor/status.hpp"
 
 #include <gtest/gtest.h>
@@ -24,6 +25,20 @@ TEST(status, is_json_with_state_sums_and_latency) {
   EXPECT_EQ(status.at("engine_failures"), s.engine.failures.sum());
   EXPECT_EQ(status.at("spool").at("room"), s.spool->room);
   EXPECT_NEAR(status.at("event_latency").at("p99").to_number<double>(), 0.099, 0.005);
+}
+
+TEST(status, names_the_problem_that_is_to_be_mended_first) {
+  metrics_snapshot s = sample_snapshot();
+  s.state.has = {};
+  EXPECT_TRUE(boost::json::parse(render_status(s)).at("problem").is_null());
+  s.receiver = "tcp://10.0.0.1:42200";
+  s.state.has[static_cast<std::size_t>(trouble::spilling)] = true;
+  s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
+  const boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("problem").at("name").as_string(), "receiver_absent");
+  EXPECT_NE(
+      status.at("problem").at("text").as_string().find("no receiver answers at tcp://10.0.0.1"),
+      boost::json::string::npos);
 }
 
 TEST(status, lists_inputs_and_lines_in_their_order) {
@@ -60,11 +75,15 @@ TEST(status, says_so_where_a_part_is_not_there) {
 
 TEST(status, the_page_loads_nothing_from_elsewhere_and_escapes_what_it_shows) {
   metrics_snapshot s = sample_snapshot();
-  s.device = "<script>";
+  s.device = "</script><script>alert(1)";
+  s.receiver = "tcp://10.0.0.1:42200";
+  s.state.has[static_cast<std::size_t>(trouble::receiver_absent)] = true;
   const std::string page = render_page(s);
-  EXPECT_EQ(page.find("<script"), std::string::npos);
-  EXPECT_NE(page.find("&lt;script&gt;"), std::string::npos);
-  EXPECT_EQ(page.find("://"), std::string::npos);
+  EXPECT_EQ(page.find("</script><script>"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
+  for (const char* loaded : {"src=", "@import", "url(", "href=\"http"})
+    EXPECT_EQ(page.find(loaded), std::string::npos) << loaded;
+  EXPECT_LT(page.size(), 300'000U);
   for (const char* link : {"/metrics", "/status", "/healthz", "/readyz"}) {
     EXPECT_NE(page.find("href=\"" + std::string(link) + "\""), std::string::npos) << link;
   }
@@ -77,24 +96,40 @@ TEST(monitor_pages, health_and_readiness_follow_threads_and_state) {
       sample_snapshot, [&] { return state.report(); }, [&] { return stuck; });
   EXPECT_EQ(pages.at("/healthz")().status, 200U);
   EXPECT_EQ(pages.at("/readyz")().status, 503U);
-  EXPECT_EQ(pages.at("/readyz")().body, "configured\n");
+  EXPECT_EQ(*pages.at("/readyz")().body, "configured\n");
   state.enter(phase::receiving);
   EXPECT_EQ(pages.at("/readyz")().status, 200U);
   state.set(trouble::engine_error, true);
   EXPECT_EQ(pages.at("/readyz")().status, 503U);
-  EXPECT_EQ(pages.at("/readyz")().body, "receiving, degraded: engine_error\n");
+  EXPECT_EQ(*pages.at("/readyz")().body, "receiving, degraded: engine_error\n");
   stuck = "drain";
   EXPECT_EQ(pages.at("/healthz")().status, 503U);
-  EXPECT_EQ(pages.at("/healthz")().body, "no progress: drain\n");
+  EXPECT_EQ(*pages.at("/healthz")().body, "no progress: drain\n");
+}
+
+TEST(monitor_pages, many_viewers_share_what_was_made_of_a_snapshot) {
+  metrics_snapshot s = sample_snapshot();
+  state_report state{phase::receiving, {}};
+  const http_pages pages =
+      monitor_pages([&] { return s; }, [&] { return state; }, [] { return std::string(); });
+  const std::string first = *pages.at("/status")().body;
+  s.node = 99; // no snapshot changes without its time
+  EXPECT_EQ(*pages.at("/status")().body, first);
+  EXPECT_EQ(pages.at("/status")().body->data(), pages.at("/status")().body->data()) << "a copy";
+  s.uptime += 0.5;
+  EXPECT_NE(*pages.at("/status")().body, first);
+  const std::string second = *pages.at("/status")().body;
+  state.has[static_cast<std::size_t>(trouble::no_frame)] = true;
+  EXPECT_NE(*pages.at("/status")().body, second) << "the state is that of the moment";
 }
 
 TEST(monitor_pages, the_state_is_that_of_the_moment_not_of_the_snapshot) {
   const state_report stopped{phase::stopped, {}};
   const http_pages pages = monitor_pages(
       sample_snapshot, [&] { return stopped; }, [] { return std::string(); });
-  EXPECT_NE(pages.at("/metrics")().body.find("koto_l3_state{state=\"stopped\"} 1"),
+  EXPECT_NE(pages.at("/metrics")().body->find("koto_l3_state{state=\"stopped\"} 1"),
             std::string::npos);
-  EXPECT_NE(pages.at("/status")().body.find(R"("now":"stopped")"), std::string::npos);
+  EXPECT_NE(pages.at("/status")().body->find(R"("now":"stopped")"), std::string::npos);
 }
 
 } // namespace

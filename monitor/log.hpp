@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets up the log (spdlog, to standard error).
+// Sets up the log (spdlog, to standard error). A thread that logs never waits: lines that no
+// program reads are left out and counted, and the log says so when it flows again.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace l3 {
@@ -9,7 +11,13 @@ namespace l3 {
 /// Makes spdlog's default logger write lines of this level and above ("trace" … "error") to
 /// standard error: with date and time on a terminal or in a file; under the service manager, whose
 /// journal has its own clock, with the priority.
-void start_logging(const std::string& level);
+void start_logging(const std::string& program, const std::string& level);
+
+/// Lines that could not be written. Any thread.
+[[nodiscard]] std::uint64_t log_lines_left_out();
+
+/// What a process says before it ends, behind its log, which it closes. It does not wait for long.
+void say_last(const std::string& text);
 
 /// Changes the level. Any thread.
 void set_log_level(const std::string& level);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/metrics.hpp"
+#include "monitor/family.hpp"
 
+#include <initializer_list>
 #include <sstream>
 #include <utility>
 
@@ -59,7 +60,65 @@ void each_series_in(const json::value& value, std::size_t depth, std::vector<std
   }
 }
 
+/// Puts a family's value where its key says; each label in the key goes one level down in the
+/// value.
+void place(json::object& into, std::string_view key, const json::value& value) {
+  const std::size_t dot = key.find('.');
+  const std::string_view here = key.substr(0, dot);
+  const std::string_view rest = dot == key.npos ? "" : key.substr(dot + 1);
+  const auto put = [rest](json::value& there, const json::value& what) {
+    if (rest.empty() || (what.is_null() && !there.is_object())) {
+      there = what;
+    } else {
+      if (!there.is_object()) there.emplace_object();
+      place(there.as_object(), rest, what);
+    }
+  };
+  if (here.starts_with('{')) {
+    for (const auto& [name, part] : value.as_object()) put(into[name], part);
+  } else if (const std::size_t open = here.find('['); open != here.npos) {
+    const std::string_view label = here.substr(open + 1, here.size() - open - 2);
+    json::value& list = into[here.substr(0, open)];
+    if (!list.is_array()) list.emplace_array();
+    for (std::size_t i = 0; const auto& [name, part] : value.as_object()) {
+      if (i == list.as_array().size()) list.as_array().push_back(json::object{{label, name}});
+      place(list.as_array()[i++].as_object(), rest, part);
+    }
+  } else {
+    put(into[here], value);
+  }
+}
+
+std::string code(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+/// "`outcome`: `applied`, `refused`".
+std::string labels_in_words(const family& f) {
+  std::string text;
+  const auto names = f.labels();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : "; ") + code(names[i]);
+    const char* separator = ": ";
+    const auto add = [&](const std::string& value) {
+      if (!value.empty()) text += std::exchange(separator, ", ") + code(value);
+    };
+    f.each_series([&](const auto& values, const auto&) { add(values[i]); });
+    for (const auto& [value, times] : f.histograms) add(value);
+  }
+  return text;
+}
+
+std::string table_row(std::initializer_list<std::string> cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) row.append(" ").append(cell).append(" |");
+  return row + "\n";
+}
+
 } // namespace
+
+std::string family::metric() const {
+  const std::string bare(name.substr(0, name.find('{')));
+  return bare.starts_with("process_") ? bare : "koto_l3_" + bare;
+}
 
 std::vector<std::string> family::labels() const {
   std::vector<std::string> names;
@@ -89,9 +148,9 @@ histogram_snapshot snapshot_of(const latency_histogram& h) {
   return s;
 }
 
-std::string render_metrics(const metrics_snapshot& s) {
+std::string render_metrics(std::span<const family> families) {
   std::vector<prometheus::MetricFamily> all;
-  for (const family& f : families_of(s)) {
+  for (const family& f : families) {
     if (f.is == family::kind::fact) continue;
     prometheus::MetricFamily to{
         f.metric(), std::string(f.help), types[static_cast<std::size_t>(f.is)], {}};
@@ -109,6 +168,25 @@ std::string render_metrics(const metrics_snapshot& s) {
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, all);
   return out.str();
+}
+
+std::string render_status(std::span<const family> families) {
+  json::object status;
+  for (const family& f : families)
+    if (!f.key.empty()) place(status, f.key, f.value);
+  return json::serialize(status) + "\n";
+}
+
+family_tables tables_of(std::span<const family> families) {
+  family_tables tables;
+  for (const family& f : families) {
+    const std::string help(f.help);
+    const std::string metric = code(f.metric());
+    if (!f.name.empty())
+      tables.metrics += table_row({metric, std::string(name_of(f.is)), labels_in_words(f), help});
+    if (!f.key.empty()) tables.keys += table_row({code(f.key), f.name.empty() ? help : metric});
+  }
+  return tables;
 }
 
 } // namespace l3

@@ -29,6 +29,7 @@ public:
   /// One line for `systemctl status`.
   void status(std::string_view text) const;
 
+  [[nodiscard]] bool is_there() const { return !socket_.empty(); }
   /// alive() must be called more often than this.
   [[nodiscard]] std::optional<std::chrono::microseconds> watchdog() const { return watchdog_; }
 

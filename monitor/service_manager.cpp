@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/monitor/service_manager.hpp"
+#include "monitor/service_manager.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

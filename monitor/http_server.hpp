@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small HTTP server for monitoring: a fixed set of pages, read-only (GET and HEAD), on a listener
-// and a thread of its own. It bounds the number of connections, the size of a request, and the time
-// for a request and for its answer; a slow client delays no other. Trouble of the data path does
-// not reach it.
+// A small HTTP server: a fixed set of pages, read-only (GET and HEAD), and of actions (POST), on a
+// listener and a thread of its own: a port, or a unix socket, whose permissions then say who may
+// connect. It bounds the number of connections, the size of a request, and the time for a request
+// and for its answer; a slow client delays no other. Trouble of the data path does not reach it.
 #pragma once
 
 #include <chrono>
@@ -12,21 +12,29 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+
+#include "monitor/shared_text.hpp"
 
 namespace l3 {
 
 struct http_response {
   unsigned status = 200;
   std::string content_type;
-  std::string body;
+  shared_text body;
 };
 
 /// Pages by path; the server's thread makes a page anew for each request.
 using http_pages = std::map<std::string, std::function<http_response()>, std::less<>>;
 
+/// Actions by path, likewise; each gets the body of its request.
+using http_actions =
+    std::map<std::string, std::function<http_response(std::string_view)>, std::less<>>;
+
 struct http_limits {
-  std::size_t connections = 32; ///< beyond it the oldest idle one is cut
+  std::size_t connections = 128; ///< beyond it the oldest idle one is cut
   std::size_t header_bytes = 8192;
+  std::size_t body_bytes = 64 << 10;        ///< of a request to an action
   std::chrono::milliseconds patience{5000}; ///< for a whole request, and for taking a whole answer
 };
 
@@ -36,7 +44,11 @@ public:
   /// and port if it cannot listen.
   http_server(const std::string& address, std::uint16_t port, http_pages pages,
               http_limits limits = {});
-  /// Cuts the connections and ends the thread.
+  /// The same on a unix socket, which it makes for owner and group. It takes the place of one that
+  /// no program serves any more.
+  http_server(const std::string& unix_socket, http_pages pages, http_actions actions,
+              http_limits limits = {});
+  /// Cuts the connections, ends the thread, and removes the unix socket.
   ~http_server();
   http_server(const http_server&) = delete;
   http_server& operator=(const http_server&) = delete;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP server against clients that ask properly, wrongly, slowly, or not at all.
-#include "daemon/monitor/http_server.hpp"
+#include "monitor/http_server.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -24,7 +24,7 @@ const http_pages& test_pages() {
   static const http_pages pages{
       {"/",
        [] {
-         return http_response{200, "text/plain", "home"};
+         return http_response{200, "text/plain", std::string("home")};
        }},
       {"/large",
        [] {
@@ -32,7 +32,7 @@ const http_pages& test_pages() {
        }},
       {"/busy",
        [] {
-         return http_response{503, "text/plain", "busy"};
+         return http_response{503, "text/plain", std::string("busy")};
        }},
       {"/broken", []() -> http_response { throw std::runtime_error("it broke"); }},
   };

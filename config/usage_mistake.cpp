@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/usage_mistake.hpp"
+
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "config/toml/nearest.hpp"
+
+namespace l3 {
+namespace {
+
+/// The first argument that looks like an option and is none of the command's.
+std::string unknown_option(const CLI::App& command) {
+  for (const std::string& text : command.remaining()) {
+    const bool option = text.size() > 1 && text[0] == '-' &&
+                        std::isdigit(static_cast<unsigned char>(text[1])) == 0 && text[1] != '.';
+    if (option) return text.substr(0, text.find('='));
+  }
+  return {};
+}
+
+std::string what_was_meant(const CLI::App& command, const std::string& option) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : command.get_options())
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return std::string(nearest(option, candidates));
+}
+
+} // namespace
+
+std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
+  const CLI::App* command = program;
+  std::string name = program->get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
+  const std::string option = unknown_option(*command);
+  if (option.empty()) return fmt::format("{0}: {1}; see {0} --help\n", name, error.what());
+  const std::string meant = what_was_meant(*command, option);
+  return fmt::format("{0}: no option {1}; {2}see {0} --help\n", name, option,
+                     meant.empty() ? "" : "did you mean " + meant + "? ");
+}
+
+} // namespace l3

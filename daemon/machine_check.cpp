@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/machine_check.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "daemon/compute/compute_side.hpp"
+#include "selection/engine/frame_parts.hpp"
+#include "transport/input/tcp_receiver.hpp"
+#include "transport/system/file_io.hpp"
+#include "transport/system/local_address.hpp"
+#include "transport/system/name_lookup.hpp"
+#include "transport/system/nearest_folder.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string in_words(std::uint64_t bytes) {
+  constexpr double giga = 1e9;
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / giga);
+}
+
+/// Why a socket cannot have this port now; no error: it can.
+std::error_code wrong_with_port(const std::string& host, unsigned port, int type) {
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof(sockaddr_in);
+  auto* const v4 = reinterpret_cast<sockaddr_in*>(&address);
+  auto* const v6 = reinterpret_cast<sockaddr_in6*>(&address);
+  v4->sin_port = htons(static_cast<std::uint16_t>(port)); // at the same place in both
+  if (::inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1) {
+    address.ss_family = AF_INET;
+  } else if (::inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1) {
+    address.ss_family = AF_INET6;
+    bytes = sizeof(sockaddr_in6);
+  } else {
+    return std::make_error_code(std::errc::address_not_available);
+  }
+  const file_descriptor s(::socket(address.ss_family, type | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  // As the daemon does: a connection of before that has not quite ended is no hindrance.
+  if (type == SOCK_STREAM) (void)::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), bytes) != 0) return last_error();
+  if (type == SOCK_STREAM && ::listen(s.get(), 1) != 0) return last_error();
+  return {};
+}
+
+void look_at_ports(const char* key, const std::string& host, unsigned first, unsigned count,
+                   int type, std::vector<std::string>& doubts) {
+  if (host.empty()) return;
+  std::string number;
+  try {
+    number = listening_address(host);
+  } catch (const std::runtime_error& e) {
+    doubts.push_back(fmt::format("{}: {}", key, e.what()));
+    return;
+  }
+  for (unsigned port = first; port < first + count; ++port) {
+    const auto why = wrong_with_port(number, port, type);
+    if (!why) continue;
+    doubts.push_back(fmt::format(
+        "{}: {} port {}: {}{}", key, host, port, why.message(),
+        why == std::errc::address_in_use ? " (by a daemon that runs, or by another program)" : ""));
+    return;
+  }
+}
+
+void look_at_folder(const char* key, const fs::path& folder, std::vector<std::string>& doubts) {
+  const fs::path there = nearest_folder(folder);
+  std::error_code error;
+  if (!fs::is_directory(there, error))
+    doubts.push_back(fmt::format("{}: {} is no folder", key, there.string()));
+  else if (::access(there.c_str(), W_OK | X_OK) != 0)
+    doubts.push_back(fmt::format("{}: {} cannot be written by this user", key, there.string()));
+}
+
+void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
+  struct statvfs disk {};
+  if (::statvfs(nearest_folder(s.folder).c_str(), &disk) != 0) return;
+  const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
+  if (s.size.bytes + s.floor.bytes > size)
+    doubts.push_back(
+        fmt::format("spool.size: {} and spool.floor {} are more than the file system of {} has, {}",
+                    in_words(s.size.bytes), in_words(s.floor.bytes), s.folder, in_words(size)));
+}
+
+} // namespace
+
+std::vector<memory_use> least_memory(const daemon_settings& s) {
+  const batch_capacity c = frame_capacity(s);
+  region counted;
+  (void)frame_parts::take(counted, c, largest_output(c));
+  std::vector<memory_use> all{
+      {"frames.count and frames.events", counted.used() * s.frames.count},
+      {"outbox.memory", s.outbox.memory.bytes},
+      {"building.parked_events",
+       capacity_of(s.building.crates, s.building.parked_events, s.building.chunk_bytes).bytes}};
+  if (!s.tcp.bind.empty())
+    all.push_back({"tcp.max_connections", tcp_receiver::memory_plan(s.tcp, s.building.crates)});
+  return all;
+}
+
+std::string wrong_with_memory(const daemon_settings& s, const memory_limit& limit) {
+  const std::vector<memory_use> parts = least_memory(s);
+  std::uint64_t needed = 0;
+  std::string list;
+  for (const memory_use& p : parts) {
+    needed += p.bytes;
+    list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", in_words(p.bytes), p.what);
+  }
+  if (needed <= limit.bytes) return {};
+  return fmt::format("the configuration needs {} of memory or more ({}), and {} has {}: lower {}",
+                     in_words(needed), list, limit.whose, in_words(limit.bytes),
+                     std::ranges::max_element(parts, {}, &memory_use::bytes)->what);
+}
+
+std::vector<std::string> doubts_about_start(const daemon_settings& s) {
+  std::vector<std::string> doubts;
+  look_at_ports("udp.bind", s.udp.bind, s.udp.port, s.udp.ports, SOCK_DGRAM, doubts);
+  look_at_ports("tcp.bind", s.tcp.bind, s.tcp.port, 1, SOCK_STREAM, doubts);
+  look_at_ports("monitor.bind", s.monitor.bind, s.monitor.port, 1, SOCK_STREAM, doubts);
+  for (const link_way& way : s.forward.from)
+    if (!is_local_address(way.from))
+      doubts.push_back(
+          fmt::format("forward.from: no network card of this machine has {}", way.from));
+  if (!s.spool.folder.empty()) {
+    look_at_folder("spool.folder", s.spool.folder, doubts);
+    look_at_room(s.spool, doubts);
+  }
+  if (!s.run.ledger.empty())
+    look_at_folder("run.ledger", "." / fs::path(s.run.ledger).parent_path(), doubts);
+  if (!s.compute.dumps.empty()) look_at_folder("compute.dumps", s.compute.dumps, doubts);
+  return doubts;
+}
+
+} // namespace l3

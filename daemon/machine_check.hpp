@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the machine has what a configuration asks for: memory, before any is touched; and, for
+// those who only check a file, folders and ports.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/settings.hpp"
+#include "selection/engine/engine.hpp"
+#include "transport/system/memory_limit.hpp"
+
+namespace l3 {
+
+/// What the daemon will allocate at least, known before it does.
+[[nodiscard]] std::vector<memory_use> least_memory(const daemon_settings& s);
+
+/// Empty if there is room for that; else a sentence with the remedy.
+[[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const memory_limit& limit);
+
+/// What may hinder a start from here and now, a sentence each: a port that is taken, a folder that
+/// cannot be written. A start as another user, or after another daemon has ended, may find better.
+[[nodiscard]] std::vector<std::string> doubts_about_start(const daemon_settings& s);
+
+} // namespace l3

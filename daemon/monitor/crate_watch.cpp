@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/crate_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "transport/accounting/ledger.hpp"
+#include "transport/building/spill_tracker.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr double seconds_per_clock = 8e-9;
+/// Of a time stamp: level 2 jitters by whole clocks, and no crate is a microsecond off.
+constexpr std::int32_t most_clocks_ahead = 125;
+/// With stamps that are always off, but each time by another amount.
+constexpr int looks_until_drift = 4;
+/// Events of the others before a crate that sends none is called silent.
+constexpr std::uint64_t events_until_silent = 10;
+/// By how many events crates that send together may differ at a look, and how long one may be
+/// ahead of another.
+constexpr std::uint64_t most_events_ahead = 16;
+constexpr double longest_ahead = 0.02; // s
+
+/// What lies in the middle; of an even number of values the lower one.
+template <class Value>
+Value median(std::vector<Value> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// The difference of two time stamps of 28 bits.
+std::int32_t signed_clocks(std::uint32_t difference) {
+  return static_cast<std::int32_t>(difference << 4) >> 4;
+}
+
+/// More than the others, who may all suffer from one cause.
+bool stands_out(std::uint64_t n, std::uint64_t usual) { return n > 2 * usual; }
+
+} // namespace
+
+const crate_report* worst_of(const std::vector<crate_report>& reports) {
+  const auto worst = std::ranges::min_element(
+      reports, {}, [](const crate_report& r) { return r.fault.value_or(crate_fault::count_); });
+  return worst != reports.end() && worst->fault ? &*worst : nullptr;
+}
+
+crate_watch::crate_watch(const readout& crates) : crates_(crates.size()), reports_(crates.size()) {
+  for (std::size_t c = 0; c < crates.size(); ++c) crates_[c].number = crates.crates[c].number;
+}
+
+void crate_watch::look(const building_counters& counted, time_point now, double wall) {
+  news_.clear();
+  const double seconds = looked_at_ ? in_seconds(now - *looked_at_) : 0;
+  looked_at_ = now;
+  for (std::size_t c = 0; c < crates_.size(); ++c) {
+    read(counted, c);
+    if (crates_[c].risen.seen == 0 && !reports_[c].rate) continue;
+    if (crates_[c].risen.seen != 0) reports_[c].last_fragment = wall;
+    reports_[c].rate = seconds > 0 ? static_cast<double>(crates_[c].risen.seen) / seconds : 0;
+  }
+  compare(seconds);
+  for (std::size_t c = 0; c < crates_.size(); ++c) tell(c, fault_of(crates_[c], counted, c), now);
+}
+
+void crate_watch::read(const building_counters& counted, std::size_t place) {
+  crate& c = crates_[place];
+  const std::uint64_t repeated =
+      counted.fragments_duplicate[place] + counted.fragments_conflicting[place];
+  const counts now{counted.fragments_seen[place],
+                   std::max(counted.fragments_missing[place], counted.fragments_overdue[place]),
+                   repeated,
+                   repeated + counted.fragments_alone[place] + counted.fragments_late[place] +
+                       counted.astray[place],
+                   counted.fragments_malformed.of(place).sum(),
+                   counted.astray[place]};
+  c.risen = now - std::exchange(c.before, now);
+  c.latest = counted.latest[place];
+  c.stamp = counted.time_ahead[place];
+}
+
+/// Finds what is usual, and how far each crate is from it.
+void crate_watch::compare(double seconds) {
+  const auto usual = [&](std::uint64_t counts::*count) {
+    std::vector<std::uint64_t> all;
+    for (const crate& c : crates_) all.push_back(c.risen.*count);
+    return median(std::move(all));
+  };
+  usual_ = {usual(&counts::seen),      usual(&counts::lost),
+            usual(&counts::repeated),  0,
+            usual(&counts::malformed), 0};
+  const auto sends = [](const crate& c) { return c.sends(); };
+  active_ = 2 * static_cast<std::size_t>(std::ranges::count_if(crates_, sends)) >= crates_.size();
+  if (!active_) return;
+
+  std::map<std::uint32_t, std::vector<std::uint32_t>> numbers; // by spill
+  std::vector<std::int32_t> stamps;
+  for (const crate& c : crates_) {
+    if (c.before.seen != 0) numbers[c.latest.spill].push_back(c.latest.number);
+    if (c.sends()) stamps.push_back(signed_clocks(c.stamp));
+  }
+  const auto most =
+      std::ranges::max_element(numbers, {}, [](const auto& spill) { return spill.second.size(); });
+  here_ = {most->first, median(most->second)};
+  const auto reach =
+      most_events_ahead +
+      static_cast<std::uint64_t>(
+          seconds > 0 ? longest_ahead / seconds * static_cast<double>(usual_.seen) : 0);
+  const std::int32_t usual_stamp = median(std::move(stamps));
+  for (std::size_t p = 0; p < crates_.size(); ++p) {
+    crate& c = crates_[p];
+    if (!c.sends()) {
+      c.unheard += usual_.seen;
+      continue;
+    }
+    c.unheard = 0;
+    const auto apart = static_cast<std::uint64_t>(
+        std::llabs(std::int64_t{c.latest.number} - std::int64_t{here_.number}));
+    const bool elsewhere = c.latest.spill != here_.spill || apart > reach;
+    c.looks_elsewhere = elsewhere ? c.looks_elsewhere + 1 : 0;
+    const std::int32_t ahead = signed_clocks(c.stamp - static_cast<std::uint32_t>(usual_stamp));
+    if (std::abs(ahead) <= most_clocks_ahead) {
+      c.looks_drifting = 0;
+    } else { // a drift is slow; a single wrong stamp may also be there at a look
+      c.looks_drifting += std::abs(ahead - c.ahead) <= most_clocks_ahead ? looks_until_drift : 1;
+    }
+    c.ahead = ahead;
+    reports_[p].time_ahead = ahead * seconds_per_clock;
+  }
+}
+
+/// What events lacked may be counted when nothing comes any more.
+std::optional<crate_watch::finding>
+crate_watch::fault_of(const crate& c, const building_counters& counted, std::size_t place) const {
+  const bool is_elsewhere =
+      (active_ && c.looks_elsewhere >= 2) || (c.looks_elsewhere != 0 && c.risen.strange >= 2);
+  if (is_elsewhere && c.latest.spill != here_.spill) {
+    const int behind = spill_distance(c.latest.spill, here_.spill);
+    return finding{crate_fault::other_spill,
+                   fmt::format("is {} spill{} {}: it sends spill {}, and the others send spill {}",
+                               std::abs(behind), std::abs(behind) == 1 ? "" : "s",
+                               behind > 0 ? "behind" : "ahead", c.latest.spill, here_.spill)};
+  }
+  if (is_elsewhere) {
+    return finding{crate_fault::jumped,
+                   fmt::format("has another event counter: it jumped by {:+}, to event {} of spill "
+                               "{} while the others were at {}",
+                               std::int64_t{c.latest.number} - std::int64_t{here_.number},
+                               c.latest.number, c.latest.spill, here_.number)};
+  }
+  if (stands_out(c.risen.repeated, usual_.repeated))
+    return finding{crate_fault::repeats, fmt::format("repeats itself: {} fragments came again",
+                                                     c.repeated + c.risen.repeated)};
+  if (stands_out(c.risen.malformed, usual_.malformed)) {
+    const reason_counts why = counts_of(counted.fragments_malformed.of(place));
+    const auto worst =
+        std::ranges::max_element(why, {}, [](const auto& reason) { return reason.second; });
+    return finding{crate_fault::malformed, fmt::format("sends malformed fragments: {}, most of "
+                                                       "them {}",
+                                                       sum_of(why), worst->first)};
+  }
+  if (active_ && c.unheard >= events_until_silent)
+    return finding{crate_fault::silent,
+                   fmt::format("is silent: it has sent nothing of the last {} events", c.unheard)};
+  if (stands_out(c.risen.lost, usual_.lost))
+    return finding{crate_fault::loses,
+                   fmt::format("loses fragments: {} of the last {} events", c.lost + c.risen.lost,
+                               c.events + usual_.seen + c.risen.lost)};
+  if (active_ && c.looks_drifting >= looks_until_drift)
+    return finding{crate_fault::drifts,
+                   fmt::format("has other time stamps than the others, by {:+.3f} ms",
+                               reports_[place].time_ahead * 1e3)};
+  return std::nullopt;
+}
+
+/// A more telling fault of the same crate takes the place of another at once, a less telling one
+/// when that is over.
+void crate_watch::tell(std::size_t place, const std::optional<finding>& found, time_point now) {
+  crate& c = crates_[place];
+  crate_report& r = reports_[place];
+  if (r.fault && now >= c.told_until) {
+    r.fault.reset();
+    r.text.clear();
+    c.lost = c.repeated = c.events = 0;
+  }
+  if (found && (!r.fault || *r.fault >= found->fault)) {
+    if (r.fault != found->fault) news_.push_back(fmt::format("crate {} {}", c.number, found->text));
+    r.fault = found->fault;
+    r.text = fmt::format("crate {} {}", c.number, found->text);
+    c.told_until = now + hold;
+  }
+  if (!r.fault) return;
+  c.lost += c.risen.lost;
+  c.repeated += c.risen.repeated;
+  c.events += usual_.seen + c.risen.lost;
+}
+
+} // namespace l3

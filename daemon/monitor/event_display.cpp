@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/event_display.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <boost/json.hpp>
+
+#include "monitor/pages.hpp"
+#include "transport/building/fragment_boards.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/summary_view.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t words_of_board = l2::sample_words;
+
+/// The highest sample over the median.
+int height_of(std::span<const std::uint16_t> samples) {
+  std::vector<std::uint16_t> sorted(samples.begin(), samples.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::ranges::nth_element(sorted, middle);
+  return std::max(0, *std::ranges::max_element(samples) - *middle);
+}
+
+json::array photons_in(const summary_view& s) {
+  constexpr double tenth = 0.1;  // mm
+  constexpr double mega = 0.001; // of keV
+  json::array all;
+  for (const photon_summary& p : s.photons)
+    all.push_back(json::array{p.x * tenth, p.y * tenth, p.energy * mega});
+  return all;
+}
+
+template <class Number>
+void append(std::string& to, Number n) {
+  static_assert(std::endian::native == std::endian::little);
+  to.append(reinterpret_cast<const char*>(&n), sizeof n);
+}
+
+} // namespace
+
+struct event_display::samples {
+  event_key key;
+  json::array lines;
+  json::array photons;
+  std::vector<std::uint16_t> words; ///< of each board 1024, input after input
+  std::vector<int> heights;         ///< by input; -1: not read out
+};
+
+event_display::samples event_display::samples_of(std::span<const std::byte> packed) const {
+  const readout& crates = detector_.crates();
+  samples s;
+  s.words.resize(crates.boards() * words_of_board);
+  s.heights.assign(detector_.input_count(), -1);
+  const auto event = packed_event_view::parse(packed);
+  if (!event) return s;
+  s.key = event->key();
+  if (const auto summary = summary_view::parse(event->summary())) {
+    s.photons = photons_in(*summary);
+    for (std::size_t n = 0; n < lines_.size() && n < summary->lines.size(); ++n)
+      if ((summary->head.kept_by >> n & 1) != 0) s.lines.emplace_back(lines_[n]);
+  }
+  std::vector<std::byte> fragment;
+  for (std::uint32_t f = 0; f < event->fragments(); ++f) {
+    const std::size_t place = event->fragment(f).crate;
+    if (place >= crates.size()) continue;
+    const crate_readout& crate = crates.crates[place];
+    rebuild_fragment(*event, f, fragment);
+    for (const board_samples& b : read_boards(fragment, crate, s.key).boards) {
+      const input_address board{crate.number, b.slot, 0};
+      if (b.channels.empty() || !detector_.exists(board)) continue;
+      const std::uint32_t first = detector_.number_of(board);
+      std::uint16_t* to = s.words.data() + first / detector::inputs_per_board * words_of_board;
+      for (std::size_t c = 0; c < b.channels.size(); ++c) {
+        to = std::ranges::copy(b.channels[c], to).out;
+        s.heights[first + c] = height_of(b.channels[c]);
+      }
+    }
+  }
+  return s;
+}
+
+std::string event_display::detector_json() const {
+  json::array crystals;
+  for (const crystal& c : detector_.crystals())
+    crystals.push_back(json::array{c.x, c.y, c.size, detector_.number_of(c.at)});
+  json::array inputs(detector_.input_count());
+  json::array wide;
+  for (const crate_readout& crate : detector_.crates().crates)
+    for (int slot = l2::first_slot; slot <= l2::last_slot; ++slot) {
+      const input_address board{crate.number, static_cast<std::uint8_t>(slot), 0};
+      if (!detector_.exists(board)) break;
+      if (crate.kind != board_kind::sampling_125_mhz)
+        wide.push_back(detector_.number_of(board) / detector::inputs_per_board);
+      for (int c = 0; c < channels_of(crate.kind); ++c) {
+        const input_address at{crate.number, board.slot, static_cast<std::uint8_t>(c)};
+        const std::uint32_t number = detector_.number_of(at);
+        const element& e = detector_.at(number);
+        const std::string address = to_string(at);
+        inputs[number] =
+            e.what == element::kind::none ? address : detector_.name_of(e) + ", " + address;
+      }
+    }
+  return json::serialize(json::object{
+      {"crystals", std::move(crystals)}, {"inputs", std::move(inputs)}, {"wide", std::move(wide)}});
+}
+
+std::string event_display::event_json() const {
+  const auto latest = kept_.latest().front();
+  if (!latest) return "null";
+  samples s = samples_of(*latest);
+  json::array heights;
+  for (const int h : s.heights) heights.push_back(h < 0 ? json::value() : json::value(h));
+  return json::serialize(json::object{{"spill", s.key.spill},
+                                      {"event", s.key.number},
+                                      {"lines", std::move(s.lines)},
+                                      {"photons", std::move(s.photons)},
+                                      {"heights", std::move(heights)}});
+}
+
+std::string event_display::waveforms() const {
+  std::string all;
+  for (const auto& event : kept_.latest()) {
+    if (!event) continue;
+    const samples s = samples_of(*event);
+    append(all, s.key.spill);
+    append(all, s.key.number);
+    for (const std::uint16_t word : s.words) append(all, word);
+  }
+  return all;
+}
+
+void event_display::add_pages(const event_display* display, http_pages& to) {
+  if (display == nullptr) {
+    to["/detector"] = to["/event"] = [] { return json_text(std::string("null")); };
+    return;
+  }
+  to["/detector"] = [text = shared_text(display->detector_json())] { return json_text(text); };
+  const kept_events& kept = display->kept_;
+  to["/event"] = [page = page_of_kept(kept, [display] {
+                    return display->event_json();
+                  })]() mutable { return json_text(page.text()); };
+  to["/waveforms"] =
+      [page = page_of_kept(kept, [display] { return display->waveforms(); })]() mutable {
+        return http_response{200, "application/octet-stream", page.text()};
+      };
+}
+
+} // namespace l3

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/ledger_place.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::string_view live = ".live";
+constexpr std::string_view run_word = "run";
+
+/// "run", six digits or more, "-NODE-", and behind it the session.
+bool is_of_node(std::string_view name, std::uint32_t node) {
+  const auto dash = name.find('-');
+  return name.starts_with(run_word) && dash != name.npos &&
+         name.substr(dash).starts_with(fmt::format("-{}-", node));
+}
+
+/// Nothing, if the file is no record, or if the daemon that writes it lives.
+std::optional<run_record> record_without_daemon(const std::filesystem::path& file) {
+  if (std::filesystem::is_symlink(std::filesystem::symlink_status(file))) return std::nullopt;
+  const input_file in = open_input(file);
+  if (!in.refusal.empty()) return std::nullopt;
+  run_record r;
+  // Read before the lock is tried: a record that a start has just made is empty until it has the
+  // lock, and must not find it taken.
+  if (read_all(in.file.get(), 0, std::as_writable_bytes(std::span(&r, 1)))) return std::nullopt;
+  if (r.magic != run_record::right_magic || flock(in.file.get(), LOCK_EX | LOCK_NB) != 0)
+    return std::nullopt;
+  return r;
+}
+
+} // namespace
+
+void ledger_place::prepare() const {
+  const auto fail = [&](const std::error_code& why) {
+    throw std::runtime_error("run.ledger: cannot write " + setting_ + ": " + why.message());
+  };
+  if (is_folder()) {
+    std::error_code error;
+    std::filesystem::create_directory(setting_, error);
+    if (error) fail(error);
+  }
+  const std::string trial =
+      is_folder() ? fmt::format("{}node{}.trial", setting_, node_) : setting_ + ".trial";
+  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
+  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
+  if (!made) fail(last_error());
+  std::remove(trial.c_str());
+}
+
+std::string ledger_place::file_of(const ledger& l) const {
+  if (!is_folder()) return setting_;
+  return fmt::format("{}run{:06}-{}-{}.json", setting_, l.run, node_,
+                     session_text(l.sessions.front()));
+}
+
+std::vector<run_record> ledger_place::take_crashed() const {
+  std::vector<run_record> found;
+  if (!is_folder()) return found;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(setting_, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.ends_with(live) || !is_of_node(name, node_)) continue;
+    const auto record = record_without_daemon(at->path());
+    if (!record) continue;
+    std::error_code ignored; // told again by the next start
+    if (record->ended != 0) {
+      std::filesystem::remove(at->path(), ignored);
+      continue;
+    }
+    const std::string file = at->path().string();
+    std::filesystem::rename(file, file.substr(0, file.size() - live.size()) + ".crashed", ignored);
+    found.push_back(*record);
+  }
+  std::ranges::sort(found, {}, [](const run_record& r) { return std::pair(r.started, r.run); });
+  return found;
+}
+
+std::optional<std::uint32_t> ledger_place::highest_run() const {
+  std::optional<std::uint32_t> highest;
+  for_each_run([&](std::uint32_t run) { highest = std::max(highest.value_or(0), run); });
+  return highest;
+}
+
+bool ledger_place::has_run(std::uint32_t number) const {
+  bool found = false;
+  for_each_run([&](std::uint32_t run) { found = found || run == number; });
+  return found;
+}
+
+void ledger_place::for_each_run(const std::function<void(std::uint32_t)>& tell) const {
+  if (!is_folder()) return;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(setting_, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!is_of_node(name, node_)) continue;
+    std::uint32_t run = 0;
+    const auto [behind, wrong] =
+        std::from_chars(&name[run_word.size()], &name[name.find('-')], run);
+    if (wrong == std::errc{} && *behind == '-') tell(run);
+  }
+}
+
+void ledger_place::drop_record(const std::string& ledger_file) const {
+  if (is_folder()) std::remove(record_beside(ledger_file).c_str());
+}
+
+} // namespace l3

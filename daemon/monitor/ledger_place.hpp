@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a daemon writes its ledgers (run.ledger). A name that ends in "/" is a folder: each start,
+// and each run of it, has a ledger of its own there, run000123-NODE-SESSION.json, and none is ever
+// written over. Another name is a file, which each start writes over. Beside a ledger lies the
+// record of its run (run_record.hpp) with ".live" behind the name. In a folder the record goes when
+// the run has ended properly; the record of a run that did not is called ".crashed" once a start
+// has told of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "transport/accounting/ledger.hpp"
+#include "transport/format/run_record.hpp"
+
+namespace l3 {
+
+class ledger_place {
+public:
+  ledger_place(std::string setting, std::uint32_t node)
+      : setting_(std::move(setting)), node_(node) {}
+
+  [[nodiscard]] bool none() const { return setting_.empty(); }
+  [[nodiscard]] bool is_folder() const { return setting_.ends_with('/'); }
+
+  /// Makes the folder if it is not there; not the folders above it. Throws std::runtime_error if
+  /// no ledger can be written: at the start, and not at the end.
+  void prepare() const;
+
+  [[nodiscard]] std::string file_of(const ledger& l) const;
+  [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
+    return ledger_file + ".live";
+  }
+
+  /// In a folder: the runs of this node that did not end properly and whose daemon is gone, each
+  /// once, in the order of their starts. Of a file run_record_file knows it.
+  [[nodiscard]] std::vector<run_record> take_crashed() const;
+  /// The highest run of this node that has a ledger in the folder.
+  [[nodiscard]] std::optional<std::uint32_t> highest_run() const;
+  /// Whether this run of this node has a ledger in the folder.
+  [[nodiscard]] bool has_run(std::uint32_t number) const;
+  /// The run has ended properly, and its ledger says so: in a folder its record goes.
+  void drop_record(const std::string& ledger_file) const;
+
+private:
+  void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
+
+  std::string setting_;
+  std::uint32_t node_;
+};
+
+} // namespace l3

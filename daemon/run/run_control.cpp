@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/run_control.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace l3 {
+
+std::optional<run_control::report> run_control::start(run_order next) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return std::nullopt;
+  is_.next = std::move(next);
+  is_.failure.clear();
+  if (is_.state == run_state::configured) is_.state = run_state::armed;
+  if (is_.state == run_state::running) is_.stopping = true;
+  return is_;
+}
+
+std::optional<run_control::report> run_control::stop() {
+  const std::lock_guard lock(mutex_);
+  if (is_.state == run_state::configured) return std::nullopt;
+  is_.next.reset();
+  if (is_.state == run_state::armed) is_.state = run_state::configured;
+  if (is_.state == run_state::running) is_.stopping = true;
+  return is_;
+}
+
+void run_control::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  is_.next.reset();
+  if (is_.state == run_state::armed) is_.state = run_state::configured;
+}
+
+bool run_control::close_if_idle() {
+  const std::lock_guard lock(mutex_);
+  if (is_.state != run_state::configured) return false;
+  closed_ = true;
+  return true;
+}
+
+run_control::report run_control::now() const {
+  const std::lock_guard lock(mutex_);
+  return is_;
+}
+
+run_control::due_step run_control::due() const {
+  const std::lock_guard lock(mutex_);
+  if (is_.state == run_state::armed) return {step::begin, *is_.next};
+  if (is_.state == run_state::running && is_.stopping) return {step::end, {}};
+  return {};
+}
+
+void run_control::begun(const run_order& made) {
+  const std::lock_guard lock(mutex_);
+  // What was asked for meanwhile, a stop or another run, ends this one at once.
+  is_.stopping = is_.next != made;
+  if (!is_.stopping) is_.next.reset();
+  is_.current = made;
+  is_.state = run_state::running;
+}
+
+void run_control::failed(const run_order& order, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  if (is_.next == order) is_.next.reset();
+  is_.failure = why;
+  settle();
+}
+
+void run_control::draining() {
+  const std::lock_guard lock(mutex_);
+  assert(is_.state == run_state::running);
+  is_.state = run_state::draining;
+}
+
+void run_control::ended(const std::string& failure) {
+  const std::lock_guard lock(mutex_);
+  assert(is_.state == run_state::draining);
+  is_.current.reset();
+  is_.stopping = false;
+  if (!failure.empty()) is_.failure = failure;
+  settle();
+}
+
+/// No run is in force.
+void run_control::settle() { is_.state = is_.next ? run_state::armed : run_state::configured; }
+
+} // namespace l3

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/run_host.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+
+#include "daemon/naming_key.hpp"
+#include "monitor/pages.hpp"
+#include "monitor/version.hpp"
+#include "transport/input/udp_receiver.hpp"
+#include "transport/system/file_io.hpp"
+
+namespace l3 {
+namespace {
+
+/// Without a run the beam pauses when nothing has come for so long; spills are further apart.
+constexpr auto pause_without_run = std::chrono::milliseconds(400);
+constexpr auto silence = std::chrono::seconds(10);
+
+/// Keeps frames, outbox and tables, all of them touched by now, in memory if the limits of this
+/// user allow it; untouched pages (most of each thread's stack) are not brought in.
+void lock_memory() {
+  if (mlockall(MCL_CURRENT | MCL_ONFAULT) != 0) {
+    spdlog::warn("memory is not locked ({}): raise LimitMEMLOCK or `ulimit -l`",
+                 last_error().message());
+  }
+}
+
+void log_memory(const std::vector<memory_use>& plan) {
+  std::size_t total = 0;
+  const auto line = [](std::size_t bytes, std::string_view what) {
+    spdlog::info("memory: {:>8.1f} MB {}", static_cast<double>(bytes) / 1e6, what);
+  };
+  for (const memory_use& use : plan) {
+    line(use.bytes, use.what);
+    total += use.bytes;
+  }
+  line(total, "in all; it does not grow");
+}
+
+} // namespace
+
+std::string where_events_are(const ledger& l) {
+  const event_account& e = l.events;
+  const std::uint64_t on_disk = std::min(e.in_flight, l.spool ? l.spool->waiting : 0);
+  std::string text = fmt::format("{} = {} stored", e.admitted, e.forwarded);
+  const auto add = [&](std::uint64_t events, std::string_view what) {
+    if (events != 0) text += fmt::format(" + {} {}", events, what);
+  };
+  add(e.rejected, "rejected");
+  add(on_disk, "on disk");
+  add(e.in_flight - on_disk, "under way");
+  if (sum_of(e.shed) == 0) return text;
+  std::string reasons;
+  for (const auto& [reason, events] : e.shed)
+    if (events != 0) reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", reason, events);
+  add(sum_of(e.shed), fmt::format("shed ({})", reasons));
+  return text;
+}
+
+run_host::run_host(const daemon_settings& settings, render_function renders, stop_question stop,
+                   std::function<void()> done)
+    : settings_(settings), renders_(std::move(renders)), stop_(std::move(stop)),
+      ledgers_(settings.run.ledger, settings.run.node), job_(std::move(done)) {
+  if (!ledgers_.none()) ledgers_.prepare();
+}
+
+void run_host::keep_ports() {
+  if (settings_.udp.bind.empty()) return;
+  naming_key("udp.bind", [&] { ports_ = bind_ports(settings_.udp); });
+}
+
+void run_host::tell_of_crashes() {
+  for (const run_record& r : ledgers_.take_crashed()) tell_of(r);
+}
+
+void run_host::tell_of(const run_record& crashed) {
+  spdlog::warn("{}", describe_crash(crashed));
+  lost_by_crashes_ += in_memory(crashed);
+}
+
+void run_host::go_without_run() {
+  const std::lock_guard lock(mutex_);
+  if (!without_run_)
+    without_run_ =
+        std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
+}
+
+void run_host::stop_going_without_run() {
+  if (!without_run_) return;
+  without_run_->stop();
+  const std::lock_guard lock(mutex_);
+  datagrams_before_ += without_run_->datagrams();
+  without_run_.reset();
+}
+
+bool run_host::start_beginning(const run_order& order) {
+  if (without_run_) without_run_->stop();
+  const bool quiet = pauses(); // until the moment from which the ports keep what comes
+  stop_going_without_run();
+  if (!quiet) return false;
+  prepare(order);
+  job_.start([this] { make_node(); });
+  return true;
+}
+
+void run_host::finish_beginning() {
+  job_.finish();
+  take_node();
+}
+
+void run_host::begin(const run_order& order) {
+  prepare(order);
+  make_node();
+  take_node();
+}
+
+void run_host::prepare(const run_order& order) {
+  of_next_ = settings_;
+  of_next_.run.number = order.number;
+  if (!order.menu.empty()) of_next_.selection.lines = order.menu;
+  comment_ = order.comment;
+}
+
+void run_host::make_node() {
+  std::vector<udp_socket> ports;
+  for (const udp_socket& p : ports_) ports.push_back(p.copy());
+  made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports));
+  lock_memory();
+  log_memory(made_->memory_plan());
+}
+
+void run_host::take_node() {
+  made_->set_output_rate(settings_.forward.rate); // a reload may have changed it meanwhile
+  const std::lock_guard lock(mutex_);
+  node_ = std::move(made_);
+  node_->add_event_pages(event_pages_);
+  last_number_ = of_next_.run.number;
+  ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
+}
+
+ledger run_host::account() const {
+  ledger l = node_->account();
+  l.comment = comment_;
+  return l;
+}
+
+void run_host::announce() {
+  const ledger first = account();
+  if (!ledgers_.none()) begin_ledger(first);
+  spdlog::info("ready: run {}, node {}, kernels on {}", first.run, settings_.run.node,
+               node_->backend());
+}
+
+/// After a crash the ledger that is found must not be an earlier run's.
+void run_host::begin_ledger(const ledger& account) {
+  tell_of_crashes();
+  write_ledger(ledger_file_, account);
+  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
+                  [](std::string_view text) { spdlog::warn("{}", text); });
+  if (record_->crashed()) tell_of(*record_->crashed());
+}
+
+/// False: the ledger cannot be written.
+bool run_host::end_ledger(const ledger& account) {
+  if (ledgers_.none()) return true;
+  bool written = true;
+  try {
+    write_ledger(ledger_file_, account);
+    spdlog::info("ledger written to {}", ledger_file_);
+  } catch (const std::exception& e) {
+    spdlog::error("run {} has no ledger at its end: {}", account.run, e.what());
+    written = false;
+  }
+  if (!record_) return written;
+  run_record last = record_of(account);
+  last.ended = 1;
+  record_->note(last);
+  record_.reset();
+  if (written) ledgers_.drop_record(ledger_file_);
+  return written;
+}
+
+void run_host::start_ending(sockets_hold what) {
+  job_.start([this, what] { drained_clean_ = node_->drain(what); });
+}
+
+run_host::ended_run run_host::finish_ending() {
+  job_.finish();
+  node_->look_around();
+  device_lost_ = device_lost_ || node_->device_view().device_lost;
+  const ledger last = account();
+  const bool written = end_ledger(last);
+  ended_run ended{last.run, where_events_are(last), written ? ledger_file_ : std::string(), false,
+                  node_->device_hangs()};
+  spdlog::info("run {} has ended: events {}", ended.number, ended.text);
+  if (!last.balanced())
+    spdlog::error("the sums do not balance: an event or a fragment is not accounted for");
+  else if (!drained_clean_)
+    spdlog::warn("some events could not be forwarded: see shed(drain) in the ledger");
+  const std::uint64_t lost = node_->lost_on_disk();
+  if (lost > 0)
+    spdlog::error("up to {} events that were called safe are lost on disk: see shed(spool) and "
+                  "spool.lanes[].damaged in the ledger",
+                  lost);
+  ended.well = last.balanced() && !node_->failed() && lost == 0 && written;
+  std::unique_ptr<node> gone;
+  const std::lock_guard lock(mutex_);
+  last_ = ended;
+  event_pages_.clear();
+  if (!ended.device_hangs) gone = std::move(node_); // its destructor would wait for the device
+  return ended;
+}
+
+renewal_view run_host::device_view() const {
+  return node_ ? node_->device_view() : renewal_view{device_lost_, false, true, true};
+}
+
+metrics_snapshot run_host::snapshot() const {
+  metrics_snapshot s;
+  if (node_) {
+    s = node_->snapshot();
+    s.account.comment = comment_;
+  } else {
+    s.version = version();
+    s.commit = commit();
+    s.node = settings_.run.node;
+    s.receiver = settings_.forward.to;
+    s.process = usage_of_this_process();
+  }
+  s.started = started_;
+  s.uptime = in_seconds(steady_clock::now() - started_at_);
+  s.last_run_lost = lost_by_crashes_;
+  s.run.datagrams_without_run = datagrams_without_run();
+  return s;
+}
+
+void run_host::tick() {
+  if (!node_) return;
+  node_->look_around();
+  if (record_) record_->note(record_of(node_->account()));
+}
+
+void run_host::set_output_rate(bit_rate rate) {
+  settings_.forward.rate = rate;
+  if (node_) node_->set_output_rate(rate);
+}
+
+bool run_host::pauses() const {
+  if (node_) return node_->pauses();
+  return !without_run_ || steady_clock::now() - without_run_->quiet_since() >= pause_without_run;
+}
+
+state_report run_host::state() const {
+  const std::lock_guard lock(mutex_);
+  return node_ ? node_->state() : state_report{};
+}
+
+std::string run_host::stuck() const {
+  const std::lock_guard lock(mutex_);
+  return node_ ? node_->stuck() : std::string();
+}
+
+std::optional<run_host::ended_run> run_host::last() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+http_response run_host::event_page(const std::string& path) const {
+  const std::lock_guard lock(mutex_);
+  const auto page = event_pages_.find(path);
+  if (page != event_pages_.end()) return page->second();
+  if (node_) return plain_text(404, "no such page");
+  if (path == "/waveforms") return {200, "application/octet-stream", std::string()};
+  return json_text(std::string("null")); // no run is in force
+}
+
+std::optional<std::uint32_t> run_host::next_number() const {
+  const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
+  const std::lock_guard lock(mutex_);
+  const auto highest = std::max(in_folder, last_number_); // nothing is less than any number
+  if (!highest) return settings_.run.number;
+  if (*highest == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
+  return *highest + 1;
+}
+
+bool run_host::was_used(std::uint32_t number) const {
+  if (ledgers_.has_run(number)) return true;
+  const std::lock_guard lock(mutex_);
+  return last_number_ == number;
+}
+
+std::vector<std::uint32_t> run_host::silent_crates() const {
+  const std::lock_guard lock(mutex_);
+  if (!without_run_) return {};
+  return without_run_->silent_since(steady_clock::now() - silence);
+}
+
+std::uint64_t run_host::datagrams_without_run() const {
+  const std::lock_guard lock(mutex_);
+  return datagrams_before_ + (without_run_ ? without_run_->datagrams() : 0);
+}
+
+} // namespace l3

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node of the run that is in force, if one is, and that run's ledger: a run is the life of a
+// node, with a session, counters, frames and a selection of its own. The UDP ports outlive it where
+// runs begin and end without a restart: what comes while one node makes way for the next waits in
+// the kernel's buffers, and what comes without a run is dropped and counted.
+//
+// The main thread begins and ends runs (run_steps.hpp); what takes seconds of it, a thread of its
+// own does. Any thread may ask how the one in force is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/monitor/ledger_place.hpp"
+#include "daemon/monitor/run_record.hpp"
+#include "daemon/node.hpp"
+#include "daemon/run/run_control.hpp"
+#include "daemon/run/side_job.hpp"
+#include "daemon/settings.hpp"
+#include "transport/input/unattended_ports.hpp"
+#include "transport/system/time_of_day.hpp"
+
+namespace l3 {
+
+/// "1000 = 236 stored + 377 on disk + 387 shed (priority 380, drain 7)"
+[[nodiscard]] std::string where_events_are(const ledger& l);
+
+class run_host {
+public:
+  using render_function = std::function<std::string(const daemon_settings&)>;
+
+  /// What became of a run.
+  struct ended_run {
+    std::uint32_t number = 0;
+    std::string text;   ///< where its events are
+    std::string ledger; ///< file; empty: none
+    /// Every event is accounted for, none that was called safe is lost, and the ledger is written.
+    bool well = false;
+    bool device_hangs = false;
+  };
+
+  /// Makes the folder of the ledgers; throws std::runtime_error if none can be written. `renders`:
+  /// the text of settings. `stop`: as node has it; on the thread that makes the node. `done` is
+  /// called on a thread of this object when a run can finish its beginning or its end.
+  run_host(const daemon_settings& settings, render_function renders, stop_question stop,
+           std::function<void()> done);
+
+  // --- the main thread ---
+
+  /// From now on the ports stay bound.
+  void keep_ports();
+  /// Says which runs before did not end properly, as far as ledgers are in a folder.
+  void tell_of_crashes();
+  /// Drops and counts the datagrams that come until a run begins, if it does not yet.
+  void go_without_run();
+  /// Begins to make the node of a run, which receives what comes from now on. False: the beam has
+  /// come, and no run can begin.
+  [[nodiscard]] bool start_beginning(const run_order& order);
+  /// When that is done. Throws as node does; then no run is in force.
+  void finish_beginning();
+  /// Both at once.
+  void begin(const run_order& order);
+  /// The start has succeeded: writes the first ledger of the run and begins its record, and says
+  /// that it is ready. Throws std::system_error.
+  void announce();
+  /// Begins to drain the run in force.
+  void start_ending(sockets_hold what);
+  /// When that is done: writes the ledger, logs. The node is gone afterwards, unless the device
+  /// hangs.
+  ended_run finish_ending();
+  /// A run begins or ends, and cannot finish that yet.
+  [[nodiscard]] bool busy() const { return job_.busy(); }
+  [[nodiscard]] const node* in_force() const { return node_.get(); }
+  /// What a renewal asks of the node in force. Without a node it says whether an earlier one lost
+  /// the device.
+  [[nodiscard]] renewal_view device_view() const;
+  [[nodiscard]] metrics_snapshot snapshot() const;
+  /// Looks around in the node, and notes what it has done.
+  void tick();
+  void set_output_rate(bit_rate rate); ///< of this run, and of those to come
+  /// Whether the beam pauses.
+  [[nodiscard]] bool pauses() const;
+
+  // --- any thread ---
+
+  [[nodiscard]] state_report state() const;
+  [[nodiscard]] std::string stuck() const;
+  [[nodiscard]] std::optional<ended_run> last() const;
+  /// One of node::add_event_pages(); without a run it says that there is no event.
+  [[nodiscard]] http_response event_page(const std::string& path) const;
+  /// The number that a run gets without one; nothing: the highest one is used.
+  [[nodiscard]] std::optional<std::uint32_t> next_number() const;
+  /// A run of this node has had this number.
+  [[nodiscard]] bool was_used(std::uint32_t number) const;
+  /// Without a run: crates that have been silent for ten seconds while others sent.
+  [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
+  [[nodiscard]] std::uint64_t datagrams_without_run() const;
+
+private:
+  void stop_going_without_run();
+  void prepare(const run_order& order);
+  void make_node();
+  void take_node();
+  [[nodiscard]] ledger account() const;
+  void begin_ledger(const ledger& account);
+  [[nodiscard]] bool end_ledger(const ledger& account);
+  void tell_of(const run_record& crashed);
+
+  const time_point started_at_ = steady_clock::now();
+  const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
+  daemon_settings settings_;
+  render_function renders_;
+  stop_question stop_;
+  ledger_place ledgers_;
+  std::string ledger_file_; // of the run in force
+  std::string comment_;     // likewise
+  std::optional<run_record_file> record_;
+  std::uint64_t lost_by_crashes_ = 0; // events, at most, of runs before this start
+  std::vector<udp_socket> ports_;     // empty: each node has its own
+  bool device_lost_ = false;          // in a run that has ended
+  daemon_settings of_next_;           // of the run that begins
+  std::unique_ptr<node> made_;        // its node
+  bool drained_clean_ = false;        // of the run that ends
+
+  mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
+  std::unique_ptr<node> node_;
+  http_pages event_pages_; ///< its
+  std::unique_ptr<unattended_ports> without_run_;
+  std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
+  std::optional<ended_run> last_;
+  std::optional<std::uint32_t> last_number_;
+
+  side_job job_; // the last member: it uses the others
+};
+
+} // namespace l3

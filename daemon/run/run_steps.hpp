@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings about what run control asks for: begins and ends runs while the beam pauses, and ends the
+// last one when the daemon ends. A run takes seconds to begin and to end; the host does that on
+// another thread, and the main thread goes on, with its metrics and its service manager, until the
+// host is done. Knows no node and no clock: tests imagine both.
+//
+//                 the beam pauses            done                      the beam pauses
+//   no run (or armed) ───────▶ beginning ───────────▶ run in force ───────────────────▶ ending
+//      ▲                           │ no node              │                              │ done
+//      ├───────────────────────────┘       no ledger ─────┼──────────────────────────────▶
+//      └──────────────────────────────────────────────────┴──────────────────────────────┘
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "daemon/run/run_control.hpp"
+#include "transport/format/time.hpp"
+#include "transport/input/udp_socket.hpp"
+
+namespace l3 {
+
+struct run_step_limits {
+  std::chrono::nanoseconds begin{};
+  std::chrono::nanoseconds end{};
+};
+
+/// For the main thread. Host: run_host has what it must have.
+template <class Host>
+class run_steps {
+public:
+  /// What begins or ends for longer than its limit has failed: overdue().
+  run_steps(Host& host, run_control& control, const run_step_limits& limits)
+      : host_(host), control_(control), limits_(limits) {}
+
+  /// Call it twice a second, and when the host is done. False: no run is in force, and the process
+  /// must end, because it was told to, or because its device hangs.
+  [[nodiscard]] bool step(bool told_to_end, time_point now) {
+    if (doing_ != deed::nothing && host_.busy()) return true;
+    finish(now);
+    if (hangs_) return false;
+    if (told_to_end) control_.close();
+    if (doing_ == deed::nothing) begin_what_is_due(told_to_end, now);
+    return doing_ != deed::nothing || !told_to_end;
+  }
+
+  /// What is under way takes longer than it may: the service manager must hear nothing more.
+  [[nodiscard]] bool overdue(time_point now) const {
+    return doing_ != deed::nothing && now > deadline_;
+  }
+  /// A run did not end well.
+  [[nodiscard]] bool failed() const { return failed_; }
+  /// The device holds work of the last run: releasing its memory would wait for it.
+  [[nodiscard]] bool hangs() const { return hangs_; }
+
+private:
+  enum class deed : std::uint8_t { nothing, beginning, ending };
+
+  void finish(time_point now) {
+    const deed was = std::exchange(doing_, deed::nothing);
+    if (was == deed::beginning) finish_beginning(now);
+    if (was == deed::ending) finish_ending();
+  }
+
+  void begin_what_is_due(bool told_to_end, time_point now) {
+    if (told_to_end) {
+      if (host_.in_force() == nullptr) return;
+      control_.draining();
+      return end(sockets_hold::what_to_take, now); // no reader comes behind this process
+    }
+    const run_control::due_step due = control_.due();
+    if (due.what == run_control::step::nothing || !host_.pauses()) {
+      if (host_.in_force() == nullptr) host_.go_without_run();
+    } else if (due.what == run_control::step::end) {
+      control_.draining();
+      end(sockets_hold::what_to_leave, now);
+    } else if (host_.start_beginning(due.order)) {
+      order_ = due.order;
+      deadline_ = now + limits_.begin;
+      doing_ = deed::beginning;
+    }
+  }
+
+  void end(sockets_hold what, time_point now) {
+    host_.start_ending(what);
+    deadline_ = now + limits_.end;
+    doing_ = deed::ending;
+  }
+
+  void finish_beginning(time_point now) {
+    try {
+      host_.finish_beginning();
+    } catch (const std::exception& e) {
+      spdlog::error("run {} cannot begin: {}", order_.number, e.what());
+      return control_.failed(order_, e.what());
+    }
+    control_.begun(order_);
+    try {
+      host_.announce();
+    } catch (const std::exception& e) {
+      spdlog::error("run {} cannot begin: {}", order_.number, e.what());
+      failure_ = e.what();
+      control_.draining();
+      end(sockets_hold::what_to_leave, now);
+    }
+  }
+
+  void finish_ending() {
+    const auto ended = host_.finish_ending();
+    failed_ = failed_ || !ended.well;
+    hangs_ = ended.device_hangs;
+    control_.ended(std::exchange(failure_, {}));
+    if (const auto left = control_.now().next; hangs_ && left)
+      spdlog::warn("run {} does not begin: the device hangs, and the process ends", left->number);
+  }
+
+  Host& host_;
+  run_control& control_;
+  run_step_limits limits_;
+  deed doing_ = deed::nothing;
+  time_point deadline_{};
+  run_order order_;     // of what begins
+  std::string failure_; // of what ends because it could not begin
+  bool failed_ = false;
+  bool hangs_ = false;
+};
+
+} // namespace l3

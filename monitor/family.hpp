@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one description of each number that a program tells about itself. Its /metrics, its /status
+// and their pages and tests are made of such descriptions, so a new counter is one entry in a list
+// of them. Names, labels and units follow the conventions of Prometheus.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "transport/accounting/counters.hpp"
+#include "transport/accounting/enumerator_names.hpp"
+#include "transport/accounting/histogram.hpp"
+
+namespace l3 {
+
+/// A histogram in the form that Prometheus wants.
+struct histogram_snapshot {
+  static constexpr std::array<std::uint64_t, 16> bounds{
+      100'000,       200'000,       500'000,       1'000'000,     2'000'000,   5'000'000,
+      10'000'000,    20'000'000,    50'000'000,    100'000'000,   200'000'000, 500'000'000,
+      1'000'000'000, 2'000'000'000, 5'000'000'000, 10'000'000'000}; // ns
+
+  std::array<std::uint64_t, bounds.size()> up_to{}; ///< entries at or below each bound
+  std::uint64_t count = 0;
+  double sum = 0;    ///< s
+  double median = 0; ///< s
+  double p99 = 0;    ///< s: 99 % took no longer
+};
+[[nodiscard]] histogram_snapshot snapshot_of(const latency_histogram& h);
+
+inline void tag_invoke(boost::json::value_from_tag, boost::json::value& to, const counter& from) {
+  to = from.get();
+}
+
+struct family {
+  enum class kind : std::uint8_t { counter, gauge, histogram, fact, count_ };
+  using distribution = std::pair<std::string, histogram_snapshot>;
+
+  /// A number, or for each label an object by its values, then the number; null where a part of
+  /// the daemon is not there.
+  template <class Value>
+  family(kind what, std::string_view metric, std::string_view place, std::string_view text,
+         const Value& read)
+      : is(what), name(metric), key(place), help(text), value(boost::json::value_from(read)) {}
+  /// Only in /status.
+  template <class Value>
+  family(std::string_view place, std::string_view text, const Value& read)
+      : family(kind::fact, "", place, text, read) {}
+  /// By the values of its label, or "".
+  family(std::string_view metric, std::string_view text, std::vector<distribution> read)
+      : is(kind::histogram), name(metric), help(text), histograms(std::move(read)) {}
+
+  kind is;
+  /// Behind koto_l3_, with its labels: "events_total{outcome}". What begins with process_ stands
+  /// for itself.
+  std::string_view name;
+  /// Its place in /status, or "" for none. In "events.{outcome}" the label's values are keys; in
+  /// "lines[line].kept" `lines` is an array with an object for each value, whose key `line` has it.
+  /// A sum gives way to its parts, if these come later. An object of which the first part is null
+  /// is null.
+  std::string_view key;
+  std::string_view help;
+  boost::json::value value;
+  std::vector<distribution> histograms;
+
+  [[nodiscard]] std::string metric() const; ///< "koto_l3_events_total"
+  [[nodiscard]] std::vector<std::string> labels() const;
+  /// Calls `found` with the labels' values of each series, and its number; not for histograms.
+  void each_series(const std::function<void(const std::vector<std::string>&,
+                                            const boost::json::value&)>& found) const;
+};
+
+/// /metrics, in the text format of Prometheus.
+[[nodiscard]] std::string render_metrics(std::span<const family> all);
+
+/// /status: one JSON object of the families that have a key.
+[[nodiscard]] std::string render_status(std::span<const family> all);
+
+/// The rows of a table of metrics, and of one of the keys of /status, in Markdown.
+struct family_tables {
+  std::string metrics;
+  std::string keys;
+};
+[[nodiscard]] family_tables tables_of(std::span<const family> all);
+
+} // namespace l3

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "monitor/version.hpp"
+
+namespace l3 {
+
+std::string_view version() { return L3_VERSION; }
+
+// Weak: l3_name_commit() gives a program another.
+[[gnu::weak]] std::string_view commit() { return "unknown"; }
+
+} // namespace l3

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/crate_watch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t crates = 18;
+constexpr std::size_t bad = 11;
+
+// A detector whose crates send, and a watch that looks twice a second.
+class watched : public testing::Test {
+protected:
+  watched() { watch_.look(counted_, now_, wall_); }
+
+  /// Half a second in which all crates but `without` send so many events.
+  void send(std::uint32_t events, std::size_t without = crates) {
+    event_.number += events;
+    for (std::size_t c = 0; c < crates; ++c) {
+      if (c == without) continue;
+      counted_.fragments_seen.add(c, events);
+      counted_.latest.set(c, event_);
+    }
+  }
+  void look() {
+    now_ += 500ms;
+    wall_ += 0.5;
+    watch_.look(counted_, now_, wall_);
+    for (const auto& text : watch_.news()) told_.push_back(text);
+  }
+  void begin_spill() { event_ = {event_.spill + 1, 0}; }
+
+  void expect(std::optional<crate_fault> fault) {
+    for (std::size_t c = 0; c < crates; ++c) {
+      const crate_report& r = watch_.reports()[c];
+      EXPECT_EQ(r.fault, c == bad ? fault : std::nullopt) << c << ": " << r.text;
+    }
+    EXPECT_EQ(watch_.any(), fault.has_value());
+  }
+  [[nodiscard]] const std::string& text() const { return watch_.reports()[bad].text; }
+
+  building_counters counted_;
+  crate_watch watch_{readout::koto()};
+  std::vector<std::string> told_;
+  event_key event_{5, 0};
+  time_point now_{1s};
+  double wall_ = 1000;
+};
+
+TEST_F(watched, crates_that_send_alike_have_no_fault) {
+  for (int spill = 0; spill < 5; ++spill, begin_spill()) {
+    for (int i = 0; i < 4; ++i) {
+      send(12'000);
+      look();
+    }
+    for (int i = 0; i < 5; ++i) look();
+  }
+  expect(std::nullopt);
+  EXPECT_EQ(told_, std::vector<std::string>());
+}
+
+TEST_F(watched, a_crate_that_stops_is_silent_at_the_next_look) {
+  send(1000);
+  look();
+  EXPECT_EQ(watch_.reports()[bad].rate, 2000);
+  send(1000, bad);
+  look();
+  expect(crate_fault::silent);
+  EXPECT_EQ(text(), "crate 11 is silent: it has sent nothing of the last 1000 events");
+  EXPECT_EQ(watch_.reports()[bad].rate, 0);
+  EXPECT_EQ(watch_.reports()[bad].last_fragment, 1000.5);
+  EXPECT_EQ(watch_.reports()[bad + 1].last_fragment, 1001);
+  send(1000, bad);
+  look();
+  EXPECT_EQ(told_.size(), 1U) << "it is said once";
+}
+
+TEST_F(watched, the_fault_is_told_through_the_pause_and_is_over_ten_seconds_after_its_last_sign) {
+  send(1000, bad);
+  look();
+  for (int i = 0; i < 19; ++i) look();
+  expect(crate_fault::silent);
+  look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, nothing_is_said_in_a_pause_of_all) {
+  send(1000);
+  for (int i = 0; i < 20; ++i) look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, a_crate_that_loses_a_few_fragments_is_named_with_their_number) {
+  send(1000);
+  counted_.fragments_overdue.add(bad, 3);
+  look();
+  expect(crate_fault::loses);
+  EXPECT_EQ(text(), "crate 11 loses fragments: 3 of the last 1003 events");
+  counted_.fragments_missing.add(bad, 3); // the same
+  counted_.fragments_missing.add(bad, 2);
+  send(1000);
+  look();
+  EXPECT_EQ(text(), "crate 11 loses fragments: 5 of the last 2005 events");
+}
+
+TEST_F(watched, a_loss_of_all_crates_is_no_fault_of_one) {
+  send(1000);
+  for (std::size_t c = 0; c < crates; ++c) counted_.fragments_missing.add(c, 10 + c);
+  look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, a_crate_that_repeats_itself_is_named_unless_all_do) {
+  send(100);
+  counted_.fragments_duplicate.add(bad, 30);
+  look();
+  expect(crate_fault::repeats);
+  EXPECT_EQ(text(), "crate 11 repeats itself: 30 fragments came again");
+}
+
+TEST_F(watched, a_file_that_is_sent_twice_is_no_fault_of_a_crate) {
+  send(100);
+  for (std::size_t c = 0; c < crates; ++c) counted_.fragments_duplicate.add(c, 100);
+  look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, malformed_fragments_are_named_with_their_reason) {
+  send(100);
+  counted_.fragments_malformed.add(bad, malformed::header_tag, 2);
+  counted_.fragments_malformed.add(bad, malformed::wrong_l1a, 30);
+  look();
+  expect(crate_fault::malformed);
+  EXPECT_EQ(text(), "crate 11 sends malformed fragments: 32, most of them wrong_l1a");
+}
+
+TEST_F(watched, a_crate_that_is_a_spill_behind_is_named_although_it_also_loses) {
+  send(100);
+  look();
+  begin_spill();
+  send(100, bad);
+  counted_.fragments_seen.add(bad, 100);
+  counted_.fragments_late.add(bad, 100);
+  counted_.fragments_overdue.add(bad, 100);
+  counted_.latest.set(bad, {5, 100});
+  look();
+  expect(crate_fault::other_spill);
+  EXPECT_EQ(text(), "crate 11 is 1 spill behind: it sends spill 5, and the others send spill 6");
+}
+
+TEST_F(watched, a_crate_far_behind_whose_datagrams_are_refused_is_named) {
+  event_.spill = 2;
+  send(100, bad);
+  counted_.astray.add(bad, 500);
+  counted_.latest.set(bad, {510, 100});
+  look();
+  expect(crate_fault::other_spill);
+  EXPECT_EQ(text(), "crate 11 is 4 spills behind: it sends spill 510, and the others send spill 2");
+}
+
+TEST_F(watched, the_first_crate_of_a_new_spill_is_not_ahead) {
+  send(100);
+  counted_.latest.set(bad, {6, 1});
+  look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, a_counter_that_jumped_is_named) {
+  send(100);
+  look();
+  send(50, bad);
+  counted_.fragments_seen.add(bad, 50);
+  counted_.fragments_alone.add(bad, 50);
+  counted_.fragments_overdue.add(bad, 50);
+  counted_.latest.set(bad, {5, 1150});
+  look();
+  expect(crate_fault::jumped);
+  EXPECT_EQ(text(),
+            "crate 11 has another event counter: it jumped by +1000, to event 1150 of spill "
+            "5 while the others were at 150");
+}
+
+TEST_F(watched, a_counter_that_jumped_is_named_also_if_its_events_end_after_the_last_of_all) {
+  send(50, bad);
+  counted_.fragments_seen.add(bad, 50);
+  counted_.latest.set(bad, {5, 1150});
+  look();
+  expect(std::nullopt);
+  counted_.fragments_overdue.add(bad, 50);
+  look();
+  expect(crate_fault::loses);
+  counted_.fragments_alone.add(bad, 50);
+  look();
+  expect(crate_fault::jumped);
+}
+
+TEST_F(watched, a_crate_that_dies_within_a_look_has_not_jumped) {
+  send(50);
+  event_.number += 50;
+  for (std::size_t c = 0; c < crates; ++c) {
+    if (c == bad) continue;
+    counted_.fragments_seen.add(c, 50);
+    counted_.latest.set(c, event_);
+  }
+  look();
+  for (int i = 0; i < 4; ++i) look();
+  expect(std::nullopt);
+}
+
+TEST_F(watched, crates_that_are_read_one_after_another_have_not_jumped) {
+  for (int i = 0; i < 10; ++i) {
+    send(12'500);
+    counted_.latest.set(bad, {5, event_.number - 200}); // 8 ms at 25 000 events a second
+    look();
+  }
+  expect(std::nullopt);
+}
+
+TEST_F(watched, time_stamps_that_stay_ahead_are_a_drift_and_a_single_one_is_none) {
+  for (const std::uint32_t ahead : {0U, 0xffff000U, 0U, 0U}) { // -4096 clocks once
+    send(100);
+    counted_.time_ahead.set(bad, ahead);
+    look();
+  }
+  expect(std::nullopt);
+  for (int i = 0; i < 2; ++i) {
+    send(100);
+    counted_.time_ahead.set(bad, 0xffff000U);
+    look();
+  }
+  expect(crate_fault::drifts);
+  EXPECT_EQ(text(), "crate 11 has other time stamps than the others, by -0.033 ms");
+  EXPECT_NEAR(watch_.reports()[bad].time_ahead, -4096 * 8e-9, 1e-12);
+}
+
+TEST_F(watched, drift_is_that_of_one_crate_also_if_it_is_the_first_of_the_event) {
+  for (int i = 0; i < 3; ++i) {
+    send(100);
+    for (std::size_t c = 0; c < crates; ++c) counted_.time_ahead.set(c, c == bad ? 0 : 1000);
+    look();
+  }
+  expect(crate_fault::drifts);
+}
+
+} // namespace
+} // namespace l3

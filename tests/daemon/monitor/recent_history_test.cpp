@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/monitor/recent_history.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+metrics_snapshot filled(recent_history& h, const metrics_snapshot& s, time_point now,
+                        double seconds = 0) {
+  metrics_snapshot copy = s;
+  h.fill(copy, now, seconds);
+  return copy;
+}
+
+TEST(recent_history, lists_changes_of_the_state_with_their_times) {
+  recent_history history;
+  metrics_snapshot s;
+  s.state.now = phase::receiving;
+  EXPECT_EQ(filled(history, s, {}, 100).changes.size(), 1U);
+  EXPECT_EQ(filled(history, s, {}, 101).changes.size(), 1U) << "nothing has changed";
+  s.state.has[static_cast<std::size_t>(trouble::no_frame)] = true;
+  const auto changes = filled(history, s, {}, 102).changes;
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[0].text, "receiving");
+  EXPECT_EQ(changes[1].text, "receiving, degraded: no_frame");
+  EXPECT_EQ(changes[1].at, 102);
+}
+
+TEST(recent_history, keeps_the_latest_changes) {
+  recent_history history;
+  metrics_snapshot s;
+  for (std::size_t i = 0; i < 3 * recent_history::most_changes; ++i) {
+    s.state.has[0] = !s.state.has[0];
+    const auto changes = filled(history, s, {}, static_cast<double>(i)).changes;
+    EXPECT_EQ(changes.size(), std::min(i + 1, recent_history::most_changes));
+    EXPECT_EQ(changes.back().at, static_cast<double>(i));
+  }
+}
+
+TEST(recent_history, knows_how_old_the_latest_event_is) {
+  recent_history history;
+  metrics_snapshot s;
+  const time_point start{};
+  EXPECT_FALSE(filled(history, s, start).event_age) << "there was none";
+  s.account.events.admitted = 5;
+  EXPECT_EQ(filled(history, s, start + 1s).event_age, 0);
+  EXPECT_EQ(filled(history, s, start + 4s).event_age, 3);
+  s.account.events.admitted = 6;
+  EXPECT_EQ(filled(history, s, start + 5s).event_age, 0);
+}
+
+TEST(recent_history, takes_no_change_of_run_for_an_event) {
+  recent_history history;
+  metrics_snapshot s;
+  const time_point start{};
+  s.account.sessions = {1};
+  s.account.events.admitted = 5;
+  EXPECT_EQ(filled(history, s, start).event_age, 0);
+  EXPECT_EQ(filled(history, metrics_snapshot{}, start + 1s).event_age, 1) << "the run has ended";
+  s.account.sessions = {2};
+  s.account.events.admitted = 0;
+  EXPECT_EQ(filled(history, s, start + 2s).event_age, 2);
+  s.account.events.admitted = 3;
+  EXPECT_EQ(filled(history, s, start + 3s).event_age, 0) << "fewer than in the run before";
+}
+
+TEST(recent_history, knows_how_long_the_disk_will_do) {
+  recent_history history;
+  metrics_snapshot s;
+  EXPECT_FALSE(filled(history, s, {}).spool) << "no spool";
+  s.spool.emplace().room = 1000;
+  EXPECT_FALSE(filled(history, s, time_point(1s)).spool->seconds_left);
+  s.spool->room = 980;
+  EXPECT_DOUBLE_EQ(filled(history, s, time_point(3s)).spool->seconds_left.value_or(0), 98);
+  s.spool->room = 990;
+  EXPECT_FALSE(filled(history, s, time_point(4s)).spool->seconds_left) << "it becomes more";
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/run_control.hpp"
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using step = run_control::step;
+
+run_order run(std::uint32_t number) { return {number, "", ""}; }
+
+class run_controls : public testing::Test {
+protected:
+  void begin(std::uint32_t number) {
+    start(number);
+    control_.begun(run(number));
+  }
+  void start(std::uint32_t number) {
+    const auto accepted = control_.start(run(number));
+    ASSERT_TRUE(accepted);
+    EXPECT_EQ(accepted->next, run(number));
+  }
+  bool stop() { return control_.stop().has_value(); }
+  [[nodiscard]] step due() const { return control_.due().what; }
+  [[nodiscard]] run_state state() const { return control_.now().state; }
+
+  run_control control_;
+};
+
+TEST_F(run_controls, a_run_goes_through_all_states) {
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(due(), step::nothing);
+  start(7);
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(due(), step::begin);
+  EXPECT_EQ(control_.now().current, std::nullopt);
+  control_.begun(run(7));
+  EXPECT_EQ(state(), run_state::running);
+  EXPECT_EQ(control_.now().current, run(7));
+  EXPECT_EQ(due(), step::nothing);
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(state(), run_state::running) << "until the beam pauses";
+  EXPECT_TRUE(control_.now().stopping);
+  EXPECT_EQ(due(), step::end);
+  control_.draining();
+  EXPECT_EQ(state(), run_state::draining);
+  EXPECT_EQ(due(), step::nothing);
+  control_.ended();
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().current, std::nullopt);
+}
+
+TEST_F(run_controls, another_run_follows_without_a_stop) {
+  begin(7);
+  start(8);
+  EXPECT_EQ(state(), run_state::running);
+  EXPECT_EQ(control_.now().current, run(7));
+  EXPECT_EQ(due(), step::end);
+  control_.draining();
+  control_.ended();
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(due(), step::begin);
+  EXPECT_EQ(control_.due().order, run(8));
+  control_.begun(run(8));
+  EXPECT_FALSE(control_.now().stopping);
+}
+
+TEST_F(run_controls, a_start_while_a_run_drains_waits_for_its_end) {
+  begin(7);
+  EXPECT_TRUE(stop());
+  control_.draining();
+  start(8);
+  EXPECT_EQ(state(), run_state::draining);
+  control_.ended();
+  EXPECT_EQ(state(), run_state::armed);
+}
+
+TEST_F(run_controls, a_stop_forgets_the_run_that_waits) {
+  EXPECT_FALSE(stop()) << "there is none";
+  start(7);
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(state(), run_state::configured);
+  begin(8);
+  start(9);
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(control_.now().next, std::nullopt);
+  control_.draining();
+  control_.ended();
+  EXPECT_EQ(state(), run_state::configured);
+}
+
+TEST_F(run_controls, the_latest_start_counts) {
+  start(7);
+  start(8);
+  EXPECT_EQ(control_.due().order, run(8));
+}
+
+TEST_F(run_controls, what_is_asked_for_while_a_node_is_made_is_not_lost) {
+  start(7);
+  const run_order made = control_.due().order;
+  EXPECT_TRUE(stop());
+  control_.begun(made);
+  EXPECT_EQ(due(), step::end);
+  control_.draining();
+  control_.ended();
+  EXPECT_EQ(state(), run_state::configured);
+
+  start(8);
+  const run_order other = control_.due().order;
+  start(9);
+  control_.begun(other);
+  EXPECT_EQ(control_.now().current, run(8));
+  EXPECT_EQ(control_.now().next, run(9));
+  EXPECT_EQ(due(), step::end);
+}
+
+TEST_F(run_controls, the_order_of_a_run_is_told_with_its_being_due) {
+  start(7);
+  const run_control::due_step due = control_.due();
+  EXPECT_TRUE(stop()); // another thread, between the question and the deed
+  EXPECT_EQ(due.what, step::begin);
+  EXPECT_EQ(due.order, run(7));
+}
+
+TEST_F(run_controls, an_order_that_comes_while_another_fails_waits) {
+  start(7);
+  const run_order made = control_.due().order;
+  start(8);
+  control_.failed(made, "no memory");
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_EQ(control_.due().order, run(8));
+  EXPECT_EQ(control_.now().failure, "no memory");
+}
+
+TEST_F(run_controls, a_run_that_ended_because_it_could_not_go_on_says_why) {
+  begin(7);
+  control_.draining();
+  control_.ended("no ledger");
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().failure, "no ledger");
+}
+
+TEST_F(run_controls, nothing_begins_once_they_are_closed) {
+  start(7);
+  EXPECT_FALSE(control_.close_if_idle());
+  control_.close();
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(due(), step::nothing);
+  EXPECT_FALSE(control_.start(run(8)));
+  run_control idle;
+  EXPECT_TRUE(idle.close_if_idle());
+  EXPECT_FALSE(idle.start(run(8)));
+}
+
+TEST_F(run_controls, a_run_that_cannot_begin_says_why_until_the_next_start) {
+  start(7);
+  control_.failed(run(7), "no memory");
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().failure, "no memory");
+  EXPECT_EQ(control_.now().next, std::nullopt);
+  start(7);
+  EXPECT_EQ(control_.now().failure, "");
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of small nodes: their ledgers when the disk fails, their numbers, and what is known between
+// runs.
+#include "daemon/run/run_host.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/output/link_ends.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+class hosts_of_runs : public testing::Test {
+protected:
+  hosts_of_runs() : ledgers_(std::filesystem::path(folder_.path()) / "ledgers") {}
+
+  daemon_settings settings() {
+    daemon_settings s;
+    s.building.crates = {{{4, 1, board_kind::sampling_125_mhz}}};
+    s.building.max_events_per_spill = 1000;
+    s.udp.port = 0;
+    s.udp.ports = 1;
+    s.udp.socket_buffer = kibibytes(64);
+    s.tcp.bind.clear();
+    s.frames = {.count = 2, .events = 2, .age = 5ms};
+    s.compute.where = backend::serial;
+    s.outbox = {kibibytes(256), {64 << 10}, 1ms};
+    s.spool.folder.clear();
+    s.forward = test::link_to("tcp://127.0.0.1:1");
+    s.run.drain_time_limit = 1ms; // no receiver is there
+    s.run.number = 5;
+    s.run.ledger = ledgers_.string() + "/";
+    return s;
+  }
+  static std::string text_of(const daemon_settings&) { return {}; }
+  void make_host() {
+    host_.emplace(settings(), text_of, stop_question(), [] {});
+  }
+  void lose_disk() { // a user who may do everything could write to a folder without permissions
+    std::filesystem::remove_all(ledgers_);
+    std::ofstream(ledgers_) << "no folder";
+  }
+  run_host::ended_run end() {
+    host_->start_ending(sockets_hold::what_to_leave);
+    EXPECT_TRUE(test::eventually([&] { return !host_->busy(); }));
+    return host_->finish_ending();
+  }
+
+  test::scratch_folder folder_;
+  std::filesystem::path ledgers_;
+  std::optional<run_host> host_;
+};
+
+TEST_F(hosts_of_runs, a_run_ends_though_its_ledger_cannot_be_written) {
+  make_host();
+  host_->begin({7, "", ""});
+  host_->announce();
+  lose_disk();
+  const auto ended = end();
+  EXPECT_FALSE(ended.well);
+  EXPECT_EQ(ended.ledger, "");
+  EXPECT_EQ(host_->in_force(), nullptr);
+  EXPECT_EQ(host_->last()->number, 7U);
+}
+
+TEST_F(hosts_of_runs, a_run_without_a_first_ledger_can_be_ended) {
+  make_host();
+  host_->begin({7, "", ""});
+  lose_disk();
+  EXPECT_THROW(host_->announce(), std::system_error);
+  EXPECT_FALSE(end().well);
+  EXPECT_EQ(host_->in_force(), nullptr);
+}
+
+TEST_F(hosts_of_runs, a_run_begins_while_the_caller_goes_on) {
+  make_host();
+  host_->keep_ports();
+  host_->go_without_run();
+  EXPECT_FALSE(host_->start_beginning({7, "", ""})) << "the ports were not watched for long enough";
+  host_->go_without_run();
+  ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
+  ASSERT_TRUE(host_->start_beginning({7, "", ""}));
+  EXPECT_EQ(host_->snapshot().account.run, 0U) << "none yet";
+  ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
+  host_->finish_beginning();
+  host_->announce();
+  EXPECT_EQ(host_->snapshot().account.run, 7U);
+  EXPECT_TRUE(end().well);
+}
+
+TEST_F(hosts_of_runs, a_number_is_given_once) {
+  make_host();
+  EXPECT_EQ(host_->next_number(), 5U);
+  EXPECT_FALSE(host_->was_used(5));
+  host_->begin({std::numeric_limits<std::uint32_t>::max() - 1, "", ""});
+  host_->announce();
+  EXPECT_EQ(host_->next_number(), std::numeric_limits<std::uint32_t>::max());
+  static_cast<void>(end());
+  make_host(); // another start
+  EXPECT_TRUE(host_->was_used(std::numeric_limits<std::uint32_t>::max() - 1));
+  EXPECT_FALSE(host_->was_used(7));
+  host_->begin({std::numeric_limits<std::uint32_t>::max(), "", ""});
+  EXPECT_EQ(host_->next_number(), std::nullopt);
+  static_cast<void>(end());
+}
+
+TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
+  make_host();
+  {
+    run_record crashed;
+    crashed.magic = run_record::right_magic;
+    crashed.run = 7;
+    crashed.admitted = 20;
+    crashed.forwarded = 17;
+    const run_record_file file((ledgers_ / "run000007-0-1234567812345678.json.live").string(),
+                               crashed, [](std::string_view) {});
+  }
+  host_->tell_of_crashes();
+  EXPECT_EQ(host_->snapshot().last_run_lost, 3U);
+}
+
+TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
+  make_host();
+  EXPECT_FALSE(host_->device_view().device_lost);
+  EXPECT_TRUE(host_->device_view().settled);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/run_steps.hpp"
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Notes what it is told to do; a test says when a deed is done, and how it went.
+class imagined_host {
+public:
+  struct ended_run {
+    bool well = true;
+    bool device_hangs = false;
+  };
+
+  [[nodiscard]] bool pauses() const { return pause; }
+  [[nodiscard]] bool busy() const { return at_work; }
+  [[nodiscard]] const int* in_force() const { return node ? &*node : nullptr; }
+  void go_without_run() {
+    if (!without) did.emplace_back("without");
+    without = true;
+  }
+  [[nodiscard]] bool start_beginning(const run_order& order) {
+    if (beam_comes) return false;
+    without = false;
+    did.push_back("begin " + std::to_string(order.number));
+    at_work = true;
+    return true;
+  }
+  void finish_beginning() {
+    if (!no_node.empty()) throw std::runtime_error(no_node);
+    node = 1;
+  }
+  void announce() const {
+    if (!no_ledger.empty()) throw std::runtime_error(no_ledger);
+  }
+  void start_ending(sockets_hold what) {
+    EXPECT_TRUE(node);
+    did.emplace_back(what == sockets_hold::what_to_leave ? "end" : "end and take what is left");
+    at_work = true;
+  }
+  ended_run finish_ending() {
+    if (!outcome.device_hangs) node.reset();
+    return outcome;
+  }
+
+  bool pause = true;
+  bool beam_comes = false;
+  bool at_work = false;
+  bool without = false;
+  std::optional<int> node;
+  std::string no_node;
+  std::string no_ledger;
+  ended_run outcome;
+  std::vector<std::string> did;
+};
+
+class steps_of_runs : public testing::Test {
+protected:
+  using deeds = std::vector<std::string>;
+
+  bool step(bool told_to_end = false) { return steps_.step(told_to_end, now_); }
+  /// What is under way is done.
+  bool done(bool told_to_end = false) {
+    host_.at_work = false;
+    return step(told_to_end);
+  }
+  void ask_for(std::uint32_t number) { ASSERT_TRUE(control_.start({number, "", ""})); }
+  void run_begins(std::uint32_t number) {
+    ask_for(number);
+    EXPECT_TRUE(step());
+    EXPECT_TRUE(done());
+    EXPECT_EQ(state(), run_state::running);
+    host_.did.clear();
+  }
+  [[nodiscard]] run_state state() const { return control_.now().state; }
+
+  time_point now_{1h};
+  imagined_host host_;
+  run_control control_;
+  run_steps<imagined_host> steps_{host_, control_, {60s, 20s}};
+};
+
+TEST_F(steps_of_runs, a_run_begins_and_ends_in_pauses_while_the_main_thread_goes_on) {
+  EXPECT_TRUE(step());
+  ask_for(7);
+  host_.pause = false;
+  EXPECT_TRUE(step());
+  EXPECT_EQ(host_.did, deeds{"without"});
+  host_.pause = true;
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(step()) << "it is still at work";
+  EXPECT_EQ(state(), run_state::armed);
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::running);
+  ASSERT_TRUE(control_.stop());
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(step());
+  EXPECT_EQ(state(), run_state::draining);
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(host_.did, (deeds{"without", "begin 7", "end", "without"}));
+  EXPECT_FALSE(steps_.failed());
+}
+
+TEST_F(steps_of_runs, the_run_that_waits_begins_at_once_with_what_the_ports_hold) {
+  run_begins(7);
+  ask_for(8);
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(control_.now().current->number, 8U);
+  EXPECT_EQ(host_.did, (deeds{"end", "begin 8"}));
+}
+
+TEST_F(steps_of_runs, no_run_begins_when_the_beam_comes_at_the_last_moment) {
+  ask_for(7);
+  host_.beam_comes = true;
+  EXPECT_TRUE(step());
+  EXPECT_EQ(state(), run_state::armed);
+  host_.beam_comes = false;
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::running);
+}
+
+TEST_F(steps_of_runs, a_run_without_a_node_leaves_the_daemon_without_a_run) {
+  ask_for(7);
+  host_.no_node = "no memory";
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().failure, "no memory");
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "without"}));
+}
+
+TEST_F(steps_of_runs, a_run_whose_ledger_cannot_be_written_is_drained) {
+  ask_for(7);
+  host_.no_ledger = "no room";
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::draining);
+  host_.outcome.well = false;
+  EXPECT_TRUE(done());
+  EXPECT_EQ(state(), run_state::configured);
+  EXPECT_EQ(control_.now().failure, "no room");
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "end", "without"}));
+  EXPECT_TRUE(steps_.failed());
+}
+
+TEST_F(steps_of_runs, what_takes_too_long_is_not_called_alive) {
+  run_begins(7);
+  EXPECT_FALSE(steps_.overdue(now_ + 24h)) << "a run may last";
+  ASSERT_TRUE(control_.stop());
+  EXPECT_TRUE(step());
+  EXPECT_FALSE(steps_.overdue(now_ + 19s));
+  EXPECT_TRUE(steps_.overdue(now_ + 21s));
+  EXPECT_TRUE(done());
+  EXPECT_FALSE(steps_.overdue(now_ + 21s));
+  ask_for(8);
+  EXPECT_TRUE(step());
+  EXPECT_FALSE(steps_.overdue(now_ + 59s));
+  EXPECT_TRUE(steps_.overdue(now_ + 61s));
+}
+
+TEST_F(steps_of_runs, a_device_that_hangs_ends_the_process_and_its_run_once) {
+  run_begins(7);
+  ask_for(8);
+  EXPECT_TRUE(step());
+  host_.outcome.device_hangs = true;
+  EXPECT_FALSE(done());
+  EXPECT_TRUE(steps_.hangs());
+  EXPECT_EQ(host_.did, deeds{"end"});
+}
+
+TEST_F(steps_of_runs, a_daemon_that_is_told_to_end_drains_and_takes_what_is_left) {
+  run_begins(7);
+  host_.pause = false; // the end of the process waits for none
+  EXPECT_TRUE(step(true));
+  EXPECT_TRUE(step(true));
+  EXPECT_FALSE(done(true));
+  EXPECT_EQ(host_.did, deeds{"end and take what is left"});
+  EXPECT_EQ(state(), run_state::configured);
+}
+
+TEST_F(steps_of_runs, a_daemon_without_a_run_ends_at_once) {
+  ask_for(7);
+  EXPECT_FALSE(step(true));
+  EXPECT_TRUE(host_.did.empty());
+}
+
+TEST_F(steps_of_runs, no_run_begins_behind_one_that_drains_when_the_daemon_ends) {
+  run_begins(7);
+  ask_for(8);
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(step(true));
+  EXPECT_FALSE(done(true));
+  EXPECT_EQ(host_.did, deeds{"end"});
+  EXPECT_FALSE(control_.start({9, "", ""}));
+}
+
+TEST_F(steps_of_runs, a_run_that_begins_while_the_daemon_ends_is_drained) {
+  ask_for(7);
+  EXPECT_TRUE(step());
+  EXPECT_TRUE(step(true));
+  EXPECT_TRUE(done(true));
+  EXPECT_EQ(state(), run_state::draining);
+  EXPECT_FALSE(done(true));
+  EXPECT_EQ(host_.did, (deeds{"begin 7", "end and take what is left"}));
+}
+
+} // namespace
+} // namespace l3
