@@ -11,8 +11,9 @@ namespace l3 {
 
 // Each in the source of its name, `pack` and `unpack` in codec.cpp.
 command_adder add_bench_pack, add_bench_unpack, add_bench_building, add_bench_counts,
-    add_bench_decode, add_bench_device, add_bench_engine, add_bench_memory, add_bench_pipeline,
-    add_bench_receive, add_bench_select, add_bench_show, add_bench_sort;
+    add_bench_daemon, add_bench_decode, add_bench_device, add_bench_engine, add_bench_memory,
+    add_bench_nvcomp, add_bench_pipeline, add_bench_receive, add_bench_seed, add_bench_select,
+    add_bench_show, add_bench_sizing, add_bench_sort, add_bench_ways;
 
 namespace {
 
@@ -29,19 +30,24 @@ std::string what_is_left_out() {
 
 int main(int argc, char** argv) {
   using namespace l3;
-  constexpr std::array<command, 13> commands{{{"pack", add_bench_pack},
+  constexpr std::array<command, 18> commands{{{"pack", add_bench_pack},
                                               {"unpack", add_bench_unpack},
                                               {"building", add_bench_building},
                                               {"counts", add_bench_counts},
+                                              {"daemon", add_bench_daemon},
                                               {"decode", add_bench_decode},
                                               {"device", add_bench_device},
                                               {"engine", add_bench_engine},
                                               {"memory", add_bench_memory},
+                                              {"nvcomp", add_bench_nvcomp},
                                               {"pipeline", add_bench_pipeline},
                                               {"receive", add_bench_receive},
+                                              {"seed", add_bench_seed},
                                               {"select", add_bench_select},
                                               {"show", add_bench_show},
-                                              {"sort", add_bench_sort}}};
+                                              {"sizing", add_bench_sizing},
+                                              {"sort", add_bench_sort},
+                                              {"ways", add_bench_ways}}};
   return run_program("koto-l3-bench",
                      "koto-l3-bench: measurements, each beside its limit, in one run", commands,
                      argc, argv, what_is_left_out);

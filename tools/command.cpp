@@ -2,16 +2,24 @@
 #include "tools/command.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "config/toml/nearest.hpp"
+#include "config/usage_mistake.hpp"
+#include "monitor/version.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
+
+constexpr const char* unwritten = "standard output could not be written";
 
 int no_such_command(const std::string& program, const std::string& asked,
                     std::span<const command> commands) {
@@ -27,10 +35,13 @@ int no_such_command(const std::string& program, const std::string& asked,
 
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
                 int argc, const char* const* argv, std::string (*footer)()) {
+  // A reader that has gone (`| head`) makes a write fail: the command says so, and cleans up.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   CLI::App program{what, name};
-  const std::string version = name + " " L3_VERSION;
+  const std::string version = version_line(name);
   program.set_version_flag("--version", version);
   program.require_subcommand(1);
+  program.failure_message(usage_mistake);
 
   // Options take most of a program's start: it makes only those of the wanted command.
   const std::string asked = argc > 1 ? argv[1] : "";
@@ -46,23 +57,34 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     if (footer != nullptr) program.footer(footer());
   }
 
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return program.exit(e) == 0 ? 0 : exit_usage;
-  }
   const auto failed = [&](const char* text, int code) {
     print_error("{} {}: {}\n", name, asked, text);
     return code;
   };
   try {
-    return run();
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = program.exit(e) == 0 ? 0 : exit_usage; // prints help and version, too
+    if (std::cout.flush()) return code;
+    print_error("{}: {}\n", name, unwritten);
+    return exit_failure;
+  } catch (const command_error& e) { // a file of options
+    return failed(e.what(), e.code);
+  }
+  try {
+    const int code = run();
+    // What was printed may still wait: a full disk, or a reader that has gone, shows only now.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      return failed(unwritten, exit_failure);
+    return code;
   } catch (const command_error& e) {
     return failed(e.what(), e.code);
-  } catch (const std::system_error& e) { // a file, a folder, a port that cannot be opened
-    return failed(e.what(), exit_missing_resource);
+  } catch (const std::system_error& e) {
+    if (std::ferror(stdout) != 0) return failed(unwritten, exit_failure);
+    // A file, a folder, a port that cannot be opened.
+    return failed(reason_of(e).c_str(), exit_missing_resource);
   } catch (const std::exception& e) {
-    return failed(e.what(), exit_failure);
+    return failed(reason_of(e).c_str(), exit_failure);
   }
 }
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cerrno>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -14,6 +14,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "transport/system/line_writer.hpp"
+
 namespace l3 {
 
 inline constexpr int exit_failure = 1;
@@ -21,11 +23,18 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_missing_resource = 69;
 inline constexpr int exit_bad_configuration = 78;
 
-/// Writes to standard error. It goes on if the text cannot be written: a full disk behind a log
-/// ends no program.
+/// Everything that a command says while it works goes through it.
+inline line_writer& standard_error() {
+  static line_writer writer(STDERR_FILENO, [](std::uint64_t left_out) {
+    return fmt::format("({} lines left out: they could not be written)\n", left_out);
+  });
+  return writer;
+}
+
+/// Writes to standard error, and waits neither for a program that reads it nor for a disk.
 template <class... Values>
 void print_error(fmt::format_string<Values...> text, Values&&... values) {
-  std::fputs(fmt::format(text, std::forward<Values>(values)...).c_str(), stderr);
+  standard_error().write(fmt::format(text, std::forward<Values>(values)...));
 }
 
 /// Thrown by a command: its program prints `koto-l3 NAME: text` and exits with the code.

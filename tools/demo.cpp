@@ -126,7 +126,7 @@ void print_json(const rehearsal_result& udp, const rehearsal_result& tcp,
 
 std::filesystem::path make_folder(const demo_options& o) {
   if (!o.folder.empty()) {
-    std::filesystem::create_directories(o.folder);
+    std::filesystem::create_directory(o.folder);
     return o.folder;
   }
   auto name = (std::filesystem::temp_directory_path() / "koto-l3-demo-XXXXXX").string();

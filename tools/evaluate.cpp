@@ -9,19 +9,20 @@
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/evaluate/evaluated_file.hpp"
 #include "tools/evaluate/evaluation.hpp"
 #include "tools/evaluate/evaluation_figures.hpp"
 #include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
+#include "tools/evaluate/stress.hpp"
 #include "tools/pending_file.hpp"
-#include "tools/simulation/truth_reader.hpp"
 
 namespace l3 {
 namespace {
 
 namespace json = boost::json;
 
-constexpr const char* usual_signal_line = "pi0nunu"; // which a selection may lack
+constexpr std::uint32_t most_stress_events = 100000;
 
 struct options {
   selection_options run;
@@ -30,49 +31,19 @@ struct options {
   std::string signal_line = usual_signal_line;
   std::string figures;
   bool json = false;
+  bool stress = false;
+  bool list = false;
+  stress_settings rows;
 };
 
-struct evaluated {
-  std::string name; ///< of the selection's file
-  std::vector<std::string> lines;
-  evaluation result;
-  std::vector<bool> kept; ///< by event, for the comparison
-};
-
-std::uint32_t index_of_line(const std::vector<std::string>& lines, const std::string& name) {
-  const auto found = std::find(lines.begin(), lines.end(), name);
-  return found == lines.end() ? max_lines : static_cast<std::uint32_t>(found - lines.begin());
-}
-
-evaluated evaluate_one(const options& o, const std::string& selection_file, file_batches& in) {
+evaluated_file evaluate_one(const options& o, const std::string& selection_file, file_batches& in,
+                            interrupt& signals) {
   selection_options run = o.run;
   run.files.lines = selection_file;
-  const loaded_selection selection = load_selection(run, in, in.run());
-  const auto compute = make_selecting_engine(run, in, selection);
-  evaluated one{selection_file, selection.line_names(), {}, {}};
-  const std::uint32_t signal = index_of_line(one.lines, o.signal_line);
-  if (signal == max_lines && o.signal_line != usual_signal_line)
-    throw command_error(selection_file + " has no line " + o.signal_line, exit_usage);
-  truth_reader truth = opened([&] { return truth_reader(o.truth, selection.what); });
-  true_event event;
-  event_key key;
-  in.rewind();
-  for_each_decided(
-      in, *compute,
-      [&](const decided_event& e) {
-        if (!truth.next(event, key) || key.spill != e.event.spill || key.number != e.event.number)
-          throw command_error(
-              fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be",
-                          o.truth, o.run.in, e.event.spill, e.event.number));
-        one.result.add(event, e.summary, selection.what, signal);
-        one.kept.push_back(e.summary.kept != 0);
-      },
-      "evaluate");
-  if (truth.next(event, key)) throw command_error(o.truth + " goes on behind " + o.run.in);
-  return one;
+  return evaluate_file(run, o.truth, o.signal_line, in, signals);
 }
 
-void print_comparison(const std::vector<evaluated>& all) {
+void print_comparison(const std::vector<evaluated_file>& all) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     std::uint64_t only_first = 0;
     std::uint64_t only_other = 0;
@@ -86,8 +57,9 @@ void print_comparison(const std::vector<evaluated>& all) {
 }
 
 void write_figures(const std::string& folder, const evaluation& e) {
+  // Only the last part of the path may be new: otherwise the path is mistyped.
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directory(folder, error);
   for (const figure_file& f : figures_of(e)) {
     const std::string path = folder + '/' + f.name;
     pending_file pending(path);
@@ -98,18 +70,45 @@ void write_figures(const std::string& folder, const evaluation& e) {
   }
 }
 
+int stress(options o) {
+  interrupt signals;
+  o.run.files.lines = o.selections.front();
+  const auto rows = chosen_rows(o.rows.rows);
+  if (o.list) {
+    for (const stress_row* row : rows) fmt::print("{}\n", row->name);
+    return 0;
+  }
+  json::array list;
+  bool all_hold = true;
+  if (!o.json) fmt::print("{}", stress_head());
+  for (const stress_row* row : rows) {
+    const auto result = run_stress_row(*row, o.rows, o.run, o.signal_line, signals);
+    all_hold = all_hold && result.holds();
+    list.push_back(stress_json(result));
+    if (o.json) continue;
+    fmt::print("{}", stress_line(result));
+    std::fflush(stdout);
+  }
+  if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
+  return all_hold ? 0 : exit_failure;
+}
+
 int evaluate(options o) {
+  if (o.stress) return stress(o);
+  if (o.run.in.empty())
+    throw command_error("in is required: name the .l2raw file, or give --stress", exit_usage);
+  interrupt signals;
   check_readable(o.run.in);
   if (o.truth.empty()) o.truth = o.run.in + ".truth.jsonl";
   check_readable(o.truth);
   file_batches in(o.run.in);
-  std::vector<evaluated> all;
-  for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in));
+  std::vector<evaluated_file> all;
+  for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in, signals));
   if (all[0].result.sum.events == 0) throw command_error(o.run.in + " holds no events");
   if (!o.figures.empty()) write_figures(o.figures, all[0].result);
   if (o.json) {
     json::array list;
-    for (const evaluated& e : all) {
+    for (const evaluated_file& e : all) {
       json::object one = evaluation_json(e.result, e.lines, o.signal_line);
       one["selection"] = e.name;
       list.push_back(std::move(one));
@@ -117,7 +116,7 @@ int evaluate(options o) {
     fmt::print("{}\n", json::serialize(json::object{{"evaluations", list}}));
     return 0;
   }
-  for (const evaluated& e : all) {
+  for (const evaluated_file& e : all) {
     if (all.size() > 1) fmt::print("{}\n", e.name);
     fmt::print("{}", evaluation_text(e.result, e.lines, o.signal_line));
     if (all.size() > 1) fmt::print("\n");
@@ -133,13 +132,38 @@ void add_evaluate(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand("evaluate", "how good a selection is on simulated events");
   c->footer("Percentages are of the events of a true type; errors are one standard deviation, "
             "binomial (Wilson). Events of `simulate` are needed: their truth lies beside them.");
-  add_selection_options(*c, o->run);
+  auto* in = c->add_option("in", o->run.in, "the .l2raw file");
+  add_selecting_options(*c, o->run);
   c->add_option("--selection", o->selections,
                 "cuts, counters and lines; several are compared with the first")
       ->capture_default_str();
   c->add_option("--truth", o->truth, "instead of IN.truth.jsonl");
   c->add_option("--signal-line", o->signal_line, "the line that is to keep the signal")
       ->capture_default_str();
+  auto* stress =
+      c->add_flag("--stress", o->stress,
+                  "simulate signal and mixture with each effect that the selection does not know, "
+                  "and print what it keeps of them; fails if a floor is missed")
+          ->excludes(in);
+  c->add_option("--rows", o->rows.rows, "only these rows of the table")
+      ->delimiter(',')
+      ->needs(stress);
+  c->add_flag("--list", o->list, "only name the rows")->needs(stress);
+  c->add_option("--signal-events", o->rows.signal_events,
+                "of a row, which pass the offline cuts on photons")
+      ->check(CLI::Range(1U, most_stress_events))
+      ->capture_default_str()
+      ->needs(stress);
+  c->add_option("--mixture-events", o->rows.mixture_events, "of a row")
+      ->check(CLI::Range(1U, most_stress_events))
+      ->capture_default_str()
+      ->needs(stress);
+  c->add_option("--seed", o->rows.seed, "of the simulation")
+      ->check(refuse_sign)
+      ->capture_default_str()
+      ->needs(stress);
+  c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
+      ->needs(stress);
   c->add_option("--svg", o->figures, "folder for figures");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return evaluate(*o); }; });

@@ -18,6 +18,7 @@ namespace {
 struct options {
   std::string folder;
   std::string out;
+  bool skip_damaged = false;
   bool json = false;
 };
 
@@ -25,10 +26,11 @@ int extract_store(const options& o) {
   check_folder(o.folder);
   check_store(o.folder);
   interrupt signals;
-  const event_index stored(o.folder);
+  const auto check = [&] { signals.check("interrupted: nothing is written"); };
+  const event_index stored(o.folder, [&] { return check(), false; });
   progress line("extract", stored.entries().size(), "events");
   const auto tell = [&](std::uint64_t n) {
-    if (signals.came()) throw command_error("interrupted: nothing is written");
+    check();
     line.update(n);
   };
   const auto done = from_option(
@@ -50,9 +52,14 @@ int extract_store(const options& o) {
   if (done.repeats > 0)
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
-  if (done.damaged > 0)
-    throw command_error(fmt::format(
-        "{} places of the store are damaged; the events there are missing", done.damaged));
+  for (const auto& fault : stored.cut_files()) print_error("{}\n", fault);
+  if (done.damaged > 0 && o.skip_damaged)
+    print_error("{} places of the store are damaged; the events there are left out\n",
+                done.damaged);
+  else if (done.damaged > 0)
+    throw command_error(fmt::format("{} places of the store are damaged; the events there are "
+                                    "missing (--skip-damaged accepts that)",
+                                    done.damaged));
   return 0;
 }
 
@@ -66,6 +73,8 @@ void add_extract(CLI::App& program, command_body& run) {
                 "the store that `receive` wrote, or the spool that a daemon left behind")
       ->required();
   c->add_option("out", o->out, "the file to write")->required();
+  c->add_flag("--skip-damaged", o->skip_damaged,
+              "end with 0 although damaged places are left out, and say how many these are");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return extract_store(*o); }; });
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds SIGINT and SIGTERM back while this object lives, so that a loop can ask for them and end
-// cleanly. A command that does not ask, because it waits in a call of the system (at a pipe at
-// which no program reads, at a disk that does not answer), is ended a stated time after the signal.
-// Make it before any thread is started.
+// Holds SIGINT, SIGTERM and SIGHUP back while this object lives, so that a loop can ask for them
+// and end cleanly. SIGHUP comes when the terminal goes away; a program that was started to ignore
+// it (as by nohup) goes on. A command that does not ask, because it waits in a call of the system
+// (at a pipe at which no program reads, at a disk that does not answer), is ended a stated time
+// after the signal. Make it before any thread is started.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <stop_token>
@@ -16,6 +18,7 @@
 
 #include <pthread.h>
 
+#include "tools/command_error.hpp"
 #include "transport/system/end_now.hpp"
 
 namespace l3 {
@@ -26,11 +29,19 @@ public:
     ::sigemptyset(&signals_);
     ::sigaddset(&signals_, SIGINT);
     ::sigaddset(&signals_, SIGTERM);
+    // Of a signal that is held back, the system forgets that it is to be ignored.
+    struct sigaction hangup {};
+    if (::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+      ::sigaddset(&signals_, SIGHUP);
     ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
     guard_ = std::jthread([this](const std::stop_token& stop) { end_what_does_not_end(stop); });
   }
   ~interrupt() {
+    std::fflush(stdout); // what was printed may wait, too: at a pipe that no program reads
     guard_ = {};
+    // One that came after the loop had asked would end the process here, in place of its message
+    // and its exit code.
+    while (take_one()) came_ = true;
     ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   interrupt(const interrupt&) = delete;
@@ -38,19 +49,29 @@ public:
 
   /// Whether a signal has come; once true, always true.
   [[nodiscard]] bool came() {
-    constexpr timespec now{};
-    if (!came_ && ::sigtimedwait(&signals_, nullptr, &now) > 0) came_ = true;
+    if (!came_ && take_one()) came_ = true;
     return came_;
+  }
+  /// Throws command_error if a signal has come.
+  void check(const char* text = "interrupted") {
+    if (came()) throw command_error(text);
   }
 
 private:
   static constexpr auto longest_end = std::chrono::seconds(10);
 
+  [[nodiscard]] bool take_one() const {
+    constexpr timespec now{};
+    return ::sigtimedwait(&signals_, nullptr, &now) > 0;
+  }
   /// A signal that is held back waits until came() takes it.
   [[nodiscard]] bool has_come() const {
     sigset_t waiting{};
     ::sigpending(&waiting);
-    return came_ || ::sigismember(&waiting, SIGINT) == 1 || ::sigismember(&waiting, SIGTERM) == 1;
+    const auto waits = [&](int signal) {
+      return ::sigismember(&signals_, signal) == 1 && ::sigismember(&waiting, signal) == 1;
+    };
+    return came_ || waits(SIGINT) || waits(SIGTERM) || waits(SIGHUP);
   }
 
   void end_what_does_not_end(const std::stop_token& stop) {

@@ -49,7 +49,10 @@ int convert(const options& o, const char* label, direction go) {
                                   {"ratio", ratio},
                                   {"seconds", took.count()},
                                   {"waveform_bytes_per_second", rate}};
-    fmt::print(o.out == standard_output ? stderr : stdout, "{}\n", boost::json::serialize(all));
+    if (o.out == standard_output)
+      print_error("{}\n", boost::json::serialize(all));
+    else
+      fmt::print("{}\n", boost::json::serialize(all));
     return 0;
   }
   constexpr double giga = 1e9;

@@ -1,16 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on a terminal that shows how far a command is; silent without a terminal. For one
-// thread.
+// One line on a terminal that shows how far a command is, how fast it goes and how long it will
+// take; silent without a terminal, and within the first second. For one thread.
 #pragma once
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <string>
+#include <string_view>
+
+#include "tools/command_error.hpp"
 
 namespace l3 {
+
+/// "verify 300 of 1000 events (30 %), 100 events/s, 7 s left"; of bytes "1.5 of 3.0 GB". `total` 0:
+/// unknown. The rate is the mean since the start.
+[[nodiscard]] inline std::string progress_text(std::string_view label, std::string_view unit,
+                                               std::uint64_t done, std::uint64_t total,
+                                               std::chrono::duration<double> since_start) {
+  constexpr double mega = 1e6;
+  constexpr double giga = 1e9;
+  constexpr double longest = 360'000; // s; beyond it the rate says nothing
+  const bool bytes = unit == "bytes";
+  const bool large = bytes && static_cast<double>(std::max(done, total)) >= giga;
+  const std::string_view shown = !bytes ? unit : large ? "GB" : "MB";
+  const auto number = [&](std::uint64_t n) {
+    return bytes ? fmt::format("{:.1f}", static_cast<double>(n) / (large ? giga : mega))
+                 : fmt::format("{}", n);
+  };
+  std::string text = fmt::format("{} {}", label, number(done));
+  if (total > 0) text += fmt::format(" of {}", number(total));
+  text += fmt::format(" {}", shown);
+  if (total > 0)
+    text +=
+        fmt::format(" ({:.0f} %)", 100 * static_cast<double>(done) / static_cast<double>(total));
+  if (done == 0 || since_start.count() <= 0) return text;
+  const double rate = static_cast<double>(done) / since_start.count();
+  text +=
+      bytes ? fmt::format(", {:.1f} MB/s", rate / mega) : fmt::format(", {:.3g} {}/s", rate, unit);
+  const double left = total > done ? static_cast<double>(total - done) / rate : longest;
+  if (left >= longest) return text;
+  const auto seconds = static_cast<std::uint64_t>(left + 1);
+  return text + (seconds < 60 ? fmt::format(", {} s left", seconds)
+                              : fmt::format(", {}:{:02} min left", seconds / 60, seconds % 60));
+}
 
 class progress {
 public:
@@ -29,20 +64,18 @@ public:
     if (now < next_) return;
     next_ = now + std::chrono::milliseconds(100);
     visible_ = true;
-    const auto n = static_cast<unsigned long long>(done);
-    if (total_ == 0) {
-      std::fprintf(stderr, "\r%s %llu %s\033[K", label_.c_str(), n, unit_.c_str());
-    } else {
-      const auto all = static_cast<unsigned long long>(total_);
-      std::fprintf(stderr, "\r%s %llu of %llu %s (%llu %%)\033[K", label_.c_str(), n, all,
-                   unit_.c_str(), n * 100 / all);
-    }
-    std::fflush(stderr);
+    if (!standard_error().idle()) return; // a terminal that was told to stop
+    print_error("\r{}\033[K", progress_text(label_, unit_, done, total_, now - started_));
+  }
+  /// Where the total is known only now.
+  void update(std::uint64_t done, std::uint64_t total) {
+    total_ = total;
+    update(done);
   }
 
   /// Removes the line, as the destructor does.
   void clear() {
-    if (visible_) std::fputs("\r\033[K", stderr);
+    if (visible_) print_error("\r\033[K");
     visible_ = false;
   }
 
@@ -54,7 +87,8 @@ private:
   std::uint64_t total_;
   bool shown_;
   bool visible_ = false;
-  clock::time_point next_ = clock::now() + std::chrono::seconds(1);
+  clock::time_point started_ = clock::now();
+  clock::time_point next_ = started_ + std::chrono::seconds(1);
 };
 
 } // namespace l3

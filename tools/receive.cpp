@@ -8,17 +8,26 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "config/amount.hpp"
 #include "config/endpoint.hpp"
+#include "monitor/log.hpp"
+#include "monitor/version.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/options_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/receive/receive_account.hpp"
+#include "tools/receive/receive_watch.hpp"
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
 #include "transport/store/block_receiver.hpp"
+#include "transport/store/held_folder.hpp"
+#include "transport/system/file_io.hpp"
 
 namespace l3 {
 namespace {
@@ -29,6 +38,7 @@ struct options {
   receive_settings receiver;
   store_settings store;
   std::string ledger;
+  std::optional<internet_address> monitor;
   bool exit_after_goodbye = false;
   bool json = false;
 };
@@ -36,46 +46,9 @@ struct options {
 constexpr auto longest_step = 100ms;
 constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
 constexpr mode_t folder_mode = 0755;
+constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
-void say(std::string_view text) { print_error("koto-l3 receive: {}\n", text); }
-
-/// What was stored and is not there any more is counted as shed. `clean` needs a look at the files.
-ledger account(const store_writer& store, const receive_counters& c, bool clean) {
-  ledger l;
-  l.program = "receive";
-  l.run = store.last_run();
-  l.clean = clean;
-  for (const auto& [session, s] : store.sessions()) {
-    l.sessions.push_back(session);
-    l.events.admitted += s.events;
-    l.bytes.out += s.bytes;
-  }
-  l.events.forwarded = l.events.admitted;
-  std::uint64_t vanished = 0;
-  for (const auto& [session, lost] : store.lost()) {
-    l.lost.push_back({session, lost.first, lost.last, lost.blocks, lost.events});
-    vanished += lost.events;
-  }
-  l.events.shed["vanished"] = vanished;
-  l.events.admitted += vanished;
-  l.bytes.in = c.bytes;
-  auto& d = l.datagrams;
-  d.received = c.messages;
-  d.data = c.blocks;
-  d.duplicate = c.duplicates;
-  d.malformed = counts_of(c.damaged);
-  d.malformed.erase(std::string(name_of(block_fault::none)));
-  d.malformed["garbage"] = c.garbage;
-  d.malformed["gap"] = c.gaps;
-  d.malformed["stranger"] = c.strangers;
-  d.malformed["hello"] = c.refused_hellos;
-  d.malformed["unknown_key"] = c.connections.unknown_key;
-  d.malformed["mechanism"] = c.connections.mechanism;
-  d.malformed["handshake"] = c.connections.handshake();
-  d.malformed["oversized"] = c.connections.watch.oversized;
-  d.malformed["crowded"] = c.connections.watch.crowded;
-  return l;
-}
+void warn(std::string_view text) { spdlog::warn("{}", text); }
 
 /// Writes the ledger; reports the first of several failures only.
 class ledger_file {
@@ -87,7 +60,7 @@ public:
       write_ledger(path_, l);
       failed_ = false;
     } catch (const std::exception& e) {
-      if (!std::exchange(failed_, true)) say(e.what());
+      if (!std::exchange(failed_, true)) spdlog::error("{}", e.what());
     }
     return !failed_;
   }
@@ -111,6 +84,7 @@ void summarize(const options& o, const ledger& l, const receive_counters& c) {
                                   {"blocks_stored", c.stored_blocks.get()},
                                   {"duplicates", c.duplicates.get()},
                                   {"repeated_events", c.repeated_events.get()},
+                                  {"unequal_events", c.unequal_events.get()},
                                   {"garbage", c.garbage.get()},
                                   {"refused_hellos", c.refused_hellos.get()},
                                   {"unseen_blocks", c.unseen.get()},
@@ -148,71 +122,89 @@ bool stays_on_this_machine(std::string_view endpoint) {
 
 /// Only the last part of the path may be new: otherwise the path is mistyped.
 void make_folder(const std::filesystem::path& folder) {
-  if (::mkdir(folder.c_str(), folder_mode) != 0 && errno != EEXIST) {
-    throw command_error("cannot make the folder " + folder.string() + ": " +
-                            std::generic_category().message(errno),
-                        exit_missing_resource);
+  std::error_code error;
+  if (::mkdir(folder.c_str(), folder_mode) == 0) {
+    error = flush_folder(folder.parent_path());
+  } else if (errno != EEXIST) {
+    error = last_error();
   }
+  if (error)
+    throw command_error("cannot make the folder " + folder.string() + ": " + error.message(),
+                        exit_missing_resource);
 }
 
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        interrupt& signals) {
-  say(fmt::format("listening on {}, storing in {}, with {} MiB of memory at most",
-                  receiver.endpoint(), o.store.folder.string(),
-                  block_receiver::memory_plan(o.receiver).bytes >> 20));
+  receive_watch watch(o.monitor, o.receiver, store, receiver, service_manager::from_environment());
+  spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
+               o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
+  if (o.receiver.line.bits_per_second > 0)
+    spdlog::info(
+        "dividing a line of {} among the daemons",
+        show_amount(static_cast<std::uint64_t>(o.receiver.line.bits_per_second), dimension::rate));
+  if (o.monitor) spdlog::info("monitoring on {}", watch.address());
   ledger_file file(o.ledger.empty() ? o.store.folder / "ledger.json"
                                     : std::filesystem::path(o.ledger));
+  // After a crash the ledger that is found must be this receiver's, not an earlier one's.
+  file.write(account_of(store, receiver.counters(), false));
   progress line("receive", 0, "events stored");
   quiet_time quiet(idle_time, steady_clock::now());
   std::uint64_t goodbyes = 0;
   while (!signals.came()) {
     (void)receiver.step(longest_step);
+    watch.look(steady_clock::now());
     const auto& c = receiver.counters();
     const bool goodbye = std::exchange(goodbyes, c.goodbyes.get()) != c.goodbyes.get();
     if (quiet.over(c.blocks.get(), steady_clock::now()) || goodbye) {
       (void)receiver.look_at_store();
-      file.write(account(store, c, false));
+      file.write(account_of(store, c, false));
     }
     line.update(c.stored_events);
     if (o.exit_after_goodbye && c.goodbyes > 0 && receiver.open_sessions(steady_clock::now()) == 0)
       break;
   }
   line.clear();
+  watch.stopping();
+  if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
+    spdlog::warn("not all files of the store are complete: the next start completes them");
   const std::error_code fault = receiver.look_at_store();
-  if (fault) say("the store is not as it was written: " + fault.message());
+  if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty();
-  const ledger l = account(store, receiver.counters(), whole);
+  const ledger l = account_of(store, receiver.counters(), whole);
   summarize(o, l, receiver.counters());
   if (!whole)
-    say(fmt::format("{} events that were called stored are lost: see the ledger's lost",
-                    l.events.shed.at("vanished")));
-  return file.write(l) && whole ? 0 : exit_failure;
+    spdlog::error("{} events that were called stored are lost: see the ledger's lost",
+                  l.events.shed.at("vanished"));
+  if (!file.write(l)) return exit_failure;
+  store.forget_losses();
+  return whole ? 0 : exit_failure;
 }
 
 int receive(const options& o) {
   interrupt signals;
+  start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
   if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
-    say(fmt::format(
-        "warning: any program that reaches {} may send: make keys with `koto-l3 keys` and "
-        "give --secret-key and --allow",
-        o.receiver.bind));
+    spdlog::warn("any program that reaches {} may send: make keys with `koto-l3 keys` and give "
+                 "--secret-key and --allow",
+                 o.receiver.bind);
   }
   make_folder(o.store.folder);
   try {
     store_settings settings = o.store;
+    settings.software = version_line("koto-l3");
     settings.stop = [&signals] { return signals.came(); };
     store_writer store(settings);
-    if (store.torn_tails() > 0) say("a torn tail was set aside as .torn");
+    if (store.torn_tails() > 0) spdlog::warn("a torn tail was set aside as .torn");
     if (store.torn_tails_left() > 0)
-      say("a torn tail cannot be set aside for want of room: it stays where it is until a later "
-          "start");
-    if (store.damaged() > 0)
-      say(fmt::format("{} places of the store are damaged", store.damaged()));
-    block_receiver receiver(o.receiver, store, say);
+      spdlog::warn("a torn tail cannot be set aside for want of room: it stays where it is until a "
+                   "later start");
+    if (store.damaged() > 0) spdlog::warn("{} places of the store are damaged", store.damaged());
+    for (const std::string& text : store.take_news()) warn(text);
+    block_receiver receiver(o.receiver, store, warn);
     return receive_until_told(o, store, receiver, signals);
   } catch (const scan_stopped& e) {
-    say(e.what());
+    spdlog::info("{}", e.what());
     return 0;
   } catch (const std::runtime_error& e) {
     throw command_error(e.what(), exit_missing_resource);
@@ -225,8 +217,10 @@ void add_receive(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c =
       program.add_subcommand("receive", "store what daemons send and acknowledge what is stored");
-  c->footer("Runs until SIGINT or SIGTERM. A folder belongs to one receiver at a time.");
-  c->add_option("--bind", o->receiver.bind, "address to listen on, as tcp://host:port")
+  c->footer("Runs until SIGINT, SIGTERM or SIGHUP. A folder belongs to one receiver at a time.");
+  add_options_file(*c);
+  c->add_option("--bind", o->receiver.bind,
+                "address to listen on, as tcp://host:port; of IPv6 in brackets")
       ->check([](const std::string& text) -> std::string {
         return is_endpoint(text) ? "" : text + " is not an endpoint like tcp://127.0.0.1:42200";
       })
@@ -234,6 +228,20 @@ void add_receive(CLI::App& program, command_body& run) {
   c->add_option("--out", o->store.folder, "folder of the store; its last part is made if it is new")
       ->required();
   c->add_option("--ledger", o->ledger, "ledger to write; by default ledger.json in the store");
+  c->add_option_function<std::string>(
+       "--line-rate",
+       [o](const std::string& text) {
+         o->receiver.line.bits_per_second =
+             static_cast<double>(read_amount(text, dimension::rate).value_or(0));
+       },
+       "rate of the line on which all daemons send, as \"4 Gb/s\": each is granted its part of it, "
+       "so that together they never send more; by default each sends at its own forward.rate")
+      ->check([](const std::string& text) -> std::string {
+        const auto rate = read_amount(text, dimension::rate);
+        return rate && *rate >= least_line_rate
+                   ? ""
+                   : text + " is no rate of 1 Mb/s or more, like \"4 Gb/s\"";
+      });
   auto* secret =
       c->add_option("--secret-key", o->receiver.secret_key,
                     "file with the receiver's own key; then only daemons with keys are taken");
@@ -242,6 +250,13 @@ void add_receive(CLI::App& program, command_body& run) {
                     "file with the public keys of the daemons that are taken, one a line");
   secret->needs(allow);
   allow->needs(secret);
+  c->add_option_function<std::string>(
+       "--monitor", [o](const std::string& text) { o->monitor = read_address(text); },
+       "address for /metrics, /healthz, /readyz, /status and a page, as 127.0.0.1:9421")
+      ->check([](const std::string& text) -> std::string {
+        return read_address(text) ? ""
+                                  : text + " is not an address like 127.0.0.1:9421 or node1:9421";
+      });
   c->add_flag("--sync", o->store.sync, "acknowledge only what the disk has confirmed");
   c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
               "end when every daemon has said goodbye, and one of them has stored something");

@@ -2,10 +2,12 @@
 // `koto-l3 replay`: sends a file of level-2 data as the electronics would, or computes a batch that
 // a daemon kept again.
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
+#include <vector>
 
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
@@ -13,6 +15,7 @@
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
+#include "tools/unit_option.hpp"
 #include "transport/file/batch_file.hpp"
 
 namespace l3 {
@@ -20,7 +23,8 @@ namespace {
 
 struct options {
   std::string file;
-  std::string to;
+  std::vector<std::string> to;
+  std::string by = "event";
   std::string on;
   std::string rate;
   std::uint32_t loops = 1;
@@ -37,24 +41,52 @@ struct options {
 constexpr double longest_timeout = 1e6;        // s: days
 constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
 
+/// After a failure the ledger that is found must be this replay's, not an earlier one's.
+void begin_ledger(const options& o, bool udp) {
+  if (o.ledger.empty()) return;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(o.file, o.ledger, ignored))
+    throw command_error("--ledger: " + o.ledger + " is the file to send", exit_usage);
+  write_ledger(o.ledger, ledger_of({}, !udp));
+}
+
+std::vector<destination> destinations(const std::vector<std::string>& texts) {
+  std::vector<destination> all;
+  for (const std::string& text : texts) {
+    const auto to = from_option("--to", text, parse_destination);
+    if (!all.empty() && to.how != all.front().how)
+      throw command_error("--to: all daemons get the file over UDP, or all over TCP", exit_usage);
+    for (const destination& other : all)
+      if (other.text() == to.text())
+        throw command_error("--to: " + to.text() + " is given twice", exit_usage);
+    all.push_back(to);
+  }
+  return all;
+}
+
 int replay(const options& o) {
   if (o.to.empty()) {
     throw command_error("--to is required, or for an .l3batch file --on", exit_usage);
   }
-  const auto to = from_option("--to", o.to, parse_destination);
+  const auto to = destinations(o.to);
+  const auto share = o.by == "spill" ? replay_share::by_spill : replay_share::by_event;
   const auto rate = o.rate.empty() ? replay_rate{} : from_option("--rate", o.rate, parse_rate);
-  const bool udp = to.how == destination::protocol::udp;
+  const bool udp = to.front().how == destination::protocol::udp;
   const double drop = from_option("--drop", o.drop, parse_probability);
   const double duplicate = from_option("--duplicate", o.duplicate, parse_probability);
   if (!udp && (drop > 0 || duplicate > 0))
     throw command_error("--drop and --duplicate are for udp://", exit_usage);
   if (o.chunk % 4 != 0) throw command_error("--chunk must be a multiple of 4", exit_usage);
 
+  begin_ledger(o, udp);
   check_readable(o.file);
 
   interrupt interrupted;
   auto line = std::make_unique<progress>("reading", 0, "bytes");
-  const replay_source source(o.file, [&](std::uint64_t n) { line->update(n); });
+  const replay_source source(o.file, [&](std::uint64_t n) {
+    interrupted.check();
+    line->update(n);
+  });
   line = std::make_unique<progress>("replay", source.events() * o.loops, "events");
   const replay_watch watch{[&] { return interrupted.came(); },
                            [&](std::uint64_t n) { line->update(n); }};
@@ -62,6 +94,7 @@ int replay(const options& o) {
   if (udp) {
     udp_replay_settings s;
     s.to = to;
+    s.share = share;
     s.rate = rate;
     s.loops = o.loops;
     s.chunk_bytes = o.chunk;
@@ -72,6 +105,7 @@ int replay(const options& o) {
   } else {
     tcp_replay_settings s;
     s.to = to;
+    s.share = share;
     s.rate = rate;
     s.loops = o.loops;
     s.window = o.window << 20;
@@ -87,18 +121,17 @@ int replay(const options& o) {
   if (!o.ledger.empty()) write_ledger(o.ledger, ledger_of(report, !udp));
   std::fputs((o.json ? to_json(report) : to_table(report)).c_str(), stdout);
   if (report.finished) return 0;
-  throw command_error(o.to + ": " +
+  throw command_error(report.to + ": " +
                       (report.interrupted       ? "interrupted"
                        : report.trouble.empty() ? "not everything was sent"
                                                 : report.trouble));
 }
 
 const std::map<std::string, backend>& executors() {
-  static const std::map<std::string, backend> all{{"serial", backend::serial},
-                                                  {"pool", backend::pool},
-                                                  {"shuffled", backend::shuffled},
-                                                  {"threaded", backend::threaded},
-                                                  {"cuda", backend::cuda}};
+  static const std::map<std::string, backend> all{
+      {"serial", backend::serial},     {"pool", backend::pool}, {"shuffled", backend::shuffled},
+      {"threaded", backend::threaded}, {"cuda", backend::cuda}, {"hip", backend::hip},
+      {"sycl", backend::sycl}};
   return all;
 }
 
@@ -119,17 +152,25 @@ void add_replay(CLI::App& program, command_body& run) {
       program.add_subcommand("replay", "send a file of level-2 data as the electronics would, "
                                        "or compute a kept batch again");
   c->add_option("file", o->file, "a .l2raw file, or a .l3batch file with --on")->required();
-  auto* to = c->add_option("--to", o->to, "udp://host:port+n (n ports in turn) or tcp://host:port");
+  auto* to = c->add_option("--to", o->to,
+                           "udp://host:port+n (n ports in turn) or tcp://host:port; several times "
+                           "for daemons that take turns")
+                 ->allow_extra_args(false);
+  c->add_option("--by", o->by, "what several daemons take in turn")
+      ->check(CLI::IsMember({"event", "spill"}))
+      ->capture_default_str();
   auto* on = c->add_option("--on", o->on, "compute a .l3batch file again on this executor")
                  ->check(CLI::IsMember(executors()));
   to->excludes(on);
-  c->add_option("--rate", o->rate,
-                "10000ev/s, 40Gb/s or max; without it the file's own times and spill structure");
+  c->add_option(
+      "--rate", o->rate,
+      "10000ev/s, 40Gb/s or unlimited; without it the file's own times and spill structure");
   c->add_option("--loop", o->loops, "how often to send the file; spill numbers go on")
       ->check(CLI::Range(1U, 1'000'000U))
       ->capture_default_str();
   c->add_option("--ledger", o->ledger, "write what was sent to this file");
-  c->add_option("--chunk", o->chunk, "UDP: payload of a datagram in bytes")
+  c->add_option("--chunk", o->chunk, "UDP: payload of a datagram, such as 8000 or \"8 kB\"")
+      ->transform(in_unit({dimension::size, 1, "bytes"}))
       ->check(CLI::Range(4U, largest_chunk))
       ->capture_default_str();
   c->add_option("--drop", o->drop, "UDP: leave out datagrams with this probability")
@@ -137,15 +178,21 @@ void add_replay(CLI::App& program, command_body& run) {
   c->add_option("--duplicate", o->duplicate, "UDP: send datagrams twice with this probability")
       ->capture_default_str();
   c->add_option("--end-delay", o->end_delay_ms,
-                "UDP with --rate: ms between the last event of a spill and its end")
+                "UDP with --rate: time between the last event of a spill and its end, such as "
+                "\"200 ms\"; a bare number is of ms")
+      ->transform(in_unit({dimension::duration, 1'000'000, "ms"}))
       ->check(CLI::Range(0U, 100'000U))
       ->capture_default_str();
-  c->add_option("--window", o->window, "TCP: MiB that may be under way without acknowledgement")
+  c->add_option("--window", o->window,
+                "TCP: what may be under way without acknowledgement, such as \"256 MiB\"; a bare "
+                "number is of MiB")
+      ->transform(in_unit({dimension::size, 1U << 20, "MiB"}))
       ->check(CLI::Range(1U, 1U << 20))
       ->capture_default_str();
   c->add_option("--timeout", o->timeout,
-                "TCP: give up after so many seconds without an acknowledgement, or of connections "
-                "that break")
+                "TCP: give up after so long without an acknowledgement, or of connections that "
+                "break, such as \"30 s\"; a bare number is of seconds")
+      ->transform(in_unit({dimension::duration, 1'000'000'000, "seconds", true}))
       ->check([](const std::string& text) -> std::string {
         double seconds = 0;
         // Not-a-number fails both comparisons.

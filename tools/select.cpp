@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 select`: shows the selection's decision on every event of a file, and its reason.
-#include <array>
 #include <memory>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/selection_run.hpp"
 
 namespace l3 {
@@ -18,30 +18,6 @@ struct options {
   selection_options run;
   bool json = false;
   bool totals = false;
-};
-
-struct line_total {
-  std::uint64_t fired = 0;
-  std::uint64_t kept = 0;
-  std::array<std::uint64_t, 256> reasons{};
-};
-
-struct totals {
-  std::uint64_t events = 0;
-  std::uint64_t kept = 0;
-  std::uint64_t not_judged = 0;
-  std::vector<line_total> lines;
-
-  void add(const event_summary& s) {
-    ++events;
-    kept += s.kept;
-    not_judged += (s.status & l3::not_judged) != 0 ? 1 : 0;
-    for (std::uint32_t n = 0; n < s.lines; ++n) {
-      lines[n].fired += s.fired >> n & 1;
-      lines[n].kept += s.kept_by >> n & 1;
-      ++lines[n].reasons[s.reason[n]];
-    }
-  }
 };
 
 json::array names_of(std::uint32_t mask, const std::vector<std::string>& names) {
@@ -100,7 +76,7 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
     fired += (fired.empty() ? "" : " ") + lines[n];
     if ((s.kept_by >> n & 1) == 0) fired += "(prescaled)";
   }
-  if ((s.status & l3::not_judged) != 0) fired = "not judged";
+  if ((s.status & l3::not_judged) != 0) fired += fired.empty() ? "overfull" : " (overfull)";
   constexpr double kev_per_mev = 1000;
   fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
              s.kept != 0 ? "kept" : "rejected", s.trigger, s.photons_found,
@@ -108,58 +84,15 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
              s.vetoes, fired.empty() ? "-" : fired);
 }
 
-json::array lines_to_json(const totals& t, const loaded_selection& selection) {
-  json::array list;
-  const auto names = selection.line_names();
-  for (std::size_t n = 0; n < t.lines.size(); ++n) {
-    json::object reasons;
-    for (std::size_t r = 0; r < t.lines[n].reasons.size(); ++r)
-      if (r != line_fired && t.lines[n].reasons[r] != 0)
-        reasons[name_of_reason(static_cast<std::uint8_t>(r))] = t.lines[n].reasons[r];
-    list.push_back(json::object{{"line", names[n]},
-                                {"id", selection.tables.lines[n].id},
-                                {"prescale", selection.tables.lines[n].prescale},
-                                {"fired", t.lines[n].fired},
-                                {"kept", t.lines[n].kept},
-                                {"refused", reasons}});
-  }
-  return list;
-}
-
-void print_totals(const totals& t, const loaded_selection& selection) {
-  const auto names = selection.line_names();
-  fmt::print("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
-             "prescale", "fired", "kept");
-  for (std::size_t n = 0; n < t.lines.size(); ++n) {
-    const line_total& line = t.lines[n];
-    std::vector<std::pair<std::uint64_t, std::string>> reasons;
-    for (std::size_t r = 0; r < line.reasons.size(); ++r)
-      if (r != line_fired && line.reasons[r] != 0)
-        reasons.emplace_back(line.reasons[r], name_of_reason(static_cast<std::uint8_t>(r)));
-    std::stable_sort(reasons.begin(), reasons.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<std::string> texts;
-    texts.reserve(reasons.size());
-    for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
-    fmt::print("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
-               line.fired, line.kept, fmt::join(texts, ", "));
-  }
-  fmt::print("{} of {} events kept ({:.2f} %)", t.kept, t.events,
-             t.events == 0 ? 0.0
-                           : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
-  if (t.not_judged != 0) fmt::print(", {} of them without being judged", t.not_judged);
-  fmt::print("\n");
-}
-
 int select(const options& o) {
+  interrupt signals;
   check_readable(o.run.in);
   file_batches in(o.run.in);
-  const loaded_selection selection = load_selection(o.run, in, in.run());
-  const auto compute = make_selecting_engine(o.run, in, selection);
+  const loaded_selection selection = load_selection(o.run, in.crates(), in.run());
+  const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
   const auto lines = selection.line_names();
   const auto counters = counter_names(selection.what);
-  totals t;
-  t.lines.resize(lines.size());
+  decision_totals t(lines.size());
   if (o.json)
     fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
                json::serialize(json::value(compute->name())), selection.tables.constants.settings);
@@ -174,7 +107,7 @@ int select(const options& o) {
         if (!o.json && !o.totals) print_text(e, lines);
         t.add(e.summary);
       },
-      "select");
+      "select", signals);
   if (o.json) {
     fmt::print("],\"total\":{}}}\n",
                json::serialize(json::object{{"events", t.events},

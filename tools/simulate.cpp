@@ -113,7 +113,7 @@ int simulate(options o) {
   simulation s(d, o.settings);
   progress line("simulate", o.settings.events, "events");
   const auto counts = s.run(*data, truth, [&](std::uint64_t n) {
-    if (signals.came()) throw command_error("interrupted: nothing is written");
+    signals.check("interrupted: nothing is written");
     line.update(n);
   });
   data->close();
@@ -155,6 +155,12 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->needs(file);
   file->excludes(type);
   c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
+  for (const auto& e : effect_options)
+    c->add_option("--" + std::string(e.name), o->settings.effects.*e.size, std::string(e.what))
+        ->check(CLI::Range(e.least, e.most))
+        ->capture_default_str()
+        ->group("Effects that the selection does not know")
+        ->excludes(file);
   c->add_option("--threads", o->settings.threads, "0: one per processor")
       ->check(CLI::Range(0U, 256U))
       ->default_val(0);

@@ -14,7 +14,9 @@
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"
+#include "tools/verify/objections.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/file/l2raw.hpp"
 
 namespace l3 {
 namespace {
@@ -26,6 +28,7 @@ struct options {
   std::uint32_t loops = 1;
   selection_options selection;
   bool json = false;
+  bool skip_damaged = false;
 };
 
 struct table_row {
@@ -52,17 +55,12 @@ void print_table(const std::string& sent, const comparison& c,
                a.holds() ? "agree" : "DIFFER");
 }
 
-bool hold(const std::vector<agreement>& agreements) {
-  return std::all_of(agreements.begin(), agreements.end(),
-                     [](const agreement& a) { return a.holds(); });
-}
-
 /// The state of the receiver's ledger, if there is one: a ledger that is not final may be older
 /// than the store.
-std::optional<bool> receiver_is_final(const std::vector<ledger>& ledgers) {
+std::optional<bool> receiver_is_final(const std::vector<given_ledger>& ledgers) {
   std::optional<bool> final;
-  for (const auto& l : ledgers)
-    if (l.program == receive_program) final = final.value_or(true) && l.clean;
+  for (const auto& [path, l, of_folder] : ledgers)
+    if (is_of_store(l)) final = final.value_or(true) && l.clean;
   return final;
 }
 
@@ -76,20 +74,26 @@ bool daemon_is_final(const ledger& l) {
 /// Remarks beside the counts.
 struct remarks {
   std::vector<std::string> torn_ends;
+  std::vector<std::string> cut_files;
   std::optional<bool> receiver_final;
-  std::vector<std::string> not_final; ///< paths of daemons' ledgers
-  std::size_t without_ledger = 0;     ///< sessions
+  std::vector<std::string> not_final;  ///< paths of daemons' ledgers
+  std::vector<std::string> unfinished; ///< paths of replay clients' ledgers
+  std::vector<std::string> objections; ///< what is wrong with ledgers, beside their figures
+  std::size_t without_ledger = 0;      ///< sessions
   std::optional<event_fates> fates;
 };
 
 void print_remarks(const remarks& r) {
   for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
+  for (const auto& fault : r.cut_files) fmt::print("{}\n", fault);
   if (r.receiver_final == false)
     fmt::print("the receiver's ledger is not final: the receiver still runs, or was killed\n");
   for (const auto& path : r.not_final)
     fmt::print(
         "{} is not final: the daemon still runs, was killed, or ended with events under way\n",
         path);
+  for (const auto& path : r.unfinished)
+    fmt::print("{} is of a replay that did not send all, or still runs\n", path);
   if (r.without_ledger > 0)
     fmt::print("{} sessions are in no daemon's ledger: what was sent and what was admitted is not "
                "compared\n",
@@ -103,6 +107,20 @@ void print_remarks(const remarks& r) {
                r.fates->stored_and_again);
 }
 
+void print_left_out(const std::string& sent, const comparison& c) {
+  const left_out& l = c.sent_left_out;
+  if (l.places > 0)
+    fmt::print("{} is damaged at {} places, {} bytes, {} records{}, which are left out; {} stored "
+               "events may be of these, and are not compared\n",
+               sent, l.places, l.bytes, l.records, l.to_the_end ? " and all that would follow" : "",
+               c.unchecked);
+  if (c.skip_damaged && c.damaged > 0)
+    fmt::print("the store is damaged at {} places, which are left out; {} events are missing, of "
+               "which by the ledgers {} may lie there\n",
+               c.damaged, c.missing,
+               c.unreadable ? fmt::to_string(*c.unreadable) : "an unknown number");
+}
+
 /// Tells counted loss from uncounted.
 void print_missing(std::uint64_t missing, const event_fates& f) {
   fmt::print("{} events missing, {} shed and counted", missing, f.shed);
@@ -112,12 +130,17 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
   fmt::print("\n");
 }
 
-void print_verdict(bool events_hold, bool ledgers_hold, bool selected) {
-  fmt::print("{}\n", !events_hold ? "what was stored is NOT what was sent"
-                     : selected
-                         ? "every event that was sent and not rejected is stored, byte for byte"
-                         : "every event that was sent is stored, byte for byte");
+void print_verdict(bool events_hold, bool damage_skipped, bool ledgers_hold, bool selected,
+                   const std::vector<std::string>& objections) {
+  fmt::print("{}\n",
+             !events_hold ? "what was stored is NOT what was sent"
+             : damage_skipped
+                 ? "what could be read is stored as it was sent, byte for byte; the rest is "
+                   "damaged, and was left out"
+             : selected ? "every event that was sent and not rejected is stored, byte for byte"
+                        : "every event that was sent is stored, byte for byte");
   if (!ledgers_hold) fmt::print("the ledgers do NOT agree\n");
+  for (const auto& text : objections) fmt::print("NOT right: {}\n", text);
 }
 
 boost::json::value json_of(const std::optional<event_fates>& f) {
@@ -136,37 +159,49 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, c
   for (const auto& row : rows_of(c)) events[row.name] = row.count;
   json::array examples(c.examples.begin(), c.examples.end());
   json::array not_final(r.not_final.begin(), r.not_final.end());
+  json::array unfinished(r.unfinished.begin(), r.unfinished.end());
+  json::array objections(r.objections.begin(), r.objections.end());
   json::array ledgers;
   for (const auto& a : agreements) {
     ledgers.push_back(
         json::object{{"what", a.what}, {"one", a.one}, {"other", a.other}, {"agree", a.holds()}});
   }
-  const json::object all{{"holds", c.holds() && hold(agreements)},
+  const json::object all{{"holds", c.holds() && hold(agreements) && r.objections.empty()},
                          {"events_hold", c.holds()},
                          {"ledgers_agree", hold(agreements)},
                          {"sessions_without_ledger", r.without_ledger},
                          {"events", events},
                          {"examples", examples},
                          {"sent_damage", c.sent_damage},
+                         {"left_out", json::object{{"places", c.sent_left_out.places},
+                                                   {"bytes", c.sent_left_out.bytes},
+                                                   {"records", c.sent_left_out.records},
+                                                   {"to_the_end", c.sent_left_out.to_the_end},
+                                                   {"unchecked", c.unchecked}}},
                          {"ledgers", ledgers},
                          {"fates", json_of(r.fates)},
                          {"torn_ends", r.torn_ends.size()},
                          {"receiver_ledger_final",
                           r.receiver_final ? json::value(*r.receiver_final) : json::value(nullptr)},
-                         {"daemon_ledgers_not_final", not_final}};
+                         {"daemon_ledgers_not_final", not_final},
+                         {"replay_ledgers_unfinished", unfinished},
+                         {"objections", objections}};
   fmt::print("{}\n", json::serialize(all));
 }
 
 /// The selection's decisions on every event that was sent. Over UDP the daemon's run may differ
 /// from the file's: the stored events name it.
-std::vector<expected_event> decide_all(const options& o, const event_index& stored) {
+std::vector<expected_event> decide_all(const options& o, const event_index& stored,
+                                       interrupt& signals) {
   if (o.loops != 1)
     throw command_error("--loop and --selection exclude each other: prescales go by spill numbers",
                         exit_usage);
   file_batches in(o.sent);
-  const loaded_selection selection = load_selection(
-      o.selection, in, stored.sessions().empty() ? in.run() : stored.sessions().front().run);
-  const auto compute = make_selecting_engine(o.selection, in, selection);
+  const loaded_selection selection =
+      load_selection(o.selection, in.crates(),
+                     stored.sessions().empty() ? in.run() : stored.sessions().front().run);
+  const auto compute =
+      make_selecting_engine(o.selection, in.capacity(o.selection.batch), selection);
   std::vector<expected_event> expected;
   for_each_decided(
       in, *compute,
@@ -174,49 +209,74 @@ std::vector<expected_event> decide_all(const options& o, const event_index& stor
         const bool kept = e.summary.kept != 0;
         expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>{}});
       },
-      "select");
+      "select", signals);
   return expected;
 }
 
+/// Those that were named, and the one in the folder.
+std::vector<given_ledger> ledgers_of(const options& o) {
+  std::vector<given_ledger> all;
+  const auto read = [&](const std::string& path, bool of_folder) {
+    check_readable(path);
+    all.push_back({path, read_ledger(path), of_folder});
+  };
+  for (const auto& path : o.ledgers) read(path, false);
+  const auto of_folder = std::filesystem::path(o.folder) / "ledger.json";
+  if (std::filesystem::exists(of_folder)) read(of_folder.string(), true);
+  return all;
+}
+
 int verify(const options& o) {
+  interrupt signals;
   check_readable(o.sent);
   check_folder(o.folder);
-  auto paths = o.ledgers;
-  const auto of_receiver = std::filesystem::path(o.folder) / "ledger.json";
-  if (std::filesystem::exists(of_receiver)) paths.push_back(of_receiver.string());
+  const std::vector<given_ledger> given = ledgers_of(o);
   std::vector<ledger> ledgers;
   remarks said;
-  for (const auto& p : paths) {
-    check_readable(p);
-    ledgers.push_back(read_ledger(p));
-    if (ledgers.back().program == daemon_program && !daemon_is_final(ledgers.back()))
-      said.not_final.push_back(p);
+  for (const auto& [path, l, of_folder] : given) {
+    ledgers.push_back(l);
+    if (l.program == daemon_program && !daemon_is_final(l)) said.not_final.push_back(path);
+    if (l.program == replay_program && !l.clean) said.unfinished.push_back(path);
   }
-  said.receiver_final = receiver_is_final(ledgers);
+  said.receiver_final = receiver_is_final(given);
   // A receiver without blocks leaves a ledger only.
   if (!said.receiver_final) check_store(o.folder);
 
-  const event_index stored(o.folder);
-  const std::vector<expected_event> expected =
-      o.selection.files.lines.empty() ? std::vector<expected_event>{} : decide_all(o, stored);
+  const event_index stored(o.folder, [&] { return signals.check(), false; });
+  const std::vector<expected_event> expected = o.selection.files.lines.empty()
+                                                   ? std::vector<expected_event>{}
+                                                   : decide_all(o, stored, signals);
   progress line("verify", 0, "events");
-  const auto c = compare(o.sent, o.folder, stored, o.loops, expected,
-                         [&](std::uint64_t n) { line.update(n); });
+  auto c =
+      compare(o.sent, o.folder, stored, o.loops, expected, o.skip_damaged, [&](std::uint64_t n) {
+        signals.check();
+        line.update(n);
+      });
   line.clear();
   for (const auto& end : stored.torn_ends()) said.torn_ends.push_back(text_of(end));
+  said.cut_files = stored.cut_files();
   said.without_ledger = sessions_without_ledger(ledgers, stored.sessions());
   said.fates = fates_of(ledgers, stored.sessions(), c, !expected.empty());
+  said.objections = objections_to(
+      given, {l2raw_reader(o.sent).run(), o.folder, kind_of(o.folder), stored.sessions()});
   const auto agreements =
-      check_ledgers(ledgers, stored.sessions(), said.fates ? said.fates->came_again() : 0);
+      check_ledgers(ledgers, stored.sessions(),
+                    {said.fates ? said.fates->came_again() : 0, c.sent, kind_of(o.folder)});
+  c.unreadable = unreadable_events(agreements);
+  const damage_of skipped{c.skip_damaged && c.damaged > 0,
+                          c.skip_damaged && c.sent_left_out.places > 0};
+  const bool ledgers_hold = hold(agreements, skipped);
   if (o.json) {
     print_json(c, agreements, said);
   } else {
     print_table(o.sent, c, agreements);
     print_remarks(said);
-    print_verdict(c.holds(), hold(agreements), !expected.empty());
+    print_left_out(o.sent, c);
+    print_verdict(c.holds(), skipped.store || skipped.file, ledgers_hold, !expected.empty(),
+                  said.objections);
     if (c.missing > 0 && said.fates) print_missing(c.missing, *said.fates);
   }
-  return c.holds() && hold(agreements) ? 0 : exit_failure;
+  return c.holds() && ledgers_hold && said.objections.empty() ? 0 : exit_failure;
 }
 
 } // namespace
@@ -225,8 +285,15 @@ void add_verify(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("verify", "compare what was sent with what was stored");
   c->footer(
-      "Fails on any difference. An event that was sent again to a daemon started anew, and so "
-      "stored twice, counts as repeated, which is no difference.");
+      "Ends with 0 only if every event is stored as it was sent and no ledger is wrong: a ledger "
+      "is "
+      "wrong if its sums do not balance or are not what it says of them, if its figures differ "
+      "from "
+      "the other ledgers' or from what lies in the folder, if it is of another run or store, or "
+      "twice of the same start of a daemon, and if a receiver lost what it had acknowledged; a "
+      "store must have its receiver's ledger. What is only not known is told, and is no fault: a "
+      "ledger that is not final, a session without a ledger. An event that was sent again to a "
+      "daemon started anew, and so stored twice, counts as repeated, which is no difference.");
   c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
   c->add_option("folder", o->folder,
                 "the store that `receive` wrote, or the spool that a daemon left behind")
@@ -237,7 +304,7 @@ void add_verify(CLI::App& program, command_body& run) {
       ->check(CLI::Range(1U, spill_numbers))
       ->capture_default_str();
   o->selection.files.lines.clear();
-  c->add_option(
+  auto* selection = c->add_option(
       "--selection", o->selection.files.lines,
       "the selection that the daemon ran (built-in, or its file): what it rejects must not "
       "be stored");
@@ -246,6 +313,9 @@ void add_verify(CLI::App& program, command_body& run) {
       ->capture_default_str();
   c->add_option("--calibration", o->selection.files.calibration,
                 "the calibration with which the daemon ran");
+  c->add_flag("--skip-damaged", o->skip_damaged,
+              "leave out what is damaged, tell how much that is, and judge the rest")
+      ->excludes(selection);
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return verify(*o); }; });
 }

@@ -139,7 +139,7 @@ std::string report_table(const json::object& report) {
   }
   add_fields(alone, "", flat);
   std::string text;
-  for (const auto& [name, value] : alone) text += name + ": " + value + "\n";
+  for (const auto& [name, value] : alone) text.append(name).append(": ").append(value).append("\n");
   return text + tables;
 }
 

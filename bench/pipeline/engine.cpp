@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench engine`: frames of made-up events through the engine, as many in flight as it has,
 // results and packed events back in host memory, with each form of packing and, on a device, by
-// each way out. Beside it the limit of the same run: on a device the same buffers copied there and
-// nothing computed, on a CPU one core's memcpy of them.
+// each way out. With --select the events are simulated ones, and rows are added for an engine that
+// selects them: that is what the daemon does in production. Beside it the limit of the same run: on
+// a device the same buffers copied there and nothing computed, on a CPU one core's memcpy of them.
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "bench/harness/made_up_batch.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/pipeline/arrivals.hpp"
+#include "bench/selection/select_batch.hpp"
 #include "selection/engine/make_engine.hpp"
+#include "selection/trigger/load_selection.hpp"
 #include "tools/command.hpp"
 
 namespace l3 {
@@ -25,20 +29,51 @@ struct engine_options {
   std::uint32_t frames = 4;
   std::uint32_t events = 64;
   std::uint32_t batches = 32;
+  bool select = false;
   turn_options turns{.rounds = 9};
+};
+
+/// What fills the frames: made-up events, or simulated ones and the selection of them.
+class frame_contents {
+public:
+  explicit frame_contents(const engine_options& o) : events_(o.events) {
+    if (!o.select) return;
+    constexpr std::uint32_t run = 1;
+    const detector d = default_detector();
+    selection_.emplace(load_selection({built_in, built_in, ""}, d.crates(), run));
+    program_.emplace(selection_->program());
+    simulated_.emplace(d, o.events);
+  }
+
+  [[nodiscard]] batch_capacity capacity() const {
+    return simulated_ ? simulated_->capacity() : made_up_capacity(events_);
+  }
+  void fill(input_batch& batch) const {
+    simulated_ ? simulated_->copy_to(batch) : make_up_batch(batch);
+  }
+  /// Null: all events are kept.
+  [[nodiscard]] const selection_program* program() const { return program_ ? &*program_ : nullptr; }
+
+private:
+  std::uint32_t events_;
+  std::optional<loaded_selection> selection_;
+  std::optional<selection_program> program_;
+  std::optional<select_batch> simulated_;
 };
 
 class engine_bench {
 public:
-  explicit engine_bench(const engine_options& o) : options_(o) {
+  explicit engine_bench(const engine_options& o) : options_(o), contents_(o) {
     const bool device = on_device(o.compute);
     options_.batches = std::max(o.batches, o.frames); // every frame is looked at
-    expect();
+    expect(nullptr, expected_);
+    if (o.select) expect(contents_.program(), expected_selected_);
     std::vector<output_path> ways{output_path::mapped};
     if (device) ways.push_back(output_path::copied);
     for (const output_path way : ways) {
       for (const packing_form form : {packing_form::two_passes, packing_form::one_pass})
-        add_engine(way, form, device);
+        add_engine(way, form, nullptr, device);
+      if (o.select) add_engine(way, packing_form::two_passes, contents_.program(), device);
     }
     const engine& first = *engines_.front();
     bytes_ = fragment_bytes(first.frames()[0]->input);
@@ -58,6 +93,7 @@ public:
     report["events"] = options_.events;
     report["input_bytes"] = bytes_;
     report["output_bytes"] = expected_.size();
+    if (options_.select) report["selected_bytes"] = expected_selected_.size();
     json::array rows;
     for (std::size_t i = 0; i < times.size(); ++i) {
       json::object row = rated({{"what", entrants_[i].name}}, "bytes_per_second", bytes, times[i]);
@@ -71,20 +107,27 @@ public:
 
 private:
   std::unique_ptr<engine> make(const compute_settings& where, std::uint32_t frames,
-                               output_path path, packing_form packing) {
-    auto e = make_engine(where, {made_up_capacity(options_.events), frames, 0, path, packing});
-    for (frame* f : e->frames()) make_up_batch(f->input);
+                               output_path path, packing_form packing,
+                               const selection_program* program) const {
+    auto e = make_engine(where, {contents_.capacity(), frames, 0, path, packing}, program);
+    for (frame* f : e->frames()) contents_.fill(f->input);
     return e;
   }
 
-  void add_engine(output_path path, packing_form packing, bool device) {
+  /// `program`: null keeps all events.
+  void add_engine(output_path path, packing_form packing, const selection_program* program,
+                  bool device) {
     engine* const e =
-        engines_.emplace_back(make(options_.compute, options_.frames, path, packing)).get();
+        engines_.emplace_back(make(options_.compute, options_.frames, path, packing, program))
+            .get();
     std::string name = "engine, " + std::string(e->name()) +
-                       (packing == packing_form::one_pass ? ", one pass" : ", two passes");
+                       (program != nullptr                  ? ", selection"
+                        : packing == packing_form::one_pass ? ", one pass"
+                                                            : ", two passes");
     if (device) name += path == output_path::mapped ? ", output mapped" : ", output copied";
+    const auto& expected = program != nullptr ? expected_selected_ : expected_;
     entrants_.push_back({std::move(name), [e] { poison(*e); }, [this, e] { through(*e); },
-                         [this, e] { return is_right(*e); }});
+                         [e, &expected] { return is_right(*e, expected); }});
   }
 
   /// Every frame is started again as soon as it is done: that is what the daemon does.
@@ -103,13 +146,13 @@ private:
   }
 
   /// Keeps the output of the reference executor.
-  void expect() {
+  void expect(const selection_program* program, std::vector<std::byte>& output) const {
     const auto reference =
-        make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes);
+        make({backend::serial, 0}, 1, output_path::mapped, packing_form::two_passes, program);
     frame& f = *reference->frames()[0];
     reference->start(f);
     if (!reference->wait(f)) throw command_error(f.error);
-    expected_.assign(f.output.begin(), f.output.end());
+    output.assign(f.output.begin(), f.output.end());
   }
 
   static void poison(const engine& e) {
@@ -117,16 +160,18 @@ private:
       std::memset(f->output_memory.data(), poison_byte, f->output_memory.size());
   }
 
-  [[nodiscard]] bool is_right(const engine& e) const {
+  [[nodiscard]] static bool is_right(const engine& e, const std::vector<std::byte>& expected) {
     return std::ranges::all_of(
-        e.frames(), [&](const frame* f) { return std::ranges::equal(f->output, expected_); });
+        e.frames(), [&](const frame* f) { return std::ranges::equal(f->output, expected); });
   }
 
   engine_options options_;
+  frame_contents contents_;
   std::uint64_t bytes_ = 0; // of the fragments of a batch
   std::vector<std::unique_ptr<engine>> engines_;
   std::vector<std::span<const std::byte>> inputs_;
   std::vector<std::byte> expected_;
+  std::vector<std::byte> expected_selected_;
   std::vector<entrant> entrants_; // the first is the limit
 };
 
@@ -140,6 +185,7 @@ void add_bench_engine(CLI::App& program, command_body& run) {
   add_count(*c, "--frames", o->frames, "In flight at a time", 1, 16);
   add_count(*c, "--events", o->events, "Of a frame", 1, 1024);
   add_count(*c, "--batches", o->batches, "In one timing; at least one a frame", 1, 100'000);
+  c->add_flag("--select", o->select, "Simulated events, and also an engine that selects them");
   add_turn_options(*c, o->turns);
   c->callback([o, &run] { run = [o] { return engine_bench(*o).run(); }; });
 }

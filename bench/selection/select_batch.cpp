@@ -43,9 +43,10 @@ void select_batch::add(const readout& crates, event_key key, std::span<const std
   entry.first_fragment = batch_.used_fragments;
   entry.fragments = crates.size();
   entry.first_board = batch_.used_boards;
-  for (std::uint8_t c = 0; c < crates.size(); ++c) {
+  for (std::uint32_t c = 0; c < crates.size(); ++c) {
     const std::size_t n = l2::fragment_bytes(crates.crates[c].boards);
-    enter_boards(crates.crates[c], key, add_fragment(batch_, c, event.first(n)), entry);
+    const auto place = static_cast<std::uint8_t>(c);
+    enter_boards(crates.crates[c], key, add_fragment(batch_, place, event.first(n)), entry);
     event = event.subspan(n);
   }
   entry.boards = batch_.used_boards - entry.first_board;

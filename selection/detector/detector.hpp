@@ -50,6 +50,8 @@ struct veto_shape {
   double outer = 0; ///< radius of a wall
   double z_from = 0;
   double z_to = 0;
+
+  friend bool operator==(const veto_shape&, const veto_shape&) = default;
 };
 
 struct veto {
@@ -65,6 +67,8 @@ struct veto {
   double unit_per_mev = 1;      ///< how much of its unit a photon of 1 MeV leaves
   double accidental_rate = 0;   ///< of each input
   double length = 0;            ///< of a module that is read at both ends, along the beam
+  double t0 = 0;      ///< ns: what is in time with the event comes so much after the trigger's time
+  double charged = 0; ///< above 0: thin; a charged particle leaves this energy, photons pass
   veto_shape shape;
   std::vector<input_address> inputs; ///< that of end e of module m at m · ends + e
   std::vector<bool> dead;            ///< by the same index

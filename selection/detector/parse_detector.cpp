@@ -102,7 +102,7 @@ veto_shape shape_of(const toml_table& s) {
 void add_veto(detector& d, const toml_table& s) {
   s.allow({"name", "modules", "first", "threshold", "window", "counts_per_unit"},
           {"ends", "length", "neighbours", "within", "unit_per_mev", "accidental_rate", "barrel",
-           "wall"});
+           "wall", "t0", "charged"});
   veto v;
   v.name = s.text("name");
   if (v.name.find_first_of("\"\\\n\t") != std::string::npos)
@@ -113,6 +113,8 @@ void add_veto(detector& d, const toml_table& s) {
   v.modules = s.count("modules", 1, d.input_count());
   v.ends = s.count("ends", 1, 2, 1U);
   v.length = s.number("length", 0, most_distance);
+  v.t0 = s.number("t0", -waveform_length, waveform_length);
+  v.charged = s.number("charged", 0, most_threshold);
   v.threshold = s.positive("threshold", most_threshold);
   v.neighbours = s.count("neighbours", 1, std::max(v.modules, 1U), 1U);
   v.within = s.number("within", 0, waveform_length);

@@ -36,6 +36,8 @@ private:
   void make_constants() {
     auto& k = t_.constants;
     k.crystal_threshold = whole(s_.clusters.crystal_threshold * table_units::energy);
+    k.event_from = whole(s_.clusters.event_window.from * table_units::time);
+    k.event_to = whole(s_.clusters.event_window.to * table_units::time);
     k.crystal_from = whole(s_.clusters.crystal_window.from * table_units::time);
     k.crystal_to = whole(s_.clusters.crystal_window.to * table_units::time);
     k.photon_threshold = whole(s_.photons.threshold * table_units::energy);
@@ -50,6 +52,8 @@ private:
         static_cast<std::uint16_t>(d_.number_of(d_.trigger_board()) / detector::inputs_per_board);
     k.vetoes = static_cast<std::uint16_t>(d_.vetoes().size());
     k.lines = static_cast<std::uint16_t>(s_.lines.size());
+    k.overfull_lines = static_cast<std::uint16_t>(std::count_if(
+        s_.lines.begin(), s_.lines.end(), [](const line_settings& l) { return l.overfull; }));
 
     double highest = std::numeric_limits<double>::infinity();
     for (const auto& c : d_.crystals())
@@ -61,6 +65,7 @@ private:
   void check_calorimeter() {
     const auto& all = d_.crystals();
     if (all.empty()) return;
+    check_window(s_.clusters.event_window, all.front().at, "clusters.event_window");
     check_window(s_.clusters.crystal_window, all.front().at, "clusters.crystal_window");
     check_window(s_.photons.window, all.front().at, "photons.window");
 
@@ -170,6 +175,7 @@ private:
     e.trigger_none = line.trigger_none;
     e.priority = line.priority;
     e.undecodable = line.undecodable ? 1 : 0;
+    e.overfull = line.overfull ? 1 : 0;
     e.unknown = line.when_unknown;
     for (const auto& name : line.fired) e.vetoes_on |= bit_of(name);
     for (const auto& name : line.vetoes) e.vetoes_off |= bit_of(name);

@@ -12,7 +12,7 @@ void add(fnv1a& hash, T... numbers) {
 }
 
 void add(fnv1a& hash, const selection_constants& k) {
-  add(hash, k.crystal_threshold, k.crystal_from, k.crystal_to);
+  add(hash, k.crystal_threshold, k.event_from, k.event_to, k.crystal_from, k.crystal_to);
   add(hash, k.photon_threshold, k.photon_from, k.photon_to, k.photon_scale, k.correction_points);
   for (std::uint32_t p = 0; p < k.correction_points; ++p)
     add(hash, k.correction[p].energy, k.correction[p].lacking);
@@ -31,7 +31,7 @@ void add(fnv1a& hash, const veto_entry& v) {
 
 void add(fnv1a& hash, const line_entry& line) {
   add(hash, line.id, line.prescale, line.vetoes_off, line.vetoes_on);
-  add(hash, line.trigger_any, line.trigger_none, line.priority, line.undecodable,
+  add(hash, line.trigger_any, line.trigger_none, line.priority, line.undecodable, line.overfull,
       static_cast<std::uint8_t>(line.unknown), line.ranges);
   for (std::uint32_t r = 0; r < line.ranges; ++r)
     add(hash, line.range[r].from, line.range[r].to, static_cast<std::uint8_t>(line.range[r].what));

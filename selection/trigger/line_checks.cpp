@@ -107,6 +107,13 @@ public:
               quote(on.value));
   }
 
+  void overfull() {
+    if (!line_.overfull) return;
+    if (line_.all_vetoes || !line_.vetoes.empty() || !line_.fired.empty() || !line_.ranges.empty())
+      say(line_.name.place, "an overfull event has no quantities and no counters; take its ranges, "
+                            "vetoes and fired out");
+  }
+
   void order() {
     for (const auto& o : ordered) {
       const auto* low = find(line_, o.lesser);
@@ -220,6 +227,7 @@ void check_line(const line_settings& line, const photon_settings& photons, compl
   judge j(line, wrong);
   j.triggers();
   j.counters();
+  j.overfull();
   j.order();
   j.photon_numbers();
   j.photon_cuts(photons);

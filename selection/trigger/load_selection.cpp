@@ -56,16 +56,17 @@ void check_sequence(const selection_settings& settings) {
                        decide::name));
 }
 
-detector detector_on(const readout& crates, const std::string& file) {
-  if (!file.empty() && file != built_in) return read_detector(file, crates);
+} // namespace
+
+detector load_detector(const selection_files& files, const readout& crates) {
+  if (!files.detector.empty() && files.detector != built_in)
+    return read_detector(files.detector, crates);
   if (!(crates == readout::koto()))
     throw bad_file({built_in},
                    "describes another readout than the one that is set, that of KOTO; name a "
                    "detector file that describes what hangs on this one");
   return default_detector();
 }
-
-} // namespace
 
 selection_program loaded_selection::program() const { return {names_in(settings), tables.view()}; }
 
@@ -77,7 +78,7 @@ std::vector<std::string> loaded_selection::line_names() const {
 
 loaded_selection load_selection(const selection_files& files, const readout& crates,
                                 std::uint32_t run) {
-  detector d = detector_on(crates, files.detector);
+  detector d = load_detector(files, crates);
   const calibration c =
       files.calibration.empty() ? nominal_calibration(d) : read_calibration(files.calibration, d);
   selection_settings settings =
@@ -118,6 +119,7 @@ std::string name_of_reason(std::uint8_t reason) {
   case line_prescale: return "prescale";
   case line_decodable: return "decodable";
   case line_not_judged: return "not_judged";
+  case line_not_overfull: return "not_overfull";
   default: break;
   }
   const std::uint32_t which = reason - std::uint32_t{line_out_of_range};

@@ -27,7 +27,8 @@ struct loaded_selection {
 };
 
 /// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
-/// only fits KOTO's. Throws bad_file (config/toml/complaints.hpp).
+/// only fits KOTO's. Both throw bad_file (config/toml/complaints.hpp).
+[[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
 

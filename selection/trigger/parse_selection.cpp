@@ -9,6 +9,7 @@
 
 #include "config/toml/nearest.hpp"
 #include "config/toml/table.hpp"
+#include "selection/algorithms/find_clusters.hpp"
 #include "selection/detector/pulse_reach.hpp"
 #include "selection/trigger/line_checks.hpp"
 #include "selection/trigger/quantity_units.hpp"
@@ -30,6 +31,7 @@ time_window window_of(const toml_table& s, std::string_view key, const time_wind
 
 std::uint16_t triggers_of(const toml_table& s, std::string_view key) {
   std::vector<std::string_view> names;
+  names.reserve(trigger_names.size());
   for (const auto& t : trigger_names) names.push_back(t.name);
   std::uint16_t bits = 0;
   for (const auto& name : s.texts(key)) {
@@ -76,8 +78,13 @@ void add_range(const toml_table& s, quantity q, std::vector<range_settings>& ran
 }
 
 void read_clusters(const toml_table& s, cluster_settings& c) {
-  s.allow({}, {"crystal_threshold", "crystal_window", "neighbour_distance"});
+  s.allow({}, {"crystal_threshold", "event_window", "crystal_window", "neighbour_distance"});
   c.crystal_threshold = s.positive("crystal_threshold", most_energy, c.crystal_threshold);
+  c.event_window = window_of(s, "event_window", c.event_window);
+  constexpr double widest =
+      double{find_clusters::time_steps} * find_clusters::time_step / table_units::time;
+  if (c.event_window.to - c.event_window.from > widest)
+    s.complain("event_window", fmt::format("is more than {:g} ns wide; narrow it", widest));
   c.crystal_window = window_of(s, "crystal_window", c.crystal_window);
   c.neighbour_distance = s.number("neighbour_distance", 0, most_distance, c.neighbour_distance);
 }
@@ -162,8 +169,9 @@ void read_vetoes_of_line(const toml_table& s, line_settings& line) {
 }
 
 line_settings read_line(const toml_table& s) {
-  std::vector<std::string_view> keys = {"trigger",      "not_trigger", "vetoes",   "fired",
-                                        "when_unknown", "undecodable", "prescale", "priority"};
+  std::vector<std::string_view> keys = {"trigger",  "not_trigger",  "vetoes",
+                                        "fired",    "when_unknown", "undecodable",
+                                        "overfull", "prescale",     "priority"};
   for (std::uint32_t i = 0; i < quantities; ++i) keys.push_back(name_of(static_cast<quantity>(i)));
   s.allow({"name"}, keys);
   line_settings line;
@@ -180,6 +188,7 @@ line_settings read_line(const toml_table& s) {
   read_vetoes_of_line(s, line);
   line.fired = s.texts("fired");
   line.undecodable = s.yes("undecodable");
+  line.overfull = s.yes("overfull");
   line.when_unknown = rule_of(s);
   line.prescale = s.count("prescale", 1, most_prescale, line.prescale);
   line.priority = static_cast<std::uint8_t>(s.count("priority", 0, 0xff, line.priority).value);

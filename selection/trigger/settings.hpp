@@ -30,23 +30,24 @@ struct time_window : interval {
 };
 
 struct cluster_settings {
-  setting<double> crystal_threshold = 3; ///< MeV
-  time_window crystal_window = {{-15, 15}};
+  setting<double> crystal_threshold = 3;  ///< MeV
+  time_window event_window = {{-40, 40}}; ///< around the trigger's time; all others: the event's
+  time_window crystal_window = {{-28, 28}};
   setting<double> neighbour_distance = 70; ///< mm, in x and in y between two crystals' centres
 };
 
 struct photon_settings {
   double threshold = 60; ///< MeV
-  time_window window = {{-15, 15}};
+  time_window window = {{-20, 20}};
   double energy_scale = 1; ///< a photon's energy = cluster energy × this …
   /// … + what a cluster of so many MeV lacks, MeV: what the crystals' threshold cuts away.
   std::vector<std::pair<double, double>> energy_correction = {
-      {30, 30}, {60, 24}, {100, 18.5}, {140, 12}, {170, 8.5}, {205, 4.2}, {260, 2}, {500, 0.5}};
+      {30, 2}, {72, 3}, {143, 7.6}, {288, 13.5}, {483, 17.5}, {755, 19.5}, {1330, 17.5}};
 };
 
 /// The vetoes, for all counters without settings of their own.
 struct veto_settings {
-  setting<double> threshold_factor = 2; ///< online threshold = offline threshold × this
+  setting<double> threshold_factor = 8; ///< online threshold = offline threshold × this
   setting<double> window_margin = 2;    ///< ns: cut off both ends of the offline window
   double tolerance = 10;                ///< ns, of modules with two ends and no length
   double tolerance_margin = 5;          ///< ns, over the light's way through a module with a length
@@ -78,6 +79,7 @@ struct line_settings {
   std::vector<setting<std::string>> vetoes; ///< these must not have fired
   std::vector<setting<std::string>> fired;  ///< these must have
   bool undecodable = false;                 ///< fires only if part of the event cannot be decoded
+  bool overfull = false;                    ///< fires only if it has more than there is room for
   unknown_rule when_unknown = unknown_rule::ignore;
   std::uint32_t prescale = 1;
   std::uint8_t priority = 100; ///< the highest is given up last

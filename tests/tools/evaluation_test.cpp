@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "tools/evaluate/offline_cuts.hpp"
+#include "tools/evaluate/stress_rows.hpp"
 
 namespace {
 
@@ -41,12 +43,13 @@ true_event signal() {
   return e;
 }
 
+/// `time` after what comes from the event is due in the counter.
 true_hit hit(std::string_view name, std::uint16_t module, double energy, double time) {
   true_hit h;
   h.veto = counter(name);
   h.module = module;
   h.energy = energy;
-  h.time = time;
+  h.time = time + koto().vetoes()[h.veto].t0;
   return h;
 }
 
@@ -279,6 +282,21 @@ TEST(evaluation, counts_lines_by_type_and_the_signal_by_its_line) {
   EXPECT_EQ(all.vertex.n, 1U);
   EXPECT_NEAR(all.vertex.mean(), 25, 1e-9);
   EXPECT_EQ(all.momentum.n, 1U);
+}
+
+TEST(stress_rows, have_names_and_effects_that_there_are) {
+  std::set<std::string_view> names;
+  for (const stress_row& row : stress_rows()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    const simulated_effects sizes = row.sizes();
+    for (const auto& effect : row.effects) {
+      bool known = false;
+      for (const auto& option : effect_options)
+        known = known || (option.name == effect.first && sizes.*option.size == effect.second);
+      EXPECT_TRUE(known) << row.name << ' ' << effect.first;
+    }
+  }
+  EXPECT_TRUE(stress_rows().front().effects.empty());
 }
 
 } // namespace

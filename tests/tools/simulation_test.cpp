@@ -234,6 +234,145 @@ TEST(simulation, pulses_stop_at_the_end_of_the_range) {
   EXPECT_EQ(fast_top, 0x0fff);
 }
 
+/// Samples of an input at 125 MHz of one event with these effects, over its pedestal; a pulse of
+/// 1000 counts in time if `pulse`.
+std::vector<int> disturbed(const simulated_effects& effects, std::size_t crystal, bool pulse,
+                           std::uint32_t event = 1) {
+  const front_end electronics(koto(), 1, effects);
+  std::vector<std::byte> bytes(electronics.event_bytes());
+  random_source random(1);
+  const auto& c = koto().crystals()[crystal];
+  true_event e;
+  if (pulse) e.signals.push_back({koto().number_of(c.at), 1000, 0});
+  electronics.digitize(e, {{1, event}, {}}, random, bytes);
+  const auto fragments = electronics.fragments_of(bytes);
+  std::vector<int> samples;
+  const int pedestal = electronics.constants_of(koto().number_of(c.at)).pedestal;
+  for (std::size_t s = 0; s < 64; ++s)
+    samples.push_back(sample(fragments[c.at.crate], c.at.slot - 3U, c.at.channel, s) - pedestal);
+  return samples;
+}
+
+double rms_of(const std::vector<int>& samples) {
+  double squares = 0;
+  for (const int s : samples) squares += s * s;
+  return std::sqrt(squares / static_cast<double>(samples.size()));
+}
+
+long place_of_peak(const std::vector<int>& samples) {
+  return std::max_element(samples.begin(), samples.end()) - samples.begin();
+}
+
+TEST(simulated_effects, have_the_sizes_that_they_are_given) {
+  const auto with = [](auto member, double size) {
+    simulated_effects e;
+    e.*member = size;
+    return e;
+  };
+  using fx = simulated_effects;
+  EXPECT_LT(rms_of(disturbed({}, 100, false)), 8);
+  EXPECT_NEAR(rms_of(disturbed(with(&fx::noise_board, 50), 100, false)), 50, 20);
+  EXPECT_NEAR(rms_of(disturbed(with(&fx::noise_crate, 50), 100, false)), 50, 20);
+  EXPECT_NEAR(rms_of(disturbed(with(&fx::noise_white, 50), 100, false)), 50, 20);
+  // Common noise is the same on all inputs of a board: crystals 96 … 111 are one.
+  simulated_effects common = with(&fx::noise_board, 50);
+  common.noise_factor = 0;
+  EXPECT_EQ(disturbed(common, 100, false), disturbed(common, 101, false));
+  EXPECT_NE(disturbed(common, 100, false), disturbed(common, 120, false));
+
+  simulated_effects recovering = with(&fx::recovering, 1);
+  recovering.noise_factor = 0;
+  const auto level = disturbed(recovering, 100, false);
+  EXPECT_NEAR(level.front(), -50, 1);
+  EXPECT_NEAR(level.back(), -50 * std::exp(-0.504), 1);
+
+  const long in_time = place_of_peak(disturbed({}, 100, true));
+  EXPECT_EQ(place_of_peak(disturbed(with(&fx::event_shift, 16), 100, true)), in_time + 2);
+  EXPECT_EQ(place_of_peak(disturbed(with(&fx::event_shift, -16), 100, true)), in_time - 2);
+  EXPECT_LT(rms_of(disturbed(with(&fx::dead, 1), 100, true)), 8);
+  const auto stuck = disturbed(with(&fx::stuck, 1), 100, true);
+  EXPECT_EQ(std::count(stuck.begin(), stuck.end(), stuck[0]), 64);
+  simulated_effects later = with(&fx::dead, 1);
+  later.faulty_from = 5;
+  EXPECT_GT(rms_of(disturbed(later, 100, true, 4)), 100);
+  EXPECT_LT(rms_of(disturbed(later, 100, true, 5)), 8);
+  EXPECT_GT(rms_of(disturbed(with(&fx::hot, 1), 100, false)), 100);
+  const auto flattened = disturbed(with(&fx::saturation, 500), 100, true);
+  EXPECT_NEAR(flattened[static_cast<std::size_t>(in_time)], 490, 15);
+  EXPECT_LT(disturbed(with(&fx::undershoot, 0.1), 100, true).back(), -50);
+}
+
+TEST(simulated_effects, have_a_name_each) {
+  std::set<std::string_view> names;
+  for (const auto& e : effect_options) {
+    EXPECT_TRUE(names.insert(e.name).second) << e.name;
+    const simulated_effects none;
+    EXPECT_GE(none.*e.size, e.least) << e.name;
+    EXPECT_LE(none.*e.size, e.most) << e.name;
+  }
+}
+
+TEST(simulated_effects, leave_the_particles_as_they_are) {
+  simulated_effects loud;
+  loud.noise_board = 5;
+  loud.slope = 20;
+  loud.recovering = 0.2;
+  const temporary_folder folder;
+  simulation_settings settings{5, 1, 5, 1, nullptr};
+  simulate(folder / "a", settings);
+  settings.effects = loud;
+  simulate(folder / "b", settings);
+  EXPECT_EQ(contents(folder / "a.truth.jsonl"), contents(folder / "b.truth.jsonl"));
+  EXPECT_FALSE(contents(folder / "a") == contents(folder / "b"));
+}
+
+TEST(simulation, showers_have_their_core) {
+  shower_maker showers(koto());
+  random_source random(5);
+  double near = 0;
+  double all = 0;
+  for (int i = 0; i < 200; ++i) {
+    true_event e;
+    // In the middle of a crystal of 25 mm: three by three of them reach 37.5 mm.
+    showers.into_calorimeter(5000, 212.5, 212.5, 0, random, e.signals);
+    for (const auto& hit : e.signals) {
+      const auto& c = koto().crystals()[koto().at(hit.input).index];
+      all += hit.height;
+      if (std::max(std::abs(c.x - 212.5), std::abs(c.y - 212.5)) < 30) near += hit.height;
+    }
+  }
+  EXPECT_NEAR(near / all, 0.95, 0.02);
+}
+
+TEST(simulation, photons_reach_the_counters_behind_the_hole) {
+  event_maker maker(koto());
+  true_event e;
+  random_source random(6);
+  std::set<std::string> seen;
+  for (int i = 0; i < 400; ++i) {
+    maker.make(event_type::minimum_bias, false, random, e);
+    for (const auto& h : e.hits) seen.insert(koto().vetoes()[h.veto].name);
+  }
+  for (const char* name : {"CC03", "CC04", "OEV", "NCC common", "NCC single", "CBAR"})
+    EXPECT_TRUE(seen.contains(name)) << name;
+  EXPECT_TRUE(seen.contains("BHPV") || seen.contains("CC05") || seen.contains("CC06"));
+}
+
+TEST(simulation, charged_decays_hit_the_thin_counters) {
+  event_maker maker(koto());
+  true_event e;
+  random_source random(7);
+  std::size_t thin = 0;
+  for (int i = 0; i < 30; ++i) {
+    maker.make(event_type::ke3, false, random, e);
+    EXPECT_EQ(e.charged.size(), 2U);
+    EXPECT_TRUE(e.photons.empty());
+    for (const auto& p : e.charged) EXPECT_GE(p.deposit, 30) << "two clusters were wanted";
+    for (const auto& h : e.hits) thin += koto().vetoes()[h.veto].name.starts_with("CV") ? 1 : 0;
+  }
+  EXPECT_GT(thin, 90U) << "both particles pass both walls";
+}
+
 TEST(simulation, events_hold_what_their_type_says) {
   event_maker maker(koto());
   true_event e;

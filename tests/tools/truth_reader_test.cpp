@@ -188,6 +188,10 @@ TEST_F(truth, has_lines_of_some_length_only) {
 
 TEST_F(truth, must_be_there) {
   EXPECT_THROW(truth_reader(folder_ / "none", koto()), std::runtime_error);
+  truth_reader made_up("/proc/version", koto());
+  true_event e;
+  event_key key;
+  EXPECT_THROW((void)made_up.next(e, key), std::runtime_error) << "its size is 0";
 }
 
 } // namespace

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "tests/tools/replay_files.hpp"
@@ -127,7 +129,7 @@ constexpr std::size_t datagrams_per_event = 8;
 
 udp_replay_settings settings_for(const destination& to) {
   udp_replay_settings s;
-  s.to = to;
+  s.to = {to};
   s.rate = {replay_rate::kind::events, 5000};
   s.chunk_bytes = 1400;
   s.end_delay = std::chrono::milliseconds(1);
@@ -269,6 +271,89 @@ TEST(udp_replay, says_when_nobody_listens) {
         std::string::npos)
         << e.what();
   }
+}
+
+/// Events of each spill by the number in a datagram, and the ends of spill, as a daemon finds them.
+struct arrived {
+  std::map<std::uint32_t, std::set<std::uint32_t>> events; ///< by spill; two crates
+  std::map<std::uint32_t, std::uint32_t> ended;            ///< by spill, of crate 5
+
+  explicit arrived(const std::vector<datagram>& datagrams) {
+    for (const datagram& d : datagrams) {
+      if (d.size() != l2::datagram_header_bytes) continue;
+      const auto t = l2::trailer::unpack(load_big<std::uint32_t>(d.data() + 8));
+      if (t.count != 0) {
+        if (t.crate == 5) ended[t.spill] += t.count;
+      } else {
+        events[t.spill].insert((load_big<std::uint32_t>(d.data()) - 1) / 2 + 1);
+      }
+    }
+  }
+};
+
+TEST(udp_replay, sends_events_in_turn_and_each_end_of_spill_with_its_count) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 5, 2);
+  const replay_source source(folder / "a");
+  listener one(1), other(1);
+  auto settings = settings_for(one.where());
+  settings.to.push_back(other.where());
+  constexpr std::size_t ends_of_a_file = 2 * 2;
+  one.listen(5 * datagrams_per_event + ends_of_a_file);
+  other.listen(5 * datagrams_per_event + ends_of_a_file);
+  const auto report = udp_replay(source, settings).run({});
+  EXPECT_TRUE(report.finished) << report.trouble;
+  const arrived first(one.received()[0]), second(other.received()[0]);
+  using numbers = std::map<std::uint32_t, std::set<std::uint32_t>>;
+  EXPECT_EQ(first.events, (numbers{{1, {1, 3, 5}}, {2, {2, 4}}})) << "turns go on over spills";
+  EXPECT_EQ(second.events, (numbers{{1, {2, 4}}, {2, {1, 3, 5}}}));
+  using counts = std::map<std::uint32_t, std::uint32_t>;
+  EXPECT_EQ(first.ended, (counts{{1, 3}, {2, 2}}));
+  EXPECT_EQ(second.ended, (counts{{1, 2}, {2, 3}}));
+  ASSERT_EQ(report.nodes.size(), 2U);
+  EXPECT_EQ(report.nodes[0].events, 5U);
+  EXPECT_EQ(report.events, 10U);
+  EXPECT_NE(to_table(report).find(other.where().text()), std::string::npos);
+}
+
+TEST(udp_replay, sends_spills_in_turn) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 4, 3);
+  const replay_source source(folder / "a");
+  listener one(1), other(1);
+  auto settings = settings_for(one.where());
+  settings.to.push_back(other.where());
+  settings.share = replay_share::by_spill;
+  one.listen(8 * datagrams_per_event + 4);
+  other.listen(4 * datagrams_per_event + 2);
+  EXPECT_TRUE(udp_replay(source, settings).run({}).finished);
+  const std::set<std::uint32_t> all{1, 2, 3, 4};
+  using numbers = std::map<std::uint32_t, std::set<std::uint32_t>>;
+  EXPECT_EQ(arrived(one.received()[0]).events, (numbers{{1, all}, {3, all}}));
+  EXPECT_EQ(arrived(other.received()[0]).events, (numbers{{2, all}}));
+}
+
+TEST(udp_replay, goes_on_without_one_of_several_and_names_it) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 10, 1);
+  const replay_source source(folder / "a");
+  destination closed;
+  {
+    const listener gone(1);
+    closed = gone.where();
+  }
+  listener there(1);
+  auto settings = settings_for(closed);
+  settings.to.push_back(there.where());
+  there.listen(5 * datagrams_per_event + 2);
+  const auto report = udp_replay(source, settings).run({});
+  EXPECT_FALSE(report.finished);
+  EXPECT_EQ(report.events, 10U);
+  EXPECT_EQ(arrived(there.received()[0]).events.at(1).size(), 5U);
+  EXPECT_GT(report.nodes[0].refused, 0U);
+  EXPECT_EQ(report.nodes[1].refused, 0U);
+  EXPECT_EQ(report.trouble,
+            closed.text() + ": no program listened on port " + std::to_string(closed.port));
 }
 
 } // namespace

@@ -68,6 +68,8 @@ struct evaluation {
 
   std::array<row, types> by_type{};
   row sum;
+  std::uint64_t bytes_in = 0;                                     ///< of all events
+  std::uint64_t bytes_out = 0;                                    ///< of the kept ones, packed
   std::array<std::array<std::uint64_t, 64>, max_lines> reasons{}; ///< [line][line_reason]
 
   // The signal that passes the offline cuts on truth, as the signal line keeps it.
@@ -88,6 +90,10 @@ struct evaluation {
 
   [[nodiscard]] proportion kept() const { return {sum.kept, sum.events}; }
   [[nodiscard]] proportion calibration_kept() const;
+  /// By selection and packing together; 0 if nothing is kept.
+  [[nodiscard]] double reduction() const {
+    return bytes_out == 0 ? 0 : static_cast<double>(bytes_in) / static_cast<double>(bytes_out);
+  }
 };
 
 } // namespace l3

@@ -117,7 +117,10 @@ std::string evaluation_text(const evaluation& e, const std::vector<std::string>&
   add_types(text, e, lines);
   append(text, "\nkept: {}\n", text_of(e.kept()));
   append(text, "calibration kept: {}\n", text_of(e.calibration_kept()));
-  if (e.sum.not_judged != 0) append(text, "kept without being judged: {}\n", e.sum.not_judged);
+  if (e.bytes_out != 0)
+    append(text, "bytes of events over bytes that are kept, packed: {:.1f}\n", e.reduction());
+  if (e.sum.not_judged != 0)
+    append(text, "with more than there is room for: {}\n", e.sum.not_judged);
   add_signal(text, e, signal_line);
   add_photons(text, e);
   return text;
@@ -151,6 +154,7 @@ json::object evaluation_json(const evaluation& e, const std::vector<std::string>
           {"all", to_json(e.sum, lines)},
           {"kept", to_json(e.kept())},
           {"calibration_kept", to_json(e.calibration_kept())},
+          {"reduction", e.reduction()},
           {"signal_line", signal_line},
           {"signal", to_json(e.signal)},
           {"signal_fiducial", to_json(e.signal_fiducial)},

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of a .l2raw file as an engine's batches, without a network: a fragment that the event
-// builder would refuse is carried byte for byte.
+// Events of a .l2raw file as an engine's batches.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <vector>
 
+#include "tools/evaluate/batch_filler.hpp"
 #include "transport/file/l2raw.hpp"
-#include "transport/format/batch_capacity.hpp"
-#include "transport/format/event_key.hpp"
-#include "transport/format/input_batch.hpp"
 
 namespace l3 {
 
@@ -26,7 +21,9 @@ public:
   [[nodiscard]] std::uint64_t position() const { return reader_.position(); }
 
   /// The capacity of a batch of this many events.
-  [[nodiscard]] batch_capacity capacity(std::uint32_t events) const;
+  [[nodiscard]] batch_capacity capacity(std::uint32_t events) const {
+    return filler_.capacity(events);
+  }
 
   /// Fills the batch with the next events, as many as it has room for; false if there are none.
   /// Throws like the constructor.
@@ -34,13 +31,9 @@ public:
   void rewind() { reader_.rewind(); }
 
 private:
-  void add(input_batch& batch, std::uint32_t spill);
-  /// The time stamp of its first board that is not opaque.
-  std::optional<std::uint32_t> add_fragment(input_batch& batch, event_key key,
-                                            const crate_fragment& fragment, event_entry& event);
-
   std::filesystem::path file_;
   l2raw_reader reader_;
+  batch_filler filler_;
   event_view event_;
 };
 

@@ -46,11 +46,24 @@ bool is_fiducial(const true_photon& a, const true_photon& b) {
   return dx * dx + dy * dy > distance * distance;
 }
 
-/// Hits of a counter that count offline.
-std::vector<const true_hit*> hits_of(const true_event& e, std::uint16_t counter, const veto& v) {
+/// The energy-weighted mean time of the photons in the calorimeter.
+double time_of(const std::vector<const true_photon*>& photons) {
+  double energy = 0;
+  double weighted = 0;
+  for (const true_photon* p : photons) {
+    energy += p->energy;
+    weighted += p->energy * p->time;
+  }
+  return energy > 0 ? weighted / energy : 0;
+}
+
+/// Hits of a counter that count offline, in an event at this time.
+std::vector<const true_hit*> hits_of(const true_event& e, double time, std::uint16_t counter,
+                                     const veto& v) {
   std::vector<const true_hit*> hits;
   for (const true_hit& h : e.hits)
-    if (h.veto == counter && h.energy >= v.threshold && within(h.time, v.window_from, v.window_to))
+    if (h.veto == counter && h.energy >= v.threshold &&
+        within(h.time - v.t0 - time, v.window_from, v.window_to))
       hits.push_back(&h);
   return hits;
 }
@@ -90,9 +103,10 @@ offline_judgement judge_offline(const true_event& e, const detector& d) {
     j.fiducial = is_fiducial(a, b);
   }
   j.vetoes = true;
+  const double time = time_of(seen);
   for (std::uint16_t v = 0; v < d.vetoes().size() && j.vetoes; ++v) {
     const veto& counter = d.vetoes()[v];
-    const auto hits = hits_of(e, v, counter);
+    const auto hits = hits_of(e, time, v, counter);
     j.vetoes = counter.neighbours > 1
                    ? !side_by_side(hits, static_cast<int>(counter.neighbours), counter.within)
                    : hits.empty();

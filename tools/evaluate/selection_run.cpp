@@ -4,17 +4,26 @@
 #include <map>
 
 #include "tools/command.hpp"
-#include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "transport/store/event_view.hpp"
 
 namespace l3 {
+namespace {
 
-void add_selection_options(CLI::App& command, selection_options& o) {
+std::uint64_t bytes_of(const input_batch& in, const event_entry& event) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t k = 0; k < event.fragments; ++k)
+    bytes += in.fragments[event.first_fragment + k].bytes;
+  return bytes;
+}
+
+} // namespace
+
+void add_selecting_options(CLI::App& command, selection_options& o) {
   static const std::map<std::string, backend> executors{
       {"auto", backend::automatic},    {"serial", backend::serial},     {"pool", backend::pool},
-      {"shuffled", backend::shuffled}, {"threaded", backend::threaded}, {"cuda", backend::cuda}};
-  command.add_option("in", o.in, "the .l2raw file")->required();
+      {"shuffled", backend::shuffled}, {"threaded", backend::threaded}, {"cuda", backend::cuda},
+      {"hip", backend::hip},           {"sycl", backend::sycl}};
   command.add_option("--detector", o.files.detector, "description of the detector")
       ->capture_default_str();
   command.add_option("--calibration", o.files.calibration,
@@ -33,13 +42,18 @@ void add_selection_options(CLI::App& command, selection_options& o) {
       ->capture_default_str();
 }
 
-loaded_selection load_selection(const selection_options& o, const file_batches& in,
+void add_selection_options(CLI::App& command, selection_options& o) {
+  command.add_option("in", o.in, "the .l2raw file")->required();
+  add_selecting_options(command, o);
+}
+
+loaded_selection load_selection(const selection_options& o, const readout& crates,
                                 std::uint32_t run) {
   if (o.files.lines != built_in) check_readable(o.files.lines);
   if (o.files.detector != built_in) check_readable(o.files.detector);
   if (!o.files.calibration.empty()) check_readable(o.files.calibration);
   try {
-    return load_selection(o.files, in.crates(), run);
+    return load_selection(o.files, crates, run);
   } catch (const std::runtime_error& e) {
     throw command_error(e.what(), exit_bad_configuration);
   }
@@ -51,26 +65,32 @@ std::vector<std::byte> summary_of(const decided_event& e) {
   return {view->summary().begin(), view->summary().end()};
 }
 
-std::unique_ptr<engine> make_selecting_engine(const selection_options& o, const file_batches& in,
+std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
+                                              const batch_capacity& capacity,
                                               const loaded_selection& selection) {
   const selection_program program = selection.program();
-  return opened([&] { return make_engine(o.compute, {in.capacity(o.batch), 1}, &program); });
+  return opened([&] { return make_engine(o.compute, {capacity, 1}, &program); });
+}
+
+void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f) {
+  compute.start(one);
+  if (!compute.wait(one)) throw command_error("the engine failed: " + one.error);
+  for (std::uint32_t e = 0; e < one.input.used_events; ++e) {
+    const event_result& r = one.results[e];
+    f({one.input.events[e], r, one.summaries[e],
+       r.kept ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>(),
+       bytes_of(one.input, one.input.events[e])});
+  }
 }
 
 void for_each_decided(file_batches& in, engine& compute,
-                      const std::function<void(decided_event)>& f, const char* label) {
-  interrupt signals;
+                      const std::function<void(decided_event)>& f, const char* label,
+                      interrupt& signals) {
   frame& one = *compute.frames()[0];
   progress line(label, in.size() >> 20, "MiB");
   while (in.fill(one.input)) {
-    if (signals.came()) throw command_error("interrupted");
-    compute.start(one);
-    if (!compute.wait(one)) throw command_error("the engine failed: " + one.error);
-    for (std::uint32_t e = 0; e < one.input.used_events; ++e) {
-      const event_result& r = one.results[e];
-      f({one.input.events[e], r, one.summaries[e],
-         r.kept ? one.output.subspan(r.offset, r.bytes) : std::span<const std::byte>()});
-    }
+    signals.check();
+    decide_batch(compute, one, f);
     line.update(in.position() >> 20);
   }
 }

@@ -14,6 +14,7 @@
 #include "selection/engine/engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/evaluate/file_batches.hpp"
+#include "tools/interrupt.hpp"
 
 namespace CLI {
 class App;
@@ -28,13 +29,15 @@ struct selection_options {
   std::uint32_t batch = 16;
 };
 
-/// The file, --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the
-/// command. Each command adds its own --selection: some take several.
+/// --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the command.
+/// Each command adds its own option for the selection: some take several.
+void add_selecting_options(CLI::App& command, selection_options& o);
+/// The .l2raw file, and these.
 void add_selection_options(CLI::App& command, selection_options& o);
 
 /// Loads the options' files for events of this run, which enters the prescales. Throws
 /// command_error for a bad configuration.
-[[nodiscard]] loaded_selection load_selection(const selection_options& o, const file_batches& in,
+[[nodiscard]] loaded_selection load_selection(const selection_options& o, const readout& crates,
                                               std::uint32_t run);
 
 /// A decided event; valid while its batch is.
@@ -43,6 +46,7 @@ struct decided_event {
   const event_result& result;
   const event_summary& summary;
   std::span<const std::byte> packed; ///< empty if it is rejected
+  std::uint64_t bytes_in;            ///< of its fragments
 };
 
 /// The summary that is stored with a kept event.
@@ -50,11 +54,15 @@ struct decided_event {
 
 /// Calls f for every event of the file, in its order. Throws command_error.
 void for_each_decided(file_batches& in, engine& compute,
-                      const std::function<void(decided_event)>& f, const char* label);
+                      const std::function<void(decided_event)>& f, const char* label,
+                      interrupt& signals);
 
-/// Makes the engine. Throws command_error if there is none.
+/// Makes the engine, with one frame of this capacity. Throws command_error if there is none.
 [[nodiscard]] std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
-                                                            const file_batches& in,
+                                                            const batch_capacity& capacity,
                                                             const loaded_selection& selection);
+/// Decides the events of a filled batch and packs the kept ones; calls f for each, in their order.
+/// Throws command_error.
+void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f);
 
 } // namespace l3

@@ -2,6 +2,7 @@
 #include "tools/rehearsal/child_process.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sstream>
@@ -51,8 +52,9 @@ namespace {
   sigset_t none;
   ::sigemptyset(&none);
   const bool ready =
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::sigprocmask(SIG_SETMASK, &none, nullptr) == 0 &&
-      put("/dev/null", O_RDONLY, STDIN_FILENO) &&
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+      ::pthread_sigmask(SIG_SETMASK, &none, nullptr) == 0 &&
+      ::signal(SIGPIPE, SIG_DFL) != SIG_ERR && put("/dev/null", O_RDONLY, STDIN_FILENO) &&
       (output == nullptr || put(output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO)) &&
       (output == nullptr || where == child_process::errors::to_ours ||
        ::dup2(STDOUT_FILENO, STDERR_FILENO) == STDERR_FILENO);

@@ -15,8 +15,8 @@
 #include "tools/command_error.hpp"
 #include "tools/rehearsal/child_process.hpp"
 #include "tools/rehearsal/free_ports.hpp"
-#include "tools/rehearsal/http_get.hpp"
 #include "tools/rehearsal/log_tail.hpp"
+#include "tools/status/http_get.hpp"
 
 namespace l3 {
 namespace {
@@ -43,6 +43,7 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
       << "[compute]\nbackend = \"" << plan.backend << "\"\n"
+      << "[selection]\nlines = \"" << plan.selection << "\"\n"
       << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
       << "[forward]\nto = \"tcp://127.0.0.1:" << at.link << "\"\nrate = \"" << plan.link_rate
       << "\"\n"
@@ -52,9 +53,9 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
 
 std::optional<json::value> status_of(std::uint16_t port) {
   const auto answer = http_get(port, "/status");
-  if (!answer || answer->status != 200) return std::nullopt;
+  if (!answer.good()) return std::nullopt;
   json::error_code error;
-  json::value v = json::parse(answer->body, error);
+  json::value v = json::parse(answer.body, error);
   return error ? std::nullopt : std::optional(std::move(v));
 }
 
@@ -79,8 +80,15 @@ public:
       : plan_(plan), at_(find_ports()), receiver_(start_receiver()), daemon_(start_daemon()) {}
 
   rehearsal_result run() {
+    const auto began = std::chrono::steady_clock::now();
+    const thread_times daemon_before = thread_times_of(daemon_.pid());
+    const thread_times receiver_before = thread_times_of(receiver_.pid());
     replay();
     wait_until_stored();
+    result_.daemon_threads = since(daemon_before, thread_times_of(daemon_.pid()));
+    result_.receiver_threads = since(receiver_before, thread_times_of(receiver_.pid()));
+    result_.watched_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     result_.memory_peak = memory_of(daemon_.pid(), "VmHWM");
     end(daemon_, "the daemon", "daemon");
     end(receiver_, "the receiver", "receive");
@@ -245,17 +253,24 @@ private:
       problem("more events are stored than were sent");
     if (!plan_.may_lose) {
       same("events sent and admitted", result_.replay.events.admitted, d.events.admitted);
-      same("events admitted and forwarded", d.events.admitted, d.events.forwarded);
+      same("events admitted, and forwarded or rejected", d.events.admitted,
+           d.events.forwarded + d.events.rejected);
     }
     same("events forwarded and stored", d.events.forwarded, result_.receiver.events.forwarded);
   }
 
   void verify() {
-    child_process v({program("koto-l3"), "verify", plan_.data.string(),
-                     (plan_.folder / "store").string(), "--loop", fmt::to_string(plan_.loops),
-                     "--ledger", (plan_.folder / "replay-ledger.json").string(), "--ledger",
-                     (plan_.folder / "daemon-ledger.json").string()},
-                    log("verify"));
+    std::vector<std::string> arguments{
+        program("koto-l3"),  "verify",
+        plan_.data.string(), (plan_.folder / "store").string(),
+        "--ledger",          (plan_.folder / "replay-ledger.json").string(),
+        "--ledger",          (plan_.folder / "daemon-ledger.json").string()};
+    if (plan_.selection.empty()) {
+      arguments.insert(arguments.end(), {"--loop", fmt::to_string(plan_.loops)});
+    } else {
+      arguments.insert(arguments.end(), {"--selection", plan_.selection});
+    }
+    child_process v(arguments, log("verify"));
     const auto code = wait_for(v, plan_.time_limit);
     result_.verified = code == 0;
     if (!result_.verified) problem("verify found differences" + see_log(log("verify")));

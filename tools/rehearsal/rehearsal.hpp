@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/rehearsal/thread_times.hpp"
 #include "transport/accounting/ledger.hpp"
 
 namespace l3 {
@@ -26,7 +27,8 @@ struct rehearsal_plan {
   std::uint32_t loops = 1;
   std::string link_rate = "4 Gb/s";
   std::string backend = "auto";
-  bool verify = true; ///< false: only the ledgers are compared
+  std::string selection{}; ///< file, or `built-in`; empty: every event is kept
+  bool verify = true;      ///< false: only the ledgers are compared
   /// Over UDP: events that were lost on the way in, or shed, are no problem but a figure.
   bool may_lose = false;
   bool quiet = false; ///< the programs' progress goes to their logs
@@ -45,14 +47,18 @@ struct rehearsal_result {
   std::uint64_t memory_planned = 0; ///< bytes, as the daemon says
   std::uint64_t memory_peak = 0;    ///< resident bytes of the daemon at most
   std::string backend;
+  /// Processor time from the begin of the replay until all was stored.
+  thread_times daemon_threads;
+  thread_times receiver_threads;
+  double watched_seconds = 0; ///< that these are of
   bool verified = false;
   std::vector<std::string> problems; ///< empty: everything is as it must be
 
   [[nodiscard]] bool ok() const { return problems.empty(); }
-  /// Events that were sent and are not stored.
+  /// Events that were sent and are neither stored nor rejected.
   [[nodiscard]] std::uint64_t lost() const {
     const auto sent = replay.events.admitted;
-    return sent - std::min(sent, receiver.events.forwarded);
+    return sent - std::min(sent, receiver.events.forwarded + daemon.events.rejected);
   }
 };
 

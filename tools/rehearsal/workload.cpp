@@ -28,7 +28,8 @@ void add_workload_options(CLI::App& command, workload& to) {
       ->check(CLI::IsMember({64, 256}));
   command.add_option("--backend", to.backend, "where the daemon's kernels run")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "serial", "pool", "shuffled", "threaded", "cuda"}));
+      ->check(
+          CLI::IsMember({"auto", "serial", "pool", "shuffled", "threaded", "cuda", "hip", "sycl"}));
 }
 
 void simulate(const workload& what, const std::filesystem::path& file,

@@ -20,7 +20,8 @@ namespace {
 
 } // namespace
 
-datagram_burst::datagram_burst(const destination& to) : to_(to) {
+datagram_burst::datagram_burst(const destination& to, failure on_failure)
+    : to_(to), on_failure_(on_failure) {
   auto address = resolve(to);
   const int family = address.storage.ss_family;
   socket_ = file_descriptor(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -119,6 +120,15 @@ void datagram_burst::send() {
       throw std::runtime_error(
           fmt::format("{}: a datagram of {} bytes is too long for the way: give a smaller --chunk",
                       to_.text(), datagrams_[sent].payload.size()));
+    case EHOSTUNREACH:
+    case EHOSTDOWN:
+    case ENETUNREACH:
+      // Of this datagram, or of an earlier one: the machine is gone, or the way to it.
+      if (on_failure_ == failure::throws) fail(to_, errno);
+      no_way_ = std::generic_category().message(errno);
+      ++refused_;
+      ++sent;
+      break;
     default: fail(to_, errno);
     }
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tools/replay/destination.hpp"
@@ -17,8 +18,13 @@ class datagram_burst {
 public:
   static constexpr std::size_t capacity = 16; ///< few, so that a receiver's sockets hold them
 
-  /// Throws std::runtime_error if there is no way to the destination.
-  explicit datagram_burst(const destination& to);
+  /// What a way that is gone does: send() throws, or refused() counts its datagrams.
+  enum class failure : std::uint8_t { throws, counts };
+
+  /// Throws std::runtime_error if the destination is not known.
+  explicit datagram_burst(const destination& to, failure on_failure = failure::throws);
+
+  [[nodiscard]] const destination& to() const { return to_; }
 
   /// The payload must live until the burst is sent. The destination's ports take turns.
   void add(const l2::datagram_header& header, std::span<const std::byte> payload);
@@ -39,6 +45,8 @@ public:
   void take_errors();
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   [[nodiscard]] std::uint16_t refused_port() const { return refused_port_; } ///< the first one
+  /// Why there was no way, in the words of the system; empty: there was one.
+  [[nodiscard]] const std::string& no_way() const { return no_way_; }
 
 private:
   struct datagram {
@@ -57,6 +65,8 @@ private:
   std::uint64_t bytes_ = 0;
   std::uint64_t refused_ = 0;
   std::uint16_t refused_port_ = 0;
+  failure on_failure_;
+  std::string no_way_;
 };
 
 } // namespace l3

@@ -53,6 +53,12 @@ std::string destination::text() const {
                      brackets ? "]" : "", port, ports > 1 ? fmt::format("+{}", ports) : "");
 }
 
+std::string text_of(const std::vector<destination>& all) {
+  std::string text;
+  for (const destination& d : all) text += (text.empty() ? "" : ", ") + d.text();
+  return text;
+}
+
 destination parse_destination(std::string_view whole) {
   constexpr const char* wanted = "a destination like udp://host:42000+8 or tcp://host:42100";
   destination d;
@@ -116,8 +122,8 @@ socket_address resolve(const destination& d) {
 }
 
 replay_rate parse_rate(std::string_view whole) {
-  constexpr const char* wanted = "a rate like 10000ev/s, 40Gb/s or max";
-  if (whole == "max") return {replay_rate::kind::unlimited, 0};
+  constexpr const char* wanted = "a rate like 10000ev/s, 40Gb/s or unlimited";
+  if (whole == "max" || whole == "unlimited") return {replay_rate::kind::unlimited, 0};
   auto text = whole;
   const auto value = take_number(text);
   if (!value || *value <= 0) refuse(whole, wanted);

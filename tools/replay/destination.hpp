@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -24,6 +25,9 @@ struct destination {
 /// std::invalid_argument.
 [[nodiscard]] destination parse_destination(std::string_view text);
 
+/// All of them, as on the command line.
+[[nodiscard]] std::string text_of(const std::vector<destination>& all);
+
 /// A socket address, ready to be passed to the system.
 struct socket_address {
   sockaddr_storage storage{};
@@ -38,6 +42,9 @@ struct socket_address {
 
 /// Looks up the host; the address carries the first port. Throws std::runtime_error.
 [[nodiscard]] socket_address resolve(const destination& d);
+
+/// What several daemons take in turn.
+enum class replay_share : std::uint8_t { by_event, by_spill };
 
 struct replay_rate {
   enum class kind : std::uint8_t {

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include "transport/file/record_parser.hpp"
@@ -50,14 +49,17 @@ void record_connection::begin(const record_header& header, std::span<const std::
   body_left_ = body;
 }
 
-bool record_connection::move_on() { return read() && write(); }
+bool record_connection::move_on() {
+  if (!read()) return false;
+  if (write()) return true;
+  (void)read(); // what the other end acknowledged before it was gone
+  return false;
+}
 
-void record_connection::wait(std::chrono::nanoseconds time) const {
-  pollfd ready{socket_.get(), POLLIN, 0};
-  if (!done()) ready.events |= POLLOUT;
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(time);
-  const timespec limit{whole.count(), static_cast<long>((time - whole).count())};
-  ::ppoll(&ready, 1, &limit, nullptr);
+pollfd record_connection::awaited() const {
+  pollfd wanted{socket_.get(), POLLIN, 0};
+  if (!done()) wanted.events |= POLLOUT;
+  return wanted;
 }
 
 bool record_connection::write() {
@@ -97,22 +99,22 @@ bool record_connection::read() {
 }
 
 bool record_connection::take_records() {
+  const auto senseless = [this](const char* why) {
+    refusal_ = why;
+    makes_sense_ = false;
+    return false;
+  };
   std::size_t at = 0;
   while (received_bytes_ - at >= sizeof(record_header)) {
     const auto header = load<record_header>(received_.data() + at);
-    if (check_header(header) || header.body_bytes > longest_answer) {
-      refusal_ = "it answers with something else than records";
-      return false;
-    }
+    if (check_header(header) || header.body_bytes > longest_answer)
+      return senseless("it answers with something else than records");
     const auto whole = sizeof(record_header) + header.body_bytes;
     if (received_bytes_ - at < whole) break;
     const auto body = std::span<const std::byte>(received_).subspan(at + sizeof(record_header),
                                                                     header.body_bytes);
     at += whole;
-    if (check_body(header, body)) {
-      refusal_ = "a checksum in its answer is wrong";
-      return false;
-    }
+    if (check_body(header, body)) return senseless("a checksum in its answer is wrong");
     if (header.type == record_type::refusal) {
       const std::string why(reinterpret_cast<const char*>(body.data()), body.size());
       refusal_ = "refused: " + peer_text(why);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sender's end of a record stream: writes records as far as the connection takes them, and
-// reads the daemon's answers. Only wait() blocks.
+// reads the daemon's answers. Only the constructor waits.
 #pragma once
 
 #include <array>
@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include <poll.h>
 
 #include "tools/replay/destination.hpp"
 #include "transport/format/record.hpp"
@@ -28,8 +30,8 @@ public:
 
   /// Writes and reads as much as the connection allows. False: it is broken.
   [[nodiscard]] bool move_on();
-  /// Waits until the socket can be read, or written if a record is not done, or the time is over.
-  void wait(std::chrono::nanoseconds time) const;
+  /// For poll(): the socket can be read, or written if a record is not done.
+  [[nodiscard]] pollfd awaited() const;
 
   /// The sequence number up to which all records are safe; 0: none was acknowledged yet.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
@@ -37,6 +39,8 @@ public:
   [[nodiscard]] std::uint64_t known() const { return known_; }
   /// Not empty if the daemon refused, or answered with something else than records.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// Whether all that came were records. If not, the other end is no daemon.
+  [[nodiscard]] bool makes_sense() const { return makes_sense_; }
   /// Whether it refused because no place is left, which may be over soon.
   [[nodiscard]] bool turned_away() const { return turned_away_; }
   [[nodiscard]] std::uint64_t bytes_sent() const { return bytes_; }
@@ -56,6 +60,7 @@ private:
   std::uint64_t known_ = 0;
   std::uint64_t bytes_ = 0;
   std::string refusal_;
+  bool makes_sense_ = true;
   bool turned_away_ = false;
 };
 

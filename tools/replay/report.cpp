@@ -20,7 +20,47 @@ void line(std::string& out, fmt::format_string<Values...> format, Values&&... va
   out += '\n';
 }
 
+void node_line(std::string& out, const node_report& n, bool udp) {
+  out += fmt::format("  {:<28} {:9} events sent", n.to, n.events);
+  if (udp) {
+    if (n.refused != 0) out += fmt::format(", {} datagrams not taken", n.refused);
+  } else {
+    out += fmt::format(", {} acknowledged", n.acknowledged);
+    if (n.handed_on != 0) out += fmt::format(", {} handed on", n.handed_on);
+    if (n.reconnections != 0) out += fmt::format(", {} times back", n.reconnections);
+    if (!n.there) out += ", gone";
+  }
+  out += n.trouble.empty() ? "\n" : ": " + n.trouble + '\n';
+}
+
+boost::json::array nodes_of(const replay_report& r) {
+  boost::json::array all;
+  for (const node_report& n : r.nodes)
+    all.push_back({{"to", n.to},
+                   {"events", n.events},
+                   {"bytes", n.bytes},
+                   {"trouble", n.trouble},
+                   {"refused", n.refused},
+                   {"there", n.there},
+                   {"acknowledged", n.acknowledged},
+                   {"handed_on", n.handed_on},
+                   {"known", n.known},
+                   {"resent", n.resent},
+                   {"reconnections", n.reconnections}});
+  return all;
+}
+
 } // namespace
+
+void replay_report::add(const node_report& n) {
+  bytes += n.bytes;
+  acknowledged += n.acknowledged;
+  known += n.known;
+  resent += n.resent;
+  reconnections += n.reconnections;
+  handed_on += n.handed_on;
+  nodes.push_back(n);
+}
 
 void replay_report::set_delays(const pace_keeper& pace) {
   const auto n = pace.delays().count();
@@ -57,6 +97,11 @@ std::string to_table(const replay_report& r) {
       line(out, "  already known        {:12}  had come before, with the same bytes", r.known);
     line(out, "  records sent again   {:12}  after {} reconnections", r.resent, r.reconnections);
   }
+  if (r.handed_on != 0)
+    line(out, "  handed on            {:12}  events of a daemon that was gone, to others",
+         r.handed_on);
+  if (r.nodes.size() > 1)
+    for (const node_report& n : r.nodes) node_line(out, n, r.data_datagrams != 0);
   if (r.paced)
     line(out, "  behind its pace      {:12.1f}  µs mean, {:.1f} µs 99 %, {:.1f} µs at most",
          r.mean_delay * microsecond, r.p99_delay * microsecond, r.longest_delay * microsecond);
@@ -86,6 +131,8 @@ std::string to_json(const replay_report& r) {
       {"known", r.known},
       {"resent", r.resent},
       {"reconnections", r.reconnections},
+      {"handed_on", r.handed_on},
+      {"nodes", nodes_of(r)},
       {"seconds", r.seconds},
       {"sending_seconds", r.sending_seconds},
       {"events_per_second", per_second(r.events, r.sending_seconds)},

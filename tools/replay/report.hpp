@@ -11,6 +11,24 @@
 
 namespace l3 {
 
+/// One of the daemons to which a replay sends.
+struct node_report {
+  std::string to;
+  std::uint64_t events = 0; ///< that it was sent, those that others have had before too
+  std::uint64_t bytes = 0;
+  std::string trouble; ///< why it is not there; may be empty
+
+  std::uint64_t refused = 0; ///< UDP: datagrams that met a closed port, or no way
+
+  // TCP.
+  bool there = true;              ///< a connection stands at the end
+  std::uint64_t acknowledged = 0; ///< events
+  std::uint64_t handed_on = 0;    ///< events that it did not acknowledge, and that others took
+  std::uint64_t known = 0;
+  std::uint64_t resent = 0; ///< records
+  std::uint64_t reconnections = 0;
+};
+
 struct replay_report {
   std::uint32_t run = 0;
   std::string to;
@@ -22,6 +40,7 @@ struct replay_report {
   std::uint64_t fragments = 0;
   std::uint64_t bytes = 0; ///< of datagrams or records, headers included; repeats too
   std::vector<spill_account> spills;
+  std::vector<node_report> nodes; ///< in the order of the command line
 
   // UDP.
   std::uint64_t data_datagrams = 0;
@@ -40,6 +59,7 @@ struct replay_report {
   std::uint64_t known = 0;
   std::uint64_t resent = 0; ///< records
   std::uint64_t reconnections = 0;
+  std::uint64_t handed_on = 0; ///< events, from a daemon that was not there to another
 
   // Time.
   double seconds = 0;         ///< from start to end
@@ -50,6 +70,8 @@ struct replay_report {
   bool paced = true;
 
   void set_delays(const pace_keeper& pace);
+  /// Adds its figures, but its events: those that were handed on count once.
+  void add(const node_report& n);
 };
 
 [[nodiscard]] std::string to_table(const replay_report& r);

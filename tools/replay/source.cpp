@@ -13,7 +13,7 @@ namespace l3 {
 
 replay_source::replay_source(const std::filesystem::path& file,
                              const std::function<void(std::uint64_t)>& tell)
-    : reader_(file) {
+    : reader_(file, l2raw_keep::all) {
   const auto refuse = [&](std::uint64_t offset, const std::string& what) {
     throw std::runtime_error(
         fmt::format("{} is broken at offset {}: {}", file.string(), offset, what));

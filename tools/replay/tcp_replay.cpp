@@ -2,46 +2,47 @@
 #include "tools/replay/tcp_replay.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <exception>
 #include <system_error>
 
 #include <fmt/format.h>
-
-#include "transport/format/crc32c.hpp"
-#include "transport/format/endian.hpp"
+#include <poll.h>
 
 namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds longest_connecting = 3s;
-constexpr std::chrono::milliseconds first_pause = 50ms; // before a new connection; doubles …
-constexpr std::chrono::milliseconds longest_pause = 1s; // … up to this
 constexpr std::chrono::nanoseconds longest_wait = 50ms;
-/// Of what is under way when a connection breaks, so much must be acknowledged in the time limit.
-constexpr std::size_t most_to_recover = 16U << 20;
+constexpr std::chrono::nanoseconds wait_to_connect = 5ms; // that is no file to wait for
 
 } // namespace
 
 tcp_replay::tcp_replay(const replay_source& source, const tcp_replay_settings& settings)
-    : source_(source), settings_(settings), address_(resolve(settings.to)),
-      changer_(source.crates()), schedule_(settings.rate, {}), connection_(connect()),
-      next_(step{}) {
+    : source_(source), settings_(settings), sizes_(source), schedule_(settings.rate, {}),
+      next_(replay_step{}) {
+  for (const destination& to : settings_.to)
+    nodes_.push_back({node_stream(source, to,
+                                  node_stream::limits{settings_.window, settings_.time_limit,
+                                                      settings_.to.size() == 1}),
+                      settings_.time_limit / silences_in_time_limit});
+  std::exception_ptr failure;
+  for (node& n : nodes_) {
+    try {
+      n.stream.wait_for_connection();
+    } catch (const std::system_error&) {
+      if (!failure) failure = std::current_exception();
+    }
+  }
+  if (!any_there()) std::rethrow_exception(failure);
   report_.run = source.run();
-  report_.to = settings.to.text();
+  report_.to = text_of(settings_.to);
   report_.paced = !schedule_.unlimited();
 }
 
-std::unique_ptr<record_connection> tcp_replay::connect() const {
-  const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(settings_.time_limit);
-  return std::make_unique<record_connection>(settings_.to, address_,
-                                             std::min(limit, longest_connecting));
-}
-
-std::optional<tcp_replay::step> tcp_replay::after(const step& s) const {
+std::optional<replay_step> tcp_replay::after(const replay_step& s) const {
   auto n = s;
-  const auto events = source_.spills()[s.spill].events.size();
+  const auto events = source_.spills()[s.of.spill].events.size();
   switch (s.type) {
   case record_type::begin_of_spill:
     n.type = events > 0 ? record_type::event : record_type::end_of_spill;
@@ -53,242 +54,218 @@ std::optional<tcp_replay::step> tcp_replay::after(const step& s) const {
   default: break;
   }
   n.type = record_type::begin_of_spill;
-  if (++n.spill == source_.spills().size()) {
-    n.spill = 0;
-    ++n.loop;
+  if (++n.of.spill == source_.spills().size()) {
+    n.of.spill = 0;
+    ++n.of.loop;
   }
-  return n.loop < settings_.loops ? std::optional(n) : std::nullopt;
-}
-
-std::size_t tcp_replay::bytes_of(const step& s) const {
-  const auto body = [&] {
-    switch (s.type) {
-    case record_type::event: return source_.spills()[s.spill].events[s.event].body.size();
-    case record_type::begin_of_spill: return sizeof(begin_of_spill_body);
-    default: return sizeof(end_of_spill_body);
-    }
-  };
-  return sizeof(record_header) + body();
-}
-
-tcp_replay::made_record tcp_replay::make(const step& s, std::uint64_t sequence) {
-  const auto& spill = source_.spills()[s.spill];
-  const auto number = source_.spill_number(spill, s.loop);
-  const auto sealed = [&](std::span<const std::byte> body, std::uint32_t crc) {
-    return made_record{
-        sealed_header(s.type, number, sequence, static_cast<std::uint32_t>(body.size()), crc),
-        body};
-  };
-  const auto sealed_small = [&](const auto& body) {
-    small_body_.resize(sizeof body);
-    store(small_body_.data(), body);
-    return sealed(small_body_, crc32c(small_body_));
-  };
-  switch (s.type) {
-  case record_type::event: {
-    const auto& e = spill.events[s.event];
-    if (number == spill.number) return sealed(e.body, e.body_crc);
-    const auto changed = changer_.change(e.body, spill.number, number);
-    return sealed(changed, crc32c(changed));
-  }
-  case record_type::begin_of_spill:
-    return sealed_small(begin_of_spill_body{whole_nanoseconds(spill.beam_on), 0});
-  default:
-    return sealed_small(end_of_spill_body{static_cast<std::uint32_t>(spill.events.size()), 0,
-                                          whole_nanoseconds(spill.cycle)});
-  }
+  return n.of.loop < settings_.loops ? std::optional(n) : std::nullopt;
 }
 
 void tcp_replay::plan_next() {
   if (!next_) return;
-  const auto& spill = source_.spills()[next_->spill];
+  const auto& spill = source_.spills()[next_->of.spill];
   switch (next_->type) {
   case record_type::begin_of_spill:
     schedule_.begin_spill();
     break; // due when the last spill ended: next_slot_ says so already
   case record_type::event:
-    next_slot_ = schedule_.next_event(spill, next_->event, bytes_of(*next_));
+    next_slot_ = schedule_.next_event(spill, next_->event, sizes_.bytes_of(*next_));
     break;
   default: next_slot_ = {schedule_.end_spill(spill, 0s), 0s}; break;
   }
 }
 
-void tcp_replay::send_hello() {
-  small_body_ = hello_bytes(source_.run(), source_.crates());
-  const auto bytes = static_cast<std::uint32_t>(small_body_.size());
-  connection_->begin(sealed_header(record_type::hello, 0, ++sequence_, bytes, crc32c(small_body_)),
-                     small_body_);
+std::optional<replayed_spill> tcp_replay::open_spill() const {
+  if (!next_ || next_->type == record_type::begin_of_spill) return std::nullopt;
+  return next_->of;
 }
 
-void tcp_replay::note_sent(const step& s) {
-  const auto& spill = source_.spills()[s.spill];
-  switch (s.type) {
-  case record_type::begin_of_spill:
-    report_.spills.push_back({source_.spill_number(spill, s.loop), 0, 0, spill.events.size()});
-    spill_begun_ = pace_.elapsed();
-    earlier_seconds_ = report_.sending_seconds;
-    break;
-  case record_type::event: {
-    event_view view;
-    if (!parse_event(spill.events[s.event].body, source_.crates(), view))
-      report_.fragments += view.fragments.size();
-    ++report_.events;
-    ++report_.spills.back().admitted;
-    if (!schedule_.unlimited()) pace_.note(next_slot_.due);
-    report_.sending_seconds = earlier_seconds_ + in_seconds(pace_.elapsed() - spill_begun_);
-    break;
-  }
-  default: break;
-  }
+bool tcp_replay::any_there() const {
+  return std::ranges::any_of(nodes_, [](const node& n) { return n.stream.there(); });
 }
 
-/// Begins the next record, if one may go now.
-bool tcp_replay::send_something() {
-  if (!connection_->done()) return false;
-  if (!again_.empty()) {
-    const auto r = again_.front();
-    again_.pop_front();
-    const auto record = make(r.what, r.sequence);
-    connection_->begin(record.header, record.body);
-    ++report_.resent;
-    return true;
+bool tcp_replay::another_there(const node& than) const {
+  return std::ranges::any_of(nodes_,
+                             [&](const node& n) { return &n != &than && n.stream.there(); });
+}
+
+bool tcp_replay::complete() const {
+  return !next_ && handed_on_.empty() && !late_spills_ &&
+         std::ranges::all_of(nodes_, [](const node& n) { return n.stream.idle(); });
+}
+
+node_stream* tcp_replay::taker(const replay_step& event) {
+  const auto bytes = sizes_.bytes_of(event);
+  const bool by_spill = settings_.share == replay_share::by_spill;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const std::size_t at = (turn_ + i) % nodes_.size();
+    node_stream& stream = nodes_[at].stream;
+    if (!stream.there()) continue;
+    if (!stream.can_take(bytes)) {
+      if (by_spill) return nullptr; // the spill is its own
+      continue;
+    }
+    turn_ = by_spill ? at : at + 1;
+    return &stream;
   }
-  if (!next_) return false;
-  const auto bytes = bytes_of(*next_);
-  // A record larger than the window goes when nothing else is under way.
-  if (!window_.empty() && window_bytes_ + bytes > settings_.window) return false;
-  if (!schedule_.unlimited() && pace_.until(next_slot_.due) > 0s) return false;
-  ++sequence_;
-  if (next_->type == record_type::begin_of_spill) begin_sequence_ = sequence_;
-  const auto record = make(*next_, sequence_);
-  connection_->begin(record.header, record.body);
-  window_.push_back({sequence_, begin_sequence_, *next_, bytes});
-  window_bytes_ += bytes;
-  note_sent(*next_);
-  next_ = after(*next_);
+  return nullptr;
+}
+
+void tcp_replay::note_event(const replay_step& s) {
+  event_view view;
+  if (!parse_event(source_.spills()[s.of.spill].events[s.event].body, source_.crates(), view))
+    report_.fragments += view.fragments.size();
+  ++report_.events;
+  ++report_.spills.back().admitted;
+  if (!schedule_.unlimited()) pace_.note(next_slot_.due);
+  report_.sending_seconds = earlier_seconds_ + in_seconds(pace_.elapsed() - spill_begun_);
+}
+
+/// Sends the next record of the file, if one may go now.
+bool tcp_replay::send_next() {
+  if (!next_ || (!schedule_.unlimited() && pace_.until(next_slot_.due) > 0s)) return false;
+  const replay_step s = *next_;
+  if (s.type == record_type::event) {
+    node_stream* const to = taker(s);
+    if (to == nullptr) return false;
+    to->take_event(s);
+    note_event(s);
+  } else {
+    const auto bytes = sizes_.bytes_of(s);
+    const auto takes = [&](const node& n) { return n.stream.can_take(bytes); };
+    if (std::ranges::none_of(nodes_, takes)) return false;
+    const bool begins = s.type == record_type::begin_of_spill;
+    for (node& n : nodes_) {
+      if (!n.stream.there()) continue;
+      begins ? n.stream.begin_spill(s.of) : n.stream.end_spill(s.of);
+    }
+    if (begins) {
+      const auto& spill = source_.spills()[s.of.spill];
+      report_.spills.push_back({source_.spill_number(spill, s.of.loop), 0, 0, spill.events.size()});
+      spill_begun_ = pace_.elapsed();
+      earlier_seconds_ = report_.sending_seconds;
+    } else if (settings_.share == replay_share::by_spill) {
+      ++turn_;
+    }
+  }
+  next_ = after(s);
   plan_next();
   return true;
 }
 
-void tcp_replay::take_acknowledgements() {
-  const auto safe = connection_->acknowledged();
-  if (safe > sequence_)
-    throw std::runtime_error(fmt::format("{}: acknowledged record {}, the last one sent is {}",
-                                         settings_.to.text(), safe, sequence_));
-  while (!window_.empty() && window_.front().sequence <= safe) {
-    if (window_.front().what.type == record_type::event) ++report_.acknowledged;
-    window_bytes_ -= window_.front().bytes;
-    if (broken_ && window_.front().sequence >= broken_->recovered_at) broken_.reset();
-    window_.pop_front();
-    last_progress_ = pace_.elapsed();
+bool tcp_replay::send_something() {
+  if (!handed_on_.empty()) {
+    const replay_step s = handed_on_.front();
+    node_stream* const to = taker(s);
+    if (to == nullptr) return false;
+    handed_on_.pop_front();
+    to->take_event(s);
+    if (s.of != open_spill()) late_spills_ = true;
+    return true;
   }
+  if (late_spills_) {
+    for (node& n : nodes_) n.stream.end_spills_but(open_spill());
+    late_spills_ = false;
+  }
+  return send_next();
 }
 
-void tcp_replay::take_up_again() {
-  again_.clear();
-  send_hello();
-  // The spill's beginning comes first, also if it was acknowledged: the daemon may be a new one.
-  const auto begin_of = [&](const step& s, std::uint64_t sequence) {
-    if (sequence == 0 || s.type == record_type::begin_of_spill) return;
-    again_.push_back({sequence, sequence, {s.loop, s.spill, record_type::begin_of_spill, 0}, 0});
-  };
-  if (!window_.empty()) {
-    begin_of(window_.front().what, window_.front().begin_sequence);
-    again_.insert(again_.end(), window_.begin(), window_.end());
-  } else if (next_) {
-    begin_of(*next_, begin_sequence_);
-  }
+void tcp_replay::hand_on(const std::vector<replay_step>& left) {
+  handed_on_.insert(handed_on_.end(), left.begin(), left.end());
 }
 
-void tcp_replay::note_break() {
-  if (broken_) return;
-  std::uint64_t recovered_at = sequence_ + 1; // nothing is under way: the next record
-  std::size_t bytes = 0;
-  for (const under_way& r : window_) {
-    recovered_at = r.sequence;
-    if ((bytes += r.bytes) >= most_to_recover) break;
-  }
-  broken_ = trouble{pace_.elapsed(), recovered_at, first_pause};
-}
-
-bool tcp_replay::over(std::chrono::nanoseconds since) const {
-  return pace_.elapsed() - since > settings_.time_limit;
-}
-
-bool tcp_replay::reconnect(const replay_watch& watch) {
-  bytes_before_ += connection_->bytes_sent();
-  report_.known += connection_->known();
-  connection_.reset();
-  ++report_.reconnections;
-  note_break();
-  while (!connection_) {
-    const auto again_at = pace_.elapsed() + broken_->pause;
-    broken_->pause = std::min(2 * broken_->pause, longest_pause);
-    while (!watch.stop() && !pace_.wait_roughly(again_at)) {
-    }
-    if (watch.stop() || over(broken_->since)) return false;
-    try {
-      connection_ = connect();
-    } catch (const std::system_error& e) {
-      report_.trouble = e.what();
-    }
-  }
-  report_.trouble.clear();
-  last_progress_ = pace_.elapsed();
-  take_up_again();
+bool tcp_replay::go_on_without(node& wrong) {
+  const auto is_left = [&](const node& n) { return &n != &wrong && !n.given_up; };
+  if (std::ranges::none_of(nodes_, is_left)) return false;
+  wrong.given_up = true;
+  hand_on(wrong.stream.give_up_for_good(pace_.elapsed()));
   return true;
 }
 
-std::chrono::nanoseconds tcp_replay::idle_time() const {
-  const bool only_pace = next_ && connection_->done() && again_.empty() && !schedule_.unlimited();
-  return only_pace ? std::min(longest_wait, pace_.until(next_slot_.due)) : longest_wait;
+/// A machine that is gone does not close its connections.
+void tcp_replay::hand_on_of_the_silent() {
+  for (node& n : nodes_) {
+    const bool owes = n.stream.there() && n.stream.waits();
+    if (!owes || pace_.elapsed() - n.stream.last_progress() <= n.patience) continue;
+    if (!another_there(n)) continue;
+    n.patience *= 2;
+    hand_on(n.stream.give_up(pace_.elapsed()));
+  }
+}
+
+bool tcp_replay::move_on() {
+  for (node& n : nodes_) {
+    const auto state = n.stream.move_on(pace_.elapsed());
+    const bool wrong = state == node_stream::state::wrong;
+    if (state == node_stream::state::refused || (wrong && !go_on_without(n))) {
+      report_.trouble =
+          alone() ? n.stream.trouble() : n.stream.to().text() + ": " + n.stream.trouble();
+      return false;
+    }
+    if (state == node_stream::state::broken && !alone()) hand_on(n.stream.give_up(pace_.elapsed()));
+  }
+  if (!alone()) hand_on_of_the_silent();
+  return has_time_left();
+}
+
+bool tcp_replay::has_time_left() {
+  const auto over = [&](std::chrono::nanoseconds since) {
+    return pace_.elapsed() - since > settings_.time_limit;
+  };
+  const node_stream& only = nodes_.front().stream;
+  if (alone()) {
+    const auto broken = only.broken_since();
+    if (!(broken && over(*broken)) && !(only.there() && over(only.last_progress()))) return true;
+    report_.trouble = !only.there() && !only.trouble().empty() ? only.trouble() : what_waits();
+    return complete();
+  }
+  std::uint64_t acknowledged = 0;
+  for (const node& n : nodes_) acknowledged += n.stream.acknowledged();
+  const bool owes = !handed_on_.empty() ||
+                    std::ranges::any_of(nodes_, [](const node& n) { return !n.stream.idle(); });
+  if (acknowledged != acknowledged_ || (!owes && any_there())) progress_ = pace_.elapsed();
+  acknowledged_ = acknowledged;
+  if (!over(progress_)) return true;
+  report_.trouble = any_there() ? what_waits() : only.trouble();
+  return complete();
 }
 
 std::string tcp_replay::what_waits() const {
-  return fmt::format("{} records are not acknowledged {:g} s after {}", window_.size(),
+  std::size_t records = handed_on_.size();
+  for (const node& n : nodes_) records += n.stream.under_way();
+  const bool broken = alone() && nodes_.front().stream.broken_since();
+  return fmt::format("{} records are not acknowledged {:g} s after {}", records,
                      in_seconds(settings_.time_limit),
-                     broken_ ? "the connection broke" : "the last acknowledgement");
+                     broken ? "the connection broke" : "the last acknowledgement");
 }
 
-bool tcp_replay::complete() const { return !next_ && window_.empty() && connection_->done(); }
+/// Until a connection can be read or written, or the next event is due.
+void tcp_replay::wait() {
+  std::vector<pollfd> awaited;
+  awaited.reserve(nodes_.size());
+  for (const node& n : nodes_) n.stream.add_poll(awaited);
+  const bool only_pace = next_ && handed_on_.empty() && !schedule_.unlimited() && any_there();
+  auto time = only_pace ? std::min(longest_wait, pace_.until(next_slot_.due)) : longest_wait;
+  if (time == 0s) time = longest_wait; // it is due, and no daemon takes it
+  if (awaited.size() < nodes_.size()) time = std::min(time, wait_to_connect);
+  const timespec limit{0, static_cast<long>(time.count())};
+  ::ppoll(awaited.data(), awaited.size(), &limit, nullptr);
+}
 
 replay_report tcp_replay::run(const replay_watch& watch) {
   pace_.start();
-  send_hello();
   plan_next();
   while (!complete()) {
     if (watch.stop()) {
       report_.interrupted = true;
       break;
     }
-    const bool alive = connection_->move_on();
-    take_acknowledgements();
-    if (!connection_->refusal().empty()) {
-      report_.trouble = connection_->refusal();
-      if (!connection_->turned_away()) break;
-    }
-    if (!alive) {
-      if (complete()) break;
-      if (reconnect(watch)) continue;
-      report_.interrupted = watch.stop();
-      if (report_.trouble.empty()) report_.trouble = what_waits();
-      break;
-    }
+    if (!move_on()) break;
     watch.tell(report_.events);
-    // Nothing under way is no lack of progress: then the pace is being kept.
-    if (window_.empty() && connection_->done()) {
-      last_progress_ = pace_.elapsed();
-      if (broken_) broken_->since = last_progress_;
-    }
-    if (over(last_progress_) || (broken_ && over(broken_->since))) {
-      report_.trouble = what_waits();
-      break;
-    }
-    if (!send_something()) connection_->wait(idle_time());
+    if (!send_something()) wait();
   }
-  report_.finished = !next_ && window_.empty() && !report_.interrupted;
-  report_.bytes = bytes_before_ + (connection_ ? connection_->bytes_sent() : 0);
-  report_.known += connection_ ? connection_->known() : 0;
+  report_.finished = complete() && !report_.interrupted;
+  for (const node& n : nodes_) report_.add(n.stream.report());
   report_.seconds = in_seconds(pace_.elapsed());
   report_.set_delays(pace_);
   return report_;

@@ -10,9 +10,12 @@ namespace l3 {
 
 udp_replay::udp_replay(const replay_source& source, const udp_replay_settings& settings)
     : source_(source), settings_(settings), changer_(source.crates()),
-      schedule_(settings.rate, settings.end_delay), burst_(settings.to) {
+      schedule_(settings.rate, settings.end_delay) {
+  const auto failure =
+      settings_.to.size() > 1 ? datagram_burst::failure::counts : datagram_burst::failure::throws;
+  for (const destination& to : settings_.to) nodes_.push_back({datagram_burst(to, failure), {}});
   report_.run = source.run();
-  report_.to = settings.to.text();
+  report_.to = text_of(settings_.to);
   report_.paced = !schedule_.unlimited();
 }
 
@@ -24,17 +27,32 @@ replay_report udp_replay::run(const replay_watch& watch) {
       whole = send_spill(spill, loop, watch);
       if (!whole) break;
     }
-  burst_.take_errors();
+  finish_report(whole);
+  return report_;
+}
+
+void udp_replay::finish_report(bool whole) {
   report_.interrupted = !whole;
-  report_.refused = whole ? refused_before_end_ : burst_.refused();
-  report_.refused_ends = burst_.refused() - report_.refused;
-  if (report_.refused != 0)
-    report_.trouble = fmt::format("no program listened on port {}", burst_.refused_port());
+  for (node& n : nodes_) {
+    n.burst.take_errors();
+    node_report r;
+    r.to = n.burst.to().text();
+    r.events = n.events;
+    r.bytes = n.burst.bytes_sent();
+    r.refused = whole ? n.refused_before_end : n.burst.refused();
+    if (r.refused != 0)
+      r.trouble = n.burst.refused_port() != 0
+                      ? fmt::format("no program listened on port {}", n.burst.refused_port())
+                      : n.burst.no_way();
+    report_.refused += r.refused;
+    report_.refused_ends += n.burst.refused() - r.refused;
+    if (report_.trouble.empty() && !r.trouble.empty())
+      report_.trouble = (nodes_.size() > 1 ? r.to + ": " : "") + r.trouble;
+    report_.add(r);
+  }
   report_.finished = whole && report_.refused == 0;
-  report_.bytes = burst_.bytes_sent();
   report_.seconds = in_seconds(pace_.elapsed());
   report_.set_delays(pace_);
-  return report_;
 }
 
 bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
@@ -44,14 +62,17 @@ bool udp_replay::send_spill(const replay_spill& spill, std::uint32_t loop,
   const auto begun = pace_.elapsed();
   const double earlier = report_.sending_seconds;
   report_.spills.push_back({number, 0, 0, spill.events.size()});
-  sent_by_crate_.assign(source_.crates().size(), 0);
+  for (node& n : nodes_) n.sent_by_crate.assign(source_.crates().size(), 0);
+  if (settings_.share == replay_share::by_spill) next_turn();
   for (std::size_t i = 0; i < spill.events.size(); ++i) {
     auto event = spill.events[i];
     if (number != spill.number) event.body = changer_.change(event.body, spill.number, number);
     // The file was checked when it was read.
     if (parse_event(event.body, source_.crates(), view_)) continue;
+    if (settings_.share == replay_share::by_event) next_turn();
     const auto slot = schedule_.next_event(spill, i, line_bytes(view_));
     if (!send_event(event, number, slot, watch)) return false;
+    ++node_->events;
     ++report_.spills.back().admitted;
     ++report_.events;
     report_.sending_seconds = earlier + in_seconds(pace_.elapsed() - begun);
@@ -95,29 +116,29 @@ bool udp_replay::send_event(const replay_event& event, std::uint32_t spill,
       if (put({id, chunk, 0}, rest.first(n))) ++report_.data_datagrams;
       rest = rest.subspan(n);
       collected += n + l2::datagram_header_bytes;
-      if (burst_.full() && !send()) return false;
+      if (node_->burst.full() && !send()) return false;
     }
     const l2::trailer trailer{0, spill, source_.crates().crates[f.crate].number};
     if (put({id, chunk, trailer.pack()}, {})) ++report_.trailers;
     collected += l2::datagram_header_bytes;
     ++report_.fragments;
-    ++sent_by_crate_[f.crate];
-    if (burst_.full() && !send()) return false;
+    ++node_->sent_by_crate[f.crate];
+    if (node_->burst.full() && !send()) return false;
   }
   if (dropped_from_event_) ++report_.events_dropped_from;
-  return burst_.empty() || send();
+  return node_->burst.empty() || send();
 }
 
 bool udp_replay::put(const l2::datagram_header& header, std::span<const std::byte> payload) {
   if (settings_.drop > 0 && random_.chance(settings_.drop)) {
-    burst_.leave_out();
+    node_->burst.leave_out();
     ++report_.dropped;
     dropped_from_event_ = true;
     return false;
   }
-  burst_.add(header, payload);
-  if (settings_.duplicate > 0 && !burst_.full() && random_.chance(settings_.duplicate)) {
-    burst_.repeat_last();
+  node_->burst.add(header, payload);
+  if (settings_.duplicate > 0 && !node_->burst.full() && random_.chance(settings_.duplicate)) {
+    node_->burst.repeat_last();
     ++report_.duplicated;
   }
   return true;
@@ -129,17 +150,17 @@ bool udp_replay::flush(std::chrono::nanoseconds due, std::chrono::nanoseconds sp
   if (!schedule_.unlimited())
     while (!pace_.wait(due, spacing))
       if (watch.stop()) return false;
-  burst_.send();
+  node_->burst.send();
   return true;
 }
 
 void udp_replay::check_refusals() {
   // A closed port on this machine is known at once: then no datagram of the run would arrive.
-  if (report_.events != 1) return;
-  burst_.take_errors();
-  if (burst_.refused() != 0)
-    throw std::runtime_error(fmt::format("{}: no program listens on port {}", settings_.to.text(),
-                                         burst_.refused_port()));
+  if (report_.events != 1 || nodes_.size() > 1) return;
+  node_->burst.take_errors();
+  if (node_->burst.refused() != 0)
+    throw std::runtime_error(
+        fmt::format("{}: no program listens on port {}", report_.to, node_->burst.refused_port()));
 }
 
 std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32_t spill,
@@ -156,16 +177,19 @@ std::vector<l2::datagram_header> ends_of_spill(std::uint32_t events, std::uint32
 }
 
 void udp_replay::send_ends_of_spill(std::uint32_t number) {
-  burst_.take_errors();
-  refused_before_end_ = burst_.refused();
-  for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
-    const auto crate = source_.crates().crates[c].number;
-    for (const auto& header : ends_of_spill(sent_by_crate_[c], number, crate)) {
-      if (put(header, {})) ++report_.ends_of_spill;
-      if (burst_.full()) burst_.send();
+  for (node& n : nodes_) {
+    node_ = &n;
+    n.burst.take_errors();
+    n.refused_before_end = n.burst.refused();
+    for (std::uint32_t c = 0; c < source_.crates().size(); ++c) {
+      const auto crate = source_.crates().crates[c].number;
+      for (const auto& header : ends_of_spill(n.sent_by_crate[c], number, crate)) {
+        if (put(header, {})) ++report_.ends_of_spill;
+        if (n.burst.full()) n.burst.send();
+      }
     }
+    n.burst.send();
   }
-  burst_.send();
 }
 
 } // namespace l3

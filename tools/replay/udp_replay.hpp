@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends a file as the electronics do: fragments cut into datagrams, a trailer after each, ports in
-// turn, an end of spill for each crate (docs/formats.md, section 3). Payloads go from the file's
-// memory straight to the socket, in small bursts spread over the event's slot.
+// turn, an end of spill for each crate (docs/formats.md, section 3). Several daemons take turns, by
+// event or by spill; each gets the end of every spill, with the number of events that it was sent.
+// Payloads go from the file's memory straight to the socket, in small bursts spread over the
+// event's slot.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@
 namespace l3 {
 
 struct udp_replay_settings {
-  destination to;
+  std::vector<destination> to; ///< one at least
+  replay_share share = replay_share::by_event;
   replay_rate rate;
   std::uint32_t loops = 1;
   std::uint32_t chunk_bytes = 8000; ///< a multiple of 4
@@ -36,10 +39,18 @@ class udp_replay {
 public:
   udp_replay(const replay_source& source, const udp_replay_settings& settings);
 
-  /// Call once. Throws std::runtime_error if the port is closed at the start, or the network fails.
+  /// Call once. Throws std::runtime_error if the network fails, or if the port of an only daemon is
+  /// closed at the start. Of several, one that is not there only loses what it is sent.
   replay_report run(const replay_watch& watch);
 
 private:
+  struct node {
+    datagram_burst burst;
+    std::vector<std::uint32_t> sent_by_crate; ///< events of this spill, by place in the readout
+    std::uint64_t events = 0;
+    std::uint64_t refused_before_end = 0; ///< of the spill sent last
+  };
+
   bool send_spill(const replay_spill& spill, std::uint32_t loop, const replay_watch& watch);
   bool send_event(const replay_event& event, std::uint32_t spill, const schedule::slot& slot,
                   const replay_watch& watch);
@@ -50,19 +61,21 @@ private:
              const replay_watch& watch);
   [[nodiscard]] std::size_t line_bytes(const event_view& event) const;
   void check_refusals();
+  void next_turn() { node_ = &nodes_[turns_++ % nodes_.size()]; }
+  void finish_report(bool whole);
 
   const replay_source& source_;
   udp_replay_settings settings_;
   spill_changer changer_;
   schedule schedule_;
   pace_keeper pace_;
-  datagram_burst burst_;
+  std::vector<node> nodes_;
+  node* node_ = nullptr; // whose turn it is
+  std::size_t turns_ = 0;
   random_source random_{1};
   event_view view_;
   replay_report report_;
-  std::vector<std::uint32_t> sent_by_crate_; // events of this spill, by place in the readout
   bool dropped_from_event_ = false;
-  std::uint64_t refused_before_end_ = 0; // of the spill sent last
 };
 
 } // namespace l3

@@ -25,32 +25,51 @@ constexpr double least_photon_energy = 50;
 constexpr double least_photon_distance = 150;
 constexpr int most_tries = 20000;
 
+// A charged particle along 500 mm of caesium iodide; a pion may shower there.
+constexpr double track_energy = 280; // MeV
+constexpr double track_spread = 0.15;
+constexpr double hadronic_chance = 0.6;
+constexpr double between_modules = 0.5; // ns, of modules one behind the other
+
 bool in_calorimeter(const true_photon& p) { return p.hit == true_photon::target::calorimeter; }
 
-bool make_clusters(const std::vector<true_photon>& photons, std::uint32_t wanted) {
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < photons.size(); ++i) {
-    if (!in_calorimeter(photons[i])) continue;
-    if (photons[i].energy < least_photon_energy) return false;
-    ++found;
-    for (std::size_t j = 0; j < i; ++j) {
-      const double dx = photons[i].x - photons[j].x;
-      const double dy = photons[i].y - photons[j].y;
-      if (in_calorimeter(photons[j]) &&
-          dx * dx + dy * dy < least_photon_distance * least_photon_distance)
-        return false;
-    }
-  }
-  return found == wanted;
+/// What makes a cluster in the calorimeter.
+struct cluster_at {
+  double energy;
+  double x;
+  double y;
+};
+
+std::vector<cluster_at> clusters_of(const true_event& e) {
+  std::vector<cluster_at> all;
+  for (const auto& p : e.photons)
+    if (in_calorimeter(p)) all.push_back({p.energy, p.x, p.y});
+  for (const auto& p : e.charged)
+    if (p.deposit > 0) all.push_back({p.deposit, p.x, p.y});
+  return all;
 }
 
-bool is_of_type(event_type type, const std::vector<true_photon>& photons) {
+bool make_clusters(const true_event& e, std::uint32_t wanted) {
+  const auto clusters = clusters_of(e);
+  for (std::size_t i = 0; i < clusters.size(); ++i) {
+    if (clusters[i].energy < least_photon_energy) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      const double dx = clusters[i].x - clusters[j].x;
+      const double dy = clusters[i].y - clusters[j].y;
+      if (dx * dx + dy * dy < least_photon_distance * least_photon_distance) return false;
+    }
+  }
+  return clusters.size() == wanted;
+}
+
+bool is_of_type(event_type type, const true_event& e) {
   switch (type) {
-  case event_type::six_cluster: return make_clusters(photons, 6);
-  case event_type::five_cluster: return make_clusters(photons, 5);
-  case event_type::four_cluster: return make_clusters(photons, 4);
-  case event_type::minimum_bias: return std::any_of(photons.begin(), photons.end(), in_calorimeter);
-  default: return make_clusters(photons, 2);
+  case event_type::six_cluster: return make_clusters(e, 6);
+  case event_type::five_cluster: return make_clusters(e, 5);
+  case event_type::four_cluster: return make_clusters(e, 4);
+  case event_type::minimum_bias:
+    return std::any_of(e.photons.begin(), e.photons.end(), in_calorimeter);
+  default: return make_clusters(e, 2);
   }
 }
 
@@ -87,6 +106,20 @@ std::optional<double> meets_barrel(const way& w, const veto_shape& s) {
   return length > 0 && z >= s.z_from && z <= s.z_to ? std::optional(length) : std::nullopt;
 }
 
+std::optional<double> meets(const way& w, const veto_shape& s) {
+  switch (s.form) {
+  case veto_shape::kind::wall: return meets_wall(w, s.z_from, s.inner, s.outer);
+  case veto_shape::kind::barrel: return meets_barrel(w, s);
+  case veto_shape::kind::none: break;
+  }
+  return std::nullopt;
+}
+
+/// Along a module of a barrel, from its middle; walls have no length along the beam.
+double z_in(const veto_shape& s, double z) {
+  return s.form == veto_shape::kind::barrel ? z - (s.z_from + s.z_to) / 2 : 0;
+}
+
 } // namespace
 
 decay_maker::decay_maker(const detector& d) : detector_(d) {
@@ -103,7 +136,25 @@ std::uint16_t decay_maker::module_at(const veto& v, double x, double y) {
   return static_cast<std::uint16_t>(std::min(m, v.modules - 1));
 }
 
-void decay_maker::fly(const four_momentum& p, true_event& out) const {
+void decay_maker::hit(std::size_t counter, double energy, const true_photon& where, double z,
+                      random_source& random, true_event& out) const {
+  const auto& v = detector_.vetoes()[counter];
+  const auto add = [&](std::uint16_t module, double part, double later) {
+    out.hits.push_back(
+        {static_cast<std::uint16_t>(counter), module, part, where.time + later, z, false});
+  };
+  if (v.neighbours > 1) {
+    // Modules one behind the other along the beam: a shower goes through some of them.
+    const std::uint32_t seen = std::min(v.neighbours + 1, v.modules);
+    const std::uint32_t first = random.below(v.modules - seen + 1);
+    for (std::uint32_t k = 0; k < seen; ++k)
+      add(static_cast<std::uint16_t>(first + k), energy / seen, between_modules * k);
+    return;
+  }
+  add(module_at(v, where.x, where.y), energy, 0);
+}
+
+void decay_maker::fly(const four_momentum& p, random_source& random, true_event& out) const {
   const way w{out.vertex_x,   out.vertex_y,   out.vertex_z,
               p.x / p.energy, p.y / p.energy, p.z / p.energy};
   true_photon photon;
@@ -113,11 +164,10 @@ void decay_maker::fly(const four_momentum& p, true_event& out) const {
     nearest = *length;
     photon.hit = true_photon::target::calorimeter;
   }
-  for (std::size_t i = 0; i < detector_.vetoes().size(); ++i) {
-    const auto& s = detector_.vetoes()[i].shape;
-    std::optional<double> length;
-    if (s.form == veto_shape::kind::wall) length = meets_wall(w, s.z_from, s.inner, s.outer);
-    if (s.form == veto_shape::kind::barrel) length = meets_barrel(w, s);
+  const auto& vetoes = detector_.vetoes();
+  for (std::size_t i = 0; i < vetoes.size(); ++i) {
+    if (vetoes[i].charged > 0) continue;
+    const auto length = meets(w, vetoes[i].shape);
     if (!length || *length >= nearest) continue;
     nearest = *length;
     photon.hit = true_photon::target::veto;
@@ -129,17 +179,83 @@ void decay_maker::fly(const four_momentum& p, true_event& out) const {
     photon.time = nearest / light_speed;
   }
   if (photon.hit == true_photon::target::veto) {
-    const auto& v = detector_.vetoes()[photon.veto];
-    const bool barrel = v.shape.form == veto_shape::kind::barrel;
-    const double z = barrel ? w.z_at(nearest) - (v.shape.z_from + v.shape.z_to) / 2 : 0;
-    out.hits.push_back({photon.veto, module_at(v, photon.x, photon.y),
-                        photon.energy * v.unit_per_mev, photon.time, z, false});
+    // The same crystals may be read out by two counters.
+    const auto& shape = vetoes[photon.veto].shape;
+    for (std::size_t i = 0; i < vetoes.size(); ++i) {
+      if (vetoes[i].charged > 0 || !(vetoes[i].shape == shape)) continue;
+      hit(i, photon.energy * vetoes[i].unit_per_mev, photon, z_in(shape, w.z_at(nearest)), random,
+          out);
+    }
   }
   out.photons.push_back(photon);
 }
 
+void decay_maker::fly_charged(const four_momentum& p, true_charged::kind what,
+                              random_source& random, true_event& out) const {
+  const double momentum = std::sqrt(p.x * p.x + p.y * p.y + p.z * p.z);
+  if (momentum <= 0) return;
+  const way w{out.vertex_x,   out.vertex_y,   out.vertex_z,
+              p.x / momentum, p.y / momentum, p.z / momentum};
+  const double speed = light_speed * momentum / p.energy;
+  true_charged one;
+  one.what = what;
+  one.momentum = momentum;
+  // What it can leave at most: its kinetic energy, a positron's or electron's whole one.
+  const double kinetic = p.energy - (what == true_charged::kind::pion   ? charged_pion_mass
+                                     : what == true_charged::kind::muon ? muon_mass
+                                                                        : 0);
+  const double hadronic = random.chance(hadronic_chance) ? random.uniform() : 0;
+  const double through = track_energy * (1 + track_spread * random.exponential());
+
+  // The thick counter or the calorimeter, whichever comes first, ends its way.
+  double end = std::numeric_limits<double>::max();
+  std::optional<std::size_t> counter;
+  const auto& vetoes = detector_.vetoes();
+  const auto calorimeter = meets_wall(w, detector_.front(), hole_, radius_);
+  if (calorimeter) end = *calorimeter;
+  for (std::size_t i = 0; i < vetoes.size(); ++i) {
+    if (vetoes[i].charged > 0) continue;
+    const auto length = meets(w, vetoes[i].shape);
+    if (!length || *length >= end) continue;
+    end = *length;
+    counter = i;
+  }
+  const auto at = [&](double length) {
+    true_photon where;
+    where.x = w.x_at(length);
+    where.y = w.y_at(length);
+    where.time = length / speed;
+    return where;
+  };
+  for (std::size_t i = 0; i < vetoes.size(); ++i) {
+    if (vetoes[i].charged <= 0) continue;
+    const auto length = meets(w, vetoes[i].shape);
+    if (!length || *length > end) continue;
+    const double energy = vetoes[i].charged * (1 + track_spread * random.exponential());
+    hit(i, energy, at(*length), z_in(vetoes[i].shape, w.z_at(*length)), random, out);
+  }
+  if (counter) {
+    const auto& v = vetoes[*counter];
+    hit(*counter, std::min(kinetic, through) * v.unit_per_mev, at(end), z_in(v.shape, w.z_at(end)),
+        random, out);
+  } else if (calorimeter) {
+    const auto where = at(end);
+    one.x = where.x;
+    one.y = where.y;
+    one.time = where.time;
+    one.showers =
+        what == true_charged::kind::electron || (what == true_charged::kind::pion && hadronic > 0);
+    one.deposit = what == true_charged::kind::electron ? kinetic
+                  : one.showers
+                      ? std::min(kinetic, through) + hadronic * std::max(kinetic - through, 0.0)
+                      : std::min(kinetic, through);
+  }
+  out.charged.push_back(one);
+}
+
 void decay_maker::decay_once(event_type type, random_source& random, true_event& out) const {
   out.photons.clear();
+  out.charged.clear();
   out.hits.clear();
   out.vertex_x = random.uniform(-beam_half_size, beam_half_size);
   out.vertex_y = random.uniform(-beam_half_size, beam_half_size);
@@ -154,7 +270,7 @@ void decay_maker::decay_once(event_type type, random_source& random, true_event&
   const four_momentum kaon{std::sqrt(momentum * momentum + kaon_mass * kaon_mass), px, py,
                            std::sqrt(momentum * momentum - px * px - py * py)};
   const auto pion_flies = [&](const four_momentum& pion) {
-    for (const auto& photon : decay(pion, pion_mass, 0, 0, random)) fly(photon, out);
+    for (const auto& photon : decay(pion, pion_mass, 0, 0, random)) fly(photon, random, out);
   };
   const auto two_pions = [&] {
     for (const auto& p : decay(kaon, kaon_mass, pion_mass, pion_mass, random)) pion_flies(p);
@@ -163,11 +279,26 @@ void decay_maker::decay_once(event_type type, random_source& random, true_event&
     for (const auto& p : decay(kaon, kaon_mass, {pion_mass, pion_mass, pion_mass}, random))
       pion_flies(p);
   };
+  const auto semileptonic = [&](double mass, true_charged::kind lepton) {
+    const auto products = decay(kaon, kaon_mass, {charged_pion_mass, mass, 0}, random);
+    fly_charged(products[0], true_charged::kind::pion, random, out);
+    fly_charged(products[1], lepton, random, out);
+  };
   switch (type) {
   case event_type::pi0nunu: pion_flies(decay(kaon, kaon_mass, {pion_mass, 0, 0}, random)[0]); break;
   case event_type::two_gamma:
-    for (const auto& photon : decay(kaon, kaon_mass, 0, 0, random)) fly(photon, out);
+    for (const auto& photon : decay(kaon, kaon_mass, 0, 0, random)) fly(photon, random, out);
     break;
+  case event_type::ke3: semileptonic(electron_mass, true_charged::kind::electron); break;
+  case event_type::kmu3: semileptonic(muon_mass, true_charged::kind::muon); break;
+  case event_type::charged_3pi: {
+    const auto pions =
+        decay(kaon, kaon_mass, {charged_pion_mass, charged_pion_mass, pion_mass}, random);
+    fly_charged(pions[0], true_charged::kind::pion, random, out);
+    fly_charged(pions[1], true_charged::kind::pion, random, out);
+    pion_flies(pions[2]);
+    break;
+  }
   case event_type::five_cluster:
   case event_type::six_cluster: three_pions(); break;
   case event_type::minimum_bias:
@@ -184,7 +315,7 @@ void decay_maker::decay_once(event_type type, random_source& random, true_event&
 void decay_maker::make(event_type type, random_source& random, true_event& out) const {
   for (int i = 0; i < most_tries; ++i) {
     decay_once(type, random, out);
-    if (is_of_type(type, out.photons)) break;
+    if (is_of_type(type, out)) break;
   }
 
   // The trigger's time is that of the photons in the calorimeter.
@@ -195,8 +326,14 @@ void decay_maker::make(event_type type, random_source& random, true_event& out) 
       sum += p.time;
       ++found;
     }
+  for (const auto& p : out.charged)
+    if (p.deposit > 0) {
+      sum += p.time;
+      ++found;
+    }
   const double start = found > 0 ? sum / found : (detector_.front() - out.vertex_z) / light_speed;
   for (auto& p : out.photons) p.time -= start;
+  for (auto& p : out.charged) p.time -= start;
   for (auto& h : out.hits) h.time -= start;
 }
 

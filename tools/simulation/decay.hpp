@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kaon's decay in flight, and where its photons go. Photons fly straight, and the first counter
-// that a photon meets absorbs it.
+// A kaon's decay in flight, and where its particles go. All fly straight. The first counter that a
+// photon meets absorbs it; thin counters see only charged particles, which pass them.
 #pragma once
 
 #include "tools/simulation/kinematics.hpp"
@@ -21,7 +21,12 @@ public:
 
 private:
   void decay_once(event_type type, random_source& random, true_event& out) const;
-  void fly(const four_momentum& photon, true_event& out) const;
+  void fly(const four_momentum& photon, random_source& random, true_event& out) const;
+  void fly_charged(const four_momentum& p, true_charged::kind what, random_source& random,
+                   true_event& out) const;
+  /// Leaves energy in the counter, and in those that stand in the same place.
+  void hit(std::size_t counter, double energy, const true_photon& where, double z,
+           random_source& random, true_event& out) const;
 
   const detector& detector_;
   double hole_ = 0;   // half the side of the calorimeter's hole

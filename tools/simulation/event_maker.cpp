@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace l3 {
 namespace {
@@ -34,17 +35,35 @@ constexpr double flash_spread = 0.03;
 constexpr double muon_per_mm = 0.56;
 constexpr double muon_in_veto = 15;
 
+/// So high a rate have the counters in the beam.
+constexpr double rate_in_beam = 1e6;
+constexpr double beam_tail_factor = 30;
+bool is_in_beam(const veto& v) { return v.accidental_rate >= rate_in_beam; }
+
+// What comes back from a shower: slow photons and neutrons into the counters before the
+// calorimeter.
+constexpr double backsplash_energy = 1.5; // MeV, mean
+constexpr double backsplash_delay = 5;    // ns, mean
+constexpr double backsplash_reach = 1000; // mm
+
+bool stands_before(const veto_shape& s, double front) {
+  if (s.form == veto_shape::kind::none || s.z_from >= front) return false;
+  return s.z_to > front - backsplash_reach;
+}
+
 } // namespace
 
-event_maker::event_maker(const detector& d) : detector_(d), decays_(d), showers_(d) {
+event_maker::event_maker(const detector& d, const simulated_effects& effects)
+    : detector_(d), effects_(effects), decays_(d), showers_(d) {
   constexpr double seconds = (pulse_tail + waveform_length) * 1e-9;
   double sum = 0;
   for (std::uint32_t n = 0; n < d.input_count(); ++n) {
     const auto& e = d.at(n);
     if (e.what == element::kind::none) continue;
     const bool is_crystal = e.what == element::kind::crystal;
-    const double rate =
-        is_crystal ? d.crystals()[e.index].accidental_rate : d.vetoes()[e.index].accidental_rate;
+    double rate = effects.accidentals * (is_crystal ? d.crystals()[e.index].accidental_rate
+                                                    : d.vetoes()[e.index].accidental_rate);
+    if (!is_crystal && is_in_beam(d.vetoes()[e.index])) rate *= effects.beam_pile_up;
     const bool dead = is_crystal
                           ? d.crystals()[e.index].dead
                           : d.vetoes()[e.index].dead[e.module * d.vetoes()[e.index].ends + e.end];
@@ -52,6 +71,9 @@ event_maker::event_maker(const detector& d) : detector_(d), decays_(d), showers_
     sum += seconds * rate;
     activity_.push_back({sum, n});
   }
+  for (std::size_t i = 0; i < d.vetoes().size(); ++i)
+    if (stands_before(d.vetoes()[i].shape, d.front()))
+      before_calorimeter_.push_back(static_cast<std::uint16_t>(i));
 }
 
 void event_maker::make(event_type type, bool on_spill, random_source& random, true_event& out) {
@@ -65,6 +87,9 @@ void event_maker::make(event_type type, bool on_spill, random_source& random, tr
   case event_type::four_cluster:
   case event_type::five_cluster:
   case event_type::six_cluster:
+  case event_type::ke3:
+  case event_type::kmu3:
+  case event_type::charged_3pi:
   case event_type::minimum_bias: decays_.make(type, random, out); break;
   case event_type::halo_neutron: add_neutron(random, out); break;
   case event_type::led: add_flash(led_energy, random, out); break;
@@ -132,9 +157,38 @@ void event_maker::leave_energy(random_source& random, true_event& out) {
     if (p.hit == true_photon::target::calorimeter)
       p.deposit = showers_.into_calorimeter(p.energy, p.x, p.y, p.time, random, out.signals);
   }
-  for (auto& h : out.hits) {
-    h.time += jitter;
-    showers_.into_veto(h, out.signals);
+  for (auto& p : out.charged) {
+    p.time += jitter;
+    if (p.deposit <= 0) continue;
+    if (p.showers) {
+      p.deposit = showers_.into_calorimeter(p.deposit, p.x, p.y, p.time, random, out.signals);
+    } else {
+      showers_.along_track(p.deposit, p.x, p.y, p.time, out.signals);
+    }
+  }
+  for (auto& h : out.hits) h.time += jitter;
+  if (effects_.veto_inefficiency > 0)
+    std::erase_if(out.hits,
+                  [&](const true_hit&) { return random.chance(effects_.veto_inefficiency); });
+  if (effects_.backsplash > 0) add_backsplash(random, out);
+  for (const auto& h : out.hits) showers_.into_veto(h, out.signals);
+}
+
+void event_maker::add_backsplash(random_source& random, true_event& out) const {
+  constexpr double gev = 1000;
+  for (const auto& p : out.photons) {
+    if (p.deposit <= 0 || before_calorimeter_.empty()) continue;
+    const double expected = effects_.backsplash * p.deposit / gev;
+    double at = 0;
+    while ((at += random.exponential()) < expected) {
+      const auto i =
+          before_calorimeter_[random.below(static_cast<std::uint32_t>(before_calorimeter_.size()))];
+      const auto& v = detector_.vetoes()[i];
+      const double energy = backsplash_energy * random.exponential();
+      const double time = p.time + v.t0 + backsplash_delay * random.exponential();
+      out.hits.push_back(
+          {i, static_cast<std::uint16_t>(random.below(v.modules)), energy, time, 0, false});
+    }
   }
 }
 
@@ -156,9 +210,11 @@ void event_maker::add_accidentals(random_source& random, true_event& out) const 
     } else {
       // Each end alone: most of this activity is noise of the tube or a particle at that end.
       const auto& v = detector_.vetoes()[e.index];
-      const double energy = accidental_veto_thresholds * v.threshold * random.exponential();
+      double energy = accidental_veto_thresholds * v.threshold * random.exponential();
+      if (effects_.beam_tail > 0 && is_in_beam(v) && random.chance(effects_.beam_tail))
+        energy *= beam_tail_factor;
       out.signals.push_back({input, energy * v.counts_per_unit, time});
-      if (energy > v.threshold && time > v.window_from && time < v.window_to)
+      if (energy > v.threshold && time - v.t0 > v.window_from && time - v.t0 < v.window_to)
         out.hits.push_back({e.index, e.module, energy, time, 0, true});
     }
   }

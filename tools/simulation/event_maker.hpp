@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/simulation/decay.hpp"
+#include "tools/simulation/effects.hpp"
 #include "tools/simulation/shower.hpp"
 
 namespace l3 {
@@ -13,7 +14,7 @@ namespace l3 {
 /// Each thread has its own: it keeps working memory.
 class event_maker {
 public:
-  explicit event_maker(const detector& d);
+  explicit event_maker(const detector& d, const simulated_effects& effects = {});
 
   /// `on_spill`: there is beam, hence accidental activity.
   void make(event_type type, bool on_spill, random_source& random, true_event& out);
@@ -23,6 +24,7 @@ private:
   void add_flash(double energy, random_source& random, true_event& out) const;
   void add_cosmic(random_source& random, true_event& out) const;
   void leave_energy(random_source& random, true_event& out);
+  void add_backsplash(random_source& random, true_event& out) const;
   void add_accidentals(random_source& random, true_event& out) const;
 
   /// An input, and how many accidental pulses it and all inputs before it expect in the simulated
@@ -33,9 +35,11 @@ private:
   };
 
   const detector& detector_;
+  simulated_effects effects_;
   decay_maker decays_;
   shower_maker showers_;
   std::vector<activity> activity_;
+  std::vector<std::uint16_t> before_calorimeter_; // counters that backsplash reaches
 };
 
 } // namespace l3

@@ -11,6 +11,24 @@ namespace {
 
 constexpr int time_stamp_step = 8; // ns
 constexpr std::uint32_t time_stamp_mask = (1U << 28) - 1;
+constexpr std::uint64_t effects_stream = 2;
+constexpr double clock = 8; // ns, of the electronics
+
+// An undershoot begins as the pulse ends: it grows within so many ns.
+constexpr double undershoot_rise = 60;
+
+// What a hot input gives in a waveform.
+constexpr double hot_pulses = 10;
+constexpr double hot_height = 300;
+constexpr double waveform_length = 512; // ns
+
+/// Where an amplifier begins to give less than it gets, of the most that it can give.
+constexpr double linear_part = 0.8;
+
+/// −n … n clocks, in ns.
+double clocks(double n, random_source& random) {
+  return clock * (static_cast<double>(random.below(2 * static_cast<std::uint32_t>(n) + 1)) - n);
+}
 
 std::byte* put(std::byte* p, std::uint16_t word) {
   store_big(p, word);
@@ -19,17 +37,28 @@ std::byte* put(std::byte* p, std::uint16_t word) {
 
 } // namespace
 
-front_end::front_end(const detector& d, std::uint64_t seed)
-    : detector_(d), trigger_board_(d.number_of(d.trigger_board()) / detector::inputs_per_board),
+front_end::front_end(const detector& d, std::uint64_t seed, const simulated_effects& effects)
+    : detector_(d), effects_(effects), effects_seed_(splitmix(seed + effects_stream)),
+      trigger_board_(d.number_of(d.trigger_board()) / detector::inputs_per_board),
       slow_noise_(splitmix(seed), noise_table::correlation::neighbours),
       fast_noise_(splitmix(seed + 1), noise_table::correlation::none),
-      slow_pulse_(slow_pulse_form, sample_length(board_kind::sampling_125_mhz)) {
+      faults_(draw_input_faults(d, effects, effects_seed_)) {
+  const auto add_forms = [&](const pulse_form& form, board_kind kind,
+                             std::vector<pulse_shape>& to) {
+    for (int k = 0; k < pulse_forms; ++k) {
+      const double width = width_of(k, effects.pulse_spread);
+      to.emplace_back(pulse_form{form.width * width, form.skew}, sample_length(kind));
+    }
+  };
+  add_forms(slow_pulse_form, board_kind::sampling_125_mhz, slow_pulses_);
   for (const auto& form : fast_pulse_forms)
-    fast_pulses_.emplace_back(form, sample_length(board_kind::sampling_500_mhz));
+    add_forms(form, board_kind::sampling_500_mhz, fast_pulses_);
   // Constants belong to the detector, not to the events: other events, same pedestals.
-  for (const auto& c : draw_input_constants(d))
+  for (const auto& c : draw_input_constants(d)) {
+    const double noise = c.noise * faults_[constants_.size()].noise;
     constants_.push_back(
-        {static_cast<std::uint16_t>(c.pedestal), noise_table::scale_for(c.noise), c.time});
+        {static_cast<std::uint16_t>(c.pedestal), noise_table::scale_for(noise), c.time});
+  }
 }
 
 void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& random,
@@ -54,16 +83,85 @@ void front_end::add_noise(std::uint32_t board, board_kind kind, random_source& r
     }
 }
 
-void front_end::add_pulse(const signal& s, board_kind kind, random_source& random,
-                          board_samples& samples) const {
+double front_end::time_in_waveform(const signal& s, double shift) const {
+  return detector_.signals().pulse_time + constants_[s.input].time_offset + faults_[s.input].time +
+         s.time + shift;
+}
+
+void front_end::add_pulse(const signal& s, double shift, bool faulty, board_kind kind,
+                          random_source& random, board_samples& samples) const {
+  const auto& fault = faults_[s.input];
   const int channels = channels_of(kind);
   const bool slow = kind == board_kind::sampling_125_mhz;
-  const auto& shape =
-      slow ? slow_pulse_
-           : fast_pulses_[random.below(static_cast<std::uint32_t>(fast_pulses_.size()))];
-  const double time = detector_.signals().pulse_time + constants_[s.input].time_offset + s.time;
+  // Drawn for dead inputs, too, so that the other inputs get the same pulses.
+  const auto length = slow ? 0 : random.below(static_cast<std::uint32_t>(fast_pulse_forms.size()));
+  if (faulty && fault.what == input_fault::kind::dead) return;
+  const auto& shape = (slow ? slow_pulses_ : fast_pulses_)[pulse_forms * length + fault.form];
   shape.add(samples.data() + s.input % detector::inputs_per_board, l2::sample_words / channels,
-            channels, s.height, time, highest_sample(kind));
+            channels, s.height * fault.gain, time_in_waveform(s, shift), highest_sample(kind));
+}
+
+void front_end::add_undershoot(const signal& s, double shift, board_kind kind,
+                               baselines::board& to) const {
+  const auto channels = static_cast<std::size_t>(channels_of(kind));
+  const double depth = effects_.undershoot * s.height * faults_[s.input].gain;
+  const double peak = time_in_waveform(s, shift);
+  for (std::size_t k = 0; k < to.size() / channels; ++k) {
+    const double since = static_cast<double>(k) * sample_length(kind) - peak;
+    if (since <= 0) continue;
+    const double level = depth * (1 - exp_of_minus(since / undershoot_rise)) *
+                         exp_of_minus(since / effects_.recovery_time);
+    to[k * channels + s.input % detector::inputs_per_board] -=
+        static_cast<int>(std::floor(level + 0.5));
+  }
+}
+
+void front_end::add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
+                              double shift, random_source& random, board_samples& samples) const {
+  baselines::board more{};
+  under.add(kind, random, more);
+  if (effects_.undershoot != 0)
+    for (const auto& s : signals) add_undershoot(s, shift, kind, more);
+  const int limit = highest_sample(kind);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = static_cast<std::uint16_t>(std::clamp(samples[i] + more[i], 0, limit));
+}
+
+void front_end::saturate(std::uint32_t board, board_kind kind, board_samples& samples) const {
+  const auto channels = static_cast<std::uint32_t>(channels_of(kind));
+  const double knee = linear_part * effects_.saturation;
+  const double rest = effects_.saturation - knee;
+  for (std::uint32_t i = 0; i < samples.size(); ++i) {
+    const double pedestal = constants_[board * detector::inputs_per_board + i % channels].pedestal;
+    const double over = samples[i] - pedestal - knee;
+    if (over <= 0) continue;
+    samples[i] =
+        static_cast<std::uint16_t>(pedestal + knee + rest * (1 - exp_of_minus(over / rest)));
+  }
+}
+
+void front_end::spoil(std::uint32_t board, board_kind kind, random_source& random,
+                      board_samples& samples) const {
+  const auto channels = static_cast<std::uint32_t>(channels_of(kind));
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    const std::uint32_t input = board * detector::inputs_per_board + c;
+    const auto what = faults_[input].what;
+    if (what == input_fault::kind::hot) {
+      double at = 0;
+      while ((at += random.exponential()) < hot_pulses) {
+        const double time = at / hot_pulses * waveform_length - detector_.signals().pulse_time;
+        add_pulse({input, hot_height * random.exponential(), time}, 0, false, kind, random,
+                  samples);
+      }
+    }
+    if (what == input_fault::kind::stuck) {
+      // Some at their pedestal, some at either end of the range.
+      const std::array<std::uint16_t, 3> levels{constants_[input].pedestal, 0,
+                                                highest_sample(kind)};
+      for (std::uint32_t i = c; i < samples.size(); i += channels)
+        samples[i] = levels[input % levels.size()];
+    }
+  }
 }
 
 template <class MakeSamples>
@@ -85,7 +183,7 @@ void front_end::assemble(const true_event& e, const moment& when, std::span<std:
           word = static_cast<std::uint16_t>(word | (e.trigger_bits & l2::payload_mask));
         p = put(p, word);
       }
-      make(board, crate.kind, samples);
+      make(board, b == 0, crate.kind, samples);
       for (const auto s : samples) p = put(p, static_cast<std::uint16_t>(l2::sample_tag | s));
       // The sums of the older trigger are all zero.
       for (int w = 0; w < l2::footer_words; ++w) p = put(p, l2::footer_tag);
@@ -100,26 +198,44 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
   // By board; pulses of one input in a fixed order, for each is cut off at the limit.
   std::stable_sort(e.signals.begin(), e.signals.end(),
                    [](const signal& a, const signal& b) { return a.input < b.input; });
-  auto next = e.signals.cbegin();
-  assemble(e, when, to, [&](std::uint32_t board, board_kind kind, board_samples& samples) {
-    add_noise(board, kind, random, samples);
-    const std::uint32_t end = (board + 1) * detector::inputs_per_board;
-    for (; next != e.signals.cend() && next->input < end; ++next)
-      add_pulse(*next, kind, random, samples);
-  });
+  random_source effects(effects_seed_, when.key.spill, when.key.number);
+  const double event_shift = effects_.event_shift + clocks(effects_.event_jitter, effects);
+  const bool faulty = when.key.number >= effects_.faulty_from;
+  const bool spoils = faulty && effects_.hot + effects_.stuck > 0;
+  baselines under(effects_, slow_noise_, fast_noise_);
+  const bool has_baselines = under.any() || effects_.undershoot != 0;
+  double shift = 0;
+  std::size_t next = 0;
+  assemble(e, when, to,
+           [&](std::uint32_t board, bool begins_crate, board_kind kind, board_samples& samples) {
+             if (begins_crate) {
+               shift = event_shift + clocks(effects_.crate_jitter, effects);
+               under.begin_crate(kind, effects);
+             }
+             add_noise(board, kind, random, samples);
+             const std::size_t first = next;
+             const std::uint32_t end = (board + 1) * detector::inputs_per_board;
+             while (next < e.signals.size() && e.signals[next].input < end) ++next;
+             const auto signals = std::span<const signal>(e.signals).subspan(first, next - first);
+             if (has_baselines) add_baselines(under, kind, signals, shift, effects, samples);
+             for (const auto& s : signals) add_pulse(s, shift, faulty, kind, random, samples);
+             if (effects_.saturation > 0) saturate(board, kind, samples);
+             if (spoils) spoil(board, kind, effects, samples);
+           });
 }
 
 void front_end::carry(const recordings& r, std::uint64_t first, const true_event& e,
                       const moment& when, std::span<std::byte> to) const {
-  assemble(e, when, to, [&](std::uint32_t, board_kind kind, board_samples& samples) {
+  assemble(e, when, to, [&](std::uint32_t, bool, board_kind kind, board_samples& samples) {
     const int channels = channels_of(kind);
     const int pieces = l2::waveforms_per_board / channels;
     for (int c = 0; c < channels; ++c)
       for (int j = 0; j < pieces; ++j) {
         const auto piece = r.piece(first++);
         for (int s = 0; s < l2::waveform_samples; ++s)
-          samples[static_cast<std::size_t>((j * l2::waveform_samples + s) * channels + c)] =
-              piece[static_cast<std::size_t>(s)];
+          samples[static_cast<std::size_t>(j * l2::waveform_samples + s) *
+                      static_cast<std::size_t>(channels) +
+                  static_cast<std::size_t>(c)] = piece[static_cast<std::size_t>(s)];
       }
   });
 }

@@ -11,6 +11,9 @@
 #include <span>
 #include <vector>
 
+#include "tools/simulation/baselines.hpp"
+#include "tools/simulation/effects.hpp"
+#include "tools/simulation/input_faults.hpp"
 #include "tools/simulation/noise.hpp"
 #include "tools/simulation/pulse.hpp"
 #include "tools/simulation/recordings.hpp"
@@ -23,7 +26,7 @@ namespace l3 {
 /// Constant after construction: many threads share one.
 class front_end {
 public:
-  front_end(const detector& d, std::uint64_t seed);
+  front_end(const detector& d, std::uint64_t seed, const simulated_effects& effects = {});
 
   struct moment {
     event_key key;
@@ -54,7 +57,7 @@ public:
   [[nodiscard]] const constants& constants_of(std::uint32_t input) const {
     return constants_[input];
   }
-  [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulse_; }
+  [[nodiscard]] const pulse_shape& slow_pulse() const { return slow_pulses_[pulse_forms / 2]; }
 
 private:
   using board_samples = std::array<std::uint16_t, l2::sample_words>; // in the packet's order
@@ -64,16 +67,26 @@ private:
                 const MakeSamples& make) const;
   void add_noise(std::uint32_t board, board_kind kind, random_source& random,
                  board_samples& samples) const;
-  void add_pulse(const signal& s, board_kind kind, random_source& random,
+  void add_pulse(const signal& s, double shift, bool faulty, board_kind kind, random_source& random,
                  board_samples& samples) const;
+  void add_undershoot(const signal& s, double shift, board_kind kind, baselines::board& to) const;
+  void add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
+                     double shift, random_source& random, board_samples& samples) const;
+  void saturate(std::uint32_t board, board_kind kind, board_samples& samples) const;
+  void spoil(std::uint32_t board, board_kind kind, random_source& random,
+             board_samples& samples) const;
+  [[nodiscard]] double time_in_waveform(const signal& s, double shift) const;
 
   const detector& detector_;
+  simulated_effects effects_;
+  std::uint64_t effects_seed_;
   std::uint32_t trigger_board_; // counted over the readout
   noise_table slow_noise_;
   noise_table fast_noise_;
-  pulse_shape slow_pulse_;
-  std::vector<pulse_shape> fast_pulses_; // of different widths
+  std::vector<pulse_shape> slow_pulses_; // of rising width
+  std::vector<pulse_shape> fast_pulses_; // the same, for each of the different lengths
   std::vector<constants> constants_;
+  std::vector<input_fault> faults_;
 };
 
 } // namespace l3

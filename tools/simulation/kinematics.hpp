@@ -17,6 +17,9 @@ struct four_momentum {
 
 inline constexpr double kaon_mass = 497.611;
 inline constexpr double pion_mass = 134.977;
+inline constexpr double charged_pion_mass = 139.570;
+inline constexpr double muon_mass = 105.658;
+inline constexpr double electron_mass = 0.511;
 
 /// Isotropic, of length 1 (energy 0).
 [[nodiscard]] four_momentum random_direction(random_source& random);

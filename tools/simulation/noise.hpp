@@ -4,6 +4,7 @@
 // of the time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,7 +31,7 @@ public:
 
   /// The factor (to be shifted by 16) for noise of this rms in counts.
   [[nodiscard]] static std::int16_t scale_for(double counts) {
-    return static_cast<std::int16_t>(counts * (65536.0 / unit) + 0.5);
+    return static_cast<std::int16_t>(std::lround(counts * (65536.0 / unit)));
   }
 
 private:

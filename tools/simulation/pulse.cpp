@@ -23,8 +23,9 @@ pulse_shape::pulse_shape(const pulse_form& form, double sample_length)
     for (int s = 0; s < length_; ++s) {
       // The peak lies p / 64 of a sample after sample `before_`.
       const double t = (s - before_ - static_cast<double>(p) / phases) * sample_length;
-      table_[static_cast<std::size_t>(p * length_ + s)] =
-          static_cast<std::int32_t>(form.at(t) * (1 << shift) + 0.5);
+      table_[static_cast<std::size_t>(p) * static_cast<std::size_t>(length_) +
+             static_cast<std::size_t>(s)] =
+          static_cast<std::int32_t>(std::lround(form.at(t) * (1 << shift)));
     }
 }
 
@@ -34,14 +35,14 @@ void pulse_shape::add(std::uint16_t* first, int samples, int stride, double heig
   const auto ticks = static_cast<std::int64_t>(std::floor(time / sample_length_ * phases + 0.5));
   const auto phase = static_cast<int>(((ticks % phases) + phases) % phases);
   const auto start = static_cast<int>((ticks - phase) / phases) - before_;
-  const auto fixed_height = static_cast<std::int64_t>(height * (1 << height_shift) + 0.5);
+  const std::int64_t fixed_height = std::lround(height * (1 << height_shift));
   const std::int32_t* shape = table_.data() + static_cast<std::ptrdiff_t>(phase) * length_;
   constexpr std::int64_t half = std::int64_t{1} << (shift + height_shift - 1);
   const int end = std::min(samples, start + length_);
   for (int s = std::max(0, start); s < end; ++s) {
     const auto more = (shape[s - start] * fixed_height + half) >> (shift + height_shift);
     auto& sample = first[s * stride];
-    sample = static_cast<std::uint16_t>(std::min<std::int64_t>(limit, sample + more));
+    sample = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sample + more, 0, limit));
   }
 }
 

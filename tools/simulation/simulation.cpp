@@ -17,8 +17,9 @@ constexpr std::size_t slots_per_thread = 4;
 
 simulation::simulation(const detector& d, const simulation_settings& settings)
     : detector_(d), settings_(settings),
-      front_end_(d, splitmix(splitmix(settings.seed) + front_end_stream)),
-      makers_(settings.threads, event_maker(d)), slots_(slots_per_thread * settings.threads) {
+      front_end_(d, splitmix(splitmix(settings.seed) + front_end_stream), settings.effects),
+      makers_(settings.threads, event_maker(d, settings.effects)),
+      slots_(slots_per_thread * settings.threads) {
   for (auto& s : slots_) s.bytes.resize(front_end_.event_bytes());
 }
 
@@ -38,7 +39,9 @@ void simulation::make(event_maker& maker, const planned_event& plan, event_key k
     front_end_.carry(*settings_.waveforms, before * front_end_.pieces_per_event(), out.event, when,
                      out.bytes);
   } else {
-    maker.make(plan.type, plan.on_spill, random, out.event);
+    do {
+      maker.make(plan.type, plan.on_spill, random, out.event);
+    } while (settings_.wanted && !settings_.wanted(out.event));
     front_end_.digitize(out.event, when, random, out.bytes);
   }
   out.truth.clear();

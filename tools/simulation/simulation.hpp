@@ -24,6 +24,9 @@ struct simulation_settings {
   unsigned threads = 1;
   const recordings* waveforms = nullptr; ///< instead of simulated ones
   std::optional<event_type> only = {};   ///< instead of the usual mixture
+  simulated_effects effects = {};
+  /// Each event is made again until this holds; empty: any event.
+  std::function<bool(const true_event&)> wanted = {};
 };
 
 /// Events made of each type.

@@ -12,13 +12,17 @@ struct portion {
   double fraction;
 };
 
-// Parts of all events.
-constexpr std::array<portion, 13> mix{{
+// Parts of all events. Two clusters make a fifth; of this fifth a quarter are charged decays, which
+// level 1's own vetoes leave of the many more that happen.
+constexpr std::array<portion, 16> mix{{
     {event_type::six_cluster, 0.35},
-    {event_type::two_gamma, 0.08},
-    {event_type::two_pi0_lost, 0.07},
-    {event_type::halo_neutron, 0.04},
+    {event_type::two_gamma, 0.06},
+    {event_type::two_pi0_lost, 0.05},
+    {event_type::halo_neutron, 0.03},
     {event_type::pi0nunu, 0.01},
+    {event_type::ke3, 0.025},
+    {event_type::kmu3, 0.015},
+    {event_type::charged_3pi, 0.01},
     {event_type::four_cluster, 0.10},
     {event_type::five_cluster, 0.05},
     {event_type::accidental, 0.20},

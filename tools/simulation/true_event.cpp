@@ -13,6 +13,9 @@ std::string_view name_of(event_type t) {
   case event_type::five_cluster: return "five_cluster";
   case event_type::six_cluster: return "six_cluster";
   case event_type::accidental: return "accidental";
+  case event_type::ke3: return "ke3";
+  case event_type::kmu3: return "kmu3";
+  case event_type::charged_3pi: return "charged_3pi";
   case event_type::minimum_bias: return "minimum_bias";
   case event_type::led: return "led";
   case event_type::laser: return "laser";
@@ -36,7 +39,10 @@ std::uint16_t trigger_bits_of(event_type t, bool on_spill) {
     case event_type::pi0nunu:
     case event_type::two_gamma:
     case event_type::two_pi0_lost:
-    case event_type::halo_neutron: return trigger_two_clusters;
+    case event_type::halo_neutron:
+    case event_type::ke3:
+    case event_type::kmu3:
+    case event_type::charged_3pi: return trigger_two_clusters;
     case event_type::four_cluster: return trigger_four_clusters;
     case event_type::five_cluster: return trigger_five_clusters;
     case event_type::six_cluster: return trigger_six_clusters;
@@ -58,6 +64,7 @@ void true_event::clear() {
   trigger_bits = 0;
   vertex_x = vertex_y = vertex_z = kaon_momentum = 0;
   photons.clear();
+  charged.clear();
   hits.clear();
   accidentals.clear();
   signals.clear();

@@ -21,6 +21,9 @@ enum class event_type : std::uint8_t {
   five_cluster, ///< K_L → 3π⁰, one photon lost
   six_cluster,  ///< K_L → 3π⁰
   accidental,   ///< nothing in time
+  ke3,          ///< K_L → π e ν, two clusters
+  kmu3,         ///< K_L → π μ ν, two clusters
+  charged_3pi,  ///< K_L → π⁺π⁻π⁰, two clusters
   minimum_bias, ///< K_L → 3π⁰ or 2π⁰, at least one photon in the calorimeter
   led,
   laser,
@@ -43,6 +46,17 @@ struct true_photon {
   double time = 0; ///< ns, 0: in time with the trigger
   enum class target : std::uint8_t { calorimeter, veto, nothing } hit = target::nothing;
   std::uint16_t veto = 0; ///< the veto that it hits, if any
+};
+
+/// A charged particle of the decay. What it leaves in vetoes is among the hits.
+struct true_charged {
+  enum class kind : std::uint8_t { pion, muon, electron } what = kind::pion;
+  double momentum = 0; ///< MeV/c
+  double deposit = 0;  ///< MeV that it leaves in the calorimeter; 0: it does not reach it
+  double x = 0;        ///< where it hits the calorimeter's face
+  double y = 0;
+  double time = 0;
+  bool showers = false; ///< its energy spreads as a photon's, or lies along its track
 };
 
 /// Energy left in a module of a veto.
@@ -78,6 +92,7 @@ struct true_event {
   double vertex_z = 0; ///< 0: no decay
   double kaon_momentum = 0;
   std::vector<true_photon> photons;
+  std::vector<true_charged> charged;
   std::vector<true_hit> hits; ///< of the decay; accidental ones above threshold within the window
   std::vector<true_accidental> accidentals;
   std::vector<signal> signals;

@@ -51,6 +51,15 @@ private:
   std::string& out_;
 };
 
+std::string_view name_of(true_charged::kind k) {
+  switch (k) {
+  case true_charged::kind::pion: return "pion";
+  case true_charged::kind::muon: return "muon";
+  case true_charged::kind::electron: break;
+  }
+  return "electron";
+}
+
 } // namespace
 
 void append_truth(std::string& out, const detector& d, const true_event& e, event_key key,
@@ -80,6 +89,17 @@ void append_truth(std::string& out, const detector& d, const true_event& e, even
     if (p.hit != true_photon::target::nothing)
       line.key("x").figure(p.x).key("y").figure(p.y).key("time").figure(p.time);
     line.raw("}");
+  }
+  if (!e.charged.empty()) {
+    line.raw("]").key("charged").raw("[");
+    for (auto next = separate; const auto& p : e.charged) {
+      next();
+      line.raw("{").key("particle").text(name_of(p.what)).key("momentum").figure(p.momentum);
+      if (p.deposit > 0)
+        line.key("deposit").figure(p.deposit).key("x").figure(p.x).key("y").figure(p.y);
+      if (p.deposit > 0) line.key("time").figure(p.time);
+      line.raw("}");
+    }
   }
   line.raw("]").key("counters").raw("[");
   for (auto next = separate; const auto& h : e.hits) {

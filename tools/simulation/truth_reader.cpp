@@ -10,6 +10,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "transport/system/reason_of.hpp"
+
 namespace l3 {
 namespace {
 
@@ -87,10 +89,9 @@ truth_reader::truth_reader(const std::filesystem::path& file, const detector& d)
 std::optional<std::string_view> truth_reader::next_line() {
   while (true) {
     const auto rest = std::string_view(buffer_).substr(taken_, held_ - taken_);
-    const bool last = offset_ == in_.bytes;
-    if (last && rest.empty()) return std::nullopt;
+    if (at_end_ && rest.empty()) return std::nullopt;
     const auto end = rest.find('\n');
-    if (end != rest.npos || last) {
+    if (end != rest.npos || at_end_) {
       ++number_;
       taken_ += std::min(end, rest.size() - 1) + 1;
       return rest.substr(0, end);
@@ -105,10 +106,11 @@ std::optional<std::string_view> truth_reader::next_line() {
 void truth_reader::read_on() {
   held_ -= taken_;
   std::memmove(buffer_.data(), buffer_.data() + std::exchange(taken_, 0), held_);
-  const auto bytes = std::min<std::uint64_t>(buffer_.size() - held_, in_.bytes - offset_);
-  const auto to = std::as_writable_bytes(std::span(buffer_)).subspan(held_, bytes);
-  if (const auto error = read_all(in_.file.get(), offset_, to))
-    throw std::runtime_error(name_ + " " + cannot_be_read(error));
+  const auto to = std::as_writable_bytes(std::span(buffer_)).subspan(held_);
+  std::error_code error;
+  const std::size_t bytes = read_up_to(in_.file.get(), offset_, to, error);
+  if (error) throw std::runtime_error(name_ + " " + cannot_be_read(error));
+  at_end_ = bytes < to.size();
   offset_ += bytes;
   held_ += bytes;
 }
@@ -121,7 +123,7 @@ bool truth_reader::next(true_event& out, event_key& key) {
     take(json::parse({line->data(), line->size()}).as_object(), detector_, out, key);
   } catch (const std::exception& e) {
     throw std::runtime_error(
-        fmt::format("{}:{}: is no line of truth: {}", name_, number_, e.what()));
+        fmt::format("{}:{}: is no line of truth: {}", name_, number_, reason_of(e)));
   }
   return true;
 }

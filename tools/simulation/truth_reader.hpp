@@ -35,6 +35,7 @@ private:
   std::size_t held_ = 0;     // bytes in it, the last ones before offset_
   std::size_t taken_ = 0;    // of these
   std::uint64_t offset_ = 0; // of the file
+  bool at_end_ = false;
   std::uint64_t number_ = 0; // of the line
 };
 

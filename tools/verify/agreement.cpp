@@ -28,11 +28,16 @@ std::set<std::uint64_t> sessions_of(const ledger& l) {
   return {l.sessions.begin(), l.sessions.end()};
 }
 
+/// Of a session that has shown its token, what came without it is not the daemon's.
 std::uint64_t stored_of(std::span<const event_index::session> stored, const ledger& l) {
   std::uint64_t events = 0;
   const auto of_ledger = sessions_of(l);
+  std::set<std::uint64_t> proven;
+  for (const auto& s : stored)
+    if (s.proven) proven.insert(s.number);
   for (const auto& s : stored) {
-    if (of_ledger.contains(s.number)) events += s.events + s.repeated;
+    if (of_ledger.contains(s.number) && s.proven == proven.contains(s.number))
+      events += s.events + s.repeated;
   }
   return events;
 }
@@ -69,7 +74,7 @@ std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l) 
 
 std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                      std::span<const event_index::session> stored,
-                                     std::uint64_t came_again) {
+                                     const known_of_run& known) {
   std::vector<agreement> all;
   for (const auto& l : ledgers) {
     const auto& e = l.events;
@@ -79,15 +84,26 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     all.push_back(
         {l.program + ": fragments seen, and what became of them", f.seen,
          f.admitted + f.incomplete + sum_of(f.malformed) + f.late + f.duplicate + f.conflicting});
-    if (l.program == daemon_program) {
+    if (l.program == daemon_program && known.kind == store_kind::store) {
       all.push_back({l.program + ": events forwarded, and stored",
-                     e.forwarded + delivered_later(ledgers, l), stored_of(stored, l)});
-    } else if (l.program == receive_program) {
-      // A receiver's ledger is of the whole store: an old one that lacks a session is wrong.
-      all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_of(stored)});
+                     e.forwarded + delivered_later(ledgers, l), stored_of(stored, l),
+                     agreement::counted_in::store});
+    } else if (is_of_store(l)) {
+      // A receiver's ledger is of the whole store. One that is not final may be older than the
+      // store, and then says less.
+      const std::uint64_t all_stored = all_of(stored);
+      if (l.clean || e.forwarded > all_stored)
+        all.push_back({l.program + ": events forwarded, and stored", e.forwarded, all_stored,
+                       agreement::counted_in::store});
     }
   }
-  if (has(ledgers, replay_program) && has(ledgers, daemon_program) &&
+  const auto replays = std::ranges::count(ledgers, replay_program, &ledger::program);
+  if (replays == 1 && known.events_in_file)
+    all.push_back(
+        {"events sent, and in the file",
+         total(ledgers, replay_program, [](const ledger& l) { return l.events.admitted; }),
+         *known.events_in_file, agreement::counted_in::file});
+  if (replays > 0 && has(ledgers, daemon_program) &&
       sessions_without_ledger(ledgers, stored) == 0) {
     const std::uint64_t fragments_sent =
         total(ledgers, replay_program, [](const ledger& l) { return l.fragments.seen; });
@@ -101,13 +117,33 @@ std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
     const std::uint64_t events_admitted =
         total(ledgers, daemon_program, [](const ledger& l) { return l.events.admitted; });
     const std::uint64_t fragments_again =
-        events_sent == 0 ? 0 : came_again * (fragments_sent / events_sent);
+        events_sent == 0 ? 0 : known.came_again * (fragments_sent / events_sent);
     all.push_back({"fragments sent, and seen by the daemon", fragments_sent,
                    fragments_seen - std::min(fragments_seen, fragments_again)});
     all.push_back({"events sent, and admitted by the daemon", events_sent,
-                   events_admitted - std::min(events_admitted, came_again)});
+                   events_admitted - std::min(events_admitted, known.came_again)});
   }
   return all;
+}
+
+bool hold(std::span<const agreement> agreements, const damage_of& skipped) {
+  return std::ranges::all_of(agreements, [&](const agreement& a) {
+    using where = agreement::counted_in;
+    const bool damaged = (a.other_is == where::store && skipped.store) ||
+                         (a.other_is == where::file && skipped.file);
+    return a.holds() || (damaged && a.other < a.one);
+  });
+}
+
+std::optional<std::uint64_t> unreadable_events(std::span<const agreement> agreements) {
+  std::optional<std::uint64_t> of_receiver;
+  std::optional<std::uint64_t> of_daemons;
+  for (const agreement& a : agreements) {
+    if (a.other_is != agreement::counted_in::store) continue;
+    auto& events = a.what.starts_with(receive_program) ? of_receiver : of_daemons;
+    events = events.value_or(0) + a.one - std::min(a.one, a.other);
+  }
+  return of_receiver ? of_receiver : of_daemons;
 }
 
 } // namespace l3

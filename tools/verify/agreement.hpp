@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "transport/accounting/ledger.hpp"
+#include "transport/store/block_file.hpp"
 #include "transport/store/event_index.hpp"
 
 namespace l3 {
@@ -17,15 +19,34 @@ namespace l3 {
 inline constexpr const char* replay_program = "replay";
 inline constexpr const char* daemon_program = "koto-l3d";
 inline constexpr const char* receive_program = "receive";
+inline constexpr const char* reprocess_program = "reprocess";
+
+/// Of a program that writes a store: it lies there, and is of all of it.
+[[nodiscard]] inline bool is_of_store(const ledger& l) {
+  return l.program == receive_program || l.program == reprocess_program;
+}
 
 /// Two figures that must be equal.
 struct agreement {
   std::string what;
   std::uint64_t one = 0;
   std::uint64_t other = 0;
+  enum class counted_in : std::uint8_t { ledgers, store, file } other_is = counted_in::ledgers;
 
   [[nodiscard]] bool holds() const { return one == other; }
 };
+
+/// Where damage was stepped over: what is counted there may be less than what a ledger says.
+struct damage_of {
+  bool store = false;
+  bool file = false;
+};
+
+[[nodiscard]] bool hold(std::span<const agreement> agreements, const damage_of& skipped = {});
+
+/// Events that the ledgers say are stored, and that were not found there: by the receiver's final
+/// ledger, else by the daemons'. Nothing: no ledger says how many are stored.
+[[nodiscard]] std::optional<std::uint64_t> unreadable_events(std::span<const agreement> agreements);
 
 /// Sessions of the store that no daemon's ledger names, if there is a ledger: these starts of a
 /// daemon were killed, and what they admitted is unknown.
@@ -35,10 +56,17 @@ struct agreement {
 /// Events that this daemon left on disk, and that later ones delivered.
 [[nodiscard]] std::uint64_t delivered_later(std::span<const ledger> ledgers, const ledger& l);
 
-/// Compares input with sent data only if each start of a daemon left its ledger. `came_again`:
-/// events that were sent once and admitted by two starts.
+/// What is known beside ledgers and sessions.
+struct known_of_run {
+  std::uint64_t came_again = 0;                ///< events that two starts admitted, sent once
+  std::optional<std::uint64_t> events_in_file; ///< as often as it was to be sent
+  store_kind kind = store_kind::store;         ///< a spool holds what was not forwarded yet
+};
+
+/// Compares input with sent data only if each start of a daemon left its ledger, and a replay's
+/// ledger with the file only if there is one.
 [[nodiscard]] std::vector<agreement> check_ledgers(std::span<const ledger> ledgers,
                                                    std::span<const event_index::session> stored,
-                                                   std::uint64_t came_again = 0);
+                                                   const known_of_run& known = {});
 
 } // namespace l3

@@ -84,8 +84,13 @@ public:
   }
 
   comparison finish() {
+    const left_out& sent = result_.sent_left_out;
     for (std::size_t i = 0; i < seen_.size(); ++i) {
       if (seen_[i]) continue;
+      if (sent.to_the_end || result_.unchecked < sent.records) {
+        ++result_.unchecked;
+        continue;
+      }
       ++result_.extra;
       example(index_.entries()[i].key, "extra");
     }
@@ -138,39 +143,92 @@ private:
 
 } // namespace
 
+namespace {
+
+/// One pass over the sent file, whose number is `loop`.
+class sent_pass {
+public:
+  sent_pass(l2raw_reader& sent, comparing& to, const std::function<void(std::uint64_t)>& progress)
+      : sent_(sent), to_(to), progress_(progress), changer_(sent.crates()) {}
+
+  void run(std::uint32_t loop) {
+    sent_.rewind();
+    do {
+      while (const auto record = sent_.next()) {
+        if (!take(*record, loop)) return;
+      }
+    } while (step_over());
+    to_.result().sent_left_out.records += sent_.records_left_out();
+  }
+  [[nodiscard]] std::uint32_t spills() const { return spills_; }
+
+private:
+  /// False: the rest of the file is not compared.
+  bool take(const record_view& record, std::uint32_t loop) {
+    const auto spill = record.header.spill;
+    if (loop == 0 && record.header.type == record_type::begin_of_spill) ++spills_;
+    if (record.header.type != record_type::event) return true;
+    auto wrong = parse_event(record.body, sent_.crates(), event_);
+    const auto number = spill_in_loop(spill, spills_, loop);
+    if (!wrong && loop > 0)
+      wrong = parse_event(changer_.change(record.body, spill, number), sent_.crates(), event_);
+    if (wrong && to_.result().skip_damaged) {
+      ++to_.result().sent_left_out.places;
+      ++to_.result().sent_left_out.records;
+      to_.result().sent_left_out.bytes += record.body.size();
+      return true;
+    }
+    if (wrong) {
+      to_.result().sent_damage =
+          "has an event record that contradicts itself: " + std::string(name_of(*wrong));
+      return false;
+    }
+    to_.take({number, event_.number}, event_);
+    if (progress_) progress_(to_.result().sent);
+    return true;
+  }
+
+  /// Whether the file goes on behind damage.
+  bool step_over() {
+    if (!sent_.damage()) return false;
+    if (!to_.result().skip_damaged) {
+      to_.result().sent_damage = fault_of(sent_);
+      return false;
+    }
+    left_out& out = to_.result().sent_left_out;
+    ++out.places;
+    const std::uint64_t from = sent_.damage()->offset;
+    const auto bytes = sent_.step_over_damage();
+    out.bytes += bytes ? *bytes : sent_.size() - from;
+    out.to_the_end = out.to_the_end || !bytes;
+    return bytes.has_value();
+  }
+
+  l2raw_reader& sent_;
+  comparing& to_;
+  const std::function<void(std::uint64_t)>& progress_;
+  spill_changer changer_;
+  event_view event_;
+  std::uint32_t spills_ = 0; // of the file; counted in the first loop
+};
+
+} // namespace
+
 comparison compare(const std::filesystem::path& sent_file,
                    const std::filesystem::path& store_folder, const event_index& stored,
-                   std::uint32_t loops, std::span<const expected_event> expected,
+                   std::uint32_t loops, std::span<const expected_event> expected, bool skip_damaged,
                    const std::function<void(std::uint64_t)>& progress) {
   l2raw_reader sent(sent_file);
   if (sent.damage()) throw std::runtime_error(sent_file.string() + " " + fault_of(sent));
   comparing c(store_folder, stored, expected);
-  spill_changer changer(sent.crates());
-  event_view event;
-  std::uint32_t spills = 0; // of the file; counted in the first loop
+  c.result().skip_damaged = skip_damaged;
+  sent_pass pass(sent, c, progress);
   for (std::uint32_t loop = 0; loop < loops && c.result().sent_damage.empty(); ++loop) {
-    if (std::uint64_t{spills} * loops > spill_numbers)
+    if (std::uint64_t{pass.spills()} * loops > spill_numbers)
       throw std::runtime_error(
-          fmt::format("{} spills sent {} times have more than {} numbers: they wrap", spills, loops,
-                      spill_numbers));
-    sent.rewind();
-    while (const auto record = sent.next()) {
-      const auto spill = record->header.spill;
-      if (loop == 0 && record->header.type == record_type::begin_of_spill) ++spills;
-      if (record->header.type != record_type::event) continue;
-      auto wrong = parse_event(record->body, sent.crates(), event);
-      const auto number = spill_in_loop(spill, spills, loop);
-      if (!wrong && loop > 0)
-        wrong = parse_event(changer.change(record->body, spill, number), sent.crates(), event);
-      if (wrong) {
-        c.result().sent_damage =
-            "has an event record that contradicts itself: " + std::string(name_of(*wrong));
-        break;
-      }
-      c.take({number, event.number}, event);
-      if (progress) progress(c.result().sent);
-    }
-    if (sent.damage()) c.result().sent_damage = fault_of(sent);
+          fmt::format("{} spills sent {} times have more than {} numbers: they wrap", pass.spills(),
+                      loops, spill_numbers));
+    pass.run(loop);
   }
   return c.finish();
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,36 +23,54 @@ struct expected_event {
   std::vector<std::byte> summary; ///< as it is stored with the event
 };
 
+/// Damage that was stepped over, told and no fault.
+struct left_out {
+  std::uint64_t places = 0;  ///< of the .l2raw file
+  std::uint64_t bytes = 0;   ///< in these
+  std::uint64_t records = 0; ///< that the numbers of the others show to be missing
+  bool to_the_end = false;   ///< nothing whole lies behind the last place: it may be any number
+};
+
 struct comparison {
   std::uint64_t sent = 0;
   std::uint64_t stored = 0;
   std::uint64_t equal = 0;
-  std::uint64_t rejected = 0;        ///< by the selection, and not stored
-  std::uint64_t missing = 0;         ///< sent, not stored
-  std::uint64_t extra = 0;           ///< stored, and not sent, or rejected by the selection
-  std::uint64_t different = 0;       ///< stored, but not with the bytes that were sent
-  std::uint64_t duplicated = 0;      ///< stored once more by the same daemon
-  std::uint64_t repeated = 0;        ///< sent again to another start of a daemon, and stored again
-  std::uint64_t damaged = 0;         ///< unreadable places in the store
+  std::uint64_t rejected = 0;   ///< by the selection, and not stored
+  std::uint64_t missing = 0;    ///< sent, not stored
+  std::uint64_t extra = 0;      ///< stored, and not sent, or rejected by the selection
+  std::uint64_t different = 0;  ///< stored, but not with the bytes that were sent
+  std::uint64_t duplicated = 0; ///< stored once more by the same daemon
+  std::uint64_t repeated = 0;   ///< sent again to another start of a daemon, and stored again
+  std::uint64_t damaged = 0;    ///< unreadable places in the store
+  /// Events that the ledgers say are stored, and that are in no place that could be read; nothing:
+  /// no ledger says so.
+  std::optional<std::uint64_t> unreadable;
   std::string sent_damage;           ///< damage before the end of the .l2raw file, as fault_of()
+  bool skip_damaged = false;         ///< what is damaged is left out
+  left_out sent_left_out;            ///< only then
+  std::uint64_t unchecked = 0;       ///< only then: stored, and perhaps sent where damage is
   std::vector<std::string> examples; ///< the first few differences
 
   /// Whether each daemon stored every event that was sent and not rejected once, with its bytes,
-  /// and no other.
+  /// and no other; of what could be read, where damage is skipped: no more may be missing than
+  /// was in what could not be read.
   [[nodiscard]] bool holds() const {
-    return equal + rejected == sent && missing == 0 && extra == 0 && different == 0 &&
-           duplicated == 0 && damaged == 0 && sent_damage.empty();
+    const bool in_damage = skip_damaged && damaged > 0;
+    const std::uint64_t may_miss = in_damage ? unreadable.value_or(0) : 0;
+    return equal + rejected + missing == sent && missing <= may_miss && extra == 0 &&
+           different == 0 && duplicated == 0 && (damaged == 0 || in_damage) && sent_damage.empty();
   }
 };
 
 /// `loops`: how often the file was sent, with spill numbers that went on. `expected`: the decisions
-/// on the events of one loop, in the file's order; empty: all are kept. `progress` gets the number
-/// of events compared. Throws std::runtime_error if a file cannot be opened or is not an .l2raw
-/// file, or if the spill numbers wrapped, so that two events have one name.
+/// on the events of one loop, in the file's order; empty: all are kept. `skip_damaged`: go on
+/// behind damage. `progress` gets the number of events compared. Throws std::runtime_error if a
+/// file cannot be opened or is not an .l2raw file, or if the spill numbers wrapped, so that two
+/// events have one name.
 [[nodiscard]] comparison compare(const std::filesystem::path& sent_file,
                                  const std::filesystem::path& store_folder,
                                  const event_index& stored, std::uint32_t loops,
-                                 std::span<const expected_event> expected,
+                                 std::span<const expected_event> expected, bool skip_damaged,
                                  const std::function<void(std::uint64_t)>& progress);
 
 } // namespace l3

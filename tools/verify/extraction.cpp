@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
+#include <vector>
 
 #include "tools/pending_file.hpp"
 
@@ -17,7 +18,7 @@ namespace {
 
 /// Finds events that two starts of a daemon stored: the same key and the same bytes in another
 /// session of the same run. An equal key in the same session is another event: spill numbers wrap
-/// after 512 spills. Each event is compared with one other at most, so that a store with very many
+/// after 512 spills. Each event is compared with few others at most, so that a store with very many
 /// events of one key takes no longer than any.
 class repeat_finder {
 public:
@@ -30,16 +31,19 @@ public:
     if (seen_.empty() || e.key != key_) seen_.clear();
     key_ = e.key;
     const std::uint32_t run = stored_.sessions()[e.session].run;
-    const auto [at, is_first] = seen_.try_emplace({run, e.bytes, e.crc}, seen{&e, false});
-    if (is_first) return false;
-    const event_index::entry& first = *at->second.first;
-    const bool in_another = at->second.in_another || first.session != e.session;
-    if (!in_another) return false;
-    // Other bytes of the same length and checksum are not a repeat; of theirs none is found.
-    const auto event = reader_.read(first);
-    if (!event || !std::ranges::equal(event->bytes(), bytes)) return false;
-    at->second.in_another = true;
-    return true;
+    auto& alike = seen_[{run, e.bytes, e.crc}];
+    for (seen& s : alike) {
+      const bool in_another = s.in_another || s.first->session != e.session;
+      if (!in_another) continue;
+      const auto event = reader_.read(*s.first);
+      if (!event || !std::ranges::equal(event->bytes(), bytes)) continue;
+      s.in_another = true;
+      return true;
+    }
+    const auto has_session = [&](const seen& s) { return s.first->session == e.session; };
+    if (alike.size() < most_alike && std::ranges::none_of(alike, has_session))
+      alike.push_back({&e, false});
+    return false;
   }
 
 private:
@@ -47,11 +51,13 @@ private:
     const event_index::entry* first; ///< stored
     bool in_another;                 ///< session than that of the first, an equal one was seen
   };
+  /// Other bytes of the same length and checksum are not a repeat, and a peer may have made them.
+  static constexpr std::size_t most_alike = 4;
 
   const event_index& stored_;
   event_reader reader_;
   event_key key_; ///< of all that were seen
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, seen> seen_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<seen>> seen_;
 };
 
 /// A file that gets its name when it is finished.
@@ -89,13 +95,13 @@ private:
 /// store's own file.
 void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
   const store_kind kind = kind_of(folder);
-  const auto numbers = store_file_numbers(folder, kind);
-  if (numbers.empty()) {
+  const auto files = block_files_in(folder, kind);
+  if (files.empty()) {
     throw std::runtime_error("no store: no file blocks-*.kl3 or spool-*.kl3 in " + folder.string());
   }
   if (!std::filesystem::exists(out)) return;
-  for (const auto n : numbers) {
-    if (std::filesystem::equivalent(out, store_file_path(folder, n, kind))) {
+  for (const block_file_name& f : files) {
+    if (std::filesystem::equivalent(out, folder / f.text(kind))) {
       throw std::invalid_argument(out.string() + " is a file of the store");
     }
   }

@@ -150,13 +150,14 @@ TEST(settings, the_built_in_file_has_the_lines_of_the_experiment) {
   std::string names;
   for (const auto& line : s.lines) names += line.name.value + ' ';
   EXPECT_EQ(names, "pi0nunu klpi0pi0 five_photon three_pi0 two_gamma minimum_bias accidental "
-                   "calibration pass_through opaque ");
+                   "calibration pass_through opaque overfull ");
   // What the struct has by default is what the file explains.
   const selection_settings defaults;
   ASSERT_EQ(s.sequence.size(), defaults.sequence.size());
   for (std::size_t i = 0; i < s.sequence.size(); ++i)
     EXPECT_EQ(s.sequence[i].value, defaults.sequence[i].value);
   EXPECT_EQ(s.clusters.crystal_threshold, defaults.clusters.crystal_threshold.value);
+  EXPECT_EQ(s.clusters.event_window.to, defaults.clusters.event_window.to);
   EXPECT_EQ(s.clusters.crystal_window.to, defaults.clusters.crystal_window.to);
   EXPECT_EQ(s.clusters.neighbour_distance, defaults.clusters.neighbour_distance);
   EXPECT_EQ(s.photons.threshold, defaults.photons.threshold);
@@ -200,6 +201,9 @@ TEST(settings, what_is_out_of_range_is_refused_where_it_stands) {
             "s.toml:19:10: counter.window = [4.0, -3.0] must rise; write [from, to]");
   EXPECT_EQ(refusal("[-20.0, 25.0]", "[-20.0, 2500.0]"),
             "s.toml:4:18: clusters.crystal_window = [-20.0, 2500.0] is out of range -512..512");
+  EXPECT_EQ(refusal("crystal_window = [-20.0, 25.0]", "event_window = [-200.0, 100.0]"),
+            "s.toml:4:16: clusters.event_window = [-200.0, 100.0] is more than 256 ns wide; "
+            "narrow it");
   EXPECT_EQ(refusal("neighbour_distance = 60.0", "neighbour_distance = 1e6"),
             "s.toml:5:22: clusters.neighbour_distance = 1000000.0 is out of range 0..1000");
   EXPECT_EQ(refusal("energy_scale = 1.02", "energy_scale = 0.0"),
@@ -270,6 +274,20 @@ TEST(settings, a_line_that_can_never_fire_is_refused) {
   EXPECT_EQ(refusal("not_trigger = [\"led\"]", "not_trigger = [\"led\", \"two_clusters\"]"),
             "s.toml:24:8: line \"first\" can never fire: it wants and refuses the trigger bit "
             "\"two_clusters\"; take it out of trigger or of not_trigger");
+}
+
+TEST(settings, lines_for_overfull_events_ask_for_nothing_that_such_events_lack) {
+  const auto s = parse_selection("[[line]]\nname = \"a\"\noverfull = true\n"
+                                 "[[line]]\nname = \"b\"\n",
+                                 "s.toml");
+  EXPECT_TRUE(s.lines[0].overfull);
+  EXPECT_FALSE(s.lines[1].overfull);
+  for (const std::string condition :
+       {"vetoes = \"all\"", "vetoes = [\"CBAR\"]", "fired = [\"CBAR\"]", "photons = 2"})
+    EXPECT_EQ(
+        refusal("vetoes = \"all\"\nundecodable = true", condition + "\noverfull = true"),
+        "s.toml:36:8: line \"second\" can never fire: an overfull event has no quantities and "
+        "no counters; take its ranges, vetoes and fired out");
 }
 
 // What is said of the line once its photon_energy is something else.

@@ -54,13 +54,16 @@ const input_entry& input(const host_tables& t, input_address at) {
 }
 
 TEST(tables, cuts_are_in_the_units_of_events) {
-  const auto k = tables_of("[clusters]\ncrystal_threshold = 3.5\ncrystal_window = [-30.0, 20.0]\n"
+  const auto k = tables_of("[clusters]\ncrystal_threshold = 3.5\nevent_window = [-50.0, 60.0]\n"
+                           "crystal_window = [-30.0, 20.0]\n"
                            "[photons]\nthreshold = 20.0\nwindow = [-15.0, 10.0]\n"
                            "energy_scale = 1.5\nenergy_correction = [[20.0, -2.0], [90.0, 8.5]]\n" +
                            one_line)
                      .constants;
   EXPECT_EQ(k.run, 7U);
   EXPECT_EQ(k.crystal_threshold, 3500);
+  EXPECT_EQ(k.event_from, -6400);
+  EXPECT_EQ(k.event_to, 7680);
   EXPECT_EQ(k.crystal_from, -3840);
   EXPECT_EQ(k.crystal_to, 2560);
   EXPECT_EQ(k.photon_threshold, 20000);
@@ -97,8 +100,12 @@ TEST(tables, boards_are_counted_over_the_crates) {
 TEST(tables, a_pulse_has_its_energy_and_its_time) {
   const auto t = tables_of(one_line);
   const auto slow = response_of(board_kind::sampling_125_mhz);
-  // σ of 27.8 ns at samples every 8 ns, the skew's share, and what the window cuts off the tail.
-  EXPECT_NEAR(slow.sum, 27.8 * std::sqrt(2 * M_PI) / 8, 0.15);
+  // σ of 27.8 ns at samples every 8 ns; three times the middle 8 samples less all 24, and the skew.
+  const auto part = [](double from, double to) { // of a bell, in samples since its peak
+    const double width = 27.8 / 8 * std::sqrt(2);
+    return 27.8 / 8 * std::sqrt(M_PI / 2) * (std::erf(to / width) - std::erf(from / width));
+  };
+  EXPECT_NEAR(slow.sum, 3 * part(-3.5, 4.5) - part(-11.5, 12.5), 0.15);
   EXPECT_NEAR(slow.lead, 30.2, 0.3); // 1.177 σ, and less before the peak than behind it
 
   const auto& crystal = input(t, {0, 3, 0});
@@ -141,7 +148,8 @@ TEST(tables, pulses_are_looked_at_from_half_their_threshold_on) {
   const auto of = [&](const std::string& text) {
     return make_tables(koto(), quiet, parse_selection(text, "s.toml"), 1);
   };
-  const auto t = of("[clusters]\ncrystal_threshold = 3.0\n" + one_line);
+  const auto t =
+      of("[clusters]\ncrystal_threshold = 3.0\n[vetoes]\nthreshold_factor = 2.0\n" + one_line);
   EXPECT_EQ(input(t, {0, 3, 0}).least_height, 17);   // 1.5 MeV × 11.8
   EXPECT_EQ(input(t, {8, 14, 15}).least_height, 17); // the last small one
   EXPECT_EQ(input(t, {8, 15, 0}).least_height, 12);  // a large one: 1.5 MeV × 8
@@ -295,6 +303,14 @@ undecodable = true
   EXPECT_EQ(second.vetoes_off, ((1U << 18) - 1) & ~(1U << veto_named("CBAR")));
   EXPECT_EQ(second.vetoes_on, 1U << veto_named("CBAR"));
   EXPECT_EQ(second.undecodable, 1);
+  EXPECT_EQ(t.constants.overfull_lines, 0);
+}
+
+TEST(tables, lines_for_overfull_events_are_counted) {
+  const auto t = tables_of(one_line + "overfull = true\n[[line]]\nname = \"y\"\n");
+  EXPECT_EQ(t.lines[0].overfull, 1);
+  EXPECT_EQ(t.lines[1].overfull, 0);
+  EXPECT_EQ(t.constants.overfull_lines, 1);
 }
 
 TEST(tables, names_are_hashed_as_fnv_1a) {
@@ -320,17 +336,19 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
                 .constants.settings);
   for (const std::string change :
        {"sequence = [\"decide\"]\n", "[clusters]\ncrystal_threshold = 3.001\n",
-        "[clusters]\ncrystal_window = [-30.0, 31.0]\n", "[clusters]\nneighbour_distance = 80.0\n",
-        "[photons]\nthreshold = 20.001\n", "[photons]\nwindow = [-15.1, 15.0]\n",
-        "[photons]\nenergy_scale = 1.001\n", "[photons]\nenergy_correction = [[20.0, 0.001]]\n",
-        "[vetoes]\nthreshold_factor = 2.01\n", "[vetoes]\nwindow_margin = 2.1\n",
-        "[vetoes]\ntolerance = 10.1\n", "[vetoes]\ntolerance_margin = 5.1\n",
+        "[clusters]\ncrystal_window = [-30.0, 31.0]\n",
+        "[clusters]\nevent_window = [-30.0, 40.0]\n", "[clusters]\nevent_window = [-40.0, 30.0]\n",
+        "[clusters]\nneighbour_distance = 80.0\n", "[photons]\nthreshold = 20.001\n",
+        "[photons]\nwindow = [-15.1, 15.0]\n", "[photons]\nenergy_scale = 1.001\n",
+        "[photons]\nenergy_correction = [[20.0, 0.001]]\n", "[vetoes]\nthreshold_factor = 2.01\n",
+        "[vetoes]\nwindow_margin = 2.1\n", "[vetoes]\ntolerance = 10.1\n",
+        "[vetoes]\ntolerance_margin = 5.1\n",
         "[[counter]]\nname = \"BHPV\"\nneighbours = 4\nwithin = 10.0\n"})
     EXPECT_NE(id(change + one_line), same) << change;
   for (const std::string change :
        {"prescale = 2\n", "priority = 1\n", "vetoes = \"all\"\n", "fired = [\"CBAR\"]\n",
         "trigger = [\"led\"]\n", "not_trigger = [\"led\"]\n", "undecodable = true\n",
-        "when_unknown = \"keep\"\n", "photons = 2\n", "crystals = 2\n"})
+        "overfull = true\n", "when_unknown = \"keep\"\n", "photons = 2\n", "crystals = 2\n"})
     EXPECT_NE(id(one_line + change), same) << change;
   EXPECT_NE(id("[[line]]\nname = \"y\"\n"), same);
   auto c = without_offsets(koto());
@@ -386,6 +404,9 @@ TEST(tables, photons_need_crystals_side_by_side) {
 }
 
 TEST(tables, windows_lie_where_pulses_are_sought) {
+  EXPECT_NE(refusal("[clusters]\nevent_window = [149.0, 200.0]\n" + one_line)
+                .find("s.toml:2:16: clusters.event_window holds no pulse"),
+            std::string::npos);
   EXPECT_EQ(refusal("[clusters]\ncrystal_window = [149.0, 200.0]\n" + one_line),
             "s.toml:2:18: clusters.crystal_window holds no pulse: they are sought from -108 to 148 "
             "ns; choose a window that overlaps that");
@@ -464,8 +485,8 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
 TEST(tables, the_built_in_settings_fit_the_built_in_detector) {
   const auto t = make_tables(koto(), nominal_calibration(koto()), default_selection(), 7);
   const auto view = t.view();
-  EXPECT_EQ(view.constants.lines, 10);
-  EXPECT_EQ(view.lines.size(), 10U);
+  EXPECT_EQ(view.constants.lines, 11);
+  EXPECT_EQ(view.lines.size(), 11U);
   EXPECT_EQ(view.lines[0].id, line_id("pi0nunu"));
   EXPECT_EQ(view.lines[0].vetoes_off, (1U << 18) - 1);
   EXPECT_EQ(view.inputs.size(), 284U * 16);

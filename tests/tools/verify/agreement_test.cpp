@@ -27,6 +27,7 @@ struct run {
     receiver.program = "receive";
     receiver.sessions = {5};
     receiver.events.admitted = receiver.events.forwarded = 10;
+    receiver.clean = true;
   }
 
   [[nodiscard]] std::int64_t differences() const {
@@ -102,6 +103,49 @@ TEST(agreement, finds_a_ledger_of_the_receiver_that_is_older_than_the_store) {
   r.receiver.sessions = {};
   r.receiver.events.admitted = r.receiver.events.forwarded = 0;
   EXPECT_EQ(r.differences(), 1);
+  r.receiver.clean = false;
+  EXPECT_EQ(r.differences(), 0) << "the receiver still runs";
+  r.receiver.events.admitted = r.receiver.events.forwarded = 11;
+  EXPECT_EQ(r.differences(), 1) << "more than is stored";
+}
+
+TEST(agreement, finds_that_less_was_sent_than_the_file_holds) {
+  const run r;
+  const auto differences = [&](std::vector<ledger> ledgers, std::uint64_t in_file) {
+    return std::ranges::count_if(check_ledgers(ledgers, r.stored, {0, in_file}),
+                                 [](const agreement& a) { return !a.holds(); });
+  };
+  EXPECT_EQ(differences({r.replay}, 10), 0);
+  EXPECT_EQ(differences({r.replay}, 11), 1);
+  EXPECT_EQ(differences({r.replay, r.replay}, 10), 0) << "which of them sent what is not known";
+}
+
+TEST(agreement, takes_a_spool_for_no_store) {
+  run r;
+  r.node.events.forwarded = 4;
+  r.node.events.in_flight = 6;
+  const std::vector<ledger> ledgers{r.node};
+  const auto all = check_ledgers(ledgers, r.stored, {0, {}, store_kind::spool});
+  EXPECT_TRUE(std::ranges::all_of(all, &agreement::holds));
+}
+
+TEST(agreements, are_excused_only_where_damage_was_stepped_over) {
+  using where = agreement::counted_in;
+  const std::vector<agreement> less_in_store{
+      {"receive: events forwarded, and stored", 10, 7, where::store}};
+  EXPECT_FALSE(hold(less_in_store));
+  EXPECT_TRUE(hold(less_in_store, {true, false}));
+  EXPECT_FALSE(hold(less_in_store, {false, true})) << "only the file is damaged";
+  EXPECT_EQ(unreadable_events(less_in_store), 3U);
+  const std::vector<agreement> more_in_store{
+      {"koto-l3d: events forwarded, and stored", 7, 10, where::store}};
+  EXPECT_FALSE(hold(more_in_store, {true, true}));
+  EXPECT_EQ(unreadable_events(more_in_store), 0U);
+  const std::vector<agreement> sums{{"events sent, and admitted by the daemon", 10, 7}};
+  EXPECT_FALSE(hold(sums, {true, true}));
+  EXPECT_EQ(unreadable_events(sums), std::nullopt);
+  EXPECT_TRUE(hold(std::vector<agreement>{{"events sent, and in the file", 10, 9, where::file}},
+                   {false, true}));
 }
 
 } // namespace

@@ -73,7 +73,8 @@ struct trial {
 
   [[nodiscard]] comparison verdict(std::uint32_t loops = 1,
                                    std::span<const expected_event> expected = {}) const {
-    return compare(sent(), folder.path(), event_index(folder.path()), loops, expected, nullptr);
+    return compare(sent(), folder.path(), event_index(folder.path()), loops, expected, false,
+                   nullptr);
   }
 };
 
@@ -438,6 +439,23 @@ TEST(extraction, replaces_a_file_only_when_all_is_written) {
   const auto done = extract(t.folder.path(), stored, out, nullptr);
   EXPECT_EQ(text_of(out).size(), done.bytes);
   EXPECT_FALSE(std::filesystem::exists(out + ".new"));
+}
+
+TEST(a_comparison, excuses_no_more_missing_events_than_damage_can_hold) {
+  comparison c;
+  c.sent = 10;
+  c.stored = c.equal = 7;
+  c.missing = 3;
+  c.damaged = 1;
+  EXPECT_FALSE(c.holds());
+  c.skip_damaged = true;
+  EXPECT_FALSE(c.holds()) << "no ledger says how many events are there";
+  c.unreadable = 2;
+  EXPECT_FALSE(c.holds()) << "one is missing elsewhere";
+  c.unreadable = 3;
+  EXPECT_TRUE(c.holds());
+  c.damaged = 0;
+  EXPECT_FALSE(c.holds());
 }
 
 } // namespace

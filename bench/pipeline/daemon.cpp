@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3-bench daemon`: the daemon's way from a full frame to a stored block, fed from memory as
+// fast as it takes it: engine with its supervision, compute thread, drain thread, outbox. There are
+// no sockets and no event building, which end at the rate of a network; a receiver is imagined that
+// stores each block at once. The events are simulated ones. Beside it the limit of the same run:
+// the same frames copied to the device and nothing computed, on a CPU one core's memcpy of them.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include <spdlog/spdlog.h>
+
+#include "bench/harness/options.hpp"
+#include "bench/harness/report.hpp"
+#include "bench/pipeline/arrivals.hpp"
+#include "bench/selection/select_batch.hpp"
+#include "daemon/compute/compute_side.hpp"
+#include "daemon/compute/pipeline.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "tools/command.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace bench;
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+struct daemon_options {
+  compute_settings compute;
+  std::uint32_t frames = 6;
+  std::uint32_t events = 64;
+  std::uint32_t batches = 64;
+  turn_options turns{.rounds = 5};
+};
+
+daemon_settings settings_of(const daemon_options& o, const detector& d, bool selects) {
+  daemon_settings s;
+  s.compute = o.compute;
+  s.compute.dumps.clear();
+  s.building.crates = d.crates();
+  s.frames.count = static_cast<std::uint16_t>(o.frames);
+  s.frames.events = o.events;
+  if (selects) s.selection = {built_in, built_in, ""};
+  return s;
+}
+
+/// The parts of a daemon between the receivers and the link, whose frames hold their events from
+/// the start.
+class memory_fed_daemon {
+public:
+  memory_fed_daemon(const daemon_settings& s, const select_batch& events)
+      : selection_(selection_of(s)), compute_(s, selection_, {}), ring_(compute_.engine().frames()),
+        out_(s.outbox, {1, s.run.number, s.run.node}, safety_),
+        work_(compute_.engine(), ring_, way_out_, sheds_, outcomes_, [](std::string_view) {}) {
+    for (frame* f : compute_.engine().frames()) events.copy_to(f->input);
+    full_ = compute_.engine().frames().front()->input;
+    stores_ = std::jthread([this](const std::stop_token& stop) { store(stop); });
+  }
+  ~memory_fed_daemon() { work_.finish(steady_clock::now() + 10s); }
+  memory_fed_daemon(const memory_fed_daemon&) = delete;
+  memory_fed_daemon& operator=(const memory_fed_daemon&) = delete;
+
+  /// Submits a frame as soon as one is free, and returns when all events of all are accounted for.
+  void run(std::uint32_t batches) {
+    const std::uint64_t before = settled();
+    for (std::uint32_t i = 0; i < batches; ++i) submit(wait_for_free());
+    while (settled() < before + std::uint64_t{batches} * full_.used_events)
+      std::this_thread::sleep_for(look_again);
+  }
+
+  [[nodiscard]] engine& computes() { return compute_.engine(); }
+  [[nodiscard]] std::uint64_t packed_bytes() const { return outcomes_.packed_bytes; }
+  /// Events that were shed, and frames that the CPU had to compute instead of the device.
+  [[nodiscard]] std::uint64_t went_wrong() const {
+    return outcomes_.events_shed.sum() + compute_.engine().counters().frames_bypassed;
+  }
+
+private:
+  static constexpr auto look_again = 20us;
+
+  static std::optional<loaded_selection> selection_of(const daemon_settings& s) {
+    if (s.selection.lines.empty()) return std::nullopt;
+    return load_selection(s.selection, s.building.crates, s.run.number);
+  }
+
+  input_batch& wait_for_free() {
+    input_batch* batch = ring_.try_take();
+    while (batch == nullptr) {
+      std::this_thread::sleep_for(look_again);
+      batch = ring_.try_take();
+    }
+    return *batch;
+  }
+
+  void submit(input_batch& batch) {
+    batch.used_bytes = full_.used_bytes;
+    batch.used_events = full_.used_events;
+    batch.used_fragments = full_.used_fragments;
+    batch.used_pieces = full_.used_pieces;
+    batch.used_boards = full_.used_boards;
+    ring_.submit(batch);
+  }
+
+  void store(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      out_.stored_up_to(out_.last_sealed(), steady_clock::now());
+      std::this_thread::sleep_for(look_again);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t settled() const {
+    return out_.events_stored() + outcomes_.events_rejected + outcomes_.events_shed.sum();
+  }
+
+  std::optional<loaded_selection> selection_;
+  compute_side compute_;
+  frame_ring ring_;
+  safe_batches safety_;
+  outbox out_;
+  spilling_outbox way_out_{out_};
+  shedding sheds_{1, {}};
+  outcome_counters outcomes_;
+  input_batch full_;
+  pipeline work_;
+  std::jthread stores_;
+};
+
+/// Bytes of the packed events of a batch, by the reference executor.
+std::uint64_t expected_bytes(const select_batch& events, const daemon_settings& s) {
+  std::optional<loaded_selection> selection;
+  std::optional<selection_program> program;
+  if (!s.selection.lines.empty()) {
+    selection.emplace(load_selection(s.selection, s.building.crates, s.run.number));
+    program.emplace(selection->program());
+  }
+  const auto reference =
+      make_engine({backend::serial, 0}, {events.capacity(), 1}, program ? &*program : nullptr);
+  frame& f = *reference->frames()[0];
+  events.copy_to(f.input);
+  reference->start(f);
+  if (!reference->wait(f)) throw command_error(f.error);
+  std::uint64_t bytes = 0;
+  for (const event_result& r : f.results)
+    if (r.kept) bytes += r.bytes;
+  return bytes;
+}
+
+int run_bench(const daemon_options& o) {
+  spdlog::set_level(spdlog::level::err); // what is printed is the report
+  const bool device = on_device(o.compute);
+  const detector d = default_detector();
+  const select_batch events(d, o.events);
+  std::vector<std::unique_ptr<memory_fed_daemon>> daemons;
+  std::vector<std::uint64_t> expected;
+  std::vector<std::uint64_t> before(2);
+  std::vector<entrant> entrants;
+  for (const bool selects : {false, true}) {
+    const daemon_settings s = settings_of(o, d, selects);
+    memory_fed_daemon* const one =
+        daemons.emplace_back(std::make_unique<memory_fed_daemon>(s, events)).get();
+    expected.push_back(o.batches * expected_bytes(events, s));
+    const std::size_t which = daemons.size() - 1;
+    entrants.push_back({"daemon, " + std::string(one->computes().name()) +
+                            (selects ? ", selection" : ", every event kept"),
+                        [one, which, &before] { before[which] = one->packed_bytes(); },
+                        [one, &o] { one->run(o.batches); },
+                        [one, which, &before, &expected] {
+                          return one->went_wrong() == 0 &&
+                                 one->packed_bytes() - before[which] == expected[which];
+                        }});
+  }
+  std::vector<std::span<const std::byte>> inputs;
+  for (const frame* f : daemons.front()->computes().frames())
+    inputs.emplace_back(f->input.bytes.first(events.bytes().size()));
+  entrants.insert(entrants.begin(),
+                  device ? cuda_arrivals(inputs, o.batches) : memcpy_arrivals(inputs, o.batches));
+  const std::vector<timing> times =
+      measure(entrants, {o.turns.rounds, 1, start::in_turn, timer::wall});
+  const double bytes = static_cast<double>(events.fragment_bytes()) * o.batches;
+  json::object report = report_of("daemon");
+  report["frames"] = o.frames;
+  report["events"] = o.events;
+  report["input_bytes"] = events.fragment_bytes();
+  json::array rows;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    json::object row = rated({{"what", entrants[i].name}}, "bytes_per_second", bytes, times[i]);
+    row["events_per_second"] = static_cast<double>(o.events) * o.batches / times[i].median;
+    row["of_limit"] = times[0].median / times[i].median;
+    rows.push_back(std::move(row));
+  }
+  report["rows"] = std::move(rows);
+  return print_report(report, o.turns.as_json, std::ranges::all_of(times, &timing::right));
+}
+
+} // namespace
+
+void add_bench_daemon(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<daemon_options>();
+  auto* c = program.add_subcommand("daemon",
+                                   "The daemon from full frames to stored blocks, fed from memory");
+  add_compute_options(*c, o->compute);
+  add_count(*c, "--frames", o->frames, "In circulation", 2, 64);
+  add_count(*c, "--events", o->events, "Of a frame", 1, 1024);
+  add_count(*c, "--batches", o->batches, "In one timing", 1, 100'000);
+  add_turn_options(*c, o->turns);
+  c->callback([o, &run] { run = [o] { return run_bench(*o); }; });
+}
+
+} // namespace l3

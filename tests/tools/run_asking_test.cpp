@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tools/command_error.hpp"
+#include "tools/run/control_socket.hpp"
+#include "tools/run/run_words.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+json::object status(std::string_view changes = "{}") {
+  json::object s = json::parse(R"({"state": "configured", "current": null, "next": null,
+    "stopping": false, "failure": null, "last": null, "datagrams_without_run": 0})")
+                       .as_object();
+  const json::value changed = json::parse({changes.data(), changes.size()});
+  for (const auto& [key, value] : changed.as_object()) s[key] = value;
+  return s;
+}
+
+/// "waits", "" or the failure.
+std::string outcome(const std::optional<run_outcome>& o) { return o ? o->failure : "waits"; }
+std::string start(std::string_view s) { return outcome(outcome_of_start(status(s), 8)); }
+std::string stop(std::string_view s) { return outcome(outcome_of_stop(status(s), 8)); }
+
+TEST(an_answer_of_run_control, tells_what_became_of_a_start) {
+  EXPECT_EQ(start(R"({"state": "armed", "next": {"number": 8}})"), "waits");
+  EXPECT_EQ(start(R"({"state": "draining", "current": {"number": 7}, "next": {"number": 8}})"),
+            "waits");
+  EXPECT_EQ(start(R"({"state": "running", "current": {"number": 8}})"), "");
+  EXPECT_EQ(start(R"({"state": "draining", "current": {"number": 8}})"), "waits");
+  EXPECT_EQ(start(R"({"last": {"number": 8, "well": true}})"), "");
+  EXPECT_EQ(start(R"({"failure": "no memory"})"), "run 8 did not begin: no memory");
+  EXPECT_EQ(start(R"({"failure": "no room", "last": {"number": 8, "well": false}})"),
+            "run 8 did not begin: no room");
+  const std::string other = "run 8 did not begin: it was stopped, or another one took its place";
+  EXPECT_EQ(start("{}"), other);
+  EXPECT_EQ(start(R"({"state": "armed", "next": {"number": 9}})"), other);
+  EXPECT_EQ(start(R"({"state": "running", "current": {"number": 7}})"), other);
+}
+
+TEST(an_answer_of_run_control, tells_what_became_of_a_stop) {
+  EXPECT_EQ(stop(R"({"state": "running", "stopping": true, "current": {"number": 8}})"), "waits");
+  EXPECT_EQ(stop(R"({"state": "draining", "current": {"number": 8}})"), "waits");
+  EXPECT_EQ(stop(R"({"last": {"number": 8, "well": true}})"), "");
+  EXPECT_EQ(stop(R"({"state": "running", "current": {"number": 9},
+                     "last": {"number": 8, "well": true}})"),
+            "");
+  EXPECT_EQ(stop(R"({"last": {"number": 8, "well": false}})"),
+            "run 8 did not end well: see the daemon's log");
+}
+
+TEST(an_answer_of_run_control, gives_no_control_character_to_a_terminal) {
+  const std::string text = table_of(status(R"({"state": "run\u001bning", "failure": "\u001b[2J",
+        "current": {"number": 7, "menu": "a\u0007", "comment": "\u001b]0;x\n"},
+        "next": {"number": 8, "menu": "", "comment": "\u007f"},
+        "last": {"number": 6, "events": "\u001b", "ledger": "\r", "well": true}})"));
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c != 0x7f)) << int{c};
+  EXPECT_NE(text.find("run 7 (a?, ?]0;x?)"), text.npos) << text;
+}
+
+TEST(an_answer_of_run_control, has_at_most_a_mebibyte) {
+  const auto socket = std::filesystem::temp_directory_path() /
+                      ("l3-run-asking-" + std::to_string(::getpid()) + ".sock");
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un at{};
+  at.sun_family = AF_UNIX;
+  socket.string().copy(&at.sun_path[0], sizeof at.sun_path - 1);
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+  ASSERT_EQ(::listen(listener, 1), 0);
+  std::jthread server([&] {
+    const int c = ::accept(listener, nullptr, nullptr);
+    std::array<char, 4096> request{};
+    EXPECT_GT(::recv(c, request.data(), request.size(), 0), 0);
+    const std::size_t bytes = (1U << 20) + 1;
+    const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(bytes) +
+                               "\r\n\r\n{}" + std::string(bytes - 2, ' ');
+    for (std::size_t sent = 0; sent < answer.size();) {
+      const auto n = ::send(c, &answer[sent], answer.size() - sent, MSG_NOSIGNAL);
+      if (n <= 0) break;
+      sent += static_cast<std::size_t>(n);
+    }
+    ::close(c);
+  });
+  try {
+    static_cast<void>(ask_control(socket.string(), "/run", ""));
+    ADD_FAILURE() << "it was taken";
+  } catch (const command_error& e) {
+    EXPECT_NE(std::string(e.what()).find("more than 1 MiB"), std::string::npos) << e.what();
+  }
+  server.join();
+  ::close(listener);
+  std::filesystem::remove(socket);
+}
+
+} // namespace
+} // namespace l3

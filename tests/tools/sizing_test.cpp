@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of `koto-l3 plan`, and the tables that it takes.
+#include <fstream>
+#include <string>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "tests/tools/temporary_folder.hpp"
+#include "tools/command_error.hpp"
+#include "tools/plan/cost_table.hpp"
+#include "tools/plan/sizing.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr double gigabyte = 1e9;
+
+cost_table costs() {
+  return {"here",
+          "tcp",
+          {{"tcp", true, false, 0.25, 0.01},
+           {"koto-l3d", true, true, 0.5, 0},
+           {"drain", false, false, 0.4, 0}}};
+}
+
+TEST(a_sizing, adds_up_what_threads_take_of_input_and_output) {
+  const auto loads = loads_at(costs(), 2 * gigabyte, 0.5 * gigabyte);
+  ASSERT_EQ(loads.size(), 3U);
+  EXPECT_DOUBLE_EQ(loads[0].processors, 0.51);
+  EXPECT_DOUBLE_EQ(loads[1].processors, 1);
+  EXPECT_DOUBLE_EQ(loads[2].processors, 0.2);
+  EXPECT_DOUBLE_EQ(sum_of(loads), 1.71);
+}
+
+TEST(a_sizing, takes_as_many_nodes_as_the_thread_that_cannot_be_split_needs) {
+  sizing_wishes w;
+  w.rate = 10 * gigabyte;
+  w.kept = 0.1;
+  w.ratio = 2;
+  w.headroom = 0.76;
+  const sizing s = size_for(costs(), w);
+  EXPECT_EQ(s.first_to_saturate, "tcp");
+  EXPECT_DOUBLE_EQ(s.saturates_at, 3 * gigabyte); // (0.76 − 0.01) / 0.25
+  EXPECT_EQ(s.nodes, 4U);
+  EXPECT_DOUBLE_EQ(s.node_input, 2.5 * gigabyte);
+  EXPECT_TRUE(s.not_met.empty());
+  w.nodes = 3;
+  EXPECT_EQ(size_for(costs(), w).not_met.size(), 1U);
+}
+
+TEST(a_sizing, of_nodes_with_few_processors_takes_more_of_them) {
+  sizing_wishes w;
+  w.rate = 4 * gigabyte;
+  w.kept = 0;
+  w.processors = 2;
+  w.headroom = 1;
+  const sizing s = size_for(costs(), w); // 0.75 processors a GB/s, and 0.01
+  EXPECT_EQ(s.nodes, 2U);
+  EXPECT_EQ(s.processors_needed, 2U);
+}
+
+TEST(a_sizing, knows_when_the_line_is_too_small_and_what_an_outage_leaves) {
+  sizing_wishes w;
+  w.rate = 10 * gigabyte;
+  w.nodes = 4;
+  w.duty = 0.5;
+  w.kept = 0.1;
+  w.ratio = 2;
+  w.link = 0.5 * gigabyte;
+  w.outage = 100;
+  w.outbox = 1 * gigabyte;
+  const sizing s = size_for(costs(), w);
+  EXPECT_DOUBLE_EQ(s.mean_output, 0.25 * gigabyte);
+  EXPECT_DOUBLE_EQ(s.outage_bytes, 6.25 * gigabyte);
+  EXPECT_DOUBLE_EQ(s.disk_bytes, 5.25 * gigabyte);
+  EXPECT_DOUBLE_EQ(s.drain_seconds, 100);
+  w.kept = 0.5;
+  EXPECT_EQ(size_for(costs(), w).drain_seconds, 0);
+  ASSERT_EQ(size_for(costs(), w).not_met.size(), 1U);
+  EXPECT_NE(size_for(costs(), w).not_met[0].find("20.0 %"), std::string::npos);
+}
+
+TEST(a_table_of_costs, comes_back_from_a_report_and_what_is_none_is_refused) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "costs.json").string();
+  const auto read = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    return read_cost_table(file);
+  };
+  const std::string text = boost::json::serialize(to_json(costs()));
+  for (const std::string& whole : {text, R"({"bench":"sizing","table":)" + text + "}"}) {
+    const cost_table t = read(whole);
+    EXPECT_EQ(t.way, "tcp");
+    ASSERT_EQ(t.threads.size(), 3U);
+    EXPECT_EQ(t.threads[2].name, "drain");
+    EXPECT_FALSE(t.threads[2].input);
+    EXPECT_DOUBLE_EQ(t.threads[0].idle, 0.01);
+  }
+  for (
+      const char* wrong :
+      {"", "[]", "{}", R"({"measured":"x","way":"smoke","threads":[]})",
+       R"({"measured":"x","way":"tcp","threads":[{"thread":"a","of":"input","splits":true,"seconds_per_gigabyte":-1,"idle":0}]})",
+       R"({"measured":"x","way":"tcp","threads":[{"thread":"a","of":"air","splits":true,"seconds_per_gigabyte":1,"idle":0}]})"})
+    EXPECT_THROW((void)read(wrong), command_error) << wrong;
+  EXPECT_THROW((void)read_cost_table("/nowhere"), command_error);
+}
+
+TEST(a_table_of_costs, is_compiled_in_for_both_ways) {
+  for (const bool udp : {false, true}) {
+    const cost_table t = built_in_costs(udp);
+    EXPECT_EQ(t.way, udp ? "udp" : "tcp");
+    EXPECT_FALSE(t.measured.empty());
+    EXPECT_GT(sum_of(loads_at(t, gigabyte, gigabyte / 10)), 0);
+    for (const thread_cost& c : t.threads) {
+      EXPECT_EQ(c.input, kind_of_thread(c.name).input) << c.name;
+      EXPECT_EQ(c.splits, kind_of_thread(c.name).splits) << c.name;
+    }
+  }
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/status/node_status.hpp"
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "tools/status/http_get.hpp"
+
+namespace l3::test {
+namespace {
+
+constexpr std::string_view daemon = R"({"program":"koto-l3d","run":7,"node":3,"uptime":10.0,
+  "state":{"now":"running","degraded":["crate_fault"],"ready":true},
+  "problem":{"name":"crate_fault","text":"Crate 11 is silent. Look at its power."},
+  "links":[{"link":0,"bytes":1000000},{"link":1,"bytes":500000}],"bytes":{"sent":300000},
+  "crates":[{"crate":3,"fault":"loses","missing":5},{"crate":11,"fault":"silent","missing":60},
+            {"crate":12,"fault":null,"missing":900}],
+  "events":{"admitted":100},"spool":{"seconds_left":7200,"room":5000000000}})";
+
+TEST(a_url, is_a_host_with_or_without_a_port) {
+  const auto text = [](std::string_view url) { return parse_url(url, "/status").text(); };
+  EXPECT_EQ(text("node1"), "http://node1:9420/status");
+  EXPECT_EQ(text("node1:1"), "http://node1:1/status");
+  EXPECT_EQ(text("http://10.1.0.1:9421"), "http://10.1.0.1:9421/status");
+  EXPECT_EQ(text("http://node1:9421/"), "http://node1:9421/status");
+  EXPECT_EQ(text("http://node1:9421/status"), "http://node1:9421/status");
+  EXPECT_EQ(text("[::1]:9421"), "http://[::1]:9421/status");
+  EXPECT_EQ(text("http://[::1]"), "http://[::1]:9420/status");
+  EXPECT_EQ(text("::1"), "http://[::1]:9420/status");
+  for (const char* bad : {"", "http://", ":9420", "node1:", "node1:0", "node1:65536", "node1:x",
+                          "https://node1", "node1/metrics", "a b", "a\nb"})
+    EXPECT_THROW((void)parse_url(bad, "/status"), std::invalid_argument) << bad;
+}
+
+TEST(the_answer, does_not_wait_for_a_name_that_is_looked_up_for_ever) {
+  const std::array urls{parse_url("node1", "/status")};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto answers = http_get(urls, std::chrono::milliseconds(50), [](const std::string&) {
+    std::this_thread::sleep_for(std::chrono::seconds(5)); // name servers that do not answer
+    return found_addresses{};
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_EQ(answers[0].failure, "no answer within 0.05 s");
+}
+
+TEST(the_answer, of_a_name_without_an_address_is_a_failure) {
+  const std::array urls{parse_url("node1", "/status")};
+  const auto answers = http_get(urls, std::chrono::seconds(5), [](const std::string&) {
+    return found_addresses{{}, "Name or service not known"};
+  });
+  EXPECT_EQ(answers[0].failure, "Name or service not known");
+  const auto localhost = addresses_of("127.0.0.1");
+  EXPECT_EQ(localhost.addresses, std::vector<std::string>{"127.0.0.1"}) << localhost.failure;
+}
+
+TEST(the_status_of_a_daemon, is_a_row) {
+  const node_status s = read_status("node1:9420", daemon);
+  EXPECT_EQ(s.failure, "");
+  EXPECT_EQ(s.run, 7U);
+  EXPECT_EQ(s.worst_crate, "11: silent, 1 more");
+  EXPECT_FALSE(s.good());
+  node_status later = s;
+  later.uptime += 2;
+  later.events += 200;
+  later.bytes_in += 4e6;
+  EXPECT_FALSE(rates_between(s, s));
+  EXPECT_FALSE(rates_between(later, s)) << "of another start";
+  node_status of_next_run = later;
+  of_next_run.session = "another";
+  EXPECT_FALSE(rates_between(s, of_next_run)) << "its counts began at 0";
+  const auto rates = rates_between(s, later);
+  ASSERT_TRUE(rates);
+  EXPECT_EQ(table_of({{later, rates}}),
+            "node        state              run  events/s  in MB/s  out MB/s  worst crate         "
+            "disk\n"
+            "node1:9420  running, degraded    7       100      2.0       0.0  11: silent, 1 more  "
+            "full in 2 h 0 min\n"
+            "node1:9420: Crate 11 is silent. Look at its power.\n");
+  const auto json = json_of({{later, rates}});
+  EXPECT_EQ(json.at("good"), false);
+  EXPECT_EQ(json.at("nodes").at(0).at("events_per_second"), 100.0);
+  EXPECT_EQ(json.at("nodes").at(0).at("disk_seconds_left"), 7200.0);
+}
+
+TEST(the_status_of_a_receiver, is_a_row) {
+  const node_status s = read_status("store:9421", R"({"program":"koto-l3 receive","uptime":1,
+    "state":{"text":"receiving","degraded":[],"store_error":"","ready":1},"events":5,"bytes":10,
+    "disk":{"free":2000000000},"daemons":[{"node":"3","connected":1},{"node":"4","connected":0}]})");
+  EXPECT_EQ(s.state, "receiving, 1 of 2 daemons");
+  EXPECT_TRUE(s.good());
+  EXPECT_NE(table_of({{s, {}}}).find("2.0 GB"), std::string::npos);
+}
+
+TEST(the_status, of_another_program_is_a_failure) {
+  for (const char* body : {"", "no", "[]", "{}", R"({"program":"other"})", R"({"program":7})"}) {
+    const node_status s = read_status("node1:9420", body);
+    EXPECT_NE(s.failure, "") << body;
+    EXPECT_FALSE(s.good());
+    EXPECT_NE(table_of({{s, {}}}).find("no answer"), std::string::npos);
+  }
+  const node_status s = read_status("n", R"({"program":"koto-l3d","run":-1,"crates":7,"links":[1],
+    "state":{"now":"a\u001b[2J","ready":true,"degraded":[1,"x"]},"spool":null})");
+  EXPECT_EQ(s.failure, "");
+  EXPECT_FALSE(s.run);
+  EXPECT_EQ(s.state, "a?[2J") << "a terminal would obey it";
+}
+
+} // namespace
+} // namespace l3::test

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 doctor`: whether this machine has what the daemon needs, and the commands that mend it.
+#include <algorithm>
+#include <memory>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "config/load.hpp"
+#include "selection/engine/engine.hpp"
+#include "tools/command.hpp"
+#include "tools/doctor/checks.hpp"
+#include "tools/interrupt.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string config;
+  std::string store;
+  bool json = false;
+};
+
+constexpr const char* installed_config = "/etc/koto-l3/l3.toml";
+
+daemon_settings settings_of(const options& o) {
+  std::string file = o.config;
+  std::error_code error;
+  if (file.empty() && std::filesystem::exists(installed_config, error)) file = installed_config;
+  if (file.empty()) return {};
+  check_readable(file);
+  const loaded_config loaded = load_config(file);
+  if (!loaded.ok()) throw command_error(bad_file(loaded.errors).what(), exit_bad_configuration);
+  return loaded.settings;
+}
+
+void check_disks(const options& o, const daemon_settings& s, findings& to) {
+  constexpr double bits = 8;
+  if (!s.spool.folder.empty())
+    check_disk({"spool.folder", s.spool.folder, s.spool.size.bytes + s.spool.floor.bytes,
+                s.forward.rate.bits_per_second / bits},
+               to);
+  if (!o.store.empty())
+    check_disk({"store", o.store, 0, s.forward.rate.bits_per_second / bits}, to);
+}
+
+void print_text(const findings& all) {
+  for (const finding& f : all) {
+    fmt::print("{:<8} {:<24} {}\n", name_of(f.how), f.what, f.text);
+    if (!f.remedy.empty()) fmt::print("{:<8} {:<24}   mend: {}\n", "", "", f.remedy);
+  }
+  const auto count = [&](health h) { return std::ranges::count(all, h, &finding::how); };
+  fmt::print("{} ok, {} warnings, {} bad\n", count(health::ok), count(health::warning),
+             count(health::bad));
+}
+
+void print_json(const findings& all) {
+  namespace json = boost::json;
+  json::array list;
+  for (const finding& f : all)
+    list.push_back(
+        json::object{{"health", name_of(f.how)},
+                     {"what", f.what},
+                     {"text", f.text},
+                     {"remedy", f.remedy.empty() ? json::value(nullptr) : json::value(f.remedy)}});
+  fmt::print("{}\n", json::serialize(json::object{{"findings", std::move(list)}}));
+}
+
+int examine(const options& o) {
+  const daemon_settings s = settings_of(o);
+  interrupt signals;
+  host h = this_host();
+  h.why_no_device = [&] { return why_no_device(s.compute); };
+  findings all;
+  check_memory(h, s, all);
+  check_processors(h, all);
+  check_network(h, s, all);
+  check_clock(h, all);
+  check_device(h, s, all);
+  check_disks(o, s, all);
+  if (signals.came()) throw command_error("interrupted");
+  if (o.json)
+    print_json(all);
+  else
+    print_text(all);
+  const bool bad = std::ranges::any_of(all, [](const finding& f) { return f.how == health::bad; });
+  return bad ? exit_failure : 0;
+}
+
+} // namespace
+
+void add_doctor(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("doctor", "say what of this machine hinders the daemon");
+  c->footer("Looks at memory, processors, network cards, ports, clock, GPU and disks, for at most\n"
+            "some seconds, and writes up to 256 MiB to a file without a name to see how fast a\n"
+            "disk is. Exit code 1: something is bad. Run it as the daemon's user.");
+  c->add_option("--config", o->config,
+                "the daemon's configuration; without it /etc/koto-l3/l3.toml, or the defaults");
+  c->add_option("--store", o->store, "look also at this folder, where `receive` shall store");
+  c->add_flag("--json", o->json, "as JSON");
+  c->callback([o, &run] { run = [o] { return examine(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/decision_totals.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace l3 {
+
+void decision_totals::add(const event_summary& s) {
+  ++events;
+  kept += s.kept;
+  not_judged += (s.status & l3::not_judged) != 0 ? 1 : 0;
+  for (std::uint32_t n = 0; n < s.lines; ++n) {
+    lines[n].fired += s.fired >> n & 1;
+    lines[n].kept += s.kept_by >> n & 1;
+    ++lines[n].reasons[s.reason[n]];
+  }
+}
+
+boost::json::array lines_to_json(const decision_totals& t, const loaded_selection& selection) {
+  boost::json::array list;
+  const auto names = selection.line_names();
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    boost::json::object reasons;
+    for (std::size_t r = 0; r < t.lines[n].reasons.size(); ++r)
+      if (r != line_fired && t.lines[n].reasons[r] != 0)
+        reasons[name_of_reason(static_cast<std::uint8_t>(r))] = t.lines[n].reasons[r];
+    list.push_back(boost::json::object{{"line", names[n]},
+                                       {"id", selection.tables.lines[n].id},
+                                       {"prescale", selection.tables.lines[n].prescale},
+                                       {"fired", t.lines[n].fired},
+                                       {"kept", t.lines[n].kept},
+                                       {"refused", reasons}});
+  }
+  return list;
+}
+
+void print_totals(const decision_totals& t, const loaded_selection& selection) {
+  const auto names = selection.line_names();
+  fmt::print("{:<16} {:>9} {:>10} {:>10}   what it was refused for, most often first\n", "line",
+             "prescale", "fired", "kept");
+  for (std::size_t n = 0; n < t.lines.size(); ++n) {
+    const line_total& line = t.lines[n];
+    std::vector<std::pair<std::uint64_t, std::string>> reasons;
+    for (std::size_t r = 0; r < line.reasons.size(); ++r)
+      if (r != line_fired && line.reasons[r] != 0)
+        reasons.emplace_back(line.reasons[r], name_of_reason(static_cast<std::uint8_t>(r)));
+    std::stable_sort(reasons.begin(), reasons.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::string> texts;
+    texts.reserve(reasons.size());
+    for (const auto& [count, what] : reasons) texts.push_back(fmt::format("{} {}", what, count));
+    fmt::print("{:<16} {:9} {:10} {:10}   {}\n", names[n], selection.tables.lines[n].prescale,
+               line.fired, line.kept, fmt::join(texts, ", "));
+  }
+  fmt::print("{} of {} events kept ({:.2f} %)", t.kept, t.events,
+             t.events == 0 ? 0.0
+                           : 100.0 * static_cast<double>(t.kept) / static_cast<double>(t.events));
+  if (t.not_judged != 0) fmt::print("; {} had more than there is room for", t.not_judged);
+  fmt::print("\n");
+}
+
+} // namespace l3

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/evaluated_file.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tools/command.hpp"
+#include "tools/simulation/truth_reader.hpp"
+
+namespace l3 {
+namespace {
+
+std::uint32_t index_of_line(const std::vector<std::string>& lines, const std::string& name) {
+  const auto found = std::find(lines.begin(), lines.end(), name);
+  return found == lines.end() ? max_lines : static_cast<std::uint32_t>(found - lines.begin());
+}
+
+} // namespace
+
+evaluated_file evaluate_file(const selection_options& run, const std::string& truth_file,
+                             const std::string& signal_line, file_batches& in, interrupt& signals,
+                             const std::function<void(const evaluated_event&)>& tell) {
+  const loaded_selection selection = load_selection(run, in.crates(), in.run());
+  const auto compute = make_selecting_engine(run, in.capacity(run.batch), selection);
+  evaluated_file one{run.files.lines, selection.line_names(), {}, {}};
+  const std::uint32_t signal = index_of_line(one.lines, signal_line);
+  if (signal == max_lines && signal_line != usual_signal_line)
+    throw command_error(run.files.lines + " has no line " + signal_line, exit_usage);
+  truth_reader truth = opened([&] { return truth_reader(truth_file, selection.what); });
+  true_event event;
+  event_key key;
+  in.rewind();
+  for_each_decided(
+      in, *compute,
+      [&](const decided_event& e) {
+        if (!truth.next(event, key) || key.spill != e.event.spill || key.number != e.event.number)
+          throw command_error(
+              fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be",
+                          truth_file, run.in, e.event.spill, e.event.number));
+        one.result.add(event, e.summary, selection.what, signal);
+        one.result.bytes_in += e.bytes_in;
+        one.result.bytes_out += e.packed.size();
+        one.kept.push_back(e.summary.kept != 0);
+        if (tell) tell({event, e, signal < max_lines && (e.summary.kept_by >> signal & 1) != 0});
+      },
+      "evaluate", signals);
+  if (truth.next(event, key)) throw command_error(truth_file + " goes on behind " + run.in);
+  return one;
+}
+
+} // namespace l3

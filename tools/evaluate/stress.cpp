@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/stress.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "config/toml/nearest.hpp"
+#include "tools/command.hpp"
+#include "tools/evaluate/offline_cuts.hpp"
+#include "tools/simulation/simulation.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double percent = 100;
+constexpr std::uint64_t mixture_seed = 1000; // its events are others than the signal's
+
+/// Removes the folder in which a row's files lie, unless they are wanted.
+class row_folder {
+public:
+  explicit row_folder(const std::string& wanted) : path_(wanted), stays_(!wanted.empty()) {
+    if (stays_) {
+      std::error_code error;
+      std::filesystem::create_directory(path_, error);
+      return;
+    }
+    std::string name = (std::filesystem::temp_directory_path() / "koto-l3-stress-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw command_error("cannot make a folder in " +
+                              std::filesystem::temp_directory_path().string(),
+                          exit_missing_resource);
+    path_ = name;
+  }
+  ~row_folder() {
+    std::error_code error;
+    if (!stays_) std::filesystem::remove_all(path_, error);
+  }
+  row_folder(const row_folder&) = delete;
+  row_folder& operator=(const row_folder&) = delete;
+
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+private:
+  std::filesystem::path path_;
+  bool stays_;
+};
+
+void simulate(const std::string& file, const detector& d, const simulation_settings& settings) {
+  auto data = opened([&] { return std::make_unique<l2raw_writer>(file, 1U, d.crates()); });
+  auto truth = opened([&] { return truth_file(file + ".truth.jsonl"); });
+  simulation(d, settings).run(*data, truth, [](std::uint64_t) {});
+  data->close();
+  truth.close();
+}
+
+evaluation evaluate_and_tell(const std::string& file, const selection_options& options,
+                             const std::string& signal_line, interrupt& signals,
+                             const std::function<void(const evaluated_event&)>& tell = {}) {
+  selection_options run = options;
+  run.in = file;
+  file_batches in(file);
+  return evaluate_file(run, file + ".truth.jsonl", signal_line, in, signals, tell).result;
+}
+
+std::string part(const proportion& p) {
+  if (p.all == 0) return "none";
+  return fmt::format("{:.2f} +{:.2f} -{:.2f}", percent * p.value(),
+                     percent * std::max(p.upper() - p.value(), 0.0),
+                     percent * std::max(p.value() - p.lower(), 0.0));
+}
+
+json::object to_json(const proportion& p) {
+  return {{"some", p.some},
+          {"all", p.all},
+          {"value", p.value()},
+          {"lower", p.lower()},
+          {"upper", p.upper()}};
+}
+
+} // namespace
+
+bool stress_result::holds() const {
+  return signal.signal.value() >= row->least_signal &&
+         mixture.kept().value() <= row->most_mixture &&
+         mixture.calibration_kept().some == mixture.calibration_kept().all;
+}
+
+std::vector<const stress_row*> chosen_rows(const std::vector<std::string>& names) {
+  std::vector<const stress_row*> chosen;
+  std::vector<std::string_view> known;
+  for (const auto& row : stress_rows()) {
+    known.push_back(row.name);
+    if (names.empty()) chosen.push_back(&row);
+  }
+  for (const auto& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw command_error(fmt::format("--rows: there is no row {}; {}", name, suggest(name, known)),
+                          exit_usage);
+    chosen.push_back(&stress_rows()[static_cast<std::size_t>(found - known.begin())]);
+  }
+  return chosen;
+}
+
+stress_result run_stress_row(const stress_row& row, const stress_settings& settings,
+                             const selection_options& run, const std::string& signal_line,
+                             interrupt& signals) {
+  const detector d =
+      run.files.detector == built_in ? default_detector() : read_detector(run.files.detector);
+  const row_folder folder(settings.out);
+  simulation_settings made;
+  made.threads = std::max(1U, std::thread::hardware_concurrency());
+  made.seed = settings.seed;
+  made.effects = row.sizes();
+
+  stress_result result;
+  result.row = &row;
+  const std::string signal = folder.file(std::string(row.name) + ".l2raw");
+  made.events = settings.signal_events;
+  made.only = event_type::pi0nunu;
+  made.wanted = [&d](const true_event& e) { return judge_offline(e, d).photons; };
+  simulate(signal, d, made);
+  std::ofstream decisions;
+  if (!settings.out.empty())
+    decisions.open(folder.file(std::string(row.name) + ".decisions.jsonl"));
+  result.signal =
+      evaluate_and_tell(signal, run, signal_line, signals, [&](const evaluated_event& e) {
+        if (!decisions.is_open()) return;
+        decisions << json::serialize(
+                         json::object{{"spill", e.decided.event.spill},
+                                      {"event", e.decided.event.number},
+                                      {"truth_passes", judge_offline(e.truth, d).passes()},
+                                      {"kept", e.kept_as_signal}})
+                  << '\n';
+      });
+
+  const std::string mixture = folder.file(std::string(row.name) + ".mixture.l2raw");
+  made.events = settings.mixture_events;
+  made.only.reset();
+  made.wanted = {};
+  made.seed = settings.seed + mixture_seed;
+  simulate(mixture, d, made);
+  result.mixture = evaluate_and_tell(mixture, run, signal_line, signals);
+  std::remove(mixture.c_str());
+  std::remove((mixture + ".truth.jsonl").c_str());
+  return result;
+}
+
+std::string stress_head() {
+  return fmt::format("{:16} {:>22} {:>10} {:>22} {:>10} {:>22} {:>10}  {}\n", "row",
+                     "signal kept/%", "at least", "mixture kept/%", "at most", "calibration/%",
+                     "reduction", "holds");
+}
+
+std::string stress_line(const stress_result& r) {
+  return fmt::format("{:16} {:>22} {:10.0f} {:>22} {:10.0f} {:>22} {:10.1f}  {}\n", r.row->name,
+                     part(r.signal.signal), percent * r.row->least_signal, part(r.mixture.kept()),
+                     percent * r.row->most_mixture, part(r.mixture.calibration_kept()),
+                     r.mixture.reduction(), r.holds() ? "yes" : "NO");
+}
+
+json::object stress_json(const stress_result& r) {
+  json::object effects;
+  for (const auto& [name, size] : r.row->effects) effects[name] = size;
+  return {{"row", r.row->name},
+          {"effects", effects},
+          {"signal", to_json(r.signal.signal)},
+          {"least_signal", r.row->least_signal},
+          {"mixture", to_json(r.mixture.kept())},
+          {"most_mixture", r.row->most_mixture},
+          {"calibration", to_json(r.mixture.calibration_kept())},
+          {"not_judged", r.mixture.sum.not_judged},
+          {"reduction", r.mixture.reduction()},
+          {"holds", r.holds()}};
+}
+
+} // namespace l3

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 info`: says what a stored file or folder is, and what it holds.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/command.hpp"
+#include "tools/info/information.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/progress.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string path;
+  bool json = false;
+};
+
+int tell_information(const options& o) {
+  interrupt signals;
+  progress line("info", 0, "bytes");
+  const auto tell = [&](std::uint64_t done, std::uint64_t all) {
+    signals.check();
+    line.update(done, all);
+  };
+  const information i = read_information(o.path, tell);
+  line.clear();
+  fmt::print("{}", o.json ? json_of(o.path, i) : text_of(o.path, i));
+  if (!i.damage.empty())
+    throw command_error(o.path + " is damaged: " + i.damage.front() +
+                        (i.damage.size() > 1 ? fmt::format("; {} more", i.damage.size() - 1) : ""));
+  return 0;
+}
+
+} // namespace
+
+void add_info(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c =
+      program.add_subcommand("info", "say what a stored file or folder is, and what it holds");
+  c->footer("It knows every format of docs/formats.md that has a magic number: level-2 files,\n"
+            "stores and spools with each of their files, ledgers, records of a run, kept batches.\n"
+            "It reads all of a file, and changes nothing. Exit code 1: it is damaged, of another\n"
+            "version, or none of these.");
+  c->add_option("path", o->path, "the file, or the folder of a store or a spool")->required();
+  c->add_flag("--json", o->json, "as JSON");
+  c->callback([o, &run] { run = [o] { return tell_information(*o); }; });
+}
+
+} // namespace l3

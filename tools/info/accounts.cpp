@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was written down beside the data: ledgers, and the sidecars of a store's files, which are
+// held against these files.
+#include <algorithm>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/command_error.hpp"
+#include "tools/info/information.hpp"
+#include "transport/accounting/ledger.hpp"
+#include "transport/format/crc32c.hpp"
+#include "transport/store/sidecar.hpp"
+#include "transport/system/input_file.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+
+/// Nothing: it is no JSON object.
+std::optional<json::object> object_in(const fs::path& file) {
+  const input_text in = read_input(file, most_bytes);
+  if (!in.refusal.empty())
+    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
+  json::error_code error;
+  json::value v = json::parse(in.text, error);
+  if (error || !v.is_object()) return std::nullopt;
+  return std::move(v.as_object());
+}
+
+std::uint64_t figure(const json::object& from, std::string_view key) {
+  const json::value* const v = from.if_contains(key);
+  json::error_code error;
+  return v == nullptr ? 0 : v->to_number<std::uint64_t>(error);
+}
+
+std::uint32_t checksum_of(const fs::path& file, const reading_progress& tell) {
+  const input_file in = open_input(file);
+  if (!in.refusal.empty())
+    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
+  constexpr std::uint64_t step = std::uint64_t{1} << 20;
+  std::vector<std::byte> part;
+  std::uint32_t crc = 0;
+  for (std::uint64_t at = 0; at < in.bytes; at += part.size()) {
+    tell(at, in.bytes);
+    part.resize(std::min(step, in.bytes - at));
+    if (const auto error = read_all(in.file.get(), at, part))
+      throw command_error(file.string() + " " + cannot_be_read(error), exit_missing_resource);
+    crc = crc32c(part, crc);
+  }
+  return crc;
+}
+
+/// The file is as long as its sidecar says, and with `tell`, has its checksum.
+void compare(const sidecar& said, const fs::path& file, const reading_progress* tell,
+             information& to) {
+  if (std::string fault = length_fault(file, said); !fault.empty()) {
+    to.damage.push_back(std::move(fault));
+  } else if (tell != nullptr) {
+    if (const std::uint32_t is = checksum_of(file, *tell); said.crc != is)
+      to.damage.push_back(fmt::format("{} has checksum {:08x}; its sidecar says otherwise",
+                                      file.filename().string(), is));
+  }
+}
+
+} // namespace
+
+void describe_account(const fs::path& file, const reading_progress& tell, information& to) {
+  const auto object = object_in(file);
+  if (!object || !object->contains("sidecar")) {
+    const ledger l = read_ledger(file); // says what is wrong
+    to.facts = json::parse(to_json(l)).as_object();
+    to.facts.erase("ledger");
+    return;
+  }
+  to.kind = "sidecar";
+  to.title = "the sidecar of a complete file of a store";
+  if (figure(*object, "sidecar") != 1)
+    throw command_error(fmt::format("{} is a sidecar of version {}; this koto-l3 reads version 1",
+                                    file.string(), figure(*object, "sidecar")));
+  to.facts = *object;
+  to.facts.stable_erase("sidecar");
+  compare(sidecar_of(*object), fs::path(file).replace_extension(".kl3"), &tell, to);
+}
+
+void compare_with_sidecar(const fs::path& file, const reading_progress* tell, information& to) {
+  sidecar_look beside = read_sidecar(file);
+  if (beside.said)
+    compare(*beside.said, file, tell, to);
+  else
+    to.damage.push_back(beside.fault.empty() ? file.filename().string() + " has no sidecar"
+                                             : std::move(beside.fault));
+}
+
+bool describe_ledgers(const fs::path& folder, information& to) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".json" && entry.is_regular_file())
+      files.push_back(entry.path());
+  if (files.empty()) return false;
+  std::ranges::sort(files);
+  to.kind = "ledgers";
+  to.title = "a folder of ledgers";
+  json::array rows;
+  for (const fs::path& file : files) {
+    ledger l;
+    try {
+      l = read_ledger(file);
+    } catch (const std::runtime_error& e) {
+      to.damage.emplace_back(e.what());
+      continue;
+    }
+    rows.push_back(json::object{
+        {"ledger", file.filename().string()},
+        {"program", l.program},
+        {"run", l.run},
+        {"clean", l.clean},
+        {"balanced", l.balanced()},
+        {"admitted", l.events.admitted},
+        {"forwarded", l.events.forwarded},
+        {"rejected", l.events.rejected},
+        {"shed", sum_of(l.events.shed)},
+        {"in_flight", l.events.in_flight},
+        {"incomplete", l.fragments.incomplete},
+    });
+  }
+  to.facts["ledgers"] = std::move(rows);
+  return true;
+}
+
+} // namespace l3

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/command_error.hpp"
+#include "tools/info/information.hpp"
+#include "tools/info/small_tables.hpp"
+#include "tools/verify/store_folder.hpp"
+#include "transport/accounting/ledger.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/store_reader.hpp"
+#include "transport/store/summary_view.hpp"
+#include "transport/system/input_file.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+struct session_facts {
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t events = 0;
+  std::uint64_t repeated = 0;
+  std::uint64_t first = 0; ///< of the blocks' numbers
+  std::uint64_t last = 0;
+  std::uint64_t sealed_first = 0;
+  std::uint64_t sealed_last = 0;
+};
+
+/// What the blocks of a file or a folder hold. The memory it takes grows with the sessions, the
+/// spills and the settings, not with the events.
+class block_facts {
+public:
+  void take(const block_header& h, std::span<const std::byte> payload) {
+    ++blocks_;
+    session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
+    if (s.blocks++ == 0) {
+      s.run = h.run;
+      s.node = h.node;
+      s.first = h.sequence;
+      s.sealed_first = h.sealed_at;
+    }
+    s.first = std::min(s.first, h.sequence);
+    s.last = std::max(s.last, h.sequence);
+    s.sealed_first = std::min(s.sealed_first, h.sealed_at);
+    s.sealed_last = std::max(s.sealed_last, h.sealed_at);
+    s.repeated += h.repeated;
+    std::uint64_t events = 0;
+    event_walk walk(payload);
+    while (const auto bytes = walk.next()) {
+      ++events;
+      if (const auto event = packed_event_view::parse(*bytes))
+        take(*event, h.run, s);
+      else
+        ++damaged_events_;
+    }
+    if (!walk.complete() || events != h.events) ++damaged_blocks_;
+  }
+  void damaged_block() { ++damaged_blocks_; }
+
+  void write(information& to) const {
+    std::uint64_t events = 0;
+    json::array sessions;
+    std::set<std::uint32_t> runs;
+    for (const auto& [name, s] : sessions_) {
+      events += s.events;
+      runs.insert(s.run);
+      sessions.push_back(json::object{{"session", session_text(name.first)},
+                                      {"proven", name.second},
+                                      {"run", s.run},
+                                      {"node", s.node},
+                                      {"blocks", s.blocks},
+                                      {"first", s.first},
+                                      {"last", s.last},
+                                      {"events", s.events},
+                                      {"repeated", s.repeated},
+                                      {"sealed_first", utc_text(s.sealed_first)},
+                                      {"sealed_last", utc_text(s.sealed_last)}});
+    }
+    json::object& f = to.facts;
+    f["runs"] = json::array(runs.begin(), runs.end());
+    f["blocks"] = blocks_;
+    f["events"] = events;
+    f["events_incomplete"] = incomplete_;
+    f["events_with_raw_parts"] = raw_;
+    f["events_with_opaque_boards"] = opaque_;
+    f["packed_bytes"] = bytes_;
+    f["sessions"] = std::move(sessions);
+    json::array settings;
+    for (const auto& [hash, count] : settings_)
+      settings.push_back(
+          json::object{{"settings", hash ? fmt::format("{:08x}", *hash) : "none: no selection ran"},
+                       {"events", count}});
+    f["settings"] = std::move(settings);
+    json::array spills;
+    for (const auto& [key, count] : spills_)
+      spills.push_back(json::object{{"run", key.first}, {"spill", key.second}, {"events", count}});
+    f["spills"] = std::move(spills);
+    if (damaged_blocks_ > 0)
+      to.damage.push_back(fmt::format("{} blocks are damaged", damaged_blocks_));
+    if (damaged_events_ > 0)
+      to.damage.push_back(fmt::format("{} events break the format", damaged_events_));
+    if (damaged_summaries_ > 0)
+      to.damage.push_back(
+          fmt::format("{} summaries are not of version 1, or are cut", damaged_summaries_));
+  }
+
+private:
+  void take(const packed_event_view& event, std::uint32_t run, session_facts& s) {
+    const packed_event& h = event.header();
+    ++s.events;
+    bytes_ += h.bytes;
+    incomplete_ += (h.flags & event_incomplete) != 0 ? 1 : 0;
+    raw_ += (h.flags & event_damaged) != 0 ? 1 : 0;
+    opaque_ += (h.flags & event_opaque) != 0 ? 1 : 0;
+    ++spills_[{run, h.spill}];
+    if (h.summary_bytes == 0) {
+      ++settings_[std::nullopt];
+    } else if (const auto summary = summary_view::parse(event.summary())) {
+      ++settings_[summary->head.settings];
+    } else {
+      ++damaged_summaries_;
+    }
+  }
+
+  std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
+  std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t incomplete_ = 0;
+  std::uint64_t raw_ = 0;
+  std::uint64_t opaque_ = 0;
+  std::uint64_t damaged_blocks_ = 0;
+  std::uint64_t damaged_events_ = 0;
+  std::uint64_t damaged_summaries_ = 0;
+};
+
+/// Reads to the end of a store_file or a store_reader, and adds to `done` what it has read.
+template <class Reader, class Each>
+void read_all_blocks(Reader& reader, std::uint64_t& done, information& to, const Each& each) {
+  block_facts facts;
+  std::vector<std::byte> payload;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload))
+      facts.take(block->header, payload);
+    else
+      facts.damaged_block();
+    each(block->header);
+    done += block->end() - block->offset;
+  }
+  facts.write(to);
+  if (reader.damaged() > 0)
+    to.damage.push_back(
+        fmt::format("at {} places no good block begins where one should", reader.damaged()));
+}
+
+/// Blocks of each session that are still needed, and their events.
+class waiting_blocks {
+public:
+  explicit waiting_blocks(const fs::path& folder) {
+    const auto file = folder / "released.kl3r";
+    if (!fs::is_regular_file(file)) return;
+    for (const spool_release& e : read_releases(file).entries) released_[e.session] = e.sequence;
+  }
+  void take(const block_header& h) {
+    const auto noted = released_.find(h.session);
+    if (noted != released_.end() && h.sequence <= noted->second) return;
+    ++blocks_;
+    events_ += h.events;
+  }
+  [[nodiscard]] json::object object() const { return {{"blocks", blocks_}, {"events", events_}}; }
+
+private:
+  std::map<std::uint64_t, std::uint64_t> released_;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t events_ = 0;
+};
+
+/// Files of which the manifest says that they should be there.
+void compare_with_manifest(const fs::path& folder, const std::vector<block_file_name>& files,
+                           information& to) {
+  const auto file = folder / "manifest.kl3m";
+  if (!fs::is_regular_file(file)) return;
+  std::set<std::uint64_t> missing;
+  for (const store_manifest_entry& e : read_manifest(file).entries)
+    if (!std::ranges::binary_search(files, e.file, {}, &block_file_name::number) &&
+        !fs::exists(archive_mark_path(folder, e.file)))
+      missing.insert(e.file);
+  for (const std::uint64_t n : missing)
+    to.damage.push_back(store_file_name(n) + " is in the manifest, and not there");
+}
+
+} // namespace
+
+void describe_block_file(const fs::path& file, const reading_progress& tell, information& to) {
+  const bool spool = file.filename().string().starts_with("spool-");
+  const std::uint64_t bytes = fs::file_size(file);
+  std::uint64_t done = 0;
+  store_file reader(file, spool ? store_kind::spool : store_kind::store,
+                    [&] { return tell(std::min(done, bytes), bytes), false; });
+  to.facts["number"] = reader.number();
+  to.facts["bytes"] = bytes;
+  read_all_blocks(reader, done, to, [](const block_header&) {});
+  if (const auto end = reader.torn()) to.damage.push_back(text_of(*end));
+  const auto name = spool ? std::nullopt : block_file_name::read(file.filename().string());
+  to.facts["complete"] = name && name->complete;
+  if (name && name->complete) compare_with_sidecar(file, &tell, to);
+}
+
+void describe_folder(const fs::path& folder, const reading_progress& tell, information& to) {
+  const store_kind kind = kind_of(folder);
+  const auto files = block_files_in(folder, kind);
+  to.kind = kind == store_kind::spool ? "spool" : "store";
+  to.title = kind == store_kind::spool ? "a spool" : "a store";
+  std::uint64_t bytes = 0;
+  std::error_code gone; // a daemon may be removing segments
+  for (const block_file_name& f : files) {
+    const auto size = fs::file_size(folder / f.text(kind), gone);
+    if (!gone) bytes += size;
+  }
+  to.facts["files"] = files.size();
+  to.facts["files_complete"] =
+      std::ranges::count_if(files, [](const block_file_name& f) { return f.complete.has_value(); });
+  to.facts["bytes"] = bytes;
+  std::uint64_t done = 0;
+  store_reader reader(folder, [&] { return tell(std::min(done, bytes), bytes), false; });
+  waiting_blocks waiting(folder);
+  read_all_blocks(reader, done, to, [&](const block_header& h) { waiting.take(h); });
+  for (const auto& end : reader.torn_ends()) to.damage.push_back(text_of(end));
+  for (const block_file_name& f : files)
+    if (f.complete) compare_with_sidecar(folder / f.text(), nullptr, to);
+  if (kind == store_kind::spool)
+    to.facts["waiting"] = waiting.object();
+  else
+    compare_with_manifest(folder, files, to);
+}
+
+void describe_bare_blocks(const fs::path& file, information& to) {
+  const input_file in = open_input(file);
+  if (!in.refusal.empty())
+    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
+  to.facts["bytes"] = in.bytes;
+  std::byte bytes[sizeof(block_header)];
+  block_header h;
+  if (read_all(in.file.get(), 0, bytes) || read_block_header(bytes, h) != block_fault::none) {
+    to.damage.emplace_back("its first block has no good header");
+    return;
+  }
+  to.facts["first_block"] = json::object{{"session", session_text(h.session)},
+                                         {"sequence", h.sequence},
+                                         {"run", h.run},
+                                         {"node", h.node},
+                                         {"events", h.events},
+                                         {"sealed", utc_text(h.sealed_at)},
+                                         {"bytes", h.payload_bytes}};
+  if (sizeof h + std::uint64_t{h.payload_bytes} > in.bytes)
+    to.damage.emplace_back("its first block is cut");
+}
+
+} // namespace l3

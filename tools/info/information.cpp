@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/info/information.hpp"
+
+#include <algorithm>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/command_error.hpp"
+#include "tools/verify/store_folder.hpp"
+#include "transport/file/batch_file.hpp"
+#include "transport/format/peer_text.hpp"
+#include "transport/system/input_file.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::size_t first_bytes = 64;
+
+std::string beginning_of(const fs::path& file) {
+  const input_file in = open_input(file);
+  if (!in.refusal.empty())
+    throw command_error(file.string() + " " + in.refusal, exit_missing_resource);
+  std::string bytes(std::min<std::uint64_t>(first_bytes, in.bytes), '\0');
+  if (const auto error = read_all(in.file.get(), 0, std::as_writable_bytes(std::span(bytes))))
+    throw command_error(file.string() + " " + cannot_be_read(error), exit_missing_resource);
+  return bytes;
+}
+
+[[noreturn]] void refuse_unknown(const fs::path& file, const std::string& bytes) {
+  if (bytes.empty()) throw command_error(file.string() + " is empty");
+  std::string shown;
+  for (const char c : bytes.substr(0, 4))
+    shown += fmt::format(" {:02X}", static_cast<unsigned char>(c));
+  throw command_error(file.string() + " is none of the files that koto-l3 stores: it begins with" +
+                      shown);
+}
+
+void describe_kept_batch(const fs::path& file, information& to) {
+  const batch_file b = read_batch_file(file);
+  to.facts["bytes"] = file_bytes(b);
+  json::error_code error;
+  const json::value about = json::parse(b.about, error);
+  if (!error && about.is_object())
+    to.facts["about"] = about;
+  else
+    to.damage.emplace_back("why it was kept is no JSON object");
+  to.facts["events"] = b.events.size();
+  to.facts["fragments"] = b.fragments.size();
+  to.facts["boards"] = b.boards.size();
+  to.facts["results"] = b.results.size();
+  json::array spills;
+  for (const event_entry& e : b.events) {
+    if (spills.empty() || spills.back().at("spill") != e.spill)
+      spills.push_back(json::object{{"spill", e.spill}, {"events", 0}});
+    json::object& last = spills.back().as_object();
+    last["events"] = last["events"].as_int64() + 1;
+  }
+  to.facts["spills"] = std::move(spills);
+  to.facts["configuration_bytes"] = b.configuration.size();
+  to.facts["own_selection"] = !b.lines.empty();
+  to.facts["own_detector"] = !b.detector.empty();
+  to.facts["own_calibration"] = !b.calibration.empty();
+}
+
+void describe(stored_format format, const fs::path& file, const reading_progress& tell,
+              information& to) {
+  switch (format) {
+  case stored_format::level2: return describe_level2(file, tell, to);
+  case stored_format::store_file: return describe_block_file(file, tell, to);
+  case stored_format::block: return describe_bare_blocks(file, to);
+  case stored_format::manifest: return describe_manifest(file, to);
+  case stored_format::releases: return describe_releases(file, to);
+  case stored_format::tokens: return describe_tokens(file, to);
+  case stored_format::kept_batch: return describe_kept_batch(file, to);
+  case stored_format::run_record: return describe_run_record(file, to);
+  case stored_format::ledger: return describe_account(file, tell, to);
+  }
+}
+
+std::string scalar(const json::value& v) {
+  if (v.is_null()) return "–";
+  if (v.is_bool()) return v.as_bool() ? "yes" : "no";
+  if (v.is_double()) return fmt::format("{:.6g}", v.as_double());
+  if (v.is_string()) return peer_text(std::string_view(v.as_string()));
+  return json::serialize(v);
+}
+
+std::string words_of(std::string_view key) {
+  std::string words(key);
+  std::ranges::replace(words, '_', ' ');
+  return peer_text(words);
+}
+
+/// "admitted 20, forwarded 20": without what is zero, unless all is.
+std::string line_of(const json::object& o) {
+  std::string line;
+  for (const auto& [key, value] : o) {
+    if (value == 0 || value == json::object{}) continue;
+    line += line.empty() ? "" : ", ";
+    line += words_of(key) + " " +
+            (value.is_object() ? "(" + line_of(value.as_object()) + ")" : scalar(value));
+  }
+  return line.empty() ? "0" : line;
+}
+
+bool is_table(const json::value& v) {
+  return v.is_array() && !v.as_array().empty() && v.as_array()[0].is_object();
+}
+
+void add_table(std::string_view key, const json::array& rows, std::string& to) {
+  constexpr std::size_t most = 20;
+  std::vector<std::vector<std::string>> cells(1);
+  for (const auto& [column, value] : rows[0].as_object()) cells[0].push_back(words_of(column));
+  for (std::size_t r = 0; r < std::min(most, rows.size()); ++r) {
+    auto& line = cells.emplace_back();
+    for (const auto& [column, value] : rows[r].as_object())
+      line.push_back(value.is_object() ? line_of(value.as_object()) : scalar(value));
+  }
+  std::vector<std::size_t> widths(cells[0].size(), 0);
+  for (const auto& line : cells)
+    for (std::size_t c = 0; c < std::min(line.size(), widths.size()); ++c)
+      widths[c] = std::max(widths[c], line[c].size());
+  to += fmt::format("  {} ({})\n", words_of(key), rows.size());
+  for (const auto& line : cells) {
+    to += "   ";
+    for (std::size_t c = 0; c < std::min(line.size(), widths.size()); ++c)
+      to += fmt::format(" {:>{}}", line[c], widths[c]);
+    to += "\n";
+  }
+  if (rows.size() > most)
+    to += fmt::format("    and {} more: --json has all\n", rows.size() - most);
+}
+
+void add_fact(std::string_view key, const json::value& value, std::string& to) {
+  if (is_table(value)) return add_table(key, value.as_array(), to);
+  std::string text;
+  if (value.is_array())
+    for (const auto& v : value.as_array()) text += (text.empty() ? "" : ", ") + scalar(v);
+  else
+    text = value.is_object() ? line_of(value.as_object()) : scalar(value);
+  to += fmt::format("  {:<26} {}\n", words_of(key), text.empty() ? "–" : text);
+}
+
+} // namespace
+
+recognised recognise_file(const fs::path& path) {
+  const std::string bytes = beginning_of(path);
+  const auto known = recognise(bytes, path.filename().string());
+  if (!known) refuse_unknown(path, bytes);
+  if (known->version != 1)
+    throw command_error(fmt::format("{} is {} of version {}; this koto-l3 reads version 1: use the "
+                                    "koto-l3 that wrote it",
+                                    path.string(), known->format->title, known->version));
+  return *known;
+}
+
+information read_information(const fs::path& path, const reading_progress& tell) {
+  information i;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    if (block_files_in(path, kind_of(path)).empty() && describe_ledgers(path, i)) return i;
+    check_store(path);
+    describe_folder(path, tell, i);
+    return i;
+  }
+  const recognised known = recognise_file(path);
+  i.kind = known.format->word;
+  i.title = known.format->title;
+  i.version = known.version;
+  describe(known.format->format, path, tell, i);
+  return i;
+}
+
+std::string text_of(const fs::path& path, const information& i) {
+  std::string text = fmt::format("{}: {}, version {}\n", path.string(), i.title, i.version);
+  for (const auto& [key, value] : i.facts) add_fact(key, value, text);
+  for (const std::string& d : i.damage) text += "  DAMAGED: " + d + "\n";
+  return text;
+}
+
+std::string json_of(const fs::path& path, const information& i) {
+  json::object all{{"path", path.string()}, {"kind", i.kind}, {"version", i.version}};
+  for (const auto& [key, value] : i.facts) all[key] = value;
+  all["damage"] = json::array(i.damage.begin(), i.damage.end());
+  return json::serialize(all) + "\n";
+}
+
+} // namespace l3

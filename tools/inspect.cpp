@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 inspect`: one event, as it was sent or stored, with its waveforms.
+#include <charconv>
+#include <fstream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "config/load.hpp"
+#include "tools/command.hpp"
+#include "tools/inspect/event_report.hpp"
+#include "tools/inspect/waveform_drawing.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
+#include "tools/progress.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string path;
+  std::string event;
+  std::optional<std::uint32_t> run;
+  std::vector<std::string> channels;
+  std::size_t highest = 4;
+  std::string config;
+  selection_files files{built_in, built_in, ""};
+  std::string svg;
+  bool json = false;
+};
+
+event_key parse_key(const std::string& text) {
+  const auto bad = [&] {
+    return std::invalid_argument(text + " is not SPILL/EVENT, such as 3/17");
+  };
+  event_key key;
+  const char* const end = text.data() + text.size();
+  const auto spill = std::from_chars(text.data(), end, key.spill);
+  if (spill.ec != std::errc{} || spill.ptr == end || *spill.ptr != '/') throw bad();
+  const auto number = std::from_chars(spill.ptr + 1, end, key.number);
+  if (number.ec != std::errc{} || number.ptr != end) throw bad();
+  if (key.spill > l2::spill_mask || key.number == 0)
+    throw std::invalid_argument(text + ": spills are 0 to 511, events begin at 1");
+  return key;
+}
+
+/// A configuration gives the readout and, where no option does, the selection.
+std::optional<readout> read_configuration(options& o) {
+  if (o.config.empty()) return std::nullopt;
+  check_readable(o.config);
+  const loaded_config loaded = load_config(o.config);
+  if (!loaded.ok()) throw command_error(bad_file(loaded.errors).what(), exit_bad_configuration);
+  const selection_files& files = loaded.settings.selection;
+  if (o.files.lines == built_in && !files.lines.empty()) o.files.lines = files.lines;
+  if (o.files.detector == built_in && !files.detector.empty()) o.files.detector = files.detector;
+  if (o.files.calibration.empty()) o.files.calibration = files.calibration;
+  return loaded.settings.building.crates;
+}
+
+/// Nothing if the built-in ones do not fit the event: then there are no names.
+std::optional<loaded_selection> names_for(const options& o, const found_event& event) {
+  const bool given =
+      o.files.lines != built_in || o.files.detector != built_in || !o.files.calibration.empty();
+  if (o.files.lines != built_in) check_readable(o.files.lines);
+  if (o.files.detector != built_in) check_readable(o.files.detector);
+  if (!o.files.calibration.empty()) check_readable(o.files.calibration);
+  try {
+    return load_selection(o.files, event.crates, event.run);
+  } catch (const std::runtime_error& e) {
+    if (given) throw command_error(e.what(), exit_bad_configuration);
+    return std::nullopt;
+  }
+}
+
+void write_svg(const std::string& name, const std::string& svg) {
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!out)
+    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  if (!(out << svg) || (out.close(), !out)) throw command_error("cannot write " + name);
+  file.finish();
+}
+
+int inspect(options o) {
+  const event_key key = from_option("--event", o.event, parse_key);
+  const std::optional<readout> crates = read_configuration(o);
+  interrupt signals;
+  progress line("inspect", 0, "bytes");
+  const found_event event =
+      find_event(o.path, {key, o.run}, crates, [&](std::uint64_t done, std::uint64_t all) {
+        signals.check();
+        line.update(done, all);
+      });
+  line.clear();
+  const auto selection = names_for(o, event);
+  const auto boards = crates_of(event);
+  const auto all = channels_of(boards, selection ? &selection->what : nullptr);
+  const auto shown =
+      o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
+  const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
+  if (!o.svg.empty()) write_svg(o.svg, svg_drawing(title_of(event), shown));
+  fmt::print("{}", o.json ? report_json(e) : report_text(e));
+  return 0;
+}
+
+} // namespace
+
+void add_inspect(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("inspect", "show an event with its summary and waveforms");
+  c->footer("Text is in MeV, mm and ns; JSON has the whole numbers of docs/formats.md, section 7\n"
+            "(keV, 0.1 mm, 1/128 ns). Without --channel the highest pulses are shown. Names of\n"
+            "lines and counters come from the selection that is given, built-in by default.");
+  c->add_option("path", o->path, "a .l2raw file, a store, a spool, or a file of these")->required();
+  c->add_option("--event", o->event, "SPILL/EVENT, such as 3/17")->required();
+  c->add_option("--run", o->run, "of this run, where a store holds several");
+  c->add_option("--channel", o->channels,
+                "CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL or a name such as \"crystal 17\" or CBAR; "
+                "more than one with commas")
+      ->delimiter(',');
+  c->add_option("--highest", o->highest, "without --channel: so many of the highest pulses")
+      ->check(CLI::Range(0U, 10'000U))
+      ->capture_default_str();
+  c->add_option("--svg", o->svg, "write the waveforms as a picture to this file");
+  c->add_option("--config", o->config, "the daemon's configuration: its readout and its selection");
+  c->add_option("--selection", o->files.lines, "lines and cuts, for names")->capture_default_str();
+  c->add_option("--detector", o->files.detector, "description of the detector, for names")
+      ->capture_default_str();
+  c->add_option("--calibration", o->files.calibration, "the calibration with which the daemon ran");
+  c->add_flag("--json", o->json, "as JSON, with all samples");
+  c->callback([o, &run] { run = [o] { return inspect(*o); }; });
+}
+
+} // namespace l3

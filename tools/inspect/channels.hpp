@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which inputs of an event `koto-l3 inspect` shows: those that were asked for, by address or by the
+// name of what hangs on them, or else the highest pulses.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selection/detector/detector.hpp"
+#include "tools/inspect/event_boards.hpp"
+
+namespace l3 {
+
+struct inspected_channel {
+  input_address at;
+  std::string name; ///< "crystal 17", "CBAR module 3 end 1"; empty if it is not known
+  board_kind kind = board_kind::sampling_125_mhz;
+  std::span<const std::uint16_t> samples; ///< valid as long as the crates
+  double pedestal = 0;                    ///< the median
+  std::uint16_t least = 0;
+  std::uint16_t most = 0;
+  std::size_t peak = 0; ///< the sample of `most`
+
+  [[nodiscard]] double height() const { return most - pedestal; }
+  /// ns between two samples.
+  [[nodiscard]] double step() const { return kind == board_kind::sampling_125_mhz ? 8 : 2; }
+};
+
+/// All, in the order of the readout. Without a detector they have no names.
+[[nodiscard]] std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& crates,
+                                                         const detector* names);
+
+/// Those that one of `wanted` means: "11", "11/3", "11/3/0", "crystal 17", "CBAR". Throws
+/// command_error if one of them means none.
+[[nodiscard]] std::vector<inspected_channel>
+chosen_channels(const std::vector<inspected_channel>& all, const std::vector<std::string>& wanted);
+
+/// The highest ones, by falling height.
+[[nodiscard]] std::vector<inspected_channel>
+highest_channels(const std::vector<inspected_channel>& all, std::size_t count);
+
+} // namespace l3

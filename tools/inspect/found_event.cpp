@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/inspect/found_event.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tools/command_error.hpp"
+#include "tools/info/information.hpp"
+#include "tools/replay/file_fault.hpp"
+#include "tools/verify/store_folder.hpp"
+#include "transport/file/l2raw.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/sidecar.hpp"
+
+namespace l3 {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// For the message when the event is not there.
+struct seen_events {
+  std::uint64_t events = 0;
+  std::uint32_t first_spill = ~0U;
+  std::uint32_t last_spill = 0;
+
+  void add(event_key key) {
+    ++events;
+    first_spill = std::min(first_spill, key.spill);
+    last_spill = std::max(last_spill, key.spill);
+  }
+};
+
+[[noreturn]] void refuse_absent(const fs::path& path, const wanted_event& wanted,
+                                const seen_events& seen, bool all_read = true) {
+  const std::string name =
+      fmt::format("event {} of spill {}{}", wanted.key.number, wanted.key.spill,
+                  wanted.run ? fmt::format(" of run {}", *wanted.run) : "");
+  const char* const unread =
+      all_read ? "" : "; a part of it cannot be read, as `koto-l3 info` tells";
+  if (seen.events == 0)
+    throw command_error(
+        fmt::format("{} has no {}: it holds no event{}", path.string(), name, unread));
+  throw command_error(fmt::format("{} has no {}: it holds {} events of spills {} to {}{}",
+                                  path.string(), name, seen.events, seen.first_spill,
+                                  seen.last_spill, unread));
+}
+
+/// The kinds of an event's crates, as far as its boards show them.
+readout shown_readout(const packed_event_view& event) {
+  readout shown;
+  std::uint32_t board = 0;
+  for (std::uint32_t i = 0; i < event.fragments(); ++i) {
+    const packed_fragment f = event.fragment(i);
+    while (shown.size() <= f.crate)
+      shown.crates.push_back({static_cast<std::uint8_t>(shown.size()), l2::max_boards, {}});
+    for (std::uint32_t b = 0; b < f.boards; ++b)
+      if ((event.board(board++).form & board_256_samples) != 0)
+        shown.crates[f.crate].kind = board_kind::sampling_500_mhz;
+  }
+  return shown;
+}
+
+readout readout_of(const packed_event_view& event, const std::optional<readout>& given) {
+  readout shown = shown_readout(event);
+  readout whole = given ? *given : readout::koto();
+  bool fits = shown.size() <= whole.size();
+  for (std::uint32_t i = 0; fits && i < event.fragments(); ++i) {
+    const packed_fragment f = event.fragment(i);
+    fits = f.boards <= whole.crates[f.crate].boards &&
+           (f.boards == 0 || shown.crates[f.crate].kind == whole.crates[f.crate].kind);
+  }
+  if (fits) return whole;
+  if (given) throw command_error("the event is of another readout than the configuration's");
+  return shown;
+}
+
+class stored_search {
+public:
+  stored_search(const wanted_event& wanted, const std::optional<readout>& crates)
+      : wanted_(wanted), crates_(crates) {}
+
+  void take(const block_header& block, std::span<const std::byte> payload) {
+    event_walk walk(payload);
+    while (const auto bytes = walk.next()) {
+      const auto event = packed_event_view::parse(*bytes);
+      if (!event) continue;
+      seen_.add(event->key());
+      if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
+      if (found_)
+        ++found_->more;
+      else
+        keep(block, *event);
+    }
+  }
+
+  found_event finish(const fs::path& path, bool all_read) {
+    if (!found_) refuse_absent(path, wanted_, seen_, all_read);
+    return std::move(*found_);
+  }
+
+private:
+  void keep(const block_header& block, const packed_event_view& event) {
+    found_event& to = found_.emplace();
+    to.key = event.key();
+    to.run = block.run;
+    to.crates = readout_of(event, crates_);
+    to.block = block;
+    to.packed = event.header();
+    for (std::uint32_t i = 0; i < event.fragments(); ++i) {
+      auto& fragment = to.fragments.emplace_back();
+      fragment.place = event.fragment(i).crate;
+      rebuild_fragment(event, i, fragment.bytes);
+    }
+    if (!event.summary().empty()) to.summary = summary_view::parse(event.summary());
+  }
+
+  wanted_event wanted_;
+  std::optional<readout> crates_;
+  std::optional<found_event> found_;
+  seen_events seen_;
+};
+
+bool has_torn_end(const store_file& file, const fs::path&) { return file.torn().has_value(); }
+bool has_torn_end(const store_reader& reader, const fs::path& folder) {
+  const auto torn = reader.torn_ends();
+  return !torn.empty() || !cut_files_in(folder, torn).empty();
+}
+
+/// Adds to `done` what it has read.
+template <class Reader>
+found_event search(Reader& reader, std::uint64_t& done, const fs::path& path,
+                   stored_search& looking) {
+  std::vector<std::byte> payload;
+  bool all_read = true;
+  while (const auto block = reader.next()) {
+    if (reader.read_payload(*block, payload))
+      looking.take(block->header, payload);
+    else
+      all_read = false;
+    done += block->end() - block->offset;
+  }
+  all_read = all_read && reader.damaged() == 0 && !has_torn_end(reader, path);
+  return looking.finish(path, all_read);
+}
+
+template <class Tell>
+found_event find_in_level2(const fs::path& path, const wanted_event& wanted, const Tell& tell) {
+  l2raw_reader reader(path);
+  if (reader.damage()) throw command_error(path.string() + " " + fault_of(reader));
+  event_view event;
+  seen_events seen;
+  while (const auto record = reader.next()) {
+    tell(reader.position(), reader.size());
+    if (record->header.type != record_type::event ||
+        parse_event(record->body, reader.crates(), event))
+      continue;
+    const event_key key{record->header.spill, event.number};
+    seen.add(key);
+    if (key != wanted.key || (wanted.run && reader.run() != *wanted.run)) continue;
+    found_event found{key, reader.run(), reader.crates(), {}};
+    for (const crate_fragment& f : event.fragments)
+      found.fragments.push_back(
+          {static_cast<std::uint8_t>(f.crate), {f.bytes.begin(), f.bytes.end()}});
+    std::ranges::sort(found.fragments, {}, &found_fragment::place);
+    return found;
+  }
+  if (reader.damage())
+    throw command_error(fmt::format("{} is damaged, {}, and has no such event before that",
+                                    path.string(), reader.damage()->text()));
+  refuse_absent(path, wanted, seen);
+}
+
+} // namespace
+
+found_event find_event(const fs::path& path, const wanted_event& wanted,
+                       const std::optional<readout>& crates,
+                       const std::function<void(std::uint64_t, std::uint64_t)>& tell) {
+  stored_search looking(wanted, crates);
+  std::uint64_t bytes = 0;
+  std::uint64_t done = 0;
+  const stop_question telling = [&] { return tell(std::min(done, bytes), bytes), false; };
+  if (std::error_code error; fs::is_directory(path, error)) {
+    check_store(path);
+    const store_kind kind = kind_of(path);
+    for (const block_file_name& f : block_files_in(path, kind)) {
+      const auto size = fs::file_size(path / f.text(kind), error);
+      if (!error) bytes += size; // a daemon may be removing segments
+    }
+    store_reader reader(path, telling);
+    return search(reader, done, path, looking);
+  }
+  const recognised known = recognise_file(path);
+  if (known.format->format == stored_format::level2) return find_in_level2(path, wanted, tell);
+  if (known.format->format != stored_format::store_file)
+    throw command_error(fmt::format("{} is {}, which holds no events to look at: give a .l2raw "
+                                    "file, a store, a spool, or a file of these",
+                                    path.string(), known.format->title));
+  bytes = fs::file_size(path);
+  store_file reader(path, store_kind::store, telling);
+  return search(reader, done, path, looking);
+}
+
+} // namespace l3

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stored summary with names in the place of masks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "selection/trigger/load_selection.hpp"
+#include "transport/store/summary_view.hpp"
+
+namespace l3 {
+
+struct named_line {
+  std::string name; ///< "line 0xd481130a" if the selection does not know it
+  std::uint32_t prescale = 0;
+  bool fired = false;
+  bool kept = false;
+};
+
+struct named_summary {
+  std::vector<named_line> lines;
+  std::vector<std::string> trigger; ///< names of the level-1 bits
+  std::vector<std::string> vetoes;  ///< "counter 3" without a detector
+  std::vector<std::string> unknown;
+  std::vector<std::string> status; ///< why it was not judged
+  bool same_settings = false;      ///< the given selection is the one that was in force
+};
+
+[[nodiscard]] std::vector<std::string> names_of_trigger(std::uint32_t bits);
+/// `selection` may be absent, or another than the one in force.
+[[nodiscard]] named_summary name_summary(const summary_view& s, const loaded_selection* selection);
+
+} // namespace l3

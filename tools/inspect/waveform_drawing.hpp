@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waveforms for a terminal and as an SVG file that needs nothing else, readable on light and dark
+// backgrounds.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tools/inspect/channels.hpp"
+
+namespace l3 {
+
+/// One line of at most 64 blocks; of longer waveforms each block is the highest of some samples.
+[[nodiscard]] std::string line_drawing(const inspected_channel& c);
+
+/// Eight lines, with the counts at their left and the time below.
+[[nodiscard]] std::string block_drawing(const inspected_channel& c);
+
+/// A panel for each channel, with counts and ns.
+[[nodiscard]] std::string svg_drawing(const std::string& title,
+                                      std::span<const inspected_channel> channels);
+
+} // namespace l3

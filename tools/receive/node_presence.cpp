@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/receive/node_presence.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace l3 {
+namespace {
+
+using sessions = std::map<std::uint64_t, const link_peer*>;
+
+/// Stored later; what was stored before the receiver began has no time.
+bool is_later(const link_peer& one, const link_peer& other) {
+  if (one.stored_at != other.stored_at) return one.stored_at > other.stored_at;
+  if (one.last_event && other.last_event) return is_before(*other.last_event, *one.last_event);
+  return one.last_event && !other.last_event;
+}
+
+missing_part part_of(std::uint32_t node, const sessions& silent) {
+  const auto& [session, last] =
+      *std::ranges::max_element(silent, [](const auto& one, const auto& other) {
+        return is_later(*other.second, *one.second);
+      });
+  missing_part part;
+  part.node = node;
+  part.run = last->run;
+  part.session = session;
+  part.after = last->last_event;
+  for (const auto& [other, peer] : silent) {
+    part.silent_since = std::max(part.silent_since, peer->heard_at);
+    if (peer->run != part.run) continue;
+    part.stored = part.stored || peer->stored;
+    if (!last->last_event && peer->last_event &&
+        (!part.after || is_before(*part.after, *peer->last_event)))
+      part.after = peer->last_event;
+  }
+  return part;
+}
+
+/// Sessions that come over no common address, or with no common key, are not one daemon's; nor are
+/// more than two.
+bool are_of_several(const sessions& all) {
+  if (all.size() != node_presence::most_sessions_of_a_daemon)
+    return all.size() > node_presence::most_sessions_of_a_daemon;
+  const auto& of_one = all.begin()->second->peers;
+  const auto& of_other = all.rbegin()->second->peers;
+  return std::ranges::find_first_of(of_one, of_other) == of_one.end();
+}
+
+std::string peers_of(const sessions& all) {
+  constexpr std::size_t most_named = 4;
+  std::set<std::string> peers;
+  for (const auto& [session, peer] : all)
+    if (peers.size() < most_named) peers.insert(peer->peer);
+  return fmt::format("{}", fmt::join(peers, ", "));
+}
+
+std::string what_is_missing(const missing_part& part) {
+  return fmt::format("of run {} what it took {}", part.run, where_it_breaks_off(part));
+}
+
+std::string begun_anew(const missing_part& part) {
+  return fmt::format("{} is lost, but what it had on disk and what its senders over TCP give again",
+                     what_is_missing(part));
+}
+
+} // namespace
+
+std::string where_it_breaks_off(const missing_part& part) {
+  if (part.after)
+    return fmt::format("after event {} of spill {}", part.after->number, part.after->spill);
+  return part.stored ? "after what the store has of it" : "since it began";
+}
+
+std::vector<missing_part> node_presence::parts() const {
+  std::vector<missing_part> all(past_.begin(), past_.end());
+  for (const auto& [node, its] : absent_) all.push_back(its.part);
+  return all;
+}
+
+std::map<std::uint32_t, std::string> node_presence::said_by_several() const {
+  std::map<std::uint32_t, std::string> all;
+  for (const auto& [node, its] : several_)
+    if (its.told) all[node] = its.who;
+  return all;
+}
+
+std::vector<std::string> node_presence::look(const link_peers& peers, time_point now) {
+  auto nodes = sort(peers, now);
+  std::erase_if(several_, [&](const auto& s) { return !nodes.contains(s.first); });
+  for (auto& [node, its] : nodes) {
+    if (news_.size() >= most_parts) break;
+    look_at_absent(node, its, now);
+    look_at_number(node, its, now);
+    look_at_one_there(node, its, now);
+  }
+  note_first_events(peers);
+  return next_news();
+}
+
+std::vector<std::string> node_presence::next_news() {
+  const auto end = news_.begin() + static_cast<std::ptrdiff_t>(std::min(most_news, news_.size()));
+  std::vector<std::string> next(news_.begin(), end);
+  news_.erase(news_.begin(), end);
+  return next;
+}
+
+std::map<std::uint32_t, node_presence::node_sessions> node_presence::sort(const link_peers& peers,
+                                                                          time_point now) {
+  std::map<std::uint32_t, node_sessions> nodes;
+  std::erase_if(settled_, [&](std::uint64_t s) { return peers.find(s) == nullptr; });
+  for (const auto& [session, peer] : peers) {
+    if (peer.gone) continue;
+    if (now < peer.heard_at + silence_limit) {
+      settled_.erase(session);
+      nodes[peer.node].there[session] = &peer;
+    } else if (!settled_.contains(session)) {
+      nodes[peer.node].silent[session] = &peer;
+    }
+  }
+  return nodes;
+}
+
+bool node_presence::is_said_by_several(std::uint32_t node) const {
+  const auto found = several_.find(node);
+  return found != several_.end() && found->second.told;
+}
+
+/// A daemon that died may still be heard for a moment beside its successor: only what lasts is
+/// told.
+void node_presence::look_at_number(std::uint32_t node, const node_sessions& its, time_point now) {
+  const bool speak = are_of_several(its.there);
+  const auto found = several_.find(node);
+  if (found == several_.end()) {
+    if (speak && several_.size() < most_parts) several_[node] = {now, {}, false};
+    return;
+  }
+  several_daemons& all = found->second;
+  if (!all.told) {
+    if (!speak) {
+      several_.erase(found);
+    } else if (now >= all.since + patience_with_several) {
+      all = {all.since, peers_of(its.there), true};
+      news_.push_back(fmt::format(
+          "several daemons say that they are node {} ({}): give each a number of its own in "
+          "`run.node`; until then their counts are added up, and it is not told which of them dies",
+          node, all.who));
+    }
+    return;
+  }
+  sessions known = its.there;
+  known.insert(its.silent.begin(), its.silent.end());
+  if (are_of_several(known)) return;
+  if (!known.empty())
+    news_.push_back(fmt::format("one daemon alone says now that it is node {}", node));
+  several_.erase(found);
+}
+
+void node_presence::look_at_one_there(std::uint32_t node, const node_sessions& its,
+                                      time_point now) {
+  if (its.silent.empty()) return;
+  missing_part part = part_of(node, its.silent);
+  const bool one_of_several = !its.there.empty() && is_said_by_several(node);
+  if (one_of_several || its.there.empty()) {
+    if (absent_.size() >= most_parts) return;
+    const auto first =
+        std::ranges::min_element(its.silent, {}, [](const auto& s) { return s.second->heard_at; });
+    if (one_of_several && now < first->second->heard_at + silence_of_one_of_several) return;
+    news_.push_back(
+        fmt::format("{}node {} is missing: silent for {:.1f} s without a goodbye; {} is "
+                    "not in the store",
+                    one_of_several ? "one of the daemons that say that they are " : "", node,
+                    in_seconds(now - part.silent_since), what_is_missing(part)));
+    absence& begun = absent_.emplace(node, absence{part, {}, {}})->second;
+    for (const auto& [session, peer] : its.silent) begun.sessions.insert(session);
+    for (const auto& [session, peer] : its.there) begun.others.insert(session);
+    return;
+  }
+  // It came back before its silence was noticed, or it has another session that speaks.
+  const auto anew = std::ranges::find_if(
+      its.there, [&](const auto& s) { return s.second->known_since > part.silent_since; });
+  if (anew == its.there.end()) return;
+  news_.push_back(
+      fmt::format("node {} has begun anew without a goodbye: {}", node, begun_anew(part)));
+  part.followed_by = anew->first;
+  part.back_at = anew->second->known_since;
+  add_past(part);
+  settle(its.silent);
+}
+
+/// Leaves the silent sessions that are told out of `its`.
+void node_presence::look_at_absent(std::uint32_t node, node_sessions& its, time_point now) {
+  auto [at, end] = absent_.equal_range(node);
+  while (at != end) {
+    const bool over = is_back(at->second, its, now);
+    for (const std::uint64_t session : at->second.sessions) its.silent.erase(session);
+    at = over ? absent_.erase(at) : std::next(at);
+  }
+}
+
+/// Then it has told so.
+bool node_presence::is_back(const absence& from, const node_sessions& its, time_point now) {
+  missing_part part = from.part;
+  const double away = in_seconds(now - part.silent_since);
+  if (its.there.contains(part.session)) {
+    news_.push_back(fmt::format("node {} is back after {:.1f} s, and goes on where it was: nothing "
+                                "of it is missing",
+                                part.node, away));
+    return true;
+  }
+  const auto anew = std::ranges::find_if(its.there, [&](const auto& s) {
+    return !from.sessions.contains(s.first) && !from.others.contains(s.first);
+  });
+  if (anew == its.there.end()) return false;
+  news_.push_back(fmt::format("node {} is back after {:.1f} s, and has begun anew: {}", part.node,
+                              away, begun_anew(part)));
+  part.followed_by = anew->first;
+  part.back_at = now;
+  for (const auto& [session, peer] : its.silent)
+    if (from.sessions.contains(session)) settled_.insert(session);
+  add_past(part);
+  return true;
+}
+
+void node_presence::add_past(missing_part part) {
+  if (past_.size() >= most_parts) past_.pop_front();
+  past_.push_back(part);
+}
+
+void node_presence::settle(const sessions& silent) {
+  for (const auto& [session, peer] : silent) settled_.insert(session);
+}
+
+/// Where the missing part ends.
+void node_presence::note_first_events(const link_peers& peers) {
+  for (missing_part& part : past_) {
+    if (part.before || part.followed_by == 0) continue;
+    if (const link_peer* const next = peers.find(part.followed_by)) part.before = next->first_event;
+  }
+}
+
+} // namespace l3

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/receive/receive_pages.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "monitor/pages.hpp"
+#include "tools/in_words.hpp"
+#include "tools/receive/receive_families.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::string_view head = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="2"><title>koto-l3 receive</title>
+<style>body{font:1rem/1.5 sans-serif;margin:2rem;max-width:80rem}th{text-align:left;padding-right:1rem}td{text-align:right;padding-right:1rem}
+p.state{padding:.5rem 1rem;color:#fff;background:#2a7}p.state.degraded{background:#b60}p.state.off{background:#a22}tr.missing{background:#fdd}</style>
+</head><body><h1>koto-l3 receive</h1>
+)";
+
+constexpr double megabyte = 1e6;
+
+std::string row(std::string_view name, std::string_view value) {
+  return fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, value);
+}
+
+std::string disk_in_words(const disk_snapshot& d) {
+  const std::string room =
+      fmt::format("{:.1f} GB free of {:.1f}", static_cast<double>(d.free) / 1e9,
+                  static_cast<double>(d.bytes) / 1e9);
+  return d.seconds_left ? room + ", full in " + in_words(*d.seconds_left) : room;
+}
+
+std::string event_in_words(const event_key& event) {
+  return fmt::format("event {} of spill {}", event.number, event.spill);
+}
+
+std::string state_in_words(const daemon_snapshot& d) {
+  if (d.state == node_state::unknown) return "not heard yet";
+  std::string text(name_of(d.state));
+  if (!d.connected && d.silent) text += ", silent for " + in_words(*d.silent);
+  return text;
+}
+
+std::string last_block_in_words(const daemon_snapshot& d) {
+  if (!d.last_block) return {};
+  return in_words(*d.last_block) + " ago" +
+         (d.last_event ? ", " + event_in_words(*d.last_event) : "");
+}
+
+std::string daemon_row(const daemon_snapshot& d) {
+  return fmt::format(
+      "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0f}</td>"
+      "<td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+      d.state == node_state::missing ? " class=\"missing\"" : "", d.node, escaped(d.name),
+      state_in_words(d), d.run, d.events, d.events_per_second, d.bytes_per_second / megabyte,
+      d.granted > 0 ? fmt::format("{:.1f}", d.granted / megabyte) : "",
+      d.lag ? fmt::format("{:.3f} s", *d.lag) : "", last_block_in_words(d));
+}
+
+std::string where_it_breaks_off(const missing_snapshot& m) {
+  if (m.after) return "after " + event_in_words(*m.after);
+  return m.stored ? "after what is stored" : "its beginning";
+}
+
+std::string missing_row(const missing_snapshot& m) {
+  return fmt::format(
+      "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", m.run,
+      m.node, where_it_breaks_off(m), m.before ? "before " + event_in_words(*m.before) : "",
+      m.away ? "back after " + in_words(*m.away) : "missing for " + in_words(m.silent));
+}
+
+/// Of the nodes that are missing now, for the line on top.
+std::string who_is_missing(const receive_snapshot& s) {
+  std::string text;
+  for (const missing_snapshot& m : s.missing) {
+    if (m.away) continue;
+    text += fmt::format("{}node {} of run {}{}", text.empty() ? "" : "; ", m.node, m.run,
+                        m.after ? " after " + event_in_words(*m.after) : "");
+  }
+  return text;
+}
+
+/// "node 5 (address 10.0.0.1, address 10.0.0.2)".
+std::string who_are_several(const receive_snapshot& s) {
+  std::string text;
+  for (const auto& [node, who] : s.same_nodes)
+    text += fmt::format("{}node {} ({})", text.empty() ? "" : ", ", node, who);
+  return text;
+}
+
+/// What is wrong most, and what to do.
+std::string advice(const receive_snapshot& s) {
+  const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
+  if (!s.ready())
+    return "Nothing is stored: " + s.store_error +
+           ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
+  if (has(receive_trouble::blocks_lost))
+    return fmt::format("{} events that were called stored are gone from {}: find out what removes "
+                       "files there, and stop it.",
+                       s.lost_events, s.folder);
+  if (has(receive_trouble::node_missing))
+    return "Missing: " + who_is_missing(s) + ". Look at the node; what became of it stands below.";
+  if (has(receive_trouble::same_node))
+    return "Several daemons say that they are " + who_are_several(s) +
+           ": give each a number of its own in run.node; until then their counts are added up, and "
+           "it is not told which of them dies.";
+  if (has(receive_trouble::disk_low))
+    return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";
+  return {};
+}
+
+} // namespace
+
+std::string render_page(const receive_snapshot& s) {
+  const std::string what = advice(s);
+  std::string page(head);
+  page +=
+      fmt::format("<p class=\"state{}\">{}</p>\n",
+                  !s.ready() ? " off" : (what.empty() ? "" : " degraded"), escaped(s.state_text()));
+  if (!what.empty()) page += "<p>" + escaped(what) + "</p>\n";
+  page += "<p>Version " + escaped(s.version) + ", listening on " + escaped(s.endpoint) +
+          ", storing in " + escaped(s.folder) + "</p>\n<table>\n";
+  page += row("events in the store", std::to_string(s.stored_events));
+  page += row("bytes", fmt::format("{:.1f} GB", static_cast<double>(s.stored_bytes) / 1e9));
+  if (s.line > 0)
+    page += row("line, divided among the daemons", fmt::format("{:.1f} MB/s", s.line / megabyte));
+  if (s.disk) page += row("disk", disk_in_words(*s.disk));
+  page += R"(</table>
+<h2>Nodes</h2>
+<table><tr><th scope="col">node</th><th scope="col">name</th><th scope="col">state</th><th scope="col">run</th><th scope="col">events</th><th scope="col">a second</th><th scope="col">MB a second</th><th scope="col">of granted</th><th scope="col">lag</th><th scope="col">last block</th></tr>
+)";
+  for (const daemon_snapshot& d : s.daemons) page += daemon_row(d);
+  page += "</table>\n";
+  if (s.daemons_left_out > 0) page += fmt::format("<p>{} more nodes</p>\n", s.daemons_left_out);
+  if (!s.missing.empty()) {
+    page += R"(<h2>Missing</h2>
+<p>What a node took and did not send. What it has on its disk comes when it is back; what came over TCP is given to other nodes by its sender; the rest is lost.</p>
+<table><tr><th scope="col">run</th><th scope="col">node</th><th scope="col">from</th><th scope="col">to</th><th scope="col">node is</th></tr>
+)";
+    for (const missing_snapshot& m : s.missing) page += missing_row(m);
+    page += "</table>\n";
+  }
+  page +=
+      R"(<p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p>
+</body></html>
+)";
+  return page;
+}
+
+http_pages receive_pages(std::function<receive_snapshot()> latest, std::function<bool()> stuck) {
+  http_pages pages;
+  pages["/"] = [latest] { return html(render_page(latest())); };
+  pages["/metrics"] = [latest] { return prometheus_text(render_metrics(families_of(latest()))); };
+  pages["/status"] = [latest] { return json_text(render_status(families_of(latest()))); };
+  pages["/runbook"] = [] { return plain_text(200, std::string(runbook)); };
+  pages["/readyz"] = [latest = std::move(latest)] {
+    const receive_snapshot s = latest();
+    return plain_text(s.ready() ? 200 : 503, s.ready() ? s.state_text() : advice(s));
+  };
+  pages["/healthz"] = [stuck = std::move(stuck)] {
+    return stuck() ? plain_text(503, "no progress: the thread that stores waits for its disk")
+                   : plain_text(200, "ok");
+  };
+  return pages;
+}
+
+} // namespace l3

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/reprocess/file_reprocessor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "transport/format/crc32c.hpp"
+#include "transport/format/prescale.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/file_contents.hpp"
+#include "transport/store/sidecar.hpp"
+#include "transport/system/file_io.hpp"
+#include "transport/system/input_file.hpp"
+
+namespace l3 {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what, const fs::path& file) {
+  throw std::system_error(last_error(), what + " " + file.string());
+}
+
+/// What killed processes left of this task; also what another process is writing, which then finds
+/// that the task is done.
+void remove_leftovers(const reprocess_folder& folder, const std::string& name) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder.own(), ignored)) {
+    const std::string file = entry.path().filename().string();
+    if (file.starts_with(name + "-") && file.ends_with(".new"))
+      (void)::unlink(entry.path().c_str());
+  }
+}
+
+} // namespace
+
+std::uint64_t session_made_of(std::uint64_t session, std::uint32_t settings) {
+  constexpr std::uint64_t reprocessed = 0x6b6f746f; // any number that is not 0
+  const std::uint64_t made = mix_bits(session ^ mix_bits(reprocessed << 32 | settings));
+  return made == 0 ? 1 : made;
+}
+
+recorded_file look_through(const fs::path& file, const stop_question& stop) {
+  const input_file in = open_input(file);
+  if (!in.refusal.empty()) throw command_error(file.string() + " " + in.refusal);
+  recorded_file seen;
+  seen.name = file.filename().string();
+  seen.bytes = in.bytes;
+  constexpr std::uint64_t step = std::uint64_t{1} << 20;
+  std::vector<std::byte> part;
+  for (std::uint64_t at = 0; at < in.bytes; at += part.size()) {
+    if (stop && stop()) throw scan_stopped();
+    const std::uint64_t data = next_data(in.file.get(), at, in.bytes);
+    seen.crc = crc32c_of_zeros(data - at, seen.crc);
+    at = data;
+    part.resize(std::min(step, in.bytes - at));
+    if (const auto error = read_all(in.file.get(), at, part))
+      throw std::system_error(error, "cannot read " + file.string());
+    seen.crc = crc32c(part, seen.crc);
+  }
+  return seen;
+}
+
+std::uint64_t events_lacking(const fs::path& file, std::uint64_t events) {
+  const auto name = block_file_name::read(file.filename().string());
+  if (!name || !name->complete) return 0;
+  const sidecar_look beside = read_sidecar(file);
+  return beside.said && beside.said->events > events ? beside.said->events - events : 0;
+}
+
+namespace {
+
+/// Whether a complete file is not what its name and its sidecar say. The checksum is of all bytes:
+/// where damage was counted already, it says nothing more.
+bool is_cut(const fs::path& file, const task_record& r) {
+  const auto name = block_file_name::read(file.filename().string());
+  if (!name || !name->complete) return false;
+  const sidecar_look beside = read_sidecar(file);
+  if (r.unreadable.torn_bytes > 0 || !beside.fault.empty()) return true;
+  if (!beside.said) return false;
+  return beside.said->bytes != r.input.bytes ||
+         (r.unreadable.none() && beside.said->crc != r.input.crc);
+}
+
+} // namespace
+
+/// Of a run, which enters the prescales.
+struct file_reprocessor::compute_side {
+  compute_side(const selection_options& how, const batch_filler& filler, std::uint32_t of_run)
+      : run(of_run), selection(load_selection(how, filler.crates(), of_run)),
+        kernels(make_selecting_engine(how, filler.capacity(how.batch), selection)),
+        one(*kernels->frames()[0]) {
+    one.input.clear();
+  }
+
+  std::uint32_t run;
+  loaded_selection selection;
+  std::unique_ptr<engine> kernels;
+  frame& one;
+};
+
+/// It gets its name when it is whole and on the disk, after its sidecar.
+class file_reprocessor::output_file {
+public:
+  output_file(const reprocess_folder& folder, std::uint64_t number)
+      : folder_(folder), number_(number), stem_(fmt::format("task-{:06}", number)),
+        path_(folder.pending(stem_)), file_(create_file(path_, O_WRONLY | O_TRUNC)),
+        contents_(head()) {
+    if (!file_) fail("cannot write", path_);
+    write(head_);
+  }
+  ~output_file() {
+    if (!finished_) (void)::unlink(path_.c_str());
+  }
+  output_file(const output_file&) = delete;
+  output_file& operator=(const output_file&) = delete;
+
+  void add(std::span<const std::byte> block, const block_header& header) {
+    write(block);
+    contents_.add(block, header);
+    ++blocks_;
+    events_ += header.events;
+  }
+
+  /// Nothing has this name yet but a file of an earlier time, which it replaces.
+  recorded_file finish(const std::string& software) {
+    if (contents_.is_empty()) return {};
+    if (::fsync(file_.get()) != 0) fail("cannot flush", path_);
+    const file_owner owner = contents_.owner();
+    const fs::path name = folder_.store() / complete_file_name(number_, owner);
+    write_whole(folder_, folder_.store() / sidecar_name(number_, owner),
+                contents_.sidecar(number_, software));
+    if (::rename(path_.c_str(), name.c_str()) != 0) fail("cannot name", name);
+    finished_ = true;
+    return {name.filename().string(), contents_.bytes(), contents_.crc(), blocks_, events_};
+  }
+  /// Of an earlier time, and of another run or node.
+  void remove_others(const std::string& but) const {
+    for (const auto& f : block_files_in(folder_.store()))
+      if (f.number == number_ && f.text() != but) {
+        (void)::unlink((folder_.store() / f.text()).c_str());
+        if (f.complete)
+          (void)::unlink((folder_.store() / sidecar_name(number_, *f.complete)).c_str());
+      }
+    remove_leftovers(folder_, stem_);
+  }
+
+private:
+  std::span<const std::byte> head() {
+    store_file_header h;
+    h.reserved[0] = file_is_renamed;
+    h.number = number_;
+    std::memcpy(head_, &h, sizeof h);
+    return head_;
+  }
+  void write(std::span<const std::byte> bytes) {
+    if (const auto error = append_all(file_.get(), bytes))
+      throw std::system_error(error, "cannot write " + path_.string());
+  }
+
+  const reprocess_folder& folder_;
+  std::uint64_t number_;
+  std::string stem_;
+  fs::path path_;
+  file_descriptor file_;
+  std::byte head_[sizeof(store_file_header)]{};
+  file_contents contents_;
+  std::uint64_t blocks_ = 0;
+  std::uint64_t events_ = 0;
+  bool finished_ = false;
+};
+
+file_reprocessor::file_reprocessor(const reprocess_folder& folder, const reprocess_plan& plan,
+                                   const selection_options& how, std::string software,
+                                   stop_question stop)
+    : folder_(folder), plan_(plan), how_(how), software_(std::move(software)),
+      stop_(std::move(stop)), filler_(plan.crates) {
+  how_.files = plan.files;
+}
+
+file_reprocessor::~file_reprocessor() = default;
+
+file_reprocessor::compute_side& file_reprocessor::computing(std::uint32_t run) {
+  if (!compute_ || compute_->run != run) {
+    compute_.reset();
+    compute_ = std::make_unique<compute_side>(how_, filler_, run);
+    if (const auto is = compute_->selection.tables.constants.settings; is != plan_.settings)
+      throw command_error(
+          fmt::format("what decides is not what the plan was made with (settings {:08x}, and not "
+                      "{:08x}): a file in {} was changed, or this is another version of koto-l3",
+                      is, plan_.settings, folder_.own().string()),
+          exit_bad_configuration);
+    if (!totals_) totals_.emplace(compute_->selection.line_names().size());
+  }
+  return *compute_;
+}
+
+task_record file_reprocessor::run(const reprocess_task& task) {
+  const fs::path path = task.path();
+  check_readable(path.string());
+  task_record r;
+  r.task = task.number;
+  r.settings = plan_.settings;
+  r.software = software_;
+  r.store = task.store;
+  r.input = look_through(path, stop_);
+  totals_.reset();
+  if (compute_) totals_.emplace(compute_->selection.line_names().size());
+
+  output_file out(folder_, task.number);
+  store_file in(path, task.kind, stop_);
+  std::vector<std::byte> payload;
+  while (const auto block = in.next()) {
+    if (block->end() > r.input.bytes) break; // it came after the look
+    ++r.input.blocks;
+    r.input.events += block->header.events;
+    if (in.read_payload(*block, payload)) {
+      take_block(*block, payload, r, out);
+    } else {
+      ++r.unreadable.blocks;
+      r.unreadable.events += block->header.events;
+    }
+  }
+  r.unreadable.places = in.damaged();
+  if (const auto torn = in.torn()) r.unreadable.torn_bytes = torn->bytes;
+  if (is_cut(path, r)) ++r.unreadable.places;
+  const std::uint64_t lacking = events_lacking(path, r.input.events);
+  r.input.events += lacking;
+  r.unreadable.events += lacking;
+
+  if (totals_) {
+    r.kept = totals_->kept;
+    r.rejected = totals_->events - totals_->kept;
+    r.not_judged = totals_->not_judged;
+    r.lines = lines_to_json(*totals_, compute_->selection);
+  }
+  r.output = out.finish(software_);
+  out.remove_others(r.output.name);
+  if (!r.balanced())
+    throw command_error(fmt::format("{}: {} events, of which {} were kept, {} rejected, {} not "
+                                    "readable: these do not add up",
+                                    path.string(), r.input.events, r.kept, r.rejected,
+                                    r.unreadable.events));
+  write_whole(folder_, folder_.record(task.number), in_lines(to_json(r)) + "\n");
+  return r;
+}
+
+void file_reprocessor::take_block(const stored_block& block, std::span<const std::byte> payload,
+                                  task_record& to, output_file& out) {
+  block_header header = block.header;
+  compute_side& with = computing(header.run);
+  header.session = session_made_of(header.session, plan_.settings);
+  if (std::ranges::find(to.sessions, header.session) == to.sessions.end())
+    to.sessions.push_back(header.session);
+  to.last_run = header.run;
+
+  std::vector<std::byte> made(sizeof header);
+  const std::uint64_t kept_before = totals_->kept;
+  std::uint32_t walked = 0;
+  event_walk walk(payload);
+  while (const auto bytes = walk.next()) {
+    ++walked;
+    const auto event = packed_event_view::parse(*bytes);
+    if (!event) {
+      ++to.unreadable.events;
+      continue;
+    }
+    take_event(*event, with);
+    if (with.one.input.used_events == with.one.input.events.size()) compute(with, made);
+  }
+  compute(with, made);
+  // A header may promise what is not there, and the other way round.
+  if (!walk.complete() || walked != header.events) ++to.unreadable.places;
+  if (walked < header.events) to.unreadable.events += header.events - walked;
+  if (walked > header.events) to.input.events += walked - header.events;
+
+  const std::span<const std::byte> packed = std::span(made).subspan(sizeof header);
+  if (packed.size() > max_block_payload)
+    throw command_error(fmt::format("{}: a block would be longer than any may be", to.input.name));
+  header.payload_bytes = static_cast<std::uint32_t>(packed.size());
+  header.events = static_cast<std::uint32_t>(totals_->kept - kept_before);
+  header.payload_crc = crc32c(packed);
+  seal_header(header);
+  std::memcpy(made.data(), &header, sizeof header);
+  out.add(made, header);
+}
+
+/// The store does not know the readout, only whether a crate or a board of it was missing.
+void file_reprocessor::take_event(const packed_event_view& event, const compute_side& with) {
+  const std::uint32_t n = event.fragments();
+  if (fragments_.size() < n) fragments_.resize(n);
+  views_.clear();
+  std::uint32_t raw = 0;
+  const auto wrong = [&](const std::string& why) {
+    return command_error(fmt::format("event {} of spill {}: {}; name the readout of the run by "
+                                     "--crates",
+                                     event.key().number, event.key().spill, why),
+                         exit_bad_configuration);
+  };
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const packed_fragment f = event.fragment(i);
+    if (f.crate >= plan_.crates.size())
+      throw wrong(fmt::format("it has a fragment of place {} of the readout, which has {} crates",
+                              f.crate, plan_.crates.size()));
+    raw += f.form == fragment_form::raw ? 1U : 0U;
+    rebuild_fragment(event, i, fragments_[i]);
+    views_.push_back({f.crate, fragments_[i]});
+  }
+  input_batch& batch = with.one.input;
+  event_entry& entry = filler_.add(batch, event.key(), views_);
+  const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
+  if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
+    throw wrong("its crates have other boards than the readout says");
+  entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
+                (event.header().flags & std::uint32_t{event_incomplete});
+  entry.reference_time = event.header().reference_time;
+}
+
+void file_reprocessor::compute(compute_side& with, std::vector<std::byte>& block) {
+  if (stop_ && stop_()) throw scan_stopped();
+  if (with.one.input.used_events == 0) return;
+  decide_batch(*with.kernels, with.one, [&](const decided_event& e) {
+    totals_->add(e.summary);
+    block.insert(block.end(), e.packed.begin(), e.packed.end());
+  });
+  with.one.input.clear();
+}
+
+} // namespace l3

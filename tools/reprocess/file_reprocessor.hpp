@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides and packs the events of a store's file again. Each block of the input gives one block of
+// the output, with the kept events in their order, the same run, node, sequence number and time,
+// and a session that follows from the input's session and from what decides. So the output is a
+// function of the input file and the plan alone, whoever computes it, and a block of it can be led
+// back to the one that it was made of.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tools/evaluate/batch_filler.hpp"
+#include "tools/evaluate/decision_totals.hpp"
+#include "tools/evaluate/selection_run.hpp"
+#include "tools/reprocess/reprocess_plan.hpp"
+#include "tools/reprocess/task_record.hpp"
+#include "transport/store/event_view.hpp"
+#include "transport/store/store_reader.hpp"
+
+namespace l3 {
+
+/// Of the blocks that are made of a session's blocks by these settings; never 0.
+[[nodiscard]] std::uint64_t session_made_of(std::uint64_t session, std::uint32_t settings);
+
+/// A file's length and the CRC-32C of its bytes. Throws std::system_error.
+[[nodiscard]] recorded_file look_through(const std::filesystem::path& file,
+                                         const stop_question& stop);
+
+/// Events that the sidecar of a complete file says are in it, beyond these; 0: none, or it has no
+/// sidecar.
+[[nodiscard]] std::uint64_t events_lacking(const std::filesystem::path& file, std::uint64_t events);
+
+class file_reprocessor {
+public:
+  /// `how`: where the kernels run. The plan must outlive it. For one thread.
+  file_reprocessor(const reprocess_folder& folder, const reprocess_plan& plan,
+                   const selection_options& how, std::string software, stop_question stop);
+  ~file_reprocessor();
+  file_reprocessor(const file_reprocessor&) = delete;
+  file_reprocessor& operator=(const file_reprocessor&) = delete;
+
+  /// Writes the output, its sidecar and the record. Throws command_error; scan_stopped when told.
+  task_record run(const reprocess_task& task);
+
+private:
+  class output_file;
+  struct compute_side;
+
+  compute_side& computing(std::uint32_t run);
+  void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
+                  output_file& out);
+  void take_event(const packed_event_view& event, const compute_side& with);
+  void compute(compute_side& with, std::vector<std::byte>& block);
+
+  const reprocess_folder& folder_;
+  const reprocess_plan& plan_;
+  selection_options how_;
+  std::string software_;
+  stop_question stop_;
+  batch_filler filler_;
+  std::unique_ptr<compute_side> compute_;
+  std::optional<decision_totals> totals_;
+  std::vector<std::vector<std::byte>> fragments_; ///< of the event at hand
+  std::vector<crate_fragment> views_;
+};
+
+} // namespace l3

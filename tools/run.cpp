@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 run`: begins and ends runs of a daemon that has run control, and says which is in force.
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "selection/trigger/selection_files.hpp"
+#include "tools/command.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/run/control_socket.hpp"
+#include "tools/run/run_words.hpp"
+#include "transport/format/peer_text.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::chrono::milliseconds look_again{100};
+
+struct options {
+  std::string socket = "/run/koto-l3/control.sock";
+  std::optional<std::uint32_t> number;
+  bool again = false;
+  std::string menu;
+  std::string comment;
+  bool wait = false;
+  bool as_json = false;
+};
+
+int tell(const options& o, const control_answer& a) {
+  if (o.as_json) {
+    fmt::print("{}\n", json::serialize(a.body));
+  } else if (a.good()) {
+    fmt::print("{}", table_of(a.body));
+  } else {
+    for (const auto& reason : a.body.at("reasons").as_array())
+      print_error("koto-l3 run: {}\n", peer_text(std::string_view(reason.as_string())));
+  }
+  return a.good() ? 0 : exit_failure;
+}
+
+control_answer ask_status(const options& o) { return ask_control(o.socket, "/run", ""); }
+
+using outcome_function = std::optional<run_outcome> (*)(const json::object&, std::uint32_t);
+
+/// Asks until what was asked for of this run has happened, or cannot any more.
+int wait_for(const options& o, control_answer a, std::uint32_t number, outcome_function outcome) {
+  interrupt signals;
+  std::optional<run_outcome> found;
+  while (a.good() && !(found = outcome(a.body, number)) && !signals.came()) {
+    std::this_thread::sleep_for(look_again);
+    a = ask_status(o);
+  }
+  if (a.good() && !found) throw command_error("interrupted; what was asked for goes on");
+  const int code = tell(o, a);
+  if (!found || found->failure.empty()) return code;
+  print_error("koto-l3 run: {}\n", found->failure);
+  return exit_failure;
+}
+
+int start(const options& o) {
+  json::object order;
+  if (o.number) order["number"] = *o.number;
+  if (o.again) order["again"] = true;
+  if (o.menu == built_in)
+    order["menu"] = o.menu;
+  else if (!o.menu.empty())
+    order["menu"] = std::filesystem::absolute(o.menu).string();
+  if (!o.comment.empty()) order["comment"] = o.comment;
+  const control_answer a = ask_control(o.socket, "/run/start", json::serialize(order));
+  const auto number = a.good() ? number_of_run(a.body, "next") : std::nullopt;
+  return o.wait && number ? wait_for(o, a, *number, outcome_of_start) : tell(o, a);
+}
+
+int stop(const options& o) {
+  const control_answer a = ask_control(o.socket, "/run/stop", "{}");
+  const auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
+  return o.wait && number ? wait_for(o, a, *number, outcome_of_stop) : tell(o, a);
+}
+
+} // namespace
+
+void add_run(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("run", "begin and end runs of a daemon");
+  c->footer("For a daemon whose configuration has run.control; its page is docs/run-control.md.\n"
+            "Exit code 1 if the daemon refuses, with its reasons; 69 if none answers.");
+  c->require_subcommand(1);
+  const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
+    auto* s = c->add_subcommand(name, text);
+    s->add_option("--socket", o->socket, "run.control of the daemon")->capture_default_str();
+    s->add_flag("--json", o->as_json, "the daemon's answer, as JSON");
+    s->callback([o, body, &run] { run = [o, body] { return body(*o); }; });
+    return s;
+  };
+  auto* begin = add("start", "begin a run when the beam pauses next", start);
+  begin->add_option("--number", o->number,
+                    "of the run; by default the highest that was used on the node and one more");
+  begin->add_flag("--again", o->again, "the number was used before, and that run goes on");
+  begin->add_option("--menu", o->menu,
+                    "file of cuts, counters and lines for this run, on the daemon's machine; by "
+                    "default selection.lines of its configuration");
+  begin->add_option("--comment", o->comment, "for the ledger");
+  begin->add_flag("--wait", o->wait, "until the run has begun");
+  add("stop", "end the run when the beam pauses next", stop)
+      ->add_flag("--wait", o->wait, "until every event is stored or on disk");
+  add("status", "say which run is in force",
+      [](const options& given) { return tell(given, ask_status(given)); });
+}
+
+} // namespace l3

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run/control_socket.hpp"
+
+#include <chrono>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+
+#include "tools/command_error.hpp"
+
+namespace l3 {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using local = asio::local::stream_protocol;
+
+/// A start looks whether a receiver listens, and may read a menu from a slow disk.
+constexpr std::chrono::seconds patience{10};
+constexpr std::size_t longest_answer = 1 << 20;
+
+} // namespace
+
+control_answer ask_control(const std::string& socket, const std::string& path,
+                           const std::string& body) {
+  asio::io_context io;
+  beast::basic_stream<local> stream(io);
+  beast::flat_buffer buffer;
+  http::request<http::string_body> request{body.empty() ? http::verb::get : http::verb::post, path,
+                                           11};
+  request.set(http::field::host, "localhost");
+  request.keep_alive(false);
+  request.body() = body;
+  request.prepare_payload();
+  http::response_parser<http::string_body> response;
+  response.body_limit(longest_answer);
+  beast::error_code failed = beast::error::timeout;
+  try {
+    stream.expires_after(patience);
+    stream.async_connect(local::endpoint(socket), [&](beast::error_code connected) {
+      if ((failed = connected)) return;
+      http::async_write(stream, request, [&](beast::error_code written, std::size_t) {
+        if ((failed = written)) return;
+        http::async_read(stream, buffer, response,
+                         [&](beast::error_code read, std::size_t) { failed = read; });
+      });
+    });
+    io.run();
+  } catch (const boost::system::system_error& e) { // a name that is too long
+    failed = e.code();
+  }
+  const auto fail = [&](const std::string& why) {
+    throw command_error(
+        fmt::format("no run control answers at {}: {} (run.control of the daemon, --socket)",
+                    socket, why),
+        exit_missing_resource);
+  };
+  if (failed == http::error::body_limit) fail("the answer has more than 1 MiB");
+  if (failed) fail(failed.message());
+  boost::json::error_code no_json;
+  const auto value = boost::json::parse(response.get().body(), no_json);
+  if (no_json || !value.is_object()) fail("the answer is no JSON object");
+  return {response.get().result_int(), value.as_object()};
+}
+
+} // namespace l3

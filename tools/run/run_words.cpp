@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/run/run_words.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "transport/format/peer_text.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_at(const json::value& of, const char* key) {
+  const json::value& v = of.at(key);
+  return v.is_string() ? peer_text(std::string_view(v.as_string())) : std::string();
+}
+
+/// "run 12 (menu file, a comment)"
+std::string words_of(const json::value& run) {
+  std::string more = text_at(run, "menu");
+  const std::string comment = text_at(run, "comment");
+  if (!comment.empty()) more += (more.empty() ? "" : ", ") + comment;
+  return fmt::format("run {}{}", run.at("number").to_number<std::uint32_t>(),
+                     more.empty() ? "" : " (" + more + ")");
+}
+
+bool ended_well(const json::object& status) { return status.at("last").at("well").as_bool(); }
+
+} // namespace
+
+std::string table_of(const json::object& status) {
+  const json::value all(status);
+  std::string text = text_at(all, "state") + "\n";
+  const auto line = [&](std::string_view what, const std::string& words) {
+    text += fmt::format("  {:<12}{}\n", what, words);
+  };
+  const bool stopping = status.at("stopping").as_bool();
+  if (const auto& current = status.at("current"); current.is_object())
+    line("in force", words_of(current) + (stopping ? ", ends when the beam pauses" : ""));
+  if (const auto& next = status.at("next"); next.is_object())
+    line("next", words_of(next) + ", begins when the beam pauses");
+  if (status.at("failure").is_string()) line("failure", text_at(all, "failure"));
+  if (const auto& last = status.at("last"); last.is_object()) {
+    line("last", fmt::format("run {}: events {}{}", last.at("number").to_number<std::uint32_t>(),
+                             text_at(last, "events"),
+                             ended_well(status) ? "" : "; it did not end well: the daemon's log"));
+    if (const std::string ledger = text_at(last, "ledger"); !ledger.empty()) line("", ledger);
+  }
+  const auto dropped = status.at("datagrams_without_run").to_number<std::uint64_t>();
+  if (dropped != 0) line("no run", fmt::format("{} datagrams dropped", dropped));
+  return text;
+}
+
+std::optional<std::uint32_t> number_of_run(const json::object& status, const char* which) {
+  const json::value& run = status.at(which);
+  if (!run.is_object()) return std::nullopt;
+  return run.at("number").to_number<std::uint32_t>();
+}
+
+std::optional<run_outcome> outcome_of_start(const json::object& status, std::uint32_t number) {
+  if (number_of_run(status, "next") == number) return std::nullopt;
+  const bool failed = status.at("failure").is_string();
+  if (number_of_run(status, "current") == number) {
+    if (status.at("state").as_string() == "running") return run_outcome{};
+    return std::nullopt; // drained again, because its ledger cannot be written
+  }
+  if (failed)
+    return run_outcome{
+        fmt::format("run {} did not begin: {}", number, text_at(json::value(status), "failure"))};
+  if (number_of_run(status, "last") == number) return run_outcome{}; // it has begun and ended
+  return run_outcome{
+      fmt::format("run {} did not begin: it was stopped, or another one took its place", number)};
+}
+
+std::optional<run_outcome> outcome_of_stop(const json::object& status, std::uint32_t number) {
+  if (number_of_run(status, "current") == number) return std::nullopt;
+  if (number_of_run(status, "last") == number && !ended_well(status))
+    return run_outcome{fmt::format("run {} did not end well: see the daemon's log", number)};
+  return run_outcome{};
+}
+
+} // namespace l3

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a real detector does to its signals and an ideal one does not: noise, baselines, times,
+// unknown constants, faulty inputs, saturation, activity. Each effect is an option of
+// `koto-l3 simulate` and has a size; none is known to the selection, which goes on using the
+// nominal calibration. At the default sizes nothing is added. Effects draw from random streams of
+// their own, so that the same events are seen with and without them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace l3 {
+
+/// Heights in ADC counts, times in ns; spreads and noise are rms.
+struct simulated_effects {
+  // Noise.
+  double noise_factor = 1;   ///< on the noise that each input has anyway
+  double noise_spread = 0;   ///< of this factor, from input to input, relative
+  double noise_white = 0;    ///< counts, on each input for itself, behind the filter
+  double noise_filtered = 0; ///< counts, on each input for itself, before the filter
+  double noise_board = 0;    ///< counts, the same on all inputs of a board
+  double noise_crate = 0;    ///< counts, the same on all inputs of a crate
+
+  // Baselines, of each input in each event.
+  double slope = 0;            ///< counts, from the first sample to the last
+  double wander = 0;           ///< counts: the amplitude of a sine of 0.3 to 3 µs
+  double recovering = 0;       ///< the part of inputs that recover from an earlier pulse …
+  double recovery_depth = 50;  ///< … and so many counts below their pedestal at the first sample
+  double recovery_time = 1000; ///< ns: in which this, and an undershoot, falls to 1/e
+  double undershoot = 0;       ///< of each pulse, part of its height; below 0: a tail
+
+  // Times.
+  double event_shift = 0;  ///< ns, of every event
+  double event_jitter = 0; ///< whole clocks of 8 ns, ±, of an event
+  double crate_jitter = 0; ///< the same, of a crate in an event
+
+  // What the calibration does not know, by input.
+  double time_spread = 0;  ///< ns
+  double gain_spread = 0;  ///< relative
+  double pulse_spread = 0; ///< of the pulse's width, relative
+
+  // Faulty inputs: parts of all inputs.
+  double dead = 0;
+  double hot = 0;         ///< about ten pulses of 300 counts in each waveform
+  double stuck = 0;       ///< all samples are equal
+  double faulty_from = 1; ///< the event of each spill from which on they are faulty
+
+  double saturation = 0; ///< counts over the pedestal that the amplifier can give; 0: no limit
+
+  // Activity.
+  double accidentals = 1;       ///< factor on the rate of all accidental pulses
+  double beam_pile_up = 1;      ///< a further factor for the counters in the beam
+  double beam_tail = 0;         ///< the part of their pulses with thirty times the energy
+  double veto_inefficiency = 0; ///< the part of hits that leave nothing in their counter
+  double backsplash = 0;        ///< back from a photon's shower: hits for each GeV
+};
+
+/// An effect as people name it: `--noise-board 5`.
+struct effect_option {
+  std::string_view name;
+  double simulated_effects::*size;
+  double least;
+  double most;
+  std::string_view what;
+};
+
+inline constexpr std::array effect_options{
+    effect_option{"noise-factor", &simulated_effects::noise_factor, 0, 30,
+                  "factor on the noise of each input"},
+    effect_option{"noise-spread", &simulated_effects::noise_spread, 0, 1,
+                  "relative rms of this factor, from input to input"},
+    effect_option{"noise-white", &simulated_effects::noise_white, 0, 100,
+                  "counts rms, behind the filter, more noise of each input"},
+    effect_option{"noise-filtered", &simulated_effects::noise_filtered, 0, 100,
+                  "counts rms, before the filter, more noise of each input"},
+    effect_option{"noise-board", &simulated_effects::noise_board, 0, 100,
+                  "counts rms, common to the inputs of a board"},
+    effect_option{"noise-crate", &simulated_effects::noise_crate, 0, 100,
+                  "counts rms, common to the inputs of a crate"},
+    effect_option{"slope", &simulated_effects::slope, 0, 1000,
+                  "counts rms, of the baseline from the first sample to the last"},
+    effect_option{"wander", &simulated_effects::wander, 0, 1000,
+                  "counts rms, amplitude of a baseline that swings in 0.3 to 3 µs"},
+    effect_option{"recovering", &simulated_effects::recovering, 0, 1,
+                  "part of the inputs that recover from an earlier pulse, in each event"},
+    effect_option{"recovery-depth", &simulated_effects::recovery_depth, -10000, 10000,
+                  "counts below the pedestal at the first sample; negative: a tail above it"},
+    effect_option{"recovery-time", &simulated_effects::recovery_time, 10, 1e6,
+                  "ns, in which a recovery or an undershoot falls to 1/e"},
+    effect_option{"undershoot", &simulated_effects::undershoot, -0.5, 0.5,
+                  "part of its height by which each pulse undershoots; negative: a tail"},
+    effect_option{"event-shift", &simulated_effects::event_shift, -200, 200,
+                  "ns by which every event is late"},
+    effect_option{"event-jitter", &simulated_effects::event_jitter, 0, 20,
+                  "clocks of 8 ns by which an event is early or late at most"},
+    effect_option{"crate-jitter", &simulated_effects::crate_jitter, 0, 20,
+                  "the same, of each crate of an event for itself"},
+    effect_option{"time-spread", &simulated_effects::time_spread, 0, 100,
+                  "ns rms by which the times of inputs are not known"},
+    effect_option{"gain-spread", &simulated_effects::gain_spread, 0, 1,
+                  "relative rms by which the gains of inputs are not known"},
+    effect_option{"pulse-spread", &simulated_effects::pulse_spread, 0, 0.4,
+                  "relative rms of the pulses' width, from input to input"},
+    effect_option{"dead", &simulated_effects::dead, 0, 1, "part of the inputs that are dead"},
+    effect_option{"hot", &simulated_effects::hot, 0, 1,
+                  "part of the inputs with about ten pulses of 300 counts in each event"},
+    effect_option{"stuck", &simulated_effects::stuck, 0, 1,
+                  "part of the inputs whose samples are all equal"},
+    effect_option{"faulty-from", &simulated_effects::faulty_from, 1, 1e9,
+                  "event of each spill from which on the last three hold"},
+    effect_option{"saturation", &simulated_effects::saturation, 0, 16383,
+                  "counts over the pedestal that the amplifier can give; 0: no limit"},
+    effect_option{"accidentals", &simulated_effects::accidentals, 0, 100,
+                  "factor on the rate of accidental pulses"},
+    effect_option{"beam-pile-up", &simulated_effects::beam_pile_up, 0, 100,
+                  "further factor for the counters in the beam"},
+    effect_option{"beam-tail", &simulated_effects::beam_tail, 0, 1,
+                  "part of their pulses that have thirty times the energy"},
+    effect_option{"veto-inefficiency", &simulated_effects::veto_inefficiency, 0, 1,
+                  "part of the hits that leave nothing in their counter"},
+    effect_option{"backsplash", &simulated_effects::backsplash, 0, 100,
+                  "hits in the counters before the calorimeter, for each GeV of photons"},
+};
+
+} // namespace l3

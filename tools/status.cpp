@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 status`: a table of daemons and receivers, once or until a signal comes.
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "config/amount.hpp"
+#include "tools/command.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/status/http_get.hpp"
+#include "tools/status/node_status.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct options {
+  std::vector<std::string> urls{"127.0.0.1:9420"};
+  std::string interval = "1 s";
+  bool watch = false;
+  bool json = false;
+};
+
+constexpr auto patience = 2000ms;
+
+std::chrono::nanoseconds parse_interval(const std::string& text) {
+  constexpr std::uint64_t least = 100'000'000;     // ns; /status changes twice a second
+  constexpr std::uint64_t most = 3600'000'000'000; // ns
+  const auto amount = read_amount(text, dimension::duration);
+  if (!amount || *amount < least || *amount > most)
+    throw std::invalid_argument(text + " is not a time from \"100 ms\" to \"60 min\"");
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(*amount));
+}
+
+std::vector<node_status> ask(const std::vector<http_url>& urls) {
+  std::vector<node_status> all;
+  const auto answers = http_get(urls, patience);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    http_url shown = urls[i];
+    shown.target.clear();
+    const std::string name = shown.text().substr(std::string_view("http://").size());
+    if (answers[i].good()) {
+      all.push_back(read_status(name, answers[i].body));
+    } else {
+      node_status s;
+      s.url = name;
+      s.failure = answers[i].failure;
+      all.push_back(std::move(s));
+    }
+  }
+  return all;
+}
+
+/// Rates need two answers: those of a node whose figures have not changed since are kept.
+std::vector<node_row> rows_of(const std::vector<node_status>& before,
+                              const std::vector<node_status>& now,
+                              const std::vector<node_row>& shown) {
+  std::vector<node_row> rows;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    auto rates = rates_between(before[i], now[i]);
+    if (!rates && !shown.empty() && now[i].uptime == before[i].uptime) rates = shown[i].rates;
+    rows.push_back({now[i], rates});
+  }
+  return rows;
+}
+
+void show(const options& o, const std::vector<node_row>& rows, bool live) {
+  const std::string text = o.json ? boost::json::serialize(json_of(rows)) + "\n" : table_of(rows);
+  // From the upper left; what was below is cleared.
+  fmt::print("{}{}", live ? "\033[H\033[J" : "", text);
+  if (!live && o.watch && !o.json) fmt::print("\n");
+  if (std::fflush(stdout) != 0) throw command_error("standard output could not be written");
+}
+
+bool wait(std::chrono::nanoseconds time, interrupt& signals) {
+  constexpr std::chrono::nanoseconds step = 50ms;
+  for (const auto end = std::chrono::steady_clock::now() + time;
+       std::chrono::steady_clock::now() < end;) {
+    if (signals.came()) return false;
+    std::this_thread::sleep_for(std::min(step, end - std::chrono::steady_clock::now()));
+  }
+  return !signals.came();
+}
+
+int tell_status(const options& o) {
+  const auto interval = from_option("--interval", o.interval, parse_interval);
+  std::vector<http_url> urls;
+  for (const std::string& text : o.urls)
+    urls.push_back(
+        from_option("url", text, [](const std::string& t) { return parse_url(t, "/status"); }));
+  interrupt signals;
+  const bool live = o.watch && !o.json && ::isatty(STDOUT_FILENO) == 1;
+  std::vector<node_status> before = ask(urls);
+  std::vector<node_row> rows = rows_of(before, before, {});
+  if (live) show(o, rows, live);
+  // At least one interval, for the rates; none if there is no node of which to know more.
+  const bool any = std::ranges::any_of(before, [](const auto& s) { return s.failure.empty(); });
+  if (!any && !o.watch) show(o, rows, live);
+  while ((any || o.watch) && wait(interval, signals)) {
+    std::vector<node_status> now = ask(urls);
+    rows = rows_of(before, now, rows);
+    before = std::move(now);
+    show(o, rows, live);
+    if (!o.watch) break;
+  }
+  if (!o.watch && signals.came()) throw command_error("interrupted");
+  const bool good = std::ranges::all_of(rows, [](const node_row& r) { return r.status.good(); });
+  return good ? 0 : exit_failure;
+}
+
+} // namespace
+
+void add_status(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("status", "show how daemons and receivers are");
+  c->footer(
+      "Asks the /status of each, twice, and shows rates between the two answers. Exit code 1\n"
+      "if one does not answer, is not ready or degraded, or has a crate with a fault; with\n"
+      "--watch that of the last table, at SIGINT or SIGTERM.");
+  c->add_option("url", o->urls,
+                "monitoring addresses, as node1:9420 or http://[::1]:9421; the port 9420 may be "
+                "left out")
+      ->capture_default_str();
+  c->add_flag("--watch", o->watch, "again and again, until a signal comes");
+  c->add_option("--interval", o->interval, "between two answers, such as \"500 ms\"")
+      ->capture_default_str();
+  c->add_flag("--json", o->json, "as JSON; with --watch a line each time");
+  c->callback([o, &run] { run = [o] { return tell_status(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/status/node_status.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "tools/in_words.hpp"
+#include "transport/format/peer_text.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+const json::value* at(const json::value& v, std::string_view pointer) {
+  json::error_code error;
+  return v.find_pointer({pointer.data(), pointer.size()}, error);
+}
+
+std::string text_at(const json::value& v, std::string_view pointer) {
+  const json::value* found = at(v, pointer);
+  return found != nullptr && found->is_string() ? peer_text(std::string_view(found->as_string()))
+                                                : std::string();
+}
+
+std::optional<double> number_at(const json::value& v, std::string_view pointer) {
+  const json::value* found = at(v, pointer);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  return found->to_number<double>();
+}
+
+std::optional<std::uint64_t> count_at(const json::value& v, std::string_view pointer) {
+  const auto number = number_at(v, pointer);
+  constexpr double most = 9e15; // that a double counts exactly
+  if (!number || *number < 0 || *number > most) return std::nullopt;
+  return static_cast<std::uint64_t>(*number);
+}
+
+template <class Each>
+void each_object(const json::value& v, std::string_view pointer, const Each& each) {
+  const json::value* found = at(v, pointer);
+  if (found == nullptr || !found->is_array()) return;
+  for (const json::value& element : found->as_array())
+    if (element.is_object()) each(element);
+}
+
+bool true_at(const json::value& v, std::string_view pointer) {
+  const json::value* found = at(v, pointer);
+  return found != nullptr && ((found->is_bool() && found->as_bool()) || *found == 1);
+}
+
+/// The first crate with a fault; of several the one that lacks most.
+std::string worst_crate(const json::value& v) {
+  std::string worst;
+  double most = -1;
+  std::size_t others = 0;
+  each_object(v, "/crates", [&](const json::value& crate) {
+    const std::string fault = text_at(crate, "/fault");
+    const auto number = count_at(crate, "/crate");
+    if (fault.empty() || !number) return;
+    const double missing = number_at(crate, "/missing").value_or(0);
+    others += worst.empty() ? 0 : 1;
+    if (missing <= most) return;
+    most = missing;
+    worst = fmt::format("{}: {}", *number, fault);
+  });
+  return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
+}
+
+void read_daemon(const json::value& v, node_status& to) {
+  to.state = text_at(v, "/state/now");
+  to.run = count_at(v, "/run");
+  to.session = text_at(v, "/session");
+  to.node = count_at(v, "/node");
+  to.worst_crate = worst_crate(v);
+  to.problem = text_at(v, "/problem/text");
+  to.disk_seconds_left = number_at(v, "/spool/seconds_left");
+  to.disk_room = number_at(v, "/spool/room");
+  to.events = number_at(v, "/events/admitted").value_or(0);
+  each_object(v, "/links", [&](const json::value& link) {
+    to.bytes_in += number_at(link, "/bytes").value_or(0);
+  });
+  to.bytes_out = number_at(v, "/bytes/sent").value_or(0);
+}
+
+void read_receiver(const json::value& v, node_status& to) {
+  to.state = "receiving";
+  to.problem = text_at(v, "/state/store_error");
+  std::size_t gone = 0;
+  std::size_t daemons = 0;
+  each_object(v, "/daemons", [&](const json::value& daemon) {
+    ++daemons;
+    gone += true_at(daemon, "/connected") ? 0 : 1;
+  });
+  to.state += fmt::format(", {} of {} daemons", daemons - gone, daemons);
+  to.disk_seconds_left = number_at(v, "/disk/seconds_left");
+  to.disk_room = number_at(v, "/disk/free");
+  to.events = number_at(v, "/events").value_or(0);
+  to.bytes_in = number_at(v, "/bytes").value_or(0);
+}
+
+std::string rate_text(const std::optional<node_rates>& rates, double node_rates::*which,
+                      double unit) {
+  return rates ? fmt::format("{:.{}f}", (*rates).*which / unit, unit > 1 ? 1 : 0) : "–";
+}
+
+std::string disk_text(const node_status& s) {
+  if (s.disk_seconds_left) return "full in " + in_words(*s.disk_seconds_left);
+  return s.disk_room ? fmt::format("{:.1f} GB", *s.disk_room / 1e9) : "–";
+}
+
+/// Characters, not bytes: "–" is one.
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0U) != 0x80 ? 1 : 0;
+  return width;
+}
+
+std::vector<std::string> cells_of(const node_row& row) {
+  constexpr double mega = 1e6;
+  const node_status& s = row.status;
+  if (!s.failure.empty()) return {s.url, "no answer", "–", "–", "–", "–", "–", "–"};
+  return {s.url,
+          s.state + (s.degraded.empty() ? "" : ", degraded") + (s.ready ? "" : ", not ready"),
+          s.run ? fmt::to_string(*s.run) : "–",
+          rate_text(row.rates, &node_rates::events, 1),
+          rate_text(row.rates, &node_rates::bytes_in, mega),
+          s.program == "koto-l3d" ? rate_text(row.rates, &node_rates::bytes_out, mega) : "–",
+          s.worst_crate.empty() ? "–" : s.worst_crate,
+          disk_text(s)};
+}
+
+template <class T>
+json::value value_or_null(const std::optional<T>& v) {
+  return v ? json::value(*v) : json::value(nullptr);
+}
+
+} // namespace
+
+node_status read_status(const std::string& url, std::string_view body) {
+  node_status s;
+  s.url = url;
+  json::error_code error;
+  const json::value v = json::parse({body.data(), body.size()}, error);
+  if (error || !v.is_object()) {
+    s.failure = "its /status is no JSON object: it is no daemon or receiver of koto-l3";
+    return s;
+  }
+  s.program = text_at(v, "/program");
+  s.ready = true_at(v, "/state/ready");
+  s.uptime = number_at(v, "/uptime").value_or(0);
+  if (const json::value* names = at(v, "/state/degraded"); names != nullptr && names->is_array())
+    for (const json::value& name : names->as_array())
+      if (name.is_string()) s.degraded.push_back(peer_text(std::string_view(name.as_string())));
+  if (s.program == "koto-l3 receive")
+    read_receiver(v, s);
+  else if (s.program == "koto-l3d")
+    read_daemon(v, s);
+  else
+    s.failure = "its /status is not that of a daemon or a receiver of koto-l3";
+  return s;
+}
+
+std::optional<node_rates> rates_between(const node_status& before, const node_status& after) {
+  const double seconds = after.uptime - before.uptime;
+  if (!before.failure.empty() || !after.failure.empty() || seconds <= 0) return std::nullopt;
+  if (before.session != after.session) return std::nullopt; // counts begin at 0 with each run
+  return node_rates{(after.events - before.events) / seconds,
+                    (after.bytes_in - before.bytes_in) / seconds,
+                    (after.bytes_out - before.bytes_out) / seconds};
+}
+
+std::string table_of(const std::vector<node_row>& rows) {
+  std::vector<std::vector<std::string>> cells{
+      {"node", "state", "run", "events/s", "in MB/s", "out MB/s", "worst crate", "disk"}};
+  for (const node_row& row : rows) cells.push_back(cells_of(row));
+  std::vector<std::size_t> widths(cells[0].size(), 0);
+  for (const auto& line : cells)
+    for (std::size_t c = 0; c < line.size(); ++c)
+      widths[c] = std::max(widths[c], width_of(line[c]));
+  std::string text;
+  for (const auto& line : cells) {
+    std::string shown;
+    for (std::size_t c = 0; c < line.size(); ++c) {
+      const std::string blanks(widths[c] - width_of(line[c]), ' ');
+      const bool number = c >= 2 && c <= 5;
+      shown += (c == 0 ? "" : "  ") + (number ? blanks + line[c] : line[c] + blanks);
+    }
+    text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
+  }
+  for (const node_row& row : rows) {
+    const node_status& s = row.status;
+    if (!s.failure.empty()) text += fmt::format("{}: {}\n", s.url, s.failure);
+    if (!s.problem.empty())
+      text += fmt::format("{}: {}\n", s.url, s.problem);
+    else if (s.failure.empty() && !s.degraded.empty())
+      text += fmt::format("{}: {}\n", s.url, fmt::join(s.degraded, ", "));
+  }
+  return text;
+}
+
+json::object json_of(const std::vector<node_row>& rows) {
+  json::array nodes;
+  bool good = true;
+  for (const node_row& row : rows) {
+    const node_status& s = row.status;
+    good = good && s.good();
+    json::object& o = nodes.emplace_back(json::object{{"url", s.url}}).as_object();
+    o["good"] = s.good();
+    o["failure"] = s.failure.empty() ? json::value(nullptr) : json::value(s.failure);
+    if (!s.failure.empty()) continue;
+    o["program"] = s.program;
+    o["state"] = s.state;
+    o["ready"] = s.ready;
+    o["degraded"] = json::array(s.degraded.begin(), s.degraded.end());
+    o["run"] = value_or_null(s.run);
+    o["node"] = value_or_null(s.node);
+    o["events_per_second"] = row.rates ? json::value(row.rates->events) : json::value(nullptr);
+    o["bytes_in_per_second"] = row.rates ? json::value(row.rates->bytes_in) : json::value(nullptr);
+    o["bytes_out_per_second"] =
+        row.rates ? json::value(row.rates->bytes_out) : json::value(nullptr);
+    o["worst_crate"] = s.worst_crate.empty() ? json::value(nullptr) : json::value(s.worst_crate);
+    o["disk_seconds_left"] = value_or_null(s.disk_seconds_left);
+    o["disk_room"] = value_or_null(s.disk_room);
+    o["problem"] = s.problem.empty() ? json::value(nullptr) : json::value(s.problem);
+  }
+  return {{"good", good}, {"nodes", std::move(nodes)}};
+}
+
+} // namespace l3

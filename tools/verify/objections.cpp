@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/verify/objections.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "tools/verify/agreement.hpp"
+
+namespace l3 {
+
+namespace {
+
+/// Written at the start of a program, before there was anything of which it could be.
+bool says_nothing(const ledger& l) { return !l.clean && l.events.admitted == 0; }
+
+class objecting {
+public:
+  explicit objecting(const compared_data& data) : data_(data) {
+    for (const auto& s : data.stored) {
+      run_of_.emplace(s.number, s.run);
+      runs_.insert(s.run);
+    }
+  }
+
+  void look_at(const given_ledger& given) {
+    const ledger& l = given.content;
+    if (given.of_folder && data_.kind == store_kind::store && !is_of_store(l))
+      object("{} is of `{}`: the ledger of a store is of its receiver", given.path, l.program);
+    if (l.program == replay_program) look_at_run_of_replay(given);
+    if (l.program == daemon_program) look_at_daemon(given);
+    if (is_of_store(l)) look_at_receiver(given);
+  }
+
+  std::vector<std::string> finish() {
+    const bool of_store = data_.kind == store_kind::store && !data_.stored.empty();
+    if (of_store && !receiver_)
+      object("{} has no ledger of its receiver: whether it lost what it had acknowledged is not "
+             "known; if the receiver wrote its ledger elsewhere, give it by --ledger",
+             data_.folder);
+    return std::move(objections_);
+  }
+
+private:
+  template <class... Values>
+  void object(fmt::format_string<Values...> text, Values&&... values) {
+    objections_.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
+
+  void look_at_run_of_replay(const given_ledger& given) {
+    const ledger& l = given.content;
+    if (l.run != data_.run_sent && !says_nothing(l))
+      object("{} is of run {}, and the file that was sent is of run {}", given.path, l.run,
+             data_.run_sent);
+  }
+
+  /// Over UDP a daemon's run need not be that of the file: it is that of the blocks which it sent.
+  void look_at_daemon(const given_ledger& given) {
+    const ledger& l = given.content;
+    bool has_stored = false;
+    for (const auto session : l.sessions) {
+      const auto [first, is_new] = path_of_.emplace(session, given.path);
+      if (!is_new)
+        object("{} and {} are of the same start of a daemon, session {}", first->second, given.path,
+               session_text(session));
+      const auto stored = run_of_.find(session);
+      if (stored == run_of_.end()) continue;
+      has_stored = true;
+      if (stored->second != l.run)
+        object("{} is of run {}, and its session {} is stored with run {}", given.path, l.run,
+               session_text(session), stored->second);
+    }
+    if (!has_stored) look_at_run_of_all(given);
+    if (data_.kind == store_kind::spool) look_at_disk(given);
+  }
+
+  void look_at_receiver(const given_ledger& given) {
+    const ledger& l = given.content;
+    receiver_ = true;
+    for (const lost_account& gone : l.lost)
+      object("{}: {} blocks with {} events that the receiver had acknowledged are lost, of session "
+             "{} from block {} to {}",
+             given.path, gone.blocks, gone.events, session_text(gone.session), gone.first,
+             gone.last);
+    const std::set<std::uint64_t> named(l.sessions.begin(), l.sessions.end());
+    const auto unnamed = std::ranges::count_if(
+        data_.stored, [&](const auto& s) { return !named.contains(s.number); });
+    if (l.clean && unnamed > 0)
+      object(
+          "{} does not name {} of the sessions that are stored: it is of another store, or of an "
+          "earlier time",
+          given.path, unnamed);
+    look_at_run_of_all(given);
+  }
+
+  void look_at_run_of_all(const given_ledger& given) {
+    const std::uint32_t run = given.content.run;
+    if (!says_nothing(given.content) && !runs_.empty() && !runs_.contains(run))
+      object("{} is of run {}, and no block of run {} is stored", given.path, run, run);
+  }
+
+  /// Blocks that were released stay in a segment as long as others in it wait.
+  void look_at_disk(const given_ledger& given) {
+    const ledger& l = given.content;
+    std::uint64_t found = 0;
+    for (const auto& s : data_.stored)
+      if (std::ranges::find(l.sessions, s.number) != l.sessions.end()) found += s.events;
+    if (l.spool && l.spool->waiting > found)
+      object("{}: {} events wait on disk, and {} holds {} of them", given.path, l.spool->waiting,
+             data_.folder, found);
+  }
+
+  const compared_data& data_;
+  std::map<std::uint64_t, std::uint32_t> run_of_; ///< by session, of what is stored
+  std::set<std::uint32_t> runs_;
+  std::map<std::uint64_t, std::string> path_of_; ///< of a daemon's ledger, by session
+  bool receiver_ = false;
+  std::vector<std::string> objections_;
+};
+
+} // namespace
+
+std::vector<std::string> objections_to(std::span<const given_ledger> ledgers,
+                                       const compared_data& data) {
+  objecting all(data);
+  for (const auto& given : ledgers) all.look_at(given);
+  return all.finish();
+}
+
+} // namespace l3
