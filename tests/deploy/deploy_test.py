@@ -13,8 +13,18 @@ import sys
 import tempfile
 
 SKIPPED = 77
+# The dashboards' files, uids and rows, from top to bottom.
+DASHBOARDS = {
+    "dashboard.json": ("koto-l3", ["State", "Input by crate", "Event building", "Frames and device", "Selection by line", "Output", "Disk",
+                                   "Latency", "Process", "Receiver"]),
+    "dashboard-farm.json": ("koto-l3-farm", ["Farm", "By node", "Daemons"])}
+# Facts, and sums of what is shown by label or as a degraded reason.
+NOT_SHOWN = {"koto_l3_build_info", "koto_l3_backend_info", "koto_l3_start_time_seconds", "koto_l3_state", "koto_l3_reloads_total",
+             "koto_l3_last_run_lost_events", "koto_l3_fragments_seen_total", "koto_l3_spills_total", "koto_l3_engine_bypassed",
+             "koto_l3_batches_dumped_total", "koto_l3_batches_not_dumped_total"}
 # What exposure `systemd-analyze security` may find, in tenths.
-EXPOSURE_LIMIT = 20
+EXPOSURE_LIMIT = 19
+EXPOSURE_LIMIT_WITHOUT_GPU = 15
 
 
 def need(tool, package):
@@ -36,7 +46,7 @@ def exported_names(sample_program):
 
 
 def assert_exported(expression, names):
-    for name in re.findall(r"\bkoto_l3_\w+", expression):
+    for name in re.findall(r"\b(?:koto_l3|process)_\w+", expression):
         assert name in names, f"no daemon exports {name}, used in: {expression}"
 
 
@@ -51,21 +61,29 @@ def assert_promql(expressions):
 
 def check_unit(deploy, _):
     need("systemd-analyze", "systemd")
-    unit = (deploy / "koto-l3d.service").read_text()
-    assert "ExecStart=/usr/bin/koto-l3d --config /etc/koto-l3/l3.toml" in unit
-    with tempfile.TemporaryDirectory() as folder:
-        # The program may not be installed here; everything else is checked as it is.
-        copy = pathlib.Path(folder) / "koto-l3d.service"
-        copy.write_text(unit.replace("/usr/bin/koto-l3d", "/bin/true"))
-        result = run("systemd-analyze", "verify", "--man=no", copy)
-        complaints = [line for line in result.stderr.splitlines() if "koto-l3d" in line]
-        assert not complaints, "\n".join(complaints)
-        run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_LIMIT}", copy)
+    for name, command in (("koto-l3d", "koto-l3d --config /etc/koto-l3/l3.toml"),
+                          ("koto-l3-receive", "koto-l3 receive --config /etc/koto-l3/receive.toml")):
+        unit = (deploy / f"{name}.service").read_text()
+        assert f"ExecStart=/usr/bin/{command}\n" in unit
+        with tempfile.TemporaryDirectory() as folder:
+            # The program may not be installed here; everything else is checked as it is.
+            copy = pathlib.Path(folder) / f"{name}.service"
+            copy.write_text(unit.replace("/usr/bin/koto-l3d", "/bin/true").replace("/usr/bin/koto-l3", "/bin/true"))
+            result = run("systemd-analyze", "verify", "--man=no", copy)
+            complaints = [line for line in result.stderr.splitlines() if name in line]
+            assert not complaints, "\n".join(complaints)
+            run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_LIMIT}", copy)
+            if name == "koto-l3d":
+                _, _, tighter = (deploy / "koto-l3d-without-gpu.conf").read_text().partition("[Service]\n")
+                copy.write_text(copy.read_text().replace("[Install]", tighter + "[Install]"))
+                run("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE_LIMIT_WITHOUT_GPU}", copy)
 
 
 def check_prometheus(deploy, _):
     need("promtool", "prometheus")
     run("promtool", "check", "config", deploy / "prometheus.yml")
+    need("amtool", "prometheus-alertmanager")
+    run("amtool", "check-config", deploy / "alertmanager.yml")
 
 
 def check_alerts(deploy, sample_program):
@@ -79,7 +97,7 @@ def check_alerts(deploy, sample_program):
     assert rules
     for rule in rules:
         alert = rule.split("\n", 1)[0]
-        for part in ("summary:", "action:", "severity:"):
+        for part in ("summary:", "action:", "runbook_url:", "severity:"):
             assert part in rule, f"{alert} has no {part[:-1]}"
         assert_exported(re.search(r"expr: .*?\n +(for|labels):", rule, re.S).group(), names)
         assert re.search(rf"alertname: {alert}\n +eval_time: .*\n +exp_alerts:", cases), f"no case fires {alert}"
@@ -88,17 +106,31 @@ def check_alerts(deploy, sample_program):
 
 def check_dashboard(deploy, sample_program):
     need("promtool", "prometheus")
-    dashboard = json.loads((deploy / "dashboard.json").read_text())
-    assert dashboard["uid"] == "koto-l3"
+    names = exported_names(sample_program)
+    assert {p.name for p in deploy.glob("dashboard*.json")} == DASHBOARDS.keys()
+    shown = {name: check_one_dashboard(deploy / name, *what, names) for name, what in DASHBOARDS.items()}
+    of_the_daemon = {n for n in names if n.startswith("koto_l3_") and not n.startswith("koto_l3_receive_")}
+    forgotten = {n for n in of_the_daemon - shown["dashboard.json"] - NOT_SHOWN if not re.search("_(count|sum)$", n)}
+    assert not forgotten, f"no panel shows {', '.join(sorted(forgotten))}"
+    of_nodes = {n for n in names if n.startswith("koto_l3_receive_daemon_")}
+    assert of_nodes <= shown["dashboard-farm.json"], f"no panel of the farm shows {', '.join(sorted(of_nodes - shown['dashboard-farm.json']))}"
+
+
+def check_one_dashboard(file, uid, titles, names):
+    """What its panels show."""
+    dashboard = json.loads(file.read_text())
+    assert dashboard["uid"] == uid
     assert "__inputs" not in dashboard and "id" not in dashboard, "exported for sharing, not for provisioning"
     variables = {v["name"]: v for v in dashboard["templating"]["list"]}
     assert variables["datasource"]["type"] == "datasource"
 
-    names = exported_names(sample_program)
     expressions = []
     panels = dashboard["panels"]
     assert len({p["id"] for p in panels}) == len(panels), "two panels have the same id"
-    places = set()
+    rows = [p["title"] for p in panels if p["type"] == "row"]
+    assert rows == titles, rows
+    panels = [p for p in panels if p["type"] != "row"]
+    places = {(x, p["gridPos"]["y"]) for p in dashboard["panels"] if p["type"] == "row" for x in range(24)}
     for panel in panels:
         title = panel["title"]
         assert panel["fieldConfig"]["defaults"].get("unit"), f"{title} has no unit"
@@ -116,8 +148,10 @@ def check_dashboard(deploy, sample_program):
         assert_exported(expression, names)
         for variable in re.findall(r"\$(\w+)", expression):
             assert variable == "__rate_interval" or variable in variables, f"${variable} is not defined"
-    assert_exported(variables["node"]["definition"], names)
-    assert_promql([e.replace("$__rate_interval", "1m").replace("$node", "n") for e in expressions])
+    for variable in ("node", "receiver"):
+        assert_exported(variables[variable]["definition"], names)
+    assert_promql([e.replace("$__rate_interval", "1m").replace("$node", "n").replace("$receiver", "r") for e in expressions])
+    return set(re.findall(r"\b(?:koto_l3|process)_\w+", " ".join(expressions)))
 
 
 def check_runbook(deploy, sample_program):
@@ -140,16 +174,46 @@ def check_runbook(deploy, sample_program):
             assert words.strip() in texts, f"docs/runbook.md has '{line}', and no program says '{words.strip()}'"
 
 
+# A library of cmake/dependencies.cmake, as Spack calls it. Tests and what only they need are not built by the recipe.
+SPACK_NAMES = {"Boost": "boost", "CLI11": "cli11", "libhwy": "highway", "libisal": "isa-l", "libsodium": "libsodium", "libzmq": "libzmq",
+               "liblz4": "lz4", "libzstd": "zstd", "zlib": "zlib-api", "PkgConfig": "pkgconfig"}
+NOT_IN_SPACK = {"GTest", "rapidcheck"}
+
+
+def check_spack(deploy, _):
+    """The recipe is Python that says what a recipe says, with each library that the build looks for. Spack itself is not asked."""
+    said = []
+
+    def directive(name):
+        return lambda *words, **more: said.append((name, *words))
+
+    names = ("license", "version", "variant", "depends_on", "generator", "conflicts")
+    stub = {name: directive(name) for name in names} | {"CMakePackage": type("CMakePackage", (), {
+        "define": lambda self, key, value: f"-D{key}={value}", "define_from_variant": lambda self, key, variant: f"-D{key}={variant}"})}
+    text = (deploy / "spack/package.py").read_text()
+    assert text.count("from spack.package import *\n") == 1
+    exec(compile(text.replace("from spack.package import *\n", ""), "package.py", "exec"), stub)
+    needed = {words[1].split("@")[0].split()[0] for words in said if words[0] == "depends_on"}
+    cmake = (deploy.parent / "cmake/dependencies.cmake").read_text()
+    looked_for = set(re.findall(r"find_package\(([\w-]+)", cmake)) | set(re.findall(r"pkg_check_modules\(\w+ (?:REQUIRED )?IMPORTED_TARGET (\w+)\)", cmake))
+    missing = {SPACK_NAMES.get(name, name) for name in looked_for - NOT_IN_SPACK} - needed
+    assert not missing, f"deploy/spack/package.py lacks {', '.join(sorted(missing))}"
+    options = set(re.findall(r"^(?:set|option)\((L3_\w+)", (deploy.parent / "CMakeLists.txt").read_text(), re.MULTILINE))
+    for argument in stub["KotoL3"]().cmake_args():
+        name = argument[2:].split("=")[0]
+        assert name in options or name.startswith("CMAKE_"), f"CMakeLists.txt has no option {name}"
+
+
 def texts_of(root):
     """What the programs can say: all sources, where a text that goes over several lines is one."""
-    files = [path for room in ("daemon", "tools", "transport", "selection", "config") for path in sorted((root / room).rglob("*.[ch]pp"))]
+    files = [path for room in ("daemon", "monitor", "tools", "transport", "selection", "config", "gpu") for path in sorted((root / room).rglob("*.[ch]pp"))]
     return re.sub(r'"\s*"', "", "\n".join(path.read_text() for path in files)).replace('\\"', '"')
 
 
 def main():
     part, deploy, sample_program = sys.argv[1:]
     checks = {"unit": check_unit, "prometheus": check_prometheus, "alerts": check_alerts, "dashboard": check_dashboard,
-              "runbook": check_runbook}
+              "runbook": check_runbook, "spack": check_spack}
     try:
         checks[part](pathlib.Path(deploy), sample_program)
     except AssertionError as error:

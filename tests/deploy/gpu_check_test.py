@@ -8,34 +8,50 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 PASSING = 'echo "[  PASSED  ] 4 tests."'
 SKIPPING = 'echo "[  PASSED  ] 2 tests."; echo "[  SKIPPED ] 1 test, listed below:"'
 EMPTY = 'echo "[  PASSED  ] 0 tests."'
-BENCH = 'what=$1; shift; if [ "$what" = show ]; then echo "table of $(cat "$1")"; else echo "{\\"args\\": \\"$*\\"}"; fi'
+BENCH = """what=$1; shift
+case $what in
+  show) echo "table of $(cat "$1")" ;;
+  engine) printf '{"args": "%s", "rows":[{"what":"engine, cuda (X), two passes, output mapped","events_per_second":2E4,"of_limit":0.9},' "$*"
+    echo '{"what":"engine, cuda (X), two passes, output copied","bytes_per_second":1}]}' ;;
+  nvcomp) [ "$1" = --json ] && echo "{\\"args\\": \\"$*\\"}" || echo "--chunk  Compressed by itself" ;;
+  *) echo "{\\"args\\": \\"$*\\"}" ;;
+esac"""
+WITHOUT_NVCOMP = f'[ "$1" = nvcomp ] && exit 69\n{BENCH}'
 TOOL = """case "$1 $2" in
   "demo --backend") [ "$3" = cuda ] ;;
   "--version ") echo koto-l3 ;;
   *) exit 2 ;;
 esac"""
-BENCHES = {"device": "--plot OUT/bench-device.svg --json", "memory": "--backend cuda --json", "decode": "--backend cuda --json",
-           "engine": "--backend cuda --json", "select": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json", "pipeline": "--backend cuda --sustain 0 --json"}
+BENCHES = {"memory": "--backend cuda --json", "device": "--plot OUT/bench-device.svg --json", "nvcomp": "--json", "select": "--backend cuda --json",
+           "decode": "--backend cuda --json", "sort": "--backend cuda --json", "pack": "--json", "unpack": "--json",
+           "pipeline": "--backend cuda --sustain 0 --json"}
+COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB", "16MiB", "64MiB"))]
+PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n in (2, 8, 16)), *(f"engine-{n}-events" for n in (1, 16, 256, 1024)), "daemon"]
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
-ORDER = ["codec_test", "executors_cuda_test", *(f"bench-{b}" for b in BENCHES if b != "pipeline"), "demo", "bench-pipeline", *CHECKERS]
+ORDER = [*COPIES, *PRODUCTION, *(f"bench-{b}" for b in BENCHES if b not in ("memory", "pipeline")), "codec_test", "executors_cuda_test",
+         "demo", "bench-pipeline", "ncu", *CHECKERS]
+NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
 NEEDS_RUNTIME = 'case ${LD_LIBRARY_PATH:-} in */lib/runtime) ;; *) echo "GLIBCXX_3.4.30 not found" >&2; exit 1 ;; esac'
 
 
 def run_check(gpu_check, programs, sanitizer=None, arguments=()):
-    """Exit code, standard error, and by step what the table says of it; and the folder of results as {name: text}."""
+    """Exit code, standard error, and by step what the table says of it; and the results, in the folder and in its tar, as
+    {name: text}."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         shutil.copy(gpu_check, folder / "gpu-check")
         (folder / "VERSION").write_text("koto-l3 stand-in\n")
-        everything = {"bin/koto-l3": TOOL, "bin/koto-l3-bench": BENCH, "tests/executors_cuda_test": PASSING, **programs}
+        everything = {"bin/koto-l3": TOOL, "bin/koto-l3-bench": BENCH, "tests/executors_cuda_test": PASSING,
+                      "path/ncu": "exit 0", "path/nvidia-smi": NVIDIA_SMI, **programs}
         if sanitizer:
             everything["path/compute-sanitizer"] = sanitizer
         for name, body in everything.items():
@@ -45,7 +61,13 @@ def run_check(gpu_check, programs, sanitizer=None, arguments=()):
             path.chmod(0o755)
         result = subprocess.run([folder / "gpu-check", "--out", folder / "out", *arguments], capture_output=True, text=True, cwd="/",
                                 env={"PATH": f"{folder}/path:/usr/bin:/bin"})
-        files = {p.name: p.read_text().replace(f"{folder}/out", "OUT") for p in (folder / "out").rglob("*") if p.is_file()}
+        files = {p.name: p.read_text().replace(f"{folder}/out", "OUT") for p in (folder / "out").rglob("*")
+                 if p.is_file() and p.suffix != ".tar"}
+        kept = folder / "out/results.tar"
+        if kept.exists():
+            with tarfile.open(kept) as tar:
+                assert {pathlib.Path(n).name for n in tar.getnames()} | {"table.txt", "machine.txt", "predicted.txt"} == set(files), \
+                    "what is not in the tar is one of three files to read"
     words = [line.split() for line in files.get("table.txt", "").splitlines()]
     rows = {w[0]: w[1] for w in words if len(w) >= 3 and w[1] in ("passed", "FAILED", "skipped", "cut")}
     assert result.returncode in (2, 69) or files["table.txt"] == result.stdout.replace(f"{folder}/out", "OUT"), "what is printed is what is written"
@@ -83,20 +105,25 @@ def main():
         assert files[f"bench-{bench}.json"] == f'{{"args": "{arguments}"}}\n', files[f"bench-{bench}.json"]
         assert files[f"bench-{bench}.txt"] == f"table of {files[f'bench-{bench}.json']}", files
     assert "2 cases, 1 more skipped" in files["table.txt"]
-    assert "koto-l3 stand-in" in files["machine.txt"] and "0 failed, 0 cut, 15 passed, 0 skipped" in files["table.txt"], files
+    assert "koto-l3 stand-in" in files["machine.txt"] and "the card" in files["machine.txt"], files["machine.txt"]
+    assert f"0 failed, 0 cut, {len(ORDER)} passed, 0 skipped" in files["table.txt"], files["table.txt"]
+    for line in (r"engine, two passes, mapped, of the bare copy +near 1 +0\.9", r"mean power .* 250\.5", r"a million events \(J\) +1\.25e\+04",
+                 r"selection from device memory \(events/s\) +1\.5e6 to 2e6 +not measured"):
+        assert re.search(line, files["predicted.txt"]), (line, files["predicted.txt"])
+    assert files["predicted.txt"] in files["table.txt"]
 
     # Time that is over: the clock of this host jumps when the demo begins, or as soon as anything does.
     clock = 'test "$*" = +%s || exec /bin/date; if [ -e "${0%/*}/../late" ]; then echo 2000; else echo 1000; fi'
     late_demo = TOOL.replace('[ "$3" = cuda ]', ': > "${0%/*}/../late"; exit 124')
     code, _, rows, files = run_check(gpu_check, {"bin/koto-l3": late_demo, "path/date": clock}, SANITIZER, ["--limit", "590"])
-    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", *CHECKERS], rows
+    assert code == 1 and [s for s in rows if rows[s] == "cut"] == ["demo", "bench-pipeline", "ncu", *CHECKERS], rows
     assert rows["bench-device"] == "passed" and "bench-engine.txt" in files, files.keys()
-    assert "0 failed, 5 cut, 9 passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
+    assert f"0 failed, 6 cut, {len(ORDER) - 7} passed" in files["table.txt"] and "the 590 s of --limit" in files["table.txt"], files["table.txt"]
     code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": late_demo}, SANITIZER, ["--limit", "9000"])
     assert code == 1 and rows["demo"] == "FAILED" and rows["bench-pipeline"] == "passed", rows
     _, _, _, files = run_check(gpu_check, {"path/timeout": 'shift 2; echo "$1" >>"${0%/*}/../out/given"; shift; exec "$@"'},
                                SANITIZER, ["--limit", "100"])
-    assert all(95 <= int(line) <= 100 or int(line) == 30 for line in files["given"].split()), files["given"]
+    assert all(90 <= int(line) <= 100 or int(line) in (30, 60) for line in files["given"].split()), files["given"]
 
     # A bench that fails after it has said something, one of which no table can be made, and one that says nothing.
     for body, there in (("echo wrong; exit 1", True), ('[ "$1" = show ] && exit 1; echo "{}"', True), ("exit 1", False)):
@@ -111,7 +138,7 @@ def main():
 
     for broken in ("exit 1", "kill -SEGV $$"):
         code, _, rows, _ = run_check(gpu_check, {"bin/koto-l3": broken, "bin/koto-l3-bench": broken}, SANITIZER)
-        assert code == 1 and {rows[s] for s in rows if s == "demo" or s.startswith("bench-")} == {"FAILED"}, rows
+        assert code == 1 and {rows[s] for s in rows if s != "bench-nvcomp" and s.startswith(("demo", "daemon", "bench-", "copies-", "engine-"))} == {"FAILED"}, rows
 
     code, _, rows, _ = run_check(gpu_check, {}, "exit 86")
     assert code == 1 and {rows[c] for c in CHECKERS} == {"FAILED"}, rows
@@ -136,6 +163,12 @@ def main():
     code, _, rows, _ = run_check(gpu_check, {"tests/a_test": f"{NEEDS_RUNTIME}\n{PASSING}"}, SANITIZER)
     assert code == 1 and rows["a_test"] == "FAILED", "a libstdc++ of the host's that will do is used"
 
+    _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "production,copies"])
+    assert list(rows) == [*COPIES, *PRODUCTION], rows
+    code, _, rows, files = run_check(gpu_check, {"bin/koto-l3-bench": WITHOUT_NVCOMP}, SANITIZER, ["--only", "benches"])
+    assert code == 0 and rows["bench-nvcomp"] == "skipped" and "built without nvCOMP" in files["table.txt"], rows
+    _, _, rows, _ = run_check(gpu_check, {"path/nvidia-smi": "exit 9"}, SANITIZER, ["--only", "production"])
+    assert set(rows.values()) == {"passed"}, rows
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "tests,demo"])
     assert rows == {"executors_cuda_test": "passed", "demo": "passed"}, rows
     _, _, rows, _ = run_check(gpu_check, {}, SANITIZER, ["--only", "checkers"])

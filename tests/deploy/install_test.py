@@ -20,6 +20,9 @@ def said(*words, **more) -> str:
     return done.stdout
 
 
+UNITS = ("koto-l3d.service", "koto-l3-receive.service")
+
+
 def paths_of(unit: str) -> list[str]:
     """Those that must be there before the unit starts; /bin/kill is the system's."""
     active = "\n".join(line for line in unit.splitlines() if re.match(r"(ExecStart|Documentation)=", line))
@@ -43,20 +46,49 @@ def check_page(page: pathlib.Path, program: pathlib.Path) -> None:
             assert f" {name} " in shown or f",{name} " in shown, f"{page.name} lacks {name}"
 
 
+def check_completion(share: pathlib.Path, program: pathlib.Path) -> None:
+    """In bash each command and option is offered; zsh can read what it gets."""
+    script = share / f"bash-completion/completions/{program.name}"
+    function = "_" + re.sub(r"\W", "_", program.name)
+
+    def offered(*words: str) -> list[str]:
+        ask = f'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function}; echo "${{COMPREPLY[@]}}"'
+        return said("bash", "-c", ask, script, program.name, *words).split()
+
+    told = said(program, "--help")
+    commands = re.findall(r"^  ([a-z]\w*) ", told.partition("Subcommands:")[2], re.MULTILINE)
+    assert set(commands) <= set(offered("")), f"{script.name} lacks commands"
+    for command in [[]] + [[c] for c in commands]:
+        names = re.findall(r"^  (?:-\w,)?(--[\w-]+)", said(program, *command, "--help"), re.MULTILINE)
+        assert set(names) <= set(offered(*command, "--")), f"{script.name} lacks options of {command}"
+    if program.name == "koto-l3":
+        assert offered("re") == ["replay", "receive", "reprocess"], offered("re")
+        assert offered("run", "st") == ["start", "stop", "status"], offered("run", "st")
+        assert "pool" in offered("replay", "--on", ""), offered("replay", "--on", "")
+    zsh = share / f"zsh/vendor-completions/_{program.name}"
+    assert zsh.read_text().startswith(f"#compdef {program.name}\n"), zsh
+    if shutil.which("zsh"):
+        said("zsh", "-n", zsh)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         prefix = pathlib.Path(folder) / "prefix"
         said(CMAKE, "--install", BUILD, "--prefix", prefix, "--strip")
-        for path in paths_of((prefix / "lib/systemd/system/koto-l3d.service").read_text()):
-            assert path.startswith(str(prefix)) and os.path.isfile(path), f"{path} is not installed"
+        for name in UNITS:
+            for path in paths_of((prefix / "lib/systemd/system" / name).read_text()):
+                assert path.startswith(str(prefix)) and os.path.isfile(path), f"{path} is not installed"
         programs = sorted((prefix / "bin").iterdir())
         assert {"koto-l3", "koto-l3d"} <= {p.name for p in programs} <= {"koto-l3", "koto-l3-bench", "koto-l3d"}, programs
         for program in programs:
             assert said(program, "--version").startswith(program.name + " "), program
             page, = (prefix / "share/man").glob(f"man?/{program.name}.?")
             check_page(page, program)
+            check_completion(prefix / "share", program)
         said(prefix / "bin/koto-l3d", "--config", prefix / "etc/koto-l3/l3.toml", "--check-config")
-        for name in ("koto-l3/selection.toml", "koto-l3/monitoring/alerts.yml", "koto-l3/monitoring/dashboard.json",
+        for name in ("sysusers.d/koto-l3d.conf", "sysusers.d/koto-l3-receive.conf", "tmpfiles.d/koto-l3-receive.conf", "sysctl.d/60-koto-l3d.conf"):
+            assert (prefix / "lib" / name).is_file(), f"{name} is not installed"
+        for name in ("koto-l3/selection.toml", "koto-l3/monitoring/alerts.yml", "koto-l3/monitoring/dashboard.json", "koto-l3/monitoring/dashboard-farm.json",
                      "doc/koto-l3/LICENSE", "doc/koto-l3/docs/runbook.md"):
             assert (prefix / "share" / name).is_file(), f"{name} is not installed"
         assert {p.name for p in prefix.iterdir()} == {"bin", "etc", "lib", "share"}, list(prefix.iterdir())

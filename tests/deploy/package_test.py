@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Debian packages of this build: made twice with the same bytes, nothing that lintian calls an error, each file where it belongs,
+nothing started by the installation. Arguments: the build folder, the source folder."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD, SOURCE = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+SKIPPED = 77
+HAS = {  # a few files of each, and the files that belong to the operator
+    "koto-l3d": (["./usr/bin/koto-l3d", "./lib/systemd/system/koto-l3d.service", "./usr/lib/sysusers.d/koto-l3d.conf",
+                  "./usr/lib/tmpfiles.d/koto-l3d.conf", "./usr/lib/sysctl.d/60-koto-l3d.conf", "./usr/share/man/man8/koto-l3d.8.gz"],
+                 ["/etc/koto-l3/l3.toml"]),
+    "koto-l3": (["./usr/bin/koto-l3", "./usr/share/man/man1/koto-l3.1.gz", "./usr/share/bash-completion/completions/koto-l3",
+                 "./usr/share/doc/koto-l3/docs/runbook.md.gz"], []),
+    "koto-l3-receive": (["./lib/systemd/system/koto-l3-receive.service", "./usr/lib/sysusers.d/koto-l3-receive.conf",
+                         "./usr/lib/tmpfiles.d/koto-l3-receive.conf"], ["/etc/koto-l3/receive.toml"]),
+    "koto-l3-monitoring": (["./usr/share/koto-l3/monitoring/alerts.yml", "./usr/share/koto-l3/monitoring/dashboard.json",
+                            "./usr/share/koto-l3/monitoring/dashboard-farm.json"], []),
+    "koto-l3-bench": (["./usr/bin/koto-l3-bench", "./usr/share/man/man1/koto-l3-bench.1.gz"], []),
+}
+
+
+def said(*words, **more) -> str:
+    done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=240, **more)
+    assert done.returncode == 0, f"{' '.join(map(str, words))} ends with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def make(folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    folder.mkdir()
+    shutil.copytree(SOURCE / "debian", folder / "debian")
+    shutil.copy(SOURCE / "CHANGELOG.md", folder)
+    quickly = {**os.environ, "DPKG_DEB_COMPRESSOR_TYPE": "gzip", "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
+    said("debian/rules", "binary", f"folder={BUILD}", f"destination={folder}", cwd=folder, env=quickly)
+    return {re.match(r"[a-z\d-]+", p.name)[0]: p for p in folder.glob("*.deb")}
+
+
+def asked_of_services(script: pathlib.Path, *arguments: str) -> list[str]:
+    """What a script of a package would have systemd do with services. Nothing is done: each command is a stub."""
+    if not script.exists():
+        return []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "systemd").mkdir()
+        for command in ("deb-systemd-invoke", "deb-systemd-helper", "systemctl", "systemd-sysusers", "systemd-tmpfiles"):
+            # None was enabled before.
+            (folder / command).write_text(f"#!/bin/sh\necho {command} \"$@\" >>{folder}/asked\ncase \"$*\" in *was-enabled*) exit 1 ;; esac\n")
+            (folder / command).chmod(0o755)
+        (folder / "script").write_text(script.read_text().replace("/run/systemd/system", f"{folder}/systemd"))
+        said("env", f"PATH={folder}:/usr/bin:/bin", "sh", folder / "script", *arguments)
+        asked = (folder / "asked").read_text().splitlines() if (folder / "asked").exists() else []
+        return [" ".join(words) for words in map(str.split, asked)
+                if words[0] == "deb-systemd-invoke" or (words[0] == "systemctl" and "daemon-reload" not in words) or (words[0] == "deb-systemd-helper" and words[1] == "enable")]
+
+
+def check_scripts(control: pathlib.Path, unit: str | None) -> None:
+    """A service is started by its operator alone. One that runs goes on while files are replaced, is started anew when all are
+    there and not when they could not be, and ends when it is removed."""
+    for script, arguments, wanted in (("preinst", ["install"], None), ("preinst", ["upgrade", "0.1.0"], None), ("postinst", ["configure", ""], None),
+                                      ("postinst", ["configure", "0.1.0"], "try-restart"), ("postinst", ["abort-upgrade", "0.9.0"], None),
+                                      ("prerm", ["upgrade", "0.9.0"], None), ("prerm", ["remove"], "stop")):
+        asked = asked_of_services(control / script, *arguments)
+        assert asked == ([f"deb-systemd-invoke {wanted} {unit}"] if unit and wanted else []), f"{control.name}: {script} {' '.join(arguments)} asks {asked or 'nothing'}"
+
+
+def main() -> int:
+    for tool in ("dh", "lintian"):
+        if shutil.which(tool) is None:
+            print(f"skipped: {tool} is not there (deploy/packages.txt)")
+            return SKIPPED
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        packages, again = make(folder / "one"), make(folder / "two")
+        assert packages.keys() == HAS.keys(), packages
+        for package, deb in packages.items():
+            assert deb.read_bytes() == again[package].read_bytes(), f"{package} has other bytes when it is made again"
+            there = {line.split()[5] for line in said("dpkg-deb", "-c", deb).splitlines()}
+            files, configurations = HAS[package]
+            assert there >= set(files), f"{package} lacks {set(files) - there}"
+            control = folder / package
+            said("dpkg-deb", "-e", deb, control)
+            conffiles = (control / "conffiles").read_text().split() if (control / "conffiles").exists() else []
+            assert conffiles == configurations, f"{package}: {conffiles}"
+            check_scripts(control, f"{package}.service" if configurations else None)
+        version, = re.findall(r"project\(koto-l3 VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())
+        assert packages["koto-l3d"].name.startswith(f"koto-l3d_{version}_"), f"debian/changelog is not of version {version}"
+        depends = said("dpkg-deb", "-f", packages["koto-l3d"], "Depends")
+        assert "libzmq5" in depends and "nvidia" not in depends and "cuda" not in depends, depends
+        said("lintian", "--fail-on", "error", *packages.values())
+    return 0
+
+
+sys.exit(main())

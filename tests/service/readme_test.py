@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./run readme-test: from a bare Debian 12 to a page that shows events, by the README word for word. Follows the block of
+"Two commands" (but for ./run test) and that of "Step by step" in a container that has nothing but the minimal system and this
+commit, and says after how many seconds each thing was there. The packages come over the network; all after them runs in a
+network of its own. As root; a first call also makes the bare system (debootstrap)."""
+import argparse
+import contextlib
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+NETWORK = "koto-l3-readme"
+LIMIT = 3600  # seconds for any one command
+PROMISED = 600  # seconds to the page
+PAGE = "http://127.0.0.1:9420/"
+
+
+def blocks(readme):
+    """{heading: what the first block of shell commands below it says}"""
+    return {heading: block for heading, block in re.findall(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```sh\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)}
+
+
+def followed(readme):
+    """(name, commands) in the README's order; ./run test is left out, because the page does not wait for it."""
+    text = blocks(readme)
+    demo = "".join(line for line in text["Two commands"].splitlines(keepends=True) if not line.startswith("./run test"))
+    assert demo.startswith("./run demo") and PAGE in text["Step by step"], "the README no longer has what this test follows"
+    return [("demo", demo), ("steps", text["Step by step"])]
+
+
+def bare_system():
+    root = pathlib.Path.home() / ".cache/koto-l3/roots/bare"
+    if not root.exists():
+        fresh = root.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.parent.mkdir(parents=True, exist_ok=True)
+        print(f"making a bare Debian in {root}", flush=True)
+        subprocess.run(["debootstrap", "--variant=minbase", "bookworm", fresh], check=True, stdout=subprocess.DEVNULL)
+        fresh.rename(root)
+    return root
+
+
+@contextlib.contextmanager
+def network():
+    subprocess.run(["ip", "netns", "add", NETWORK], check=True)
+    try:
+        subprocess.run(["ip", "-n", NETWORK, "link", "set", "lo", "up"], check=True)
+        yield
+    finally:
+        subprocess.run(["ip", "netns", "del", NETWORK], check=True)
+
+
+class Container:
+    def __init__(self, root, log):
+        self.root, self.log = root, log
+
+    def follow(self, commands, *options):
+        """Runs them in one shell, in the folder of the source. Ends this program if one of them fails."""
+        run = ["systemd-nspawn", "--quiet", "-D", self.root, "--register=no", "--keep-unit", "--as-pid2", "--pipe", "--chdir=/root/koto-l3", *options,
+               "bash", "-e", "-c", commands]
+        with self.log.open("ab") as log:
+            code = subprocess.run(run, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT, check=False).returncode
+        if code != 0:
+            sys.exit(f"{commands}\nends with {code}:\n{self.log.read_text(errors='replace')[-3000:]}")
+
+
+class Page:
+    """Asks for the page until it is there and its daemon has taken events."""
+
+    def __init__(self):
+        self.seen_at, self.done = None, threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+
+    def _ask(self, path):
+        done = subprocess.run(["ip", "netns", "exec", NETWORK, "curl", "-s", "--max-time", "5", PAGE + path], capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def _watch(self):
+        while not self.done.wait(0.2) and not self.seen_at:
+            status = self._ask("status")
+            if status and json.loads(status)["events"]["admitted"] > 0 and "</html>" in self._ask(""):
+                self.seen_at = time.monotonic()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", metavar="FILE", help="write the seconds there, too")
+    arguments = parser.parse_args()
+    wanted = followed((SOURCE / "README.md").read_text())
+    system = bare_system()
+    with tempfile.TemporaryDirectory(dir=system.parent) as folder:
+        folder = pathlib.Path(folder)
+        subprocess.run(["cp", "-a", "--reflink=auto", system, folder / "root"], check=True)
+        subprocess.run(["git", "clone", "-q", SOURCE, folder / "root/root/koto-l3"], check=True)
+        container = Container(folder / "root", folder / "log")
+        seconds, began = {}, time.monotonic()
+
+        def note(what, at=None):
+            seconds[what] = round((at or time.monotonic()) - began)
+            print(f"{seconds[what]:5} s  {what}", flush=True)
+
+        container.follow("./run packages")
+        note("packages installed")
+        with network(), Page() as page:
+            for name, commands in wanted:
+                container.follow(commands, f"--network-namespace-path=/run/netns/{NETWORK}")
+                if name == "demo":
+                    note("the demo verified every event")
+            if not page.seen_at:
+                sys.exit("the page never showed an event")
+            note("the page showed events", page.seen_at)
+            note("every step of the README followed")
+    print(f"ten minutes to the page: {'held' if seconds['the page showed events'] <= PROMISED else 'NOT held'}")
+    if arguments.json:
+        pathlib.Path(arguments.json).write_text(json.dumps(seconds, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
