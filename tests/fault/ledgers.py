@@ -75,7 +75,7 @@ def hollow_blocks(store):
     block that it has lost, so that the others follow without a gap: what was in it is lost, or in another block that nobody promised."""
     found = 0
     for path in sorted(store.glob("blocks-*.kl3")):
-        with open(path, "rb") as f:
+        with store_reader.open_file(path) as f:
             f.seek(store_reader.FILE_HEADER.size)
             while len(header := f.read(store_reader.BLOCK_HEADER.size)) == store_reader.BLOCK_HEADER.size:
                 fields = store_reader.BLOCK_HEADER.unpack(header)

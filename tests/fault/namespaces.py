@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three machines on this one: a sender, a daemon and a receiver, each a network namespace, joined by two virtual cables. This process
-lives on the daemon's. Nothing has a name outside, so nothing is left behind whatever ends it.
+"""Machines on this one, each a network namespace, joined by virtual cables. Nothing has a name outside, so nothing is left behind whatever
+ends it. The three of most rows:
 
   sender 10.77.1.2 ──── 10.77.1.1 daemon 10.77.2.1 ──── 10.77.2.2 receiver"""
 import array
@@ -23,28 +23,37 @@ def _here():
     return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
 
 
-class Network:
+class Machines:
+    """This process moves to the first, `here`; others are added, and joined by cables. PermissionError or OSError says what does not work."""
+
     def __init__(self):
-        """Makes one, and moves this process to the daemon's machine. PermissionError or OSError says what does not work here."""
-        self.sender, self.receiver, self.daemon = _new(), _new(), _new()
-        own_space.join(self.daemon)
-        for space, cable, here, there in ((self.sender, TO_SENDER, DAEMON, SENDER), (self.receiver, TO_RECEIVER, DAEMON_OUT, RECEIVER)):
-            self.ip("link", "add", "name", cable, "mtu", MTU, "type", "veth", "peer", "name", FAR_END, "mtu", MTU, "netns",
-                    f"/proc/{os.getpid()}/fd/{space}")
-            for at, device, address in ((self.daemon, cable, here), (space, FAR_END, there)):
-                self.ip("address", "add", address + "/24", "dev", device, at=at)
-                self.ip("link", "set", "dev", device, "up", at=at)
-        for at in (self.sender, self.receiver, self.daemon):
-            self.ip("link", "set", "dev", "lo", "up", at=at)
+        self.here = _new()
+        self.spaces = [self.here]
+        own_space.join(self.here)
+        self.ip("link", "set", "dev", "lo", "up")
+
+    def add(self):
+        space = _new()
+        self.spaces.append(space)
+        self.ip("link", "set", "dev", "lo", "up", at=space)
+        return space
+
+    def join(self, cable, one, its_address, far_end, other, others_address):
+        """The name of the cable's end on each machine, and its address there."""
+        self.ip("link", "add", "name", cable, "mtu", MTU, "type", "veth", "peer", "name", far_end, "mtu", MTU, "netns",
+                f"/proc/{os.getpid()}/fd/{other}", at=one)
+        for at, device, address in ((one, cable, its_address), (other, far_end, others_address)):
+            self.ip("address", "add", address + "/24", "dev", device, at=at)
+            self.ip("link", "set", "dev", device, "up", at=at)
 
     def close(self):
         """The machines are gone when the last program on them is."""
-        for space in (self.sender, self.receiver, self.daemon):
+        for space in self.spaces:
             os.close(space)
 
     def run(self, *command, at=None, **more):
         """A command on one of the machines; what it printed."""
-        space = self.daemon if at is None else at
+        space = self.here if at is None else at
         done = subprocess.run([str(c) for c in command], preexec_fn=lambda: own_space.join(space), capture_output=True, text=True, **more)
         if done.returncode != 0:
             raise OSError(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
@@ -60,7 +69,23 @@ class Network:
         try:
             yield
         finally:
-            own_space.join(self.daemon)
+            own_space.join(self.here)
+
+    def udp_counts(self, at=None):
+        """A machine's own: {"InDatagrams": …, "InCsumErrors": …, "RcvbufErrors": …}"""
+        with self.on(self.here if at is None else at):
+            names, values = [line.split()[1:] for line in open("/proc/net/snmp") if line.startswith("Udp:")]
+        return dict(zip(names, map(int, values)))
+
+
+class Network(Machines):
+    """sender ── daemon ── receiver; this process lives on the daemon's."""
+
+    def __init__(self):
+        super().__init__()
+        self.daemon, self.sender, self.receiver = self.here, self.add(), self.add()
+        self.join(TO_SENDER, self.daemon, DAEMON, FAR_END, self.sender, SENDER)
+        self.join(TO_RECEIVER, self.daemon, DAEMON_OUT, FAR_END, self.receiver, RECEIVER)
 
     def pull_cable(self, pulled=True):
         """The one between daemon and receiver, at the receiver's end: the daemon's side loses its carrier, too."""
@@ -72,11 +97,6 @@ class Network:
         with self.on(self.sender), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
             value = array.array("B", struct.pack("II", _STXCSUM, 0))
             fcntl.ioctl(s, _SIOCETHTOOL, struct.pack("16sP", FAR_END.encode(), value.buffer_info()[0]))
-
-    def udp_counts(self):
-        """The daemon's machine's own: {"InDatagrams": …, "InCsumErrors": …, "RcvbufErrors": …}"""
-        names, values = [line.split()[1:] for line in open("/proc/net/snmp") if line.startswith("Udp:")]
-        return dict(zip(names, map(int, values)))
 
 
 def _new():

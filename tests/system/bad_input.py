@@ -112,12 +112,13 @@ class BadDatagrams(harness.SystemTest):
 class BadFragments(harness.SystemTest):
     chunk_bytes = 8000  # a fragment is one chunk: a chunk with the header of a wrong spill does not go astray alone
 
-    def run_spill(self, bad, spill=SPILL, good_between=1, **building):
+    def run_spill(self, bad, spill=SPILL, good_between=1, ports=harness.UDP_PORTS, **building):
         """Sends good events with a bad one after each; `bad` is a list of functions (sender, number, fragments) that send an
-        event. Returns (daemon's /status after everything was settled, good events, bad events' numbers)."""
+        event. With one port the daemon sees everything in the order in which it was sent.
+        Returns (daemon's /status after everything was settled, good events, bad events' numbers)."""
         self.receiver = self.start_receiver()
         self.daemon = self.start_daemon(building=building)
-        sender = self.sender = self.udp_sender(self.daemon)
+        sender = self.sender = self.udp_sender(self.daemon, ports)
         maker = self.maker = level2.EventMaker(self.crates, 13)
         good, numbers, number = {}, [], 0
         for send in bad:
@@ -198,7 +199,7 @@ class BadFragments(harness.SystemTest):
 
         status, good, numbers = self.run_spill([other_bytes_in_a_repeated_chunk, other_length_in_a_repeated_chunk,
                                                 trailer_says_one_chunk_less, two_trailers_that_differ,
-                                                short_chunk_in_the_middle])
+                                                short_chunk_in_the_middle], ports=1)
         f = status["fragments"]
         self.assertEqual(nonzero(f["malformed"]), {"conflicting_chunks": 2, "chunk_count": 3})
         self.assertEqual((f["incomplete"], status["events"]["incomplete"]), (5 * (len(self.crates) - 1), 5))

@@ -13,6 +13,7 @@ import l2raw
 import level2
 
 FAILED, USAGE, MISSING = 1, 2, 69
+SOURCE = harness.HERE.parents[1]
 NUMBERS = ("0", "-1", "99999999999999999999", "nan", "1e999", "")
 
 
@@ -91,7 +92,7 @@ class Usage(CommandLine):
 
     def test_help_is_text(self):
         for program, commands in (("koto-l3", ("simulate", "replay", "keys", "receive", "verify", "extract", "pack", "unpack", "demo",
-                                               "select", "evaluate")),
+                                               "select", "evaluate", "info", "inspect", "run", "status", "doctor")),
                                   ("koto-l3-bench", ("pack", "unpack", "building", "decode", "device", "engine", "memory", "pipeline", "receive",
                                                      "select", "show", "sort"))):
             for command in ((), *((c,) for c in commands)):
@@ -104,7 +105,8 @@ class Usage(CommandLine):
     def test_version(self):
         for program, command in (("koto-l3", ()), ("koto-l3", ("replay",)), ("koto-l3-bench", ()), ("koto-l3-bench", ("pack",))):
             p = subprocess.run([harness.BIN / program, *command, "--version"], capture_output=True, text=True, check=True)
-            self.assertRegex(p.stdout, rf"^{program} \d+\.\d+\.\d+\n$")
+            commit = r"[0-9a-f]{12}(-dirty)?" if (SOURCE / ".git").exists() else "unknown"
+            self.assertRegex(p.stdout, rf"^{program} \d+\.\d+\.\d+ \(commit {commit}\)\n$")
 
     def test_what_the_bench_leaves_out_is_told(self):
         p = subprocess.run([harness.BIN / "koto-l3-bench", "--help"], capture_output=True, text=True, check=True, env={"PATH": ""})
@@ -158,7 +160,7 @@ class Missing(CommandLine):
         self.assertFalse(out.exists())
         self.fill_store().stop()
         self.says(MISSING, str(none), "extract", self.store, none / "out")
-        self.says(USAGE, "is a file of the store", "extract", self.store, self.store / "blocks-000001.kl3")
+        self.says(USAGE, "is a file of the store", "extract", self.store, harness.store_file(self.store))
         self.says(USAGE, "is the input", "pack", self.sent, self.sent)
 
     def test_a_port_that_is_taken(self):
@@ -201,13 +203,102 @@ class Files(CommandLine):
         self.assertIn("sent.l2raw ends within a record", said)
         self.sent.write_bytes(whole)
 
-        file = self.store / "blocks-000001.kl3"
+        file = harness.store_file(self.store)
         file.write_bytes(file.read_bytes()[:-1])
         for arguments in (("extract", self.store, out), ("verify", self.sent, self.store)):
             code, said = self.run_tool(*arguments)
-            self.assertRegex(said, r"blocks-000001\.kl3: its last \d+ bytes are no whole block")
+            self.assertRegex(said, r"blocks-000001-run\d{6}-node\d+\.kl3: its last \d+ bytes are no whole block")
         self.assertEqual(code, FAILED, "events are missing")
         self.assertEqual(json.loads(self.run_tool("verify", self.sent, self.store, "--json")[1])["torn_ends"], 1)
+
+
+class Ledgers(CommandLine):
+    """Every event is stored, and verify says so: what fails is a ledger."""
+
+    def setUp(self):
+        super().setUp()
+        self.assertEqual(self.fill_store().stop(), 0)
+        self.of_store = self.store / "ledger.json"
+        self.of_daemon = self.folder / "daemon-ledger.json"
+
+    def verify(self, *ledgers):
+        arguments = ("verify", self.sent, self.store, *(f"--ledger={file}" for file in ledgers))
+        code, said = self.run_tool(*arguments)
+        if "not a ledger" not in said:
+            self.assertIn("every event that was sent is stored", said)
+            self.assertEqual(json.loads(self.run_tool(*arguments, "--json")[1])["holds"], code == 0)
+        return code, said
+
+    def written(self, file, **changes):
+        ledger = json.loads(file.read_text())
+        for key, value in changes.items():
+            ledger[key] = {**ledger[key], **value} if isinstance(value, dict) else value
+        return json.dumps(ledger)
+
+    def test_good_ones(self):
+        code, said = self.verify(self.of_daemon)
+        self.assertEqual(code, 0, said)
+        moved = self.of_store.rename(self.folder / "elsewhere.json")
+        code, said = self.verify(self.of_daemon, moved)
+        self.assertEqual(code, 0, said)
+
+    def test_that_contradict_themselves(self):
+        for file in (self.of_daemon, self.of_store):
+            whole = file.read_text()
+            file.write_text(self.written(file, balanced=False))
+            code, said = self.verify(self.of_daemon)
+            self.assertEqual(code, FAILED, said)
+            self.assertIn("it says that its sums do not balance, and its figures do", said)
+            file.write_text(whole)
+
+    def test_of_another_program_run_store_or_time(self):
+        whole = self.of_store.read_text()
+        lost = [{"session": "0000000000000005", "first": 3, "last": 9, "blocks": 4, "events": 20}]
+        for change, sentence in (({"run": 8}, "is of run 8, and no block of run 8 is stored"),
+                                 ({"sessions": ["0000000000000005"]}, "does not name 1 of the sessions that are stored"),
+                                 ({"lost": lost}, "4 blocks with 20 events that the receiver had acknowledged are lost"),
+                                 ({"program": "replay"}, "is of `replay`: the ledger of a store is of its receiver"),
+                                 ({"events": {"forwarded": 19, "admitted": 19}}, "DIFFER")):
+            with self.subTest(change):
+                self.of_store.write_text(whole)
+                self.of_store.write_text(self.written(self.of_store, **change))
+                code, said = self.verify(self.of_daemon)
+                self.assertEqual(code, FAILED, said)
+                self.assertIn(sentence, said)
+        self.of_store.unlink()
+        code, said = self.verify(self.of_daemon)
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("has no ledger of its receiver", said)
+
+    def test_of_another_daemon(self):
+        other = self.folder / "other.json"
+        other.write_text(self.written(self.of_daemon, run=8))
+        code, said = self.verify(other)
+        self.assertEqual(code, FAILED, said)
+        self.assertRegex(said, "is of run 8, and its session [0-9a-f]+ is stored with run 7")
+        code, said = self.verify(self.of_daemon, self.of_daemon)
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("are of the same start of a daemon", said)
+
+    def test_of_a_replay_that_failed_early_is_not_the_one_before(self):
+        to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--timeout", "0.1")
+        ledger = self.folder / "replay.json"
+        before = self.written(self.of_daemon, program="replay")
+        junk = self.folder / "junk"
+        junk.write_bytes(bytes(100))
+        for code, file in ((FAILED, self.sent), (FAILED, junk), (MISSING, self.folder / "none")):
+            ledger.write_text(before)
+            its_code, said = self.run_tool("replay", file, *to, "--ledger", ledger)
+            self.assertEqual(its_code, code, said)
+            self.assertIs(json.loads(ledger.read_text())["clean"], False)
+            self.assertEqual(json.loads(ledger.read_text())["events"]["admitted"], 0)
+        self.assertEqual(self.verify(ledger)[0], FAILED, "it sent nothing")
+        ledger.write_text(before)
+        self.says(USAGE, "--rate", "replay", self.sent, *to, "--ledger", ledger, "--rate", "fast")
+        self.assertEqual(ledger.read_text(), before, "a command line that is wrong changes nothing")
+        whole = self.sent.read_bytes()
+        self.says(USAGE, "is the file to send", "replay", self.sent, *to, "--ledger", self.sent)
+        self.assertEqual(self.sent.read_bytes(), whole)
 
 
 class Interrupted(CommandLine):

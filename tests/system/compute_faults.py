@@ -14,11 +14,11 @@ EVENTS = 24  # of a spill; frames hold 4 of them, so that every fault has frames
 
 
 class ComputeFaults(harness.SystemTest):
-    def start(self, fault, **compute):
+    def start(self, fault, environment=None, **compute):
         """A daemon that checks every event."""
         self.receiver = self.start_receiver()
         self.compute = {"fault": fault, "verify_one_in": 1, "dumps": str(self.folder / "dumps"), **compute}
-        self.daemon = self.start_daemon(frames={"events": 4}, compute=self.compute)
+        self.daemon = self.start_daemon(environment, frames={"events": 4}, compute=self.compute)
         self.sent, self.spill, self.sender = {}, 0, None
 
     def send_udp(self):
@@ -122,6 +122,71 @@ class ComputeFaults(harness.SystemTest):
         m = self.end()
         self.assertEqual(m["engine_restarts_total"], 0)
         self.assertIn("the device still hangs", self.daemon.said())
+
+    def test_a_frame_that_the_device_has_not_copied_is_not_refilled(self):
+        self.start("stall:at=3:for=2 s", time_limit="200 ms")
+        self.send_tcp()
+        self.daemon.wait_for(lambda s: s["frames"]["held"] == 1, "a frame that waits for the device")
+        self.send_until(self.send_tcp, lambda e: not e["bypassed"], "the device again")
+        self.assertEqual(self.daemon.status()["frames"]["held"], 0)
+        m = self.end()
+        self.assertEqual(m['engine_failures_total{kind="hang"}'], 1)
+
+    def test_a_device_that_is_lost_to_its_process(self):
+        """The daemon ends between spills, when a service manager would start it anew; the next one goes on, and nothing is lost."""
+        managed = {"NOTIFY_SOCKET": "@koto-l3-test"}
+        for send in (self.send_udp, self.send_tcp):
+            with self.subTest(send.__name__):
+                self.store = self.folder / send.__name__
+                self.start("lost:from=3", managed, renew_after="1 s")
+                send()
+                self.assertEqual(self.daemon.wait(), 75, self.daemon.said())
+                self.assertIn("the device answers", self.daemon.said())
+                ledger = self.daemon.ledger()
+                self.assert_conserved(ledger)
+                self.assertEqual((ledger["events"]["forwarded"], ledger["clean"]), (EVENTS, True), ledger)
+                self.assertEqual(ledger["events"]["admitted"], EVENTS)
+                self.compute["fault"] = ""
+                self.daemon = self.start_daemon(managed, frames={"events": 4}, compute=self.compute)
+                self.sender = None if send == self.send_udp else self.sender and self.stream_sender(run=7).connect()
+                send()
+                self.daemon.wait_for_stored(EVENTS)
+                self.assertEqual(self.daemon.stop(), 0)
+                self.receiver.stop()
+                self.assert_stored(self.sent)
+
+    def test_a_lost_device_without_a_service_manager(self):
+        self.start("lost:from=3", renew_after="1 s")
+        self.send_until(self.send_tcp, lambda e: e["frames_bypassed"] >= 20, "twenty frames on the CPU")
+        m = self.end()
+        self.assertEqual(m["engine_restarts_total"], 0)
+        self.assertEqual(m["degraded{reason=\"device_lost\"}"], 1)
+        self.assertIn("restart the daemon between spills", self.daemon.said())
+
+    def test_one_of_two_devices(self):
+        self.start("lost:from=2", devices=[0, 1], renew_after="never")
+        self.send_until(self.send_udp, lambda e: e["frames_bypassed"] >= 4, "four frames on the CPU")
+        m = self.end()
+        computed = m['stage_duration_seconds_count{stage="compute"}']
+        self.assertLess(m["bypassed_frames_total"], computed, "the frames of the other device stay there")
+        self.assertIn("compute: device 1 of 2: the device is lost", self.daemon.said())
+        self.assertNotIn("compute: device 2 of 2: the device", self.daemon.said())
+
+    def test_what_a_check_of_the_device_says(self):
+        for fault, backend, code, words in (("lost:from=3", "pool", 0, "the device answers"),
+                                            ("dead:from=3", "pool", 69, "no device any more"),
+                                            ("", "pool", 69, "compute.backend uses no device")):
+            config = self.write_config(compute={"fault": fault, "backend": backend})
+            p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config, "--check-device"], self.folder / "check.log"))
+            self.assertEqual(p.wait(), code, p.said())
+            self.assertIn(words, p.said())
+
+    def test_a_restart_that_fails_once(self):
+        self.start("no_restart:at=3")
+        self.send_until(self.send_udp, lambda e: e["restarts"] >= 2 and not e["bypassed"], "the device again")
+        self.send_udp()
+        m = self.end()
+        self.assertEqual(m['engine_failures_total{kind="error"}'], 1)
 
     def test_a_wrong_bit(self):
         for send in (self.send_udp, self.send_tcp):

@@ -1,23 +1,42 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""SIGTERM ends every program in every state: each row of the tables starts a program into a state in which it waits or works; all
-rows run beside each other, get the signal, and must be gone."""
-import contextlib
+"""Every program ends in every state, in whatever way it is told to: the tables of docs/reliability.md, "How each program ends". Each row
+is started once for each way, into a state in which it waits or works; all of a table run beside each other, get their signals, and must
+be gone within twice the stated limit, with the exit code and the words of the row."""
+import json
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 
 import harness
 import l2raw
 import level2
+import line_sender
+from line_sender import LineSender
 
 FAILED, MISSING, BAD = 1, 69, 78
+TERM, INT, HUP = signal.SIGTERM, signal.SIGINT, signal.SIGHUP
+WAYS = {"SIGTERM": (TERM,), "SIGINT": (INT,), "SIGTERM twice": (TERM, TERM), "SIGINT twice": (INT, INT), "SIGHUP": (HUP,)}
+SLOWER = 6 if harness.SANITIZED else 1
+OF_A_COMMAND, DRAIN, BESIDE_IT = 10 * SLOWER, 2, 15  # seconds
+OF_THE_DAEMON = (DRAIN + BESIDE_IT) * SLOWER
+
+INTERRUPTED = {FAILED}, "interrupted"
+CONNECTING = {FAILED}, "interrupted|cannot connect"
+AT_THE_LIMIT = {FAILED}, "interrupted|not ended 10 s after a signal: it ends now"
+DONE = {0}, "blocks stored"
+REFUSED = {FAILED, MISSING, BAD}, "."  # before any signal came
+BY_THE_SIGNAL = {-s for s in (TERM, INT, HUP)}, ""
+STORED_OR_ON_DISK = {0}, "draining"
+GIVEN_UP = {0}, "some events could not be forwarded"
+ENDED_ITS_START = {0}, "told to end while its files were being read"
 
 
 class Ending(harness.SystemTest):
+    limit = OF_A_COMMAND
+
     def setUp(self):
         super().setUp()
         self.rows = []
@@ -25,21 +44,27 @@ class Ending(harness.SystemTest):
         self.file = self.folder / "sent.l2raw"
         l2raw.write(self.file, self.crates, {1: [maker.fragments(1, n) for n in range(1, 31)]})
 
-    def start(self, state, codes, *arguments, program="koto-l3"):
-        """`codes`: those with which it may end; a negative one is a signal's."""
+    def start(self, state, way, ends, *arguments, program="koto-l3"):
         log = self.folder / f"{len(self.rows)}.log"
         p = self.keep(harness.Program([harness.BIN / program, *arguments], log))
-        self.rows.append((state, codes, p))
+        self.rows.append((state, way, ends, p))
+        return p
+
+    def start_all(self, table, program="koto-l3"):
+        """`table`: state, how it ends, and its arguments, in which OWN becomes a name that no other row has."""
+        for state, ends, *arguments in table:
+            for way in WAYS:
+                own = self.folder / f"own-{len(self.rows)}"
+                self.start(state, way, ends, *(str(a).replace("OWN", str(own)) for a in arguments), program=program)
 
     def pipe(self, name):
         path = self.folder / name
         os.mkfifo(path)
         return path
 
-    def listener(self, serve=None, backlog=100):
-        s = socket.socket()
+    def listen(self, s, serve, backlog=100):
+        """Calls serve(connection) for each; unless that returns something, the connection is closed."""
         self.addCleanup(s.close)
-        s.bind((harness.HOST, 0))
         s.listen(backlog)
 
         def run():
@@ -53,7 +78,27 @@ class Ending(harness.SystemTest):
                     kept.pop().close()
         if serve:
             threading.Thread(target=run, daemon=True).start()
+
+    def listener(self, serve=None, backlog=100):
+        s = socket.socket()
+        s.bind((harness.HOST, 0))
+        self.listen(s, serve, backlog)
         return f"tcp://{harness.HOST}:{s.getsockname()[1]}"
+
+    def run_control(self, name, answer):
+        """A run control that answers each request so, or not at all."""
+        s = socket.socket(socket.AF_UNIX)
+        s.bind(str(self.folder / name))
+        body = json.dumps(answer).encode()
+
+        def serve(c):
+            if answer is None:
+                return True
+            c.recv(1 << 16)
+            c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            return None
+        self.listen(s, serve)
+        return self.folder / name
 
     def full_listener(self):
         """It answers no further connection."""
@@ -65,48 +110,88 @@ class Ending(harness.SystemTest):
             s.connect_ex((harness.HOST, int(to.rsplit(":", 1)[1])))
         return to
 
+    def long_files(self, folder, pattern, head=b""):
+        """A gigabyte that has to be read, over and over: each pair of bytes may begin a block."""
+        folder.mkdir()
+        first = folder / pattern.format(4)
+        with open(first, "wb") as file:
+            file.write(head + b"KL3B" * (1 << 22))
+        for n in range(5, 70):
+            os.link(first, folder / pattern.format(n))
+        return folder
+
     def all_end(self):
         time.sleep(1)  # into their states; a row that is not there yet proves less, and fails no more
-        for _, _, p in self.rows:
-            p.signal(signal.SIGTERM)
-        for state, codes, p in self.rows:
-            with self.subTest(state):
-                self.assertIn(p.wait(), codes, p.said())
+        for turn in (0, 1):
+            for _, way, _, p in self.rows:
+                for number in WAYS[way][turn:turn + 1]:
+                    p.signal(number)
+            time.sleep(0.2)
+        until = time.monotonic() + 2 * self.limit
+        for state, way, (codes, words), p in self.rows:
+            with self.subTest(state, way=way):
+                self.assertIn(p.wait(max(0.1, until - time.monotonic())), codes, p.said())
+                self.assertRegex(p.said(), words or "^$")
                 self.assertLess(len(p.said()), 20_000, "it says what happens, and not over and over")
 
 
+class Hangup(harness.SystemTest):
+    def test_a_receiver_writes_its_last_ledger(self):
+        self.start_with(signal.SIG_DFL)
+        self.receiver.signal(signal.SIGHUP)
+        self.assertEqual(self.receiver.wait(), 0)
+        self.assertTrue(json.loads((self.store / "ledger.json").read_text())["clean"])
+
+    def test_one_that_is_to_ignore_it_goes_on(self):
+        self.start_with(signal.SIG_IGN)
+        self.receiver.signal(signal.SIGHUP)
+        with LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE) as peer:
+            peer.send(*line_sender.hello(98))
+            self.assertEqual(peer.receive()[0], line_sender.WELCOME)
+        self.assertEqual(self.receiver.stop(), 0)
+
+    def start_with(self, action):
+        """A program inherits what this one does with the signal."""
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, action))
+        self.receiver = self.start_receiver()
+
+
 class Tools(Ending):
+    def replay(self, to, *options):
+        return "replay", self.file, "--to", to, *options
+
     def test_replay(self):
         def read_for_ever(c):
             threading.Thread(target=lambda: [None for _ in iter(lambda: c.recv(1 << 16), b"")], daemon=True).start()
             return True
 
-        peers = {"a peer that does not answer connections": self.full_listener(), "a peer that is silent": self.listener(lambda c: True),
-                 "a peer that never acknowledges": self.listener(read_for_ever), "a peer that accepts and closes": self.listener(lambda c: None)}
-        for state, to in peers.items():
-            self.start(f"replay to {state}", {FAILED, -signal.SIGTERM}, "replay", self.file, "--to", to, "--rate", "max", "--timeout", "1000000")
-        self.start("replay over UDP", {FAILED}, "replay", self.file, "--to", "udp://127.0.0.1:9", "--rate", "0.1ev/s")
-        self.all_end()
+        peers = {"does not answer connections": self.full_listener(), "is silent": self.listener(lambda c: True),
+                 "never acknowledges": self.listener(read_for_ever), "accepts and closes": self.listener(lambda c: None)}
+        # Without a receiver and a disk it soon takes no more: replay waits for its acknowledgements.
+        self.start_daemon(frames={"count": 2, "events": 16}, outbox={"memory": "2 MiB", "block": "64 KiB"}, spool={"folder": ""})
+        peers["has no room"] = f"tcp://{harness.HOST}:{self.ports.tcp}"
+        for_ever = ("--rate", "max", "--timeout", "1000000", "--loop", "60")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
+            deaf.bind((harness.HOST, 0))
+            self.start_all([(f"replay to a peer that {state}", CONNECTING, *self.replay(to, *for_ever)) for state, to in peers.items()])
+            self.start_all([("replay over UDP", INTERRUPTED, *self.replay(f"udp://{harness.HOST}:{deaf.getsockname()[1]}", "--rate", "0.1ev/s"))])
+            self.all_end()
 
     def test_pipes_as_files(self):
         pipe = self.pipe("pipe")
         store = self.folder / "piped"
         store.mkdir()
         (store / "blocks-000001.kl3").symlink_to(pipe)
-        ended = {FAILED, MISSING, BAD}
-        stopped = {FAILED, MISSING, -signal.SIGTERM}
-        to = ("--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
-        for arguments in (("replay", pipe, *to), ("replay", pipe, "--on", "pool"), ("verify", pipe, store),
-                          ("verify", self.file, store), ("extract", store, self.folder / "e"),
-                          ("verify", self.file, self.folder, "--ledger", pipe), ("select", pipe), ("evaluate", pipe),
-                          ("evaluate", self.file, "--truth", pipe), ("simulate", self.folder / "a", "--waveforms", pipe),
-                          ("simulate", self.folder / "a", "--detector", pipe),
-                          ("receive", "--out", self.folder / "b", "--secret-key", pipe, "--allow", pipe)):
-            self.start(" ".join(map(str, arguments)), ended, *arguments)
-        outputs = [self.pipe(f"output-{n}") for n in range(3)]
-        for arguments in (("pack", pipe, self.folder / "c"), ("pack", self.file, outputs[0]), ("unpack", pipe, self.folder / "d"),
-                          ("simulate", outputs[1], "--events", "3"), ("extract", self.filled_store(), outputs[2])):
-            self.start(" ".join(map(str, arguments)), stopped, *arguments)
+        to = f"tcp://{harness.HOST}:{self.ports.tcp}"
+        self.start_all([(" ".join(map(str, a)), REFUSED, *a) for a in (
+            ("replay", pipe, "--to", to), ("replay", pipe, "--on", "pool"), ("verify", pipe, store), ("verify", self.file, store),
+            ("extract", store, "OWN"), ("verify", self.file, self.folder, "--ledger", pipe), ("select", pipe), ("evaluate", pipe),
+            ("evaluate", self.file, "--truth", pipe), ("simulate", "OWN", "--waveforms", pipe), ("simulate", "OWN", "--detector", pipe),
+            ("receive", "--out", "OWN", "--secret-key", pipe, "--allow", pipe), ("info", pipe), ("inspect", pipe, "--event", "1/1"))])
+        self.start_all([("pack a pipe", BY_THE_SIGNAL, "pack", pipe, "OWN"), ("unpack a pipe", BY_THE_SIGNAL, "unpack", pipe, "OWN"),
+                        ("pack to a pipe", BY_THE_SIGNAL, "pack", self.file, self.pipe("output-1"))])
+        self.start_all([("simulate to a pipe", AT_THE_LIMIT, "simulate", self.pipe("output-2"), "--events", "3"),
+                        ("extract to a pipe", AT_THE_LIMIT, "extract", self.filled_store(), self.pipe("output-3"))])
         self.all_end()
 
     def filled_store(self):
@@ -118,74 +203,117 @@ class Tools(Ending):
         return self.store
 
     def test_at_work(self):
-        many = "1000000"
-        self.start("simulate", {FAILED}, "simulate", self.folder / "many", "--events", many, "--spills", "100")
-        self.start("pack", {0, -signal.SIGTERM}, "pack", "/dev/zero", "/dev/null")
-        self.start("unpack", {FAILED, -signal.SIGTERM}, "unpack", "/dev/zero", "/dev/null")
-        bind = f"tcp://{harness.HOST}:{self.ports.receiver}"
-        self.start("receive, a silent peer", {0}, "receive", "--bind", bind, "--out", self.folder / "silent")
-        address = (harness.HOST, self.ports.receiver)
-        silent = harness.wait_until(lambda: connected(address), "the receiver")
-        self.addCleanup(silent.close)
-        other = self.folder / "piped"
-        other.mkdir()
-        os.mkfifo(other / "ledger.json.new")
-        self.start("receive, a pipe in the way of its ledger", {0, FAILED}, "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + 1}",
-                   "--out", other)
+        self.start_all([
+            ("simulate", INTERRUPTED, "simulate", "OWN", "--events", "1000000", "--spills", "100"),
+            ("pack", BY_THE_SIGNAL, "pack", "/dev/zero", "/dev/null"),
+            ("unpack", BY_THE_SIGNAL, "unpack", "/dev/zero", "/dev/null"),
+            ("demo", INTERRUPTED, "demo", "--events", "100000", "--folder", "OWN")])
+        self.start_all([("a measurement", BY_THE_SIGNAL, "building", "--rounds", "10000")], program="koto-l3-bench")
         self.all_end()
 
+    def test_runs_and_status(self):
+        armed = {"state": "armed", "current": None, "next": {"number": 7, "menu": "", "comment": ""}, "stopping": False, "failure": None,
+                 "last": None, "datagrams_without_run": 0}
+        running = armed | {"state": "running", "current": armed["next"], "next": None, "stopping": True}
+        self.start_all([
+            ("run start --wait, armed", INTERRUPTED, "run", "start", "--wait", "--socket", self.run_control("armed", armed)),
+            ("run stop --wait, running", INTERRUPTED, "run", "stop", "--wait", "--socket", self.run_control("running", running)),
+            ("run status, without an answer", BY_THE_SIGNAL, "run", "status", "--socket", self.run_control("silent", None)),
+            ("status --watch", ({FAILED}, ".*"), "status", "--watch", f"http://{harness.HOST}:{self.ports.receiver}")])
+        self.all_end()
 
-def connected(address):
-    s = socket.socket()
-    if s.connect_ex(address) == 0:
-        return s
-    s.close()
-    return None
+    def test_long_stores(self):
+        head = harness.store_file(self.filled_store()).read_bytes()
+        store = self.long_files(self.folder / "long", "blocks-{:06}.kl3", head)
+        self.start_all([("verify", INTERRUPTED, "verify", self.file, store), ("extract", INTERRUPTED, "extract", store, "OWN"),
+                        ("info", INTERRUPTED, "info", store), ("inspect", INTERRUPTED, "inspect", store, "--event", "1/1")])
+        for n, way in enumerate(WAYS):
+            self.start("receive", way, ENDED_ITS_START, "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + n}",
+                       "--out", self.long_files(self.folder / f"long-{n}", "blocks-{:06}.kl3", head))
+        self.all_end()
+
+    def test_receive(self):
+        for n, way in enumerate(WAYS):
+            piped = self.folder / f"piped-{n}"
+            piped.mkdir()
+            os.mkfifo(piped / "ledger.json.new")
+            for state, ends, folder in (("a silent peer", DONE, f"silent-{n}"), ("a pipe in the way of its ledger", ({0, FAILED}, "listening"), piped.name)):
+                ports = harness.Ports()
+                self.start(f"receive, {state}", way, ends, "receive", "--bind", f"tcp://{harness.HOST}:{ports.receiver}", "--out", self.folder / folder)
+                silent = harness.wait_until(lambda at=ports.receiver: harness.connected((harness.HOST, at)), "the receiver")
+                self.addCleanup(silent.close)
+        self.all_end()
 
 
 class Daemon(Ending):
-    def daemon(self, state, codes, to=None, pipe=None, **sections):
-        """With ports and a folder of its own, in which a pipe may have the name of one of its files."""
-        self.ports = harness.Ports()
-        folder = self.folder / str(len(self.rows))
-        folder.mkdir()
-        if pipe:
-            os.mkfifo(folder / pipe)
-        config = self.write_config(f"{folder.name}.toml", run={"ledger": str(folder / "ledger.json"), "drain_time_limit": "2 s"},
-                                   forward={"to": to or f"tcp://{harness.HOST}:{self.ports.receiver}"},
-                                   spool={"folder": str(folder / "spool")}, frames={"count": 2, "events": 16},
-                                   outbox={"memory": "2 MiB", "block": "64 KiB"}, **sections)
-        self.start(state, codes, "--config", config, program="koto-l3d")
+    limit = OF_THE_DAEMON
+
+    def daemons(self, state, ends, to=None, pipe=None, long_spool=False, load=False, run=None, **sections):
+        """One for each way, each with ports and a folder of its own, in which a pipe may have the name of one of its files."""
+        for way in WAYS:
+            self.ports = harness.Ports()
+            folder = self.folder / str(len(self.rows))
+            folder.mkdir()
+            if pipe:
+                os.mkfifo(folder / pipe)
+            if long_spool:
+                self.long_files(folder / "spool", "spool-{:06}.kl3")
+            settings = {"run": {"ledger": str(folder / "ledger.json"), "drain_time_limit": f"{DRAIN} s"},
+                        "forward": {"to": to or f"tcp://{harness.HOST}:{self.ports.receiver}"}, "spool": {"folder": str(folder / "spool")},
+                        "frames": {"count": 2, "events": 16}, "outbox": {"memory": "2 MiB", "block": "64 KiB"}}
+            if run:  # "none" or "one" in force, with run control
+                settings["run"] |= {"control": str(folder / "control"), "ledger": f"{folder}/ledgers/"}
+            settings |= {name: settings.get(name, {}) | keys for name, keys in sections.items()}
+            p = self.start(state, way, ends, "--config", self.write_config(f"{folder.name}.toml", **settings), program="koto-l3d")
+            if run == "one":
+                p.wait_to_say("ready for runs")
+                code, said = self.run_tool("run", "start", "--wait", "--socket", folder / "control")
+                self.assertEqual(code, 0, said)
+            if load:
+                p.wait_to_say("ready")
+                self.keep(harness.Program([harness.BIN / "koto-l3", "replay", self.file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}",
+                                           "--rate", "max", "--loop", "60", "--timeout", "1000000"], folder / "replay.log"))
+
+    def all_end(self):
+        """A SIGHUP ends no daemon that runs: it reads its configuration again."""
+        time.sleep(1)
+        for _, way, _, p in self.rows:
+            if way == "SIGHUP" and p.running() and p.catches(HUP):
+                p.signal(HUP)
+                time.sleep(0.05)
+                self.assertTrue(p.running(), p.said())
+                p.signal(TERM)
+        super().all_end()
 
     def test_receivers(self):
-        self.daemon("no receiver", {0})
-        self.daemon("a receiver that does not answer connections", {0}, self.full_listener())
-        self.daemon("a receiver that is silent", {0}, self.listener(lambda c: True))
-        self.daemon("a receiver that accepts and closes", {0}, self.listener(lambda c: None))
+        self.daemons("no receiver", STORED_OR_ON_DISK)
+        self.daemons("a receiver that does not answer connections", STORED_OR_ON_DISK, self.full_listener())
+        self.daemons("a receiver that is silent", STORED_OR_ON_DISK, self.listener(lambda c: True))
+        self.daemons("a receiver that accepts and closes", STORED_OR_ON_DISK, self.listener(lambda c: None))
         self.all_end()
 
-    def test_a_log_that_no_program_reads(self):
-        reading, writing = os.pipe()
-        self.addCleanup(os.close, reading)
-        os.set_blocking(writing, False)
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                os.write(writing, bytes(1 << 16))
-        os.set_blocking(writing, True)
-        config = self.write_config(run={"drain_time_limit": "1 s"})
-        daemon = subprocess.Popen([harness.BIN / "koto-l3d", "--config", config], stdout=writing, stderr=writing)
-        self.addCleanup(daemon.kill)
-        os.close(writing)
-        time.sleep(1)  # into its first line
-        daemon.terminate()
-        self.assertEqual(daemon.wait(harness.PATIENCE), FAILED)
+    def test_at_full_load(self):
+        self.daemons("no receiver, and a disk", STORED_OR_ON_DISK, load=True)
+        self.daemons("no receiver, and no disk", GIVEN_UP, load=True, spool={"folder": ""})
+        self.daemons("no receiver, and a full disk", GIVEN_UP, load=True, spool={"floor": "16384 GiB"})
+        self.all_end()
+
+    def test_run_control(self):
+        silent = self.listener(lambda c: True)
+        self.daemons("no run", ({0}, "ready for runs(?s:.*)draining$"), silent, run="none")
+        self.daemons("a run", ({0}, "has ended: events 0 = 0 stored"), silent, run="one")
+        self.all_end()
+
+    def test_starts(self):
+        self.daemons("a long spool", ENDED_ITS_START, long_spool=True)
+        self.all_end()
 
     def test_pipes(self):
         pipe = self.pipe("pipe")
-        self.start("a pipe as configuration", {BAD}, "--config", pipe, program="koto-l3d")
-        self.daemon("a pipe as selection", {BAD}, selection={"lines": str(pipe)})
+        self.start_all([("a pipe as configuration", REFUSED, "--config", pipe)], program="koto-l3d")
+        self.daemons("a pipe as selection", REFUSED, selection={"lines": str(pipe)})
         for name in ("ledger.json", "ledger.json.trial", "ledger.json.new", "ledger.json.live"):
-            self.daemon(f"a pipe as {name}", {0, FAILED, MISSING}, pipe=name)
+            self.daemons(f"a pipe as {name}", ({0, FAILED, MISSING}, "."), pipe=name)
         self.all_end()
 
 

@@ -123,7 +123,7 @@ class FullDisk(harness.SystemTest):
         receiver = self.start_receiver()
         self.assertIn("a torn tail was set aside", receiver.said())
         self.assertEqual(receiver.stop(), 0)
-        self.assertTrue(file.read_bytes() == whole)
+        self.assertTrue(harness.store_file(self.store).read_bytes() == whole)
         self.assertTrue(torn.read_bytes() == tail)
         self.assert_stored(sent)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the real programs for a test: a configuration in a folder of its own, free ports on 127.0.0.1, and bounded waits for
-conditions instead of sleeps. Whatever a test starts is gone when it ends, also when the test itself is killed.
+"""Runs the real programs for a test: a configuration in a folder of its own, free ports on 127.0.0.1 (as root, of a network of its
+own), and bounded waits for conditions instead of sleeps. Whatever a test starts is gone when it ends, also when the test itself is
+killed.
 
 A test program is a file of unittest cases that derive from `SystemTest` and end with `harness.main()`. CTest names the folder
 of the programs in KOTO_L3_BIN; by hand: KOTO_L3_BIN=build/bin tests/system/udp.py [-v] [SystemTest.case]. KOTO_L3_KEEP=1
 keeps the folders. Exit code 77 means that every case was skipped, with the reasons above."""
+import contextlib
 import ctypes
 import http.client
 import json
@@ -68,6 +70,15 @@ def _is_free(kind, port):
             return True
         except OSError:
             return False
+
+
+def connected(address):
+    """A socket, or None."""
+    s = socket.socket()
+    if s.connect_ex(address) == 0:
+        return s
+    s.close()
+    return None
 
 
 class Ports:
@@ -155,18 +166,21 @@ class Program:
 
 
 class Daemon(Program):
-    def __init__(self, config, ports, folder):
+    host = HOST  # where its monitoring address is, as this process sees it
+
+    def __init__(self, config, ports, folder, environment=None, space=None):
         self.ports = ports
         self.ledger_file = folder / "daemon-ledger.json"
         self.config = config
-        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log")
+        super().__init__([BIN / "koto-l3d", "--config", config], folder / "daemon.log", environment, space)
 
-    def get(self, path):
-        connection = http.client.HTTPConnection(HOST, self.ports.monitor, timeout=PATIENCE)
+    def get(self, path, raw=False):
+        connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=PATIENCE)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            body = answer.read()
+            return answer.status, body if raw else body.decode()
         finally:
             connection.close()
 
@@ -230,6 +244,11 @@ def nonzero(counts):
     return {name: n for name, n in counts.items() if n}
 
 
+def store_file(store, number=1):
+    """The file of this number, complete or not."""
+    return next(pathlib.Path(store).glob(f"blocks-{number:06}*.kl3"))
+
+
 class Stage:
     """A folder, ports, and the programs that run there: daemon, receiver, tools, each where it listens and in its namespace."""
     crates = level2.readout(level2.SMALL)
@@ -286,8 +305,8 @@ class Stage:
                                 for section, keys in all_of_it.items()))
         return path
 
-    def start_daemon(self, **sections):
-        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder)).ready()
+    def start_daemon(self, environment=None, **sections):
+        return self.keep(Daemon(self.write_config(**sections), self.ports, self.folder, environment)).ready()
 
     def start_receiver(self, *more, store=None, listening=True):
         p = self.keep(Program([BIN / "koto-l3", "receive", "--bind", f"tcp://{self.receiver_host}:{self.ports.receiver}",
@@ -324,8 +343,8 @@ class SystemTest(Stage, unittest.TestCase):
         self._failed_before = len(result.failures) + len(result.errors)
         return super().run(result)
 
-    def udp_sender(self, daemon, **more):
-        sender = UdpSender(self.crates, HOST, self.ports.udp, UDP_PORTS, self.chunk_bytes, waiting=daemon.waiting, **more)
+    def udp_sender(self, daemon, ports=UDP_PORTS, **more):
+        sender = UdpSender(self.crates, HOST, self.ports.udp, ports, self.chunk_bytes, waiting=daemon.waiting, **more)
         self.addCleanup(sender.close)
         return sender
 
@@ -396,10 +415,19 @@ class SystemTest(Stage, unittest.TestCase):
         self.assertTrue(out.read_bytes() == b"".join(parts), "extract does not give the bytes that were sent")
 
 
+def _take_a_network():
+    """Of this process's own, where it may: what listens and connects beside it cannot take a port of the test."""
+    if os.geteuid() == 0:
+        with contextlib.suppress(PermissionError):
+            own_space.enter(own_space.NETWORK)
+            subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
 def main():
     for program in ("koto-l3", "koto-l3d"):
         if not os.access(BIN / program, os.X_OK):
             sys.exit(f"{BIN / program} is not there: build it, and say where it is in KOTO_L3_BIN")
+    _take_a_network()
     random.seed(1)
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
     if not result.wasSuccessful():

@@ -67,7 +67,7 @@ class KillReceiver(harness.SystemTest):
                 f.write(tail)
             receiver = self.start_receiver()
             self.assertIn("torn", receiver.said())
-            self.assertEqual(last.read_bytes(), before)
+            self.assertEqual(harness.store_file(self.store, int(last.stem.split("-")[1])).read_bytes(), before)
             self.assertEqual(last.with_suffix(".torn").read_bytes(), tail)
             send(spill)
         self.stop_daemon(daemon)

@@ -6,7 +6,7 @@ import os
 import pathlib
 
 MOUNTS, USERS, NETWORK = 0x20000, 0x10000000, 0x40000000
-_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -37,6 +37,11 @@ def join(descriptor):
 def mount_small_disk(folder, size):
     """A file system of so many bytes, in memory; this process must have entered mounts of its own."""
     _call(_libc.mount, b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={size}".encode())
+
+
+def mount_file(file, over):
+    """This file is seen where the other is, whose content is not."""
+    _call(_libc.mount, os.fsencode(file), os.fsencode(over), None, _MS_BIND, None)
 
 
 def unmount(folder):

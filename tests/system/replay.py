@@ -308,9 +308,9 @@ class Again(Replay):
                 self.assertIn("send other data as another run (run.number)", said)
                 self.assertRegex(said, r"events acknowledged +16\b")
                 self.assert_known(said, 16)
-        status = self.daemon.wait_for(lambda s: s["latest_conflict"], "the conflict to be told")
+        status = self.daemon.wait_for(lambda s: s["refused"]["stream_conflict"] == len(changes), "each conflict to be told")
         self.assertEqual(status["latest_conflict"], {"spill": 511, "event": 17})
-        self.assertEqual(status["refused"]["stream_conflict"], len(changes))
+        self.daemon.wait_to_say("spill 511: event 17 came again with other bytes")
         self.assertEqual(self.daemon.said().count("spill 511: event 17 came again with other bytes"), 1, "once a spill")
         self.assert_metrics_conserved(self.daemon)
         fragments = self.finish()
@@ -344,6 +344,7 @@ class Again(Replay):
         status = self.daemon.wait_for(lambda s: s["latest_conflict"]["spill"] == 0, "the other spill's to be told")
         self.assertEqual(status["latest_conflict"], {"spill": 0, "event": 1})
         for name in ("spill 511: event 17", "spill 0: event 1"):
+            self.daemon.wait_to_say(f"{name} came again with other bytes")
             self.assertEqual(self.daemon.said().count(f"{name} came again with other bytes"), 1, "once a spill")
         self.assert_metrics_conserved(self.daemon)
         fragments = self.finish()
@@ -372,6 +373,16 @@ class Again(Replay):
 
 
 class Files(Replay):
+    def test_a_file_that_is_cut_while_it_is_sent(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        replay = self.replay(f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "50ev/s")
+        daemon.wait_for(lambda s: s["events"]["admitted"] > 0, "the first events")
+        self.file.write_bytes(b"")
+        self.assertEqual(replay.wait(), 0, replay.said())
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(self.sent)
+
     """Files that are not what they should be."""
 
     def test_a_file_that_is_damaged_is_told_before_anything_wrong_is_sent(self):

@@ -174,7 +174,7 @@ class Selecting(harness.SystemTest):
         self.assertEqual(status["events"]["rejected"], total["events"] - total["kept"])
         refused = {}
         for event in said["events"]:
-            for line, reason in () if event["kept"] else event["refused"].items():
+            for line, reason in event["refused"].items():
                 refused[line, reason] = refused.get((line, reason), 0) + 1
         self.assertEqual({k: v for k, v in m.items() if k.startswith("koto_l3_line_refused_total")},
                          {f'koto_l3_line_refused_total{{line="{line}",reason="{reason}"}}': n for (line, reason), n in refused.items()})
@@ -182,7 +182,7 @@ class Selecting(harness.SystemTest):
         for mine, line in zip(status["lines"], total["lines"]):
             name = line["line"]
             for outcome in ("fired", "kept"):
-                self.assertEqual(m[f'koto_l3_line_events_total{{line="{name}",outcome="{outcome}"}}'], line[outcome])
+                self.assertEqual(m[f'koto_l3_line_{outcome}_total{{line="{name}"}}'], line[outcome])
                 self.assertEqual(mine[outcome], line[outcome])
             self.assertEqual(m[f'koto_l3_line_prescale{{line="{name}"}}'], line["prescale"])
             self.assertEqual(mine["prescale"], line["prescale"])

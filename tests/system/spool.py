@@ -159,6 +159,40 @@ class Spool(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(spill)
 
+    def damage_each_block(self):
+        for segment in (self.folder / f"spool-{self.ports.tcp}").glob("spool-*.kl3"):
+            data = bytearray(segment.read_bytes())
+            for at in range(40_000, len(data), 40_000):  # a block has 64 KiB
+                data[at] ^= 1
+            with open(segment, "r+b") as f:  # the same file: the daemon has it open
+                f.write(data)
+
+    def check_that_loss_is_told(self, daemon):
+        receiver = self.start_receiver()
+        harness.wait_until(lambda: daemon.status()["spool"]["events"] == 0, "an empty spool")
+        self.assertEqual(daemon.stop(), 1, daemon.said())
+        self.assertRegex(daemon.said(), r"up to \d+ events that were called safe are lost on disk")
+        self.assertEqual(receiver.stop(), 0)
+        ledger = daemon.ledger()
+        self.assert_conserved(ledger)
+        self.assertFalse(ledger["clean"], "an event was called safe, and is lost")
+        return ledger, len(self.sent) - len(self.stored())
+
+    def test_what_was_called_safe_and_cannot_be_read_is_no_clean_end(self):
+        daemon = self.send_all_without_a_receiver()
+        self.damage_each_block()
+        ledger, missing = self.check_that_loss_is_told(daemon)
+        self.assertGreater(missing, 0, "nothing was lost: this test proves nothing")
+        self.assertEqual(ledger["events"]["shed"]["spool"], missing)
+
+    def test_what_an_earlier_start_called_safe_and_cannot_be_read_is_no_clean_end(self):
+        daemon = self.send_all_without_a_receiver(spool={"segment": "1 MiB"})  # of several segments
+        self.stop_daemon(daemon)
+        self.damage_each_block()
+        ledger, missing = self.check_that_loss_is_told(self.start_daemon(outbox=LITTLE_MEMORY, spool={"segment": "1 MiB"}))
+        self.assertGreater(missing, 0, "nothing was lost: this test proves nothing")
+        self.assertGreater(sum(lane["damaged"] for lane in ledger["spool"]["lanes"]), 0)
+
     def test_a_folder_belongs_to_one_daemon(self):
         self.start_daemon()
         other = harness.Ports()

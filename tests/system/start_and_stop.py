@@ -6,6 +6,7 @@ import pathlib
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import time
 
@@ -23,6 +24,21 @@ class Start(harness.SystemTest):
         for text in texts:
             self.assertIn(text, p.said())
         self.assertLessEqual(len(p.said().splitlines()), 16, p.said())  # the memory plan and a sentence
+
+    def test_the_service_manager_is_told_the_state(self):
+        path = self.folder / "manager"
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(manager.close)
+        manager.bind(str(path))
+        manager.settimeout(harness.PATIENCE)
+        daemon = self.start_daemon({"NOTIFY_SOCKET": str(path)})
+
+        def told():
+            return manager.recv(4096).decode()
+        harness.wait_until(lambda: told().startswith("STATUS=run 7: receiving, degraded: receiver_absent, 0 events"), "the state")
+        self.start_receiver()
+        harness.wait_until(lambda: told() == "STATUS=run 7: receiving, 0 events", "the receiver")
+        self.assertEqual(daemon.stop(), 0)
 
     def test_configurations_that_are_wrong(self):
         config = self.write_config(forward={"rat": "4 Gb/s"})
@@ -52,6 +68,30 @@ class Start(harness.SystemTest):
         printed.write_text(p.said())
         p = harness.Program([harness.BIN / "koto-l3d", "--config", printed, "--check-config"], self.folder / "check.log")
         self.assertEqual(p.wait(), 0, p.said())
+
+    def test_more_memory_than_there_is(self):
+        config = self.write_config(outbox={"memory": "1024 GiB"})
+        wrong = "koto-l3d: the configuration needs 1"
+        self.start(config, MISSING_RESOURCE, wrong, "of memory or more", "lower outbox.memory")
+        p = self.check(config)
+        self.assertEqual((p.returncode, p.stdout), (MISSING_RESOURCE, ""), p.stderr)
+        self.assertIn(wrong, p.stderr)
+
+    def check(self, config):
+        return subprocess.run([harness.BIN / "koto-l3d", "--config", config, "--check-config"], capture_output=True, text=True, timeout=60)
+
+    def test_a_check_of_what_may_hinder_the_start(self):
+        """It may be a daemon that runs that has the port: so a file is right all the same."""
+        config = self.write_config(spool={"folder": "/dev/null/spool", "size": "64 MiB", "floor": "0 B"})
+        with socket.create_server((harness.HOST, self.ports.tcp)):
+            p = self.check(config)
+        self.assertEqual((p.returncode, p.stdout), (0, f"{config}: ok\n"), p.stderr)
+        self.assertIn("koto-l3d: spool.folder: /dev/null is no folder\n", p.stderr)
+        self.assertIn(f"koto-l3d: tcp.bind: {harness.HOST} port {self.ports.tcp}: Address already in use (by a daemon that runs", p.stderr)
+        self.assertEqual(len(p.stderr.splitlines()), 2, p.stderr)
+        p = self.check(self.write_config(spool={"size": "16384 GiB"}))
+        self.assertEqual(p.returncode, 0)
+        self.assertIn("koto-l3d: spool.size: 17592.2 GB and spool.floor", p.stderr)
 
     def test_a_port_that_is_taken(self):
         for kind, port, key in ((socket.SOCK_DGRAM, self.ports.udp + 3, "udp.bind"), (socket.SOCK_STREAM, self.ports.tcp, "tcp.bind"),
@@ -286,6 +326,37 @@ class Stop(harness.SystemTest):
         self.assert_extracted(sent)
 
 
+class Ledgers(harness.SystemTest):
+    def test_a_folder_keeps_each_ledger_and_tells_of_each_crash_once(self):
+        receiver, folder = self.start_receiver(), self.folder / "ledgers"
+        ended, killed = [], []
+
+        def start():
+            daemon = self.start_daemon(run={"ledger": f"{folder}/"})
+            daemon.wait_to_say("ready: run 7")
+            return daemon, f"run000007-3-{daemon.status()['session']}.json"
+
+        for crash in (False, True, False):
+            daemon, name = start()
+            if crash:
+                killed.append(name)
+                daemon.kill()
+            else:
+                ended.append(name)
+                daemon.signal(signal.SIGTERM)
+                self.assertEqual(daemon.wait(), 0, daemon.said())
+        self.assertEqual(daemon.said().count("did not end properly"), 1, daemon.said())
+        self.assertEqual({p.name for p in folder.iterdir()}, {*ended, *killed, f"{killed[0]}.crashed"})
+        for name in (*ended, *killed):
+            ledger = harness.json.loads((folder / name).read_text())
+            self.assertEqual((ledger["clean"], f"run000007-3-{ledger['session']}.json"), (name in ended, name))
+        daemon, _ = start()
+        self.assertNotIn("did not end properly", daemon.said())
+        daemon.signal(signal.SIGTERM)
+        self.assertEqual(daemon.wait(), 0, daemon.said())
+        receiver.stop()
+
+
 class Reload(harness.SystemTest):
     def reload(self, daemon, outcome, **sections):
         """Writes the file anew, tells the daemon, and waits until it has taken or refused it."""
@@ -345,7 +416,7 @@ class Reload(harness.SystemTest):
         os.mkfifo(files["pipe"])
         files["folder"].mkdir()
         good = harness.HERE.parents[1] / "deploy/selection.toml"
-        return {**files, "device": "/dev/zero", "none": self.folder / "none", "NUL": f"{good}\0x"}
+        return {**files, "device": "/dev/zero", "made up": "/proc/version", "none": self.folder / "none", "NUL": f"{good}\0x"}
 
     def refused(self, daemon):
         """Tells the daemon to read its configuration again, and waits until it has refused it."""

@@ -4,6 +4,7 @@
 acknowledged after that is stored; what was lost is counted; and nothing is written where a link leads."""
 import json
 import os
+import re
 import shutil
 import time
 
@@ -94,7 +95,7 @@ class Vanishing(harness.SystemTest):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
         receiver = self.start_receiver()
-        (self.store / "blocks-000001.kl3").unlink()
+        harness.store_file(self.store, 1).unlink()
         self.assertEqual(receiver.stop(), 1, receiver.said())
         ledger = self.receiver_ledger()
         self.assertFalse(ledger["clean"])
@@ -108,7 +109,7 @@ class Vanishing(harness.SystemTest):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
         receiver = self.start_receiver()
-        os.truncate(self.store / "blocks-000001.kl3", 4096)
+        os.truncate(harness.store_file(self.store, 1), 4096)
         self.assertEqual(receiver.stop(), 1, receiver.said())
         ledger = self.receiver_ledger()
         self.assertFalse(ledger["clean"])
@@ -121,7 +122,7 @@ class Vanishing(harness.SystemTest):
         daemon.wait_for_stored(EVENTS)
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
-        file = self.store / "blocks-000001.kl3"
+        file = harness.store_file(self.store)
         whole = file.read_bytes()
         for deed in (lambda: file.write_bytes(b"something else" * 100), lambda: os.mkfifo(file), lambda: file.symlink_to("nowhere"), file.mkdir):
             receiver = self.start_receiver()
@@ -133,6 +134,67 @@ class Vanishing(harness.SystemTest):
             self.assertEqual((ledger["events"]["forwarded"], ledger["events"]["shed"]["vanished"]), (0, EVENTS))
             file.rmdir() if file.is_dir() else file.unlink()
             file.write_bytes(whole)
+
+    def write_a_store(self, files):
+        """Each receiver begins a file."""
+        for spill in range(1, files + 1):
+            receiver, daemon = self.start_receiver(), self.start_daemon()
+            self.replay(spill)
+            daemon.wait_for_stored(EVENTS)
+            self.stop_daemon(daemon)
+            self.assertEqual(receiver.stop(), 0, receiver.said())
+
+    def test_store_files_that_vanish_while_no_receiver_runs(self):
+        self.write_a_store(3)
+        harness.store_file(self.store, 2).unlink()
+        os.truncate(harness.store_file(self.store, 3), 0)
+        receiver = self.start_receiver()
+        self.assertIn("blocks-000002.kl3: the file is gone", receiver.said())
+        self.assertIn("lost although they were called stored: ", receiver.said())
+        receiver.kill()
+        receiver = self.start_receiver()
+        self.assertIn("lost although they were called stored: ", receiver.said(), "until a ledger has it")
+        self.assertEqual(receiver.stop(), 1, receiver.said())
+        ledger = self.receiver_ledger()
+        self.assertFalse(ledger["clean"])
+        self.assertEqual((ledger["events"]["forwarded"], ledger["events"]["shed"]["vanished"]), (EVENTS, 2 * EVENTS))
+        self.assertEqual([(gone["first"], gone["last"] - gone["first"] + 1, gone["events"]) for gone in ledger["lost"]],
+                         [(1, gone["blocks"], EVENTS) for gone in ledger["lost"]])
+        self.assertEqual(len(ledger["lost"]), 2)
+        receiver = self.start_receiver()
+        self.assertNotIn("lost", receiver.said(), "a ledger has it")
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assertTrue(self.receiver_ledger()["clean"])
+
+    def test_store_files_that_are_archived(self):
+        self.write_a_store(3)
+        for number in (1, 2):
+            (self.store / f"blocks-00000{number}.archived").touch()
+        harness.store_file(self.store, 1).rename(self.folder / "archive")
+        receiver = self.start_receiver()
+        self.assertIn("blocks-000001.kl3: archived, with ", receiver.said())
+        harness.store_file(self.store, 2).unlink()
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assertIn("blocks-000002.kl3: archived, with ", receiver.said())
+        ledger = self.receiver_ledger()
+        self.assertTrue(ledger["clean"])
+        self.assertEqual(ledger["events"]["forwarded"], EVENTS)
+        self.assertEqual(list(self.store.glob("*.archived")), [])
+
+    def test_an_older_store_file_that_vanishes_under_load_is_told_soon(self):
+        self.write_a_store(1)
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.replay(2)
+        daemon.wait_for_stored(EVENTS)
+        harness.store_file(self.store, 1).unlink()
+        spills = iter(range(3, 500))
+
+        def told():
+            self.replay(next(spills))
+            return re.search(r"blocks-000001-\S+\.kl3: the file was removed", receiver.said())
+        harness.wait_until(told, "the loss to be told")
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 1)
 
     def check_spool(self, deed, **sections):
         """Without a receiver, the daemon says that events are safe; then it is killed."""
@@ -206,7 +268,7 @@ class Vanishing(harness.SystemTest):
         status = daemon.wait_for(lambda s: s["spool"]["vanished"] == 1, "the loss to be noticed")
         self.assertIn("spool_vanishing", status["state"]["degraded"])
         harness.wait_until(lambda: "another program has cut the file" in daemon.said(), "a sentence")
-        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertEqual(daemon.stop(), 1, "events that were called safe are lost: " + daemon.said())
         ledger = daemon.ledger()
         self.assert_conserved(ledger)
         lost = ledger["events"]["shed"]["spool"]

@@ -2,11 +2,11 @@
 """All rows, in the order of the table, and those that somebody names."""
 import re
 
-from rows import (clock_faults, compute_faults, configuration, daemon_faults, elsewhere, floods, full_disk, full_faults, input_faults, mixture,
+from rows import (clock_faults, compute_faults, configuration, daemon_faults, elsewhere, floods, full_disk, full_faults, input_faults, line_faults, mixture,
                   receiver_faults)
 
 ALL = sorted((row for room in (mixture, receiver_faults, input_faults, full_faults, full_disk, daemon_faults, compute_faults, floods, clock_faults,
-                                         configuration, elsewhere)
+                                         configuration, elsewhere, line_faults)
               for row in room.ROWS),
              key=lambda row: int(row.name[1:].split("–")[0]))
 

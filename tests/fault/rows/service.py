@@ -32,6 +32,9 @@ def make_root(chain):
     (root / "etc/machine-id").write_text("")
     for name in ("passwd", "group", "nsswitch.conf"):
         shutil.copy(f"/etc/{name}", root / "etc")
+    with open(root / "etc/passwd", "a") as users, open(root / "etc/group", "a") as groups:
+        users.write("koto-l3:x:997:997::/var/lib/koto-l3:/usr/sbin/nologin\n")
+        groups.write("koto-l3:x:997:\n")
     for name in ("starts", "results"):
         (root / name).write_text("")
     shutil.copy(HERE / "booted.sh", root)

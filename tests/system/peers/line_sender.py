@@ -99,8 +99,9 @@ class Peer:
 
 
 class LineSender(Peer):
-    def __init__(self, host, port, seconds=10):
-        super().__init__(socket.create_connection((host, port), timeout=seconds))
+    def __init__(self, host, port, seconds=10, source=None):
+        """`source`: the address from which it comes, another machine's as far as the receiver can see."""
+        super().__init__(socket.create_connection((host, port), timeout=seconds, source_address=(source, 0) if source else None))
         self._socket.sendall(GREETING)
         self._take(64)
         ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 0)

@@ -15,6 +15,7 @@ GREETING = line_sender.GREETING[:12] + b"CURVE".ljust(20, b"\0") + line_sender.G
 _sodium = ctypes.CDLL("libsodium.so.23")
 _sodium.sodium_init()
 MAC = 16
+SEALED_COMMAND = 2  # a heartbeat of ZeroMQ
 
 
 def key_in(path) -> bytes:
@@ -87,11 +88,11 @@ class SealedSender(line_sender.Peer):
     def receive_kind(self):
         """The kind of the next message."""
         frames, more = [], True
-        while more:
+        while more or not frames:
             _, body = self._frame()
             assert body[:8] == b"\x07MESSAGE", body[:8]
             opened = unseal(body[16:], b"CurveZMQMESSAGES" + body[8:16], self._server_short, self._short_secret)
             more = opened[0] & MORE
-            if not opened[0] & COMMAND:
+            if not opened[0] & SEALED_COMMAND:
                 frames.append(opened[1:])
         return line_sender.HEADER.unpack(frames[0][:28])[2]

@@ -237,14 +237,25 @@ def read_block(header, payload, fields, read=read_event) -> Block:
     return Block(session, bool(flags & 1), sequence, run, node, sealed, found)
 
 
+def open_file(path):
+    """A file of a store that a receiver writes may get its complete name at any time."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        complete, = path.parent.glob(f"{path.name[:13]}-*.kl3")
+        return open(complete, "rb")
+
+
 def read_file(path, read=read_event):
     """Blocks of one file, up to the first that is not whole."""
-    data = path.read_bytes()
+    with open_file(path) as f:
+        data = f.read()
+        path = pathlib.Path(f.name)
     if len(data) < FILE_HEADER.size:
         return
     magic, version, _, number = FILE_HEADER.unpack_from(data)
     need(magic == b"KL3S" and version == 1, f"{path.name}: not a store file")
-    need(number == int(re.fullmatch(r"blocks-(\d{6})\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
+    need(number == int(re.fullmatch(r"blocks-(\d{6})(-several|-run\d{6}-node\d+)?\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
     at, view = FILE_HEADER.size, memoryview(data)
     while at + BLOCK_HEADER.size <= len(data):
         head = view[at:at + BLOCK_HEADER.size]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A farm on one machine: nodes with a daemon each, one receiver or two, and this process's machine, on which level 2 is played by one
+`koto-l3 replay`. All are network namespaces; level 2 has a cable to each of the others, and each node one to its receiver."""
+import http.client
+import json
+import re
+
+import chain
+import harness
+import ledgers
+import namespaces
+
+RUN = 7
+SLOW, FAST = "100kbit", "1gbit"  # a node's cable to its receiver; the first is a third of what it has to send
+NAMED = re.compile(r"node (\d+) is missing: silent for [\d.]+ s without a goodbye; of run (\d+) what it took after event (\d+) of spill (\d+)")
+
+
+class Receiver:
+    def __init__(self, farm, number):
+        self.farm, self.number, self.space = farm, number, farm.network.add()
+        self.store, self.host, self.ports = farm.folder / f"store-{number}", f"10.80.{number}.2", farm.ports
+        farm.network.join(f"to_receiver_{number}", farm.network.here, f"10.80.{number}.1", "from_level_2", self.space, self.host)
+
+    def start(self, *more):
+        self.program = self.farm.keep(harness.Program(
+            [harness.BIN / "koto-l3", "receive", "--bind", f"tcp://*:{self.ports.receiver}", "--out", self.store, "--monitor",
+             f"{self.host}:{self.ports.monitor}", *more], self.farm.folder / f"receiver-{self.number}.log", space=self.space))
+        self.program.wait_to_say("monitoring on")
+        return self
+
+    def get(self, path):
+        connection = http.client.HTTPConnection(self.host, self.ports.monitor, timeout=harness.PATIENCE)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
+
+    def status(self):
+        return json.loads(self.get("/status"))
+
+    def of(self, node):
+        """What it knows of a node; {}: nothing yet."""
+        return next((d for d in self.status()["daemons"] if d["node"] == str(node)), {})
+
+
+class Node:
+    def __init__(self, farm, number, receiver):
+        self.farm, self.number, self.receiver, self.space = farm, number, receiver, farm.network.add()
+        self.host, self.receiver_host = f"10.78.{number}.2", f"10.79.{number}.2"
+        self.folder = farm.folder / f"node-{number}"
+        self.folder.mkdir()
+        farm.network.join(f"to_node_{number}", farm.network.here, f"10.78.{number}.1", "from_level_2", self.space, self.host)
+        farm.network.join("to_receiver", self.space, f"10.79.{number}.1", f"from_node_{number}", receiver.space, self.receiver_host)
+
+    def begin(self):
+        ports = self.farm.ports
+        config = self.farm.write_config(
+            f"node-{self.number}.toml", run={"number": RUN, "node": self.number, "ledger": str(self.folder / "daemon-ledger.json")},
+            udp={"bind": f"{self.host}:{ports.udp}"}, tcp={"bind": f"{self.host}:{ports.tcp}"}, monitor={"bind": f"{self.host}:{ports.monitor}"},
+            spool={"folder": str(self.folder / "spool")}, outbox={"block": "16 KiB", "block_age": "100 ms", "memory": "32 MiB"}, frames={"count": 4},
+            forward={"to": f"tcp://{self.receiver_host}:{ports.receiver}"})
+        self.daemon = self.farm.keep(harness.Daemon(config, ports, self.folder, space=self.space))
+        self.daemon.host = self.host
+        return self
+
+    def send_at(self, rate):
+        self.farm.network.run("tc", "qdisc", "replace", "dev", "to_receiver", "root", "tbf", "rate", rate, "burst", "64k", "limit", "4m", at=self.space)
+
+    def datagrams(self):
+        """That its programs have read."""
+        return self.farm.network.udp_counts(self.space)["InDatagrams"]
+
+
+class Farm(chain.Chain):
+    def __init__(self, nodes, receivers):
+        self.network = namespaces.Machines()
+        self.set_up_stage()
+        self.datagrams = ledgers.Datagrams(self.crates, self.chunk_bytes)
+        self.receivers = [Receiver(self, n + 1) for n in range(receivers)]
+        self.nodes = [Node(self, n + 1, self.receivers[n % receivers]) for n in range(nodes)]
+
+    def start(self):
+        for receiver in self.receivers:
+            receiver.start("--line-rate", "1 Gb/s")
+        for node in self.nodes:
+            node.begin()
+        for node in self.nodes:
+            node.daemon.ready()
+
+    def replay(self, over, by, rate):
+        ports = self.ports
+        to = [x for n in self.nodes
+              for x in ("--to", f"udp://{n.host}:{ports.udp}+{harness.UDP_PORTS}" if over == "udp" else f"tcp://{n.host}:{ports.tcp}")]
+        chunk = ("--chunk", self.chunk_bytes, "--end-delay", 100) if over == "udp" else ()
+        p = self.start_tool("replay", self.sent_file, *to, "--by", by, "--rate", f"{max(1, rate // chain.SLOWER)}ev/s", "--loop", self.sent.spills,
+                            "--ledger", self.folder / "replay-ledger.json", *chunk)
+        p.ledger = lambda: json.loads((self.folder / "replay-ledger.json").read_text())
+        return p
+
+    def share(self, by, node):
+        """The keys of the events that level 2 gives a node over UDP, in their order."""
+        keys = self.sent.keys()
+        turn = (lambda i: i) if by == "event" else (lambda i: i // self.sent.events)
+        return [key for i, key in enumerate(keys) if turn(i) % len(self.nodes) == node.number - 1]
+
+    def events_in(self, share, datagrams):
+        """How many whole events of a node's share so many datagrams are, the ends of spills among them."""
+        of_event, of_end, spill, events = len(self.datagrams.of_event(1)), len(self.crates), None, 0
+        for key in share:
+            if spill is not None and key[0] != spill:
+                datagrams -= of_end
+            spill = key[0]
+            if datagrams < of_event:
+                break
+            datagrams -= of_event
+            events += 1
+        return events
+
+    def stop(self, findings, but=()):
+        for node in self.nodes:
+            if node not in but:
+                findings.none(f"node {node.number}: {text}" for text in chain.unbalanced(self.stop_daemon(node.daemon)))
+        for receiver in self.receivers:
+            findings.equal(f"exit code of receiver {receiver.number}", receiver.program.stop(), 0)

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""./run farm-test: eight nodes behind one replay client that sends by turns, and one receiver or two. One node is slow, one dies and comes
+back, one dies and stays away. Nothing but what was in flight on the dead ones may be missing, over TCP nothing, and the receiver must
+name it by run, spill and node. KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps what a row leaves.
+
+Exit code 0: every row holds; 1: one does not; 77: none could be run here."""
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "fault"), str(HERE.parent / "system")]
+
+import chain  # noqa: E402
+import farm  # noqa: E402
+import harness  # noqa: E402
+import ledgers  # noqa: E402
+import own_space  # noqa: E402
+from table import Findings, Plan, Row, Table  # noqa: E402
+
+NODES, SLOW, RETURNS, DIES = 8, 2, 3, 5
+NAMED_WITHIN = 3  # s
+LAG = 1  # s, of the slow node
+
+
+class Day:
+    """One run of the farm."""
+
+    def __init__(self, findings, plan, over, by, receivers):
+        self.findings, self.over, self.by = findings, over, by
+        self.spills, self.events, self.rate = plan.pick((24, 40, 100), (48, 50, 200))
+        self.farm = farm.Farm(NODES, receivers)
+        self.slow, self.returns, self.dies = (self.farm.nodes[n - 1] for n in (SLOW, RETURNS, DIES))
+
+    def run(self):
+        with self.farm as f:
+            f.write_events(self.spills, self.events)
+            f.start()
+            self.slow.send_at(farm.SLOW)
+            replay = f.replay(self.over, self.by, self.rate)
+            # Each is killed in the middle of a spill that it takes.
+            self.kill(self.returns, self.events // 2)
+            self.returns.begin().daemon.ready()
+            self.kill(self.dies, self.events + self.events // 4)
+            if not replay.running():
+                raise AssertionError("replay had ended before the last fault: this would prove less than it says")
+            if not harness.SANITIZED:  # then the cable is faster than what comes
+                harness.wait_until(lambda: self.slow.receiver.of(SLOW)["lag"] > LAG, "the slow node to be seen as slow")
+            self.slow.send_at(farm.FAST)
+            self.finish(replay)
+            self.look_at_the_page()
+            for node in f.nodes:
+                if node is not self.dies:
+                    f.drain_if_any(node.daemon)
+            f.stop(self.findings, but=[self.dies])
+            self.compare()
+
+    def kill(self, node, events):
+        harness.wait_until(lambda: node.receiver.of(node.number).get("events", 0) >= events, f"{events} events of node {node.number}")
+        node.daemon.kill()
+        node.taken = node.datagrams()
+        begun = time.monotonic()
+        named = harness.wait_until(lambda: self.named(node), f"the receiver to name node {node.number}")
+        self.findings.time("named", time.monotonic() - begun, NAMED_WITHIN)
+        self.findings.inject("kill −9", 1)
+        run, event, spill = named
+        self.findings.equal(f"run of node {node.number}", run, farm.RUN)
+        node.after = (spill, event)
+
+    def named(self, node):
+        for who, *numbers in farm.NAMED.findall(node.receiver.program.said()):
+            if int(who) == node.number:
+                return [int(n) for n in numbers]
+        return None
+
+    def finish(self, replay):
+        code = replay.wait()
+        self.findings.equal("events sent", replay.ledger()["events"]["admitted"], self.spills * self.events)
+        if self.over == "tcp":  # over UDP it says that nobody listened on the dead node
+            self.findings.equal("exit code of replay", code, 0)
+        self.findings.see("events sent", self.spills * self.events)
+
+    def look_at_the_page(self):
+        """It has what the log said, and that one is back. A busy machine, or the slow cable, may keep a node that lives silent for
+        two seconds: it has to be taken back."""
+        harness.wait_until(lambda: self.missing_nodes() == [DIES], lambda: f"node {DIES} alone to be missing, not {self.missing_nodes()}")
+        parts = {int(p["node"]): p for r in self.farm.receivers for p in r.status()["missing"]}
+        self.findings.equal("nodes that lack something", sorted(parts), [RETURNS, DIES])
+        for node in (self.returns, self.dies):
+            after = parts[node.number]["after"]
+            self.findings.equal(f"where node {node.number} breaks off", (after["spill"], after["event"]), node.after)
+            self.findings.equal(f"run that node {node.number} lacks", parts[node.number]["run"], farm.RUN)
+            page = node.receiver.get("/")
+            self.findings.check(f"event {node.after[1]} of spill {node.after[0]}" in page, f"the page does not name what node {node.number} lacks")
+        self.findings.check(parts[RETURNS]["back_after"] is not None, "a node that came back is not said to be back")
+        self.findings.check(parts[DIES]["back_after"] is None, "a node that is dead is said to be back")
+        before = parts[RETURNS]["before"]
+        self.returns.before = (before["spill"], before["event"]) if before else None
+
+    def missing_nodes(self):
+        return [n.number for n in self.farm.nodes if n.receiver.of(n.number).get("state") == "missing"]
+
+    def compare(self):
+        f = self.farm
+        found = ledgers.compare(f.sent, *(r.store for r in f.receivers))
+        may_miss = set()
+        if self.over == "udp":
+            for node in (self.returns, self.dies):
+                share = f.share(self.by, node)
+                end = share.index(node.before) if getattr(node, "before", None) else len(share)
+                lacks = share[share.index(node.after) + 1:end]
+                self.findings.equal(f"missing of node {node.number}, and what was named", sorted(found.missing & set(share)), sorted(lacks))
+                may_miss.update(lacks)
+                lost = f.events_in(share, node.taken) - share.index(node.after) - 1
+                self.findings.check(lost >= 0, f"node {node.number} has stored more than it took")
+                self.findings.see("missing of a dead node's memory", lost)
+            self.findings.see("never taken by a dead node", len(found.missing) - self.findings.seen["missing of a dead node's memory"])
+        else:
+            self.findings.see("missing", len(found.missing))
+        self.findings.none(found.faults(may_miss=may_miss))
+
+
+def row(name, over, by, receivers):
+    promise = f"{NODES} nodes by {by} over {over.upper()}, {receivers} receiver{'s' * (receivers > 1)}: one slow, one dies and comes back, one dies"
+    bar = "0 missing" if over == "tcp" else "missing = what was named of the dead"
+    return Row(name, promise, f"{bar}; named in {NAMED_WITHIN} s", lambda findings, plan: Day(findings, plan, over, by, receivers).run())
+
+
+KINDS = [(over, by, receivers) for over in ("udp", "tcp") for by in ("event", "spill") for receivers in (1, 2)]
+ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS]
+SHORT = ("udp-event-1", "tcp-spill-2")
+
+
+def options():
+    p = argparse.ArgumentParser(prog="./run farm-test", description="A farm of eight nodes, of which some die.")
+    p.add_argument("--short", action="store_true", help="the form that is part of ./run test: two rows, and times are not judged")
+    p.add_argument("--only", nargs="+", choices=[r.name for r in ROWS], help="these rows")
+    p.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the table as JSON, too")
+    return p.parse_args()
+
+
+def main():
+    o = options()
+    names = o.only or (SHORT if o.short else [r.name for r in ROWS])
+    plan = Plan(o.short, 0, 0, 1, os.environ.get("KOTO_L3_SANITIZED", ""))
+    table, here = Table(), None
+    try:
+        own_space.enter(own_space.MOUNTS | own_space.NETWORK)
+    except OSError as e:
+        here = f"no right to make namespaces here: {e.strerror}"
+    print(table.head(), flush=True)
+    for r in ROWS:
+        if r.name not in names:
+            continue
+        findings, begun, skipped = Findings(plan), time.monotonic(), here
+        if not here:
+            try:
+                r.run(findings, plan)
+            except chain.Skipped as e:
+                skipped = str(e)
+            except Exception as e:  # a row that breaks must not hide the others
+                findings.check(False, f"{type(e).__name__}: {e}")
+        table.add(r, findings, time.monotonic() - begun, skipped)
+        print(table.line(table.rows[-1]), flush=True)
+    print(table.summary(), flush=True)
+    if o.json:
+        o.json.write_text(table.json())
+    return 1 if table.failed() else harness.SKIPPED if table.all_skipped() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

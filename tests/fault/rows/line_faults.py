@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""R29: three daemons, each with more to send than the line takes, share the line of one receiver; one of them is killed. R30: a daemon sends
+over four cables, of which one is pulled and plugged in again."""
+import time
+
+import harness
+import ledgers
+import namespaces
+from chain import Chain, unbalanced
+from table import Row
+
+LINE = 60e6
+CABLE = 10e6  # bits a second that each of several takes
+
+
+def _growth(chain, seconds):
+    """Bits a second that the store grows by."""
+    begun, before = time.monotonic(), chain.stored_bytes()
+    time.sleep(seconds)
+    return (chain.stored_bytes() - before) * 8 / (time.monotonic() - begun)
+
+
+class Node:
+    """One of several daemons of a chain."""
+
+    def __init__(self, chain, number):
+        self.chain, self.number = chain, number
+        self.ports = harness.Ports()
+        config = chain.write_config(
+            f"node{number}.toml", run={"node": number, "ledger": str(chain.folder / f"ledger{number}.json")},
+            udp={"bind": f"{namespaces.DAEMON}:{self.ports.udp}"}, tcp={"bind": f"{namespaces.DAEMON}:{self.ports.tcp}"},
+            monitor={"bind": f"{harness.HOST}:{self.ports.monitor}"}, frames={"count": 4}, outbox={"block": "64 KiB", "memory": "64 MiB"},
+            spool={"folder": str(chain.folder / f"spool{number}")}, forward={"rate": "unlimited"})
+        self.daemon = chain.keep(harness.Daemon(config, self.ports, chain.folder)).ready()
+
+    def load(self, events, seed):
+        """So many events wait in its memory and on its disk."""
+        sent = ledgers.Sent(self.chain.crates, 1, events, seed, 1)
+        file = sent.write(self.chain.folder / f"sent{self.number}.l2raw")
+        tool = self.chain.keep(harness.Program(
+            [harness.BIN / "koto-l3", "replay", file, "--to", f"tcp://{namespaces.DAEMON}:{self.ports.tcp}", "--rate", "max"],
+            self.chain.folder / f"replay{self.number}.log", space=self.chain.network.sender))
+        self.daemon.wait_for(lambda s: s["events"]["admitted"] >= events, f"{events} events to be taken")
+        self.sent, self.replay = sent, tool
+        return self
+
+
+def shared_line(findings, plan):
+    """Three daemons on one line."""
+    seconds = plan.pick(3, 10)
+    events = plan.pick(16_000, 40_000)
+    with Chain() as c:
+        nodes = [Node(c, n).load(events, plan.seed + n) for n in (1, 2, 3)]
+        receiver = c.start_receiver("--line-rate", f"{LINE / 1e6:.0f} Mb/s")
+        c.wait_for_growth()
+        harness.wait_until(lambda: all((n.daemon.status()["receiver"]["granted"] or 0) * 8 > LINE * 0.3 for n in nodes), "three equal parts")
+        used = _growth(c, seconds) / LINE
+        findings.see("‰ of the line used by three", round(1000 * used))
+        parts = [n.daemon.status()["receiver"]["granted"] * 8 / LINE for n in nodes]
+        findings.check(all(0.3 < p < 0.34 for p in parts), f"parts of three: {parts}")
+        nodes[2].daemon.kill()
+        begun = time.monotonic()
+        harness.wait_until(lambda: all((n.daemon.status()["receiver"]["granted"] or 0) * 8 > LINE * 0.45 for n in nodes[:2]), "halves")
+        findings.time("a dead daemon's part given away", time.monotonic() - begun - 0.5, 1)  # /status is up to half a second old
+        findings.inject("daemons on one line", 3)
+        findings.inject("of them killed", 1)
+        used = _growth(c, seconds) / LINE
+        findings.see("‰ of the line used by two", round(1000 * used))
+        findings.check(used <= 1.01, f"{used:.3f} of the line by two")
+        for n in nodes[:2]:
+            n.daemon.wait_for_stored(events)
+            findings.equal(f"exit code of daemon {n.number}", n.daemon.stop(), 0)
+        findings.equal("the receiver's exit code", receiver.stop(), 0)
+
+
+class Cables:
+    """Between a chain's daemon and its receiver, the one that every chain has among them. Each has a rate of its own."""
+
+    def __init__(self, chain, count):
+        self.network = chain.network
+        self.names = [namespaces.TO_RECEIVER]
+        self.ends = [(namespaces.DAEMON_OUT, namespaces.RECEIVER)]
+        for n in range(1, count):
+            near, far = f"10.77.{n + 2}.1", f"10.77.{n + 2}.2"
+            self.network.join(f"to_receiver_{n}", self.network.daemon, near, f"cable_{n}", self.network.receiver, far)
+            self.names.append(f"to_receiver_{n}")
+            self.ends.append((near, far))
+        for name in self.names:
+            self.network.run("tc", "qdisc", "add", "dev", name, "root", "tbf", "rate", f"{CABLE:.0f}", "burst", "64k", "latency", "50ms",
+                             at=self.network.daemon)
+
+    def ways(self, port):
+        return [f"{near} to tcp://{far}:{port}" for near, far in self.ends]
+
+    def pull(self, n, pulled=True):
+        self.network.ip("link", "set", "dev", f"cable_{n}", "down" if pulled else "up", at=self.network.receiver)
+
+
+def several_cables(findings, plan):
+    """One daemon, four cables."""
+    seconds = plan.pick(2, 10)
+    events = plan.pick(30_000, 100_000)
+    with Chain() as c:
+        cables = Cables(c, 4)
+        c.receiver_host = "*"
+        sent = c.write_events(1, events, plan.seed)
+        daemon = c.start_daemon(frames={"count": 4}, outbox={"block": "64 KiB", "memory": "64 MiB"},
+                                forward={"rate": "unlimited", "to": f"tcp://{namespaces.RECEIVER}:{c.ports.receiver}", "from": cables.ways(c.ports.receiver)})
+        c.finish_replay(c.replay("tcp", 100_000))
+        receiver = c.start_receiver()
+        c.wait_for_growth()
+        rates = {}
+        for state, pulled in (("with four", None), ("with one of them pulled", True), ("with four again", False)):
+            if pulled is not None:
+                cables.pull(2, pulled)
+                time.sleep(1)  # a silent cable is left after 0.25 s, and what went over it goes again
+            rates[state] = _growth(c, seconds)
+            findings.see(f"Mb/s {state}", round(rates[state] / 1e6))
+        findings.inject("cables pulled", 1)
+        findings.check(daemon.status()["events"]["in_flight"] > 0, "all had left before the last was measured: this would prove less than it says")
+        findings.check(rates["with four"] < 4.05 * CABLE and rates["with one of them pulled"] < 3.05 * CABLE, f"more than the cables take: {rates}")
+        findings.check(rates["with one of them pulled"] > 0.6 * rates["with four"], f"a cable that is pulled costs more than its share: {rates}")
+        findings.check(rates["with four again"] > 1.15 * rates["with one of them pulled"], f"a cable that is there again is not used: {rates}")
+        daemon.wait_for_stored(events)
+        findings.none(unbalanced(c.stop_daemon(daemon)))
+        findings.equal("the receiver's exit code", receiver.stop(), 0)
+        found = ledgers.compare(sent, c.store)
+        findings.none(found.faults())
+        findings.see("events stored once, bit for bit", len(found.stored))
+
+
+ROWS = [Row("R29", "a shared line", "≤ 1.00 and ≥ 0.97 of the line; a dead one's part ≤ 1 s", shared_line),
+        Row("R30", "several cables, one pulled", "its share of the rate, 0 lost", several_cables)]

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the programs say of mistakes: a table of command lines, each with its exit code and a part of what is said. What is said is
+one sentence on one line of standard error that names the program, and no mistake makes or changes a file."""
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import unittest
+
+import harness
+import l2raw
+import level2
+
+FAILED, USAGE, MISSING, BAD_CONFIGURATION = 1, 2, 69, 78
+# It binds an address that no other test binds: --check-config tells of a port that is taken, too.
+HUGE = b'[outbox]\nmemory = "1024 GiB"\n[udp]\nbind = "127.77.0.1:42000"\n[tcp]\nbind = ""\n[monitor]\nbind = ""\n'
+FILES = {  # what the commands are given; the names stand in the table
+    "empty": b"", "text": b"This is no file of koto-l3.\n", "image.png": b"\x89PNG\r\n\x1a\n" + bytes(40),
+    "other.l2raw": b"KL3R\x02" + bytes(59), "other.kl3": b"KL3S\x02" + bytes(11), "other.json": b'{"ledger": 2}',
+    "short.l3batch": b"KL3D\x01", "unknown-key.toml": b"[forward]\nrat = 1\n", "no-unit.toml": b"[outbox]\nmemory = 64\n",
+    "bad-unit.toml": b'[outbox]\nmemory = "64 MIB"\n', "range.toml": b'[forward]\nrate = "1 b/s"\n',
+    "receive-key.toml": b'secret-key = "x"\n', "receive-flag.toml": b"sync = 3\n", "receive-value.toml": b'\nbind = "127.0.0.1:42200"\n',
+    "receive-list.toml": b'out = ["a", "b"]\n', "receive-other.toml": b"version = true\n", "receive-none.toml": b"sync = true\n",
+    "broken.toml": b"[forward\n", "huge.toml": HUGE, "no-line.toml": b"[[line]]\nname = 7\n",
+    "bad.secret": b"not a key\n", "odd.u16": bytes(129),
+}
+BIG = str(1 << 70)
+
+# (command line, exit code, a part of what is said); a name of FILES, "sent.l2raw", "none" or "none/deeper" is a path in the folder.
+TABLE = [
+    # Commands and options that are none
+    ("koto-l3 verfy", USAGE, "no command 'verfy'; did you mean verify?"),
+    ("koto-l3 frobnicate", USAGE, "no command 'frobnicate'; see koto-l3 --help"),
+    ("koto-l3", USAGE, "A subcommand is required; see koto-l3 --help"),
+    ("koto-l3 --vesion", USAGE, "no option --vesion; did you mean --version?"),
+    ("koto-l3 replay sent.l2raw --rat 4Gb/s", USAGE, "no option --rat; did you mean --rate?"),
+    ("koto-l3 verify sent.l2raw store --jsn", USAGE, "no option --jsn; did you mean --json?"),
+    ("koto-l3 receive --secretkey=x", USAGE, "no option --secretkey; did you mean --secret-key?"),
+    ("koto-l3 info sent.l2raw --xyzzy", USAGE, "no option --xyzzy; see koto-l3 info --help"),
+    ("koto-l3 info", USAGE, "path is required; see koto-l3 info --help"),
+    ("koto-l3 verify sent.l2raw", USAGE, "folder is required"),
+    ("koto-l3 info sent.l2raw text", USAGE, "not expected: text"),
+    ("koto-l3 replay sent.l2raw --loop", USAGE, "--loop"),
+    ("koto-l3d --confg none", USAGE, "no option --confg; did you mean --config?"),
+    ("koto-l3d none", USAGE, "not expected: none"),
+    ("koto-l3-bench pck", USAGE, "no command 'pck'; did you mean pack?"),
+    ("koto-l3-bench pack --repat 3", USAGE, "no option --repat"),
+    # Numbers, units, addresses
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --rate 4GB/s", USAGE, "'4GB/s' is not a rate like 10000ev/s, 40Gb/s"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --rate fast", USAGE, "'fast' is not a rate"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --rate -1ev/s", USAGE, "'-1ev/s' is not a rate"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --window 64Mib", USAGE, "64Mib is not a number with a unit (B, kB, KiB"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --window 0", USAGE, "--window"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --timeout 3hours", USAGE, "3hours is not a number with a unit (ns, us, ms"),
+    ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --end-delay 1us", USAGE, "1us is not a whole number of ms"),
+    ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --chunk 3MiB", USAGE, "--chunk"),
+    ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --chunk 4001", USAGE, "--chunk must be a multiple of 4"),
+    ("koto-l3 replay sent.l2raw --to udp://127.0.0.1:1 --drop 200%", USAGE, "'200%' is not a probability like 0.01 or 1%"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --drop 1%", USAGE, "--drop and --duplicate are for udp://"),
+    (f"koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --loop {BIG}", USAGE, "--loop"),
+    ("koto-l3 replay sent.l2raw", USAGE, "--to is required"),
+    ("koto-l3 replay sent.l2raw --to 127.0.0.1:42100", USAGE, "is not a destination like udp://host:42000+8"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:70000", USAGE, "is not a destination"),
+    ("koto-l3 replay sent.l2raw --to tcp://no.invalid:1", FAILED, "tcp://no.invalid:1: "),
+    ("koto-l3 replay sent.l2raw --on abacus", USAGE, "abacus"),
+    ("koto-l3 simulate new.l2raw --events -3", USAGE, "--events"),
+    ("koto-l3 simulate new.l2raw --events 2 --type kaon", USAGE, "kaon"),
+    ("koto-l3 receive --out new --bind 127.0.0.1:42200", USAGE, "is not an endpoint like tcp://127.0.0.1:42200"),
+    ("koto-l3 receive --out new --monitor 9421", USAGE, "9421 is not an address like 127.0.0.1:9421"),
+    ("koto-l3 receive --out new --secret-key bad.secret", USAGE, "--secret-key requires --allow"),
+    ("koto-l3 inspect sent.l2raw --event three", USAGE, "three is not SPILL/EVENT, such as 3/17"),
+    ("koto-l3 inspect sent.l2raw --event 3/99", FAILED, "has no event 99 of spill 3: it holds 4 events of spills 3 to 3"),
+    ("koto-l3 inspect sent.l2raw --event 3/1 --channel 99", FAILED, "the event has no channel 99: give CRATE"),
+    ("koto-l3 status https://node1", USAGE, "'https://node1' is not an address like node1:9420"),
+    ("koto-l3 status --interval 1 node1", USAGE, "1 is not a time from"),
+    ("koto-l3 pack odd.u16 new.kr --samples 65", USAGE, "--samples"),
+    # What is not there
+    ("koto-l3 info none", MISSING, "none cannot be read: No such file or directory"),
+    ("koto-l3 replay none --to tcp://127.0.0.1:1", MISSING, "cannot read none: No such file or directory"),
+    ("koto-l3 verify sent.l2raw none", MISSING, "no store: there is no folder none"),
+    ("koto-l3 verify sent.l2raw folder", MISSING, "no store: no file blocks-*.kl3 or spool-*.kl3 in folder"),
+    ("koto-l3 verify sent.l2raw loop", MISSING, "loop cannot be used: Too many levels of symbolic links"),
+    ("koto-l3 extract loop new.bin", MISSING, "loop cannot be used: Too many levels of symbolic links"),
+    ("koto-l3 reprocess loop --out new --menu built-in", MISSING, "loop cannot be used: Too many levels of symbolic links"),
+    ("koto-l3 plan --measured empty", FAILED, "empty is no table of costs: incomplete JSON\n"),
+    ("koto-l3 plan --measured text", FAILED, "text is no table of costs: syntax error\n"),
+    ("koto-l3 plan --measured other.json", FAILED, "other.json is no table of costs: "),
+    ("koto-l3 extract none new.bin", MISSING, "no store: there is no folder none"),
+    ("koto-l3 select none", MISSING, "cannot read none: No such file or directory"),
+    ("koto-l3 select sent.l2raw --selection none", MISSING, "cannot read none"),
+    ("koto-l3 evaluate none", MISSING, "cannot read none: No such file or directory"),
+    ("koto-l3 doctor --config none", MISSING, "cannot read none"),
+    ("koto-l3d --config none --check-config", BAD_CONFIGURATION, "none: cannot be read: No such file or directory"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --timeout 100ms", FAILED, "cannot connect to tcp://127.0.0.1:1: Connection refused"),
+    # Files of other kinds and versions
+    ("koto-l3 info empty", FAILED, "empty is empty"),
+    ("koto-l3 info text", FAILED, "is none of the files that koto-l3 stores: it begins with 54 68 69 73"),
+    ("koto-l3 info image.png", FAILED, "it begins with 89 50 4E 47"),
+    ("koto-l3 info other.l2raw", FAILED, "of version 2; this koto-l3 reads version 1: use the koto-l3 that wrote it"),
+    ("koto-l3 info other.kl3", FAILED, "of version 2; this koto-l3 reads version 1"),
+    ("koto-l3 info other.json", FAILED, "not a ledger: it is of version 2; this program reads version 1"),
+    ("koto-l3 info short.l3batch", FAILED, "short.l3batch: ends too early, at offset 5"),
+    ("koto-l3 inspect other.json --event 3/1", FAILED, "is a ledger, which holds no events to look at"),
+    ("koto-l3 replay text --to tcp://127.0.0.1:1", FAILED, "text is not an .l2raw file"),
+    ("koto-l3 replay other.l2raw --to tcp://127.0.0.1:1", FAILED, "is of version 2 of .l2raw files at offset 0, and this program reads"),
+    ("koto-l3 replay sent.l2raw --on serial", FAILED, "is no .l3batch file; others are sent somewhere, --to"),
+    ("koto-l3 verify text store", FAILED, "text is not an .l2raw file"),
+    ("koto-l3 select image.png", FAILED, "image.png is not an .l2raw file"),
+    ("koto-l3 select sent.l2raw --selection no-line.toml", BAD_CONFIGURATION, "no-line.toml:"),
+    ("koto-l3 unpack text new.u16", FAILED, "offset 0: a record of N = 84 bits; there are at most 16"),
+    ("koto-l3 pack odd.u16 new.kr", FAILED, "offset 128: 1 bytes are left, not a whole waveform of 64 samples"),
+    # Configurations
+    ("koto-l3d --config unknown-key.toml --check-config", BAD_CONFIGURATION, "forward.rat is not a key; did you mean forward.rate?"),
+    ("koto-l3d --config no-unit.toml --check-config", BAD_CONFIGURATION, "write a number and a unit (B, kB, KiB"),
+    ("koto-l3d --config bad-unit.toml --check-config", BAD_CONFIGURATION, "is not a size"),
+    ("koto-l3d --config range.toml --check-config", BAD_CONFIGURATION, "is out of range"),
+    ("koto-l3d --config broken.toml --check-config", BAD_CONFIGURATION, "broken.toml:1"),
+    ("koto-l3 receive --config receive-key.toml", BAD_CONFIGURATION, "receive-key.toml:1:1: secret-key is not a key; did you mean secret_key?"),
+    ("koto-l3 receive --config receive-flag.toml", BAD_CONFIGURATION, "receive-flag.toml:1:8: sync = 3 is not true or false"),
+    ("koto-l3 receive --config receive-value.toml", BAD_CONFIGURATION, "receive-value.toml:2:8: bind = \"127.0.0.1:42200\": 127.0.0.1:42200 is not an endpoint"),
+    ("koto-l3 receive --config receive-list.toml", BAD_CONFIGURATION, "is not one text or number"),
+    ("koto-l3 receive --config receive-other.toml", BAD_CONFIGURATION, "version is not a key"),
+    ("koto-l3 receive --config receive-none.toml", USAGE, "--out is required; see koto-l3 receive --help"),
+    ("koto-l3 receive --config broken.toml", BAD_CONFIGURATION, "broken.toml:1"),
+    ("koto-l3 receive --config none", BAD_CONFIGURATION, "none: cannot be read"),
+    ("koto-l3d --config text --check-config", BAD_CONFIGURATION, "text:1"),
+    ("koto-l3d --config folder --check-config", BAD_CONFIGURATION, "folder: cannot be read: Is a directory"),
+    ("koto-l3d --config huge.toml --check-config", MISSING, "lower outbox.memory"),
+    # Where output shall go
+    ("koto-l3 simulate none/deeper/new.l2raw --events 2", MISSING, "No such file or directory"),
+    ("koto-l3 simulate folder --events 2", MISSING, "cannot create folder: Is a directory"),
+    ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
+    ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
+    ("koto-l3 inspect sent.l2raw --event 3/1 --svg none/deeper.svg", MISSING, "cannot write none/deeper.svg"),
+    ("koto-l3 demo --folder none/deeper", MISSING, "No such file or directory"),
+    ("koto-l3 keys none/deeper/new", MISSING, "cannot write none/deeper/new.secret: No such file or directory"),
+    ("koto-l3 keys sent.l2raw/new", MISSING, "cannot write sent.l2raw/new.secret: Not a directory"),
+]
+
+
+class Mistakes(harness.SystemTest):
+    crate_lines = level2.KOTO
+    crates = level2.readout(level2.KOTO)
+
+    def setUp(self):
+        super().setUp()
+        maker = level2.EventMaker(self.crates, 23)
+        self.events = {3: [maker.fragments(3, n) for n in range(1, 5)]}
+        l2raw.write(self.folder / "sent.l2raw", self.crates, self.events)
+        for name, data in FILES.items():
+            (self.folder / name).write_bytes(data)
+        (self.folder / "bad.secret").chmod(0o600)
+        (self.folder / "folder").mkdir()
+        (self.folder / "loop").symlink_to("loop")
+        self.store.mkdir()
+        (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x01" + bytes(3) + (1).to_bytes(8, "little"))
+
+    def run_line(self, line, **how):
+        program, *arguments = line.split() if isinstance(line, str) else line
+        return subprocess.run([harness.BIN / program, *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, text=True, errors="replace",
+                              timeout=harness.PATIENCE, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how})
+
+    def files(self):
+        return {str(p.relative_to(self.folder)): p.read_bytes() if p.is_file() else None for p in self.folder.rglob("*")}
+
+    def assert_said(self, p, line, code, text):
+        self.assertEqual(p.returncode, code, p.stderr)
+        self.assertIn(text, p.stderr)
+        self.assertEqual(len(p.stderr.splitlines()), 1, "one sentence")
+        if code != BAD_CONFIGURATION:
+            self.assertTrue(p.stderr.startswith(line.split()[0]), p.stderr)
+
+    def test_each_is_told_in_a_sentence_and_changes_nothing(self):
+        before = self.files()
+        for line, code, text in TABLE:
+            with self.subTest(line):
+                self.assert_said(self.run_line(line), line, code, text)
+                self.assertEqual(self.files(), before, "no file is made or changed")
+
+    def test_the_table_is_long_enough(self):
+        self.assertGreaterEqual(len(TABLE), 60)
+        self.assertEqual(len({line for line, _, _ in TABLE}), len(TABLE))
+
+
+class WhatTheSystemRefuses(Mistakes):
+    """No room, no permission, closed pipes, Ctrl-C."""
+    test_each_is_told_in_a_sentence_and_changes_nothing = test_the_table_is_long_enough = None
+
+    def test_no_room(self):
+        for line in ("koto-l3 info sent.l2raw", "koto-l3 info sent.l2raw --json", "koto-l3 inspect sent.l2raw --event 3/1",
+                     "koto-l3 --help", "koto-l3 replay --help", "koto-l3 --version", "koto-l3d --version", "koto-l3d --print-config",
+                     "koto-l3 doctor"):
+            with self.subTest(line), open("/dev/full", "wb") as full:
+                p = self.run_line(line, stdout=full)
+                self.assertEqual(p.returncode, FAILED, p.stderr)
+                self.assertIn("standard output could not be written", p.stderr)
+
+    def test_a_file_that_may_not_grow(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+        p = self.run_line("koto-l3 simulate new.l2raw --events 4", preexec_fn=small)
+        self.assertEqual(p.returncode, FAILED, p.stderr)
+        self.assertIn("File too large", p.stderr)
+        self.assertFalse((self.folder / "new.l2raw").exists())
+
+    def test_no_permission(self):
+        (self.folder / "sent.l2raw").chmod(0)
+        (self.folder / "folder").chmod(0o555)
+        self.folder.chmod(0o755)
+        # Root may read and write anything: the command then runs as another user.
+        as_nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        for line, text in (("koto-l3 info sent.l2raw", "Permission denied"),
+                           ("koto-l3 simulate folder/new.l2raw --events 2", "Permission denied"),
+                           ("koto-l3 receive --out folder/new", "Permission denied")):
+            with self.subTest(line):
+                self.assert_said(self.run_line(line, **as_nobody), line, MISSING, text)
+
+    def test_a_closed_pipe(self):
+        for line in ("koto-l3 info sent.l2raw", "koto-l3 inspect sent.l2raw --event 3/1 --json", "koto-l3 select --help",
+                     "koto-l3d --print-config"):
+            with self.subTest(line):
+                read, write = os.pipe()
+                os.close(read)
+                p = self.run_line(line, stdout=write)
+                os.close(write)
+                self.assertIn(p.returncode, (FAILED, -signal.SIGPIPE), p.stderr)
+
+    def test_ctrl_c(self):
+        endless = self.folder / "long.l2raw"
+        maker = level2.EventMaker(self.crates, 29)
+        l2raw.write(endless, self.crates, {1: [maker.fragments(1, n) for n in range(1, 40)]})
+        with socket.socket() as silent:
+            silent.bind((harness.HOST, 0))
+            silent.listen()
+            self.assert_interrupted(endless, silent.getsockname()[1])
+        self.assertFalse((self.folder / "new.l2raw").exists())
+
+    def assert_interrupted(self, endless, silent):
+        for arguments in (("replay", endless, "--to", f"udp://{harness.HOST}:{self.ports.udp}+8", "--rate", "0.5ev/s"),
+                          ("replay", endless, "--to", f"tcp://{harness.HOST}:{silent}", "--timeout", "1000000"),
+                          ("simulate", self.folder / "new.l2raw", "--events", "2000000", "--spills", "400")):
+            with self.subTest(arguments):
+                p = self.start_tool(*arguments)
+                harness.wait_until(lambda p=p: p.catches(signal.SIGINT) or self.blocks(p, signal.SIGINT) or not p.running(), "its loop")
+                p.signal(signal.SIGINT)
+                self.assertEqual(p.wait(), FAILED, p.said())
+                self.assertIn("interrupted", p.said())
+
+    @staticmethod
+    def blocks(program, number):
+        with open(f"/proc/{program.pid}/status", encoding="ascii") as f:
+            masks = dict(line.split(":\t") for line in f if line.startswith("SigBlk"))
+        return int(masks["SigBlk"], 16) >> number - 1 & 1 == 1
+
+
+class Damaged(harness.SystemTest):
+    """What is behind damage is read if it is asked for, and what is left out is counted."""
+    EVENTS = 30
+
+    def setUp(self):
+        super().setUp()
+        maker = level2.EventMaker(self.crates, 31)
+        events = [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]
+        self.sent = self.folder / "sent.l2raw"
+        l2raw.write(self.sent, self.crates, {3: events})
+        receiver = self.start_receiver()
+        daemon = self.start_daemon(outbox={"block": "64 KiB"})
+        sender = self.udp_sender(daemon)
+        for number, fragments in enumerate(events, 1):
+            sender.event(3, number, fragments)
+        daemon.wait_for_stored(self.EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+
+    def verify(self, *more, code=0):
+        p = subprocess.run([harness.BIN / "koto-l3", "verify", self.sent, self.store, "--json", *more], capture_output=True, text=True,
+                           timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, code, p.stdout + p.stderr)
+        return json.loads(p.stdout)
+
+    def flip(self, path, place):
+        data = bytearray(path.read_bytes())
+        data[place] ^= 1
+        path.write_bytes(data)
+
+    def test_a_level_2_file(self):
+        self.assertEqual(self.verify("--skip-damaged")["left_out"]["places"], 0)
+        self.flip(self.sent, self.sent.stat().st_size // 2)
+        self.assertLess(self.verify(code=FAILED)["events"]["equal"], self.EVENTS - 1)
+        said = self.verify("--skip-damaged")
+        self.assertEqual(said["events"]["equal"], self.EVENTS - 1)
+        left = said["left_out"]
+        self.assertEqual((left["places"], left["records"], left["to_the_end"], left["unchecked"]), (1, 1, False, 1))
+        self.assertGreater(left["bytes"], 1000)
+        code, text = self.run_tool("verify", self.sent, self.store, "--skip-damaged")
+        self.assertEqual(code, 0)
+        self.assertIn("is damaged at 1 places", text)
+
+    def test_a_level_2_file_that_is_cut(self):
+        self.sent.write_bytes(self.sent.read_bytes()[:self.sent.stat().st_size // 2])
+        self.verify(code=FAILED)
+        left = self.verify("--skip-damaged")["left_out"]
+        self.assertTrue(left["to_the_end"])
+        self.assertGreater(left["unchecked"], self.EVENTS // 3)
+
+    def test_a_store(self):
+        file = harness.store_file(self.store)
+        self.flip(file, file.stat().st_size // 2)
+        self.verify(code=FAILED)
+        said = self.verify("--skip-damaged")
+        self.assertGreater(said["events"]["missing"], 0)
+        self.assertEqual(said["events"]["equal"] + said["events"]["missing"], self.EVENTS)
+        out = self.folder / "out.bin"
+        code, text = self.run_tool("extract", self.store, out)
+        self.assertEqual(code, FAILED)
+        self.assertIn("--skip-damaged", text)
+        out.unlink()
+        code, text = self.run_tool("extract", self.store, out, "--skip-damaged")
+        self.assertEqual(code, 0, text)
+        self.assertIn("1 places of the store are damaged; the events there are left out", text)
+        self.assertIn(f"{said['events']['equal']} events", text)
+        # An event that was never sent is missing beside those in the damaged block.
+        maker = level2.EventMaker(self.crates, 31)
+        events = [maker.fragments(3, n) for n in range(1, self.EVENTS + 2)]
+        l2raw.write(self.sent, self.crates, {3: events})
+        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["missing"], said["events"]["missing"] + 1)
+        self.flip(file, file.stat().st_size - 100)  # and with less of the store
+        self.verify("--skip-damaged", code=FAILED)
+
+    def test_what_differs_is_still_wrong(self):
+        maker = level2.EventMaker(self.crates, 32)
+        l2raw.write(self.sent, self.crates, {3: [maker.fragments(3, n) for n in range(1, self.EVENTS + 1)]})
+        self.assertEqual(self.verify("--skip-damaged", code=FAILED)["events"]["different"], self.EVENTS)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a receiver shows of itself while a daemon sends to it, and of its log."""
+import http.client
+import json
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+import level2
+
+EVENTS = 40
+
+
+class ReceiverPages(harness.SystemTest):
+    def start_watched(self):
+        receiver = self.start_receiver("--monitor", f"{harness.HOST}:0")
+        receiver.wait_to_say("monitoring on")
+        self.port = int(re.search(r"monitoring on http://[\d.]+:(\d+)/", receiver.said())[1])
+        return receiver
+
+    def get(self, path):
+        connection = http.client.HTTPConnection(harness.HOST, self.port, timeout=harness.PATIENCE)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def status(self):
+        return json.loads(self.get("/status")[1])
+
+    def wait_for(self, condition, what):
+        return harness.wait_until(lambda: (lambda s: s if condition(s) else None)(self.status()), what)
+
+    def send(self, daemon):
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
+        for number in range(1, EVENTS + 1):
+            sender.event(1, number, maker.fragments(1, number))
+        daemon.wait_for_stored(EVENTS)
+
+    def test_each_option_may_stand_in_a_file(self):
+        """The service's file, with every key in force; the command line comes first."""
+        keys = dict(re.findall(r"^#?(\w+) = (.*)$", (harness.HERE.parents[1] / "deploy/receive.toml").read_text(), re.M))
+        told = subprocess.run([harness.BIN / "koto-l3", "receive", "--help"], capture_output=True, text=True, check=True).stdout
+        options = {name.replace("-", "_") for name in re.findall(r"^  --([\w-]+)", told, re.M)} - {"config", "version"}
+        self.assertEqual(set(keys), options)
+        subprocess.run([harness.BIN / "koto-l3", "keys", self.folder / "receiver"], check=True, capture_output=True)
+        keys |= {"bind": f'"tcp://{harness.HOST}:1"', "out": f'"{self.store}"', "monitor": f'"{harness.HOST}:0"', "ledger": f'"{self.folder}/mine.json"',
+                 "secret_key": f'"{self.folder}/receiver.secret"', "allow": f'"{self.folder}/receiver.public"', "json": "true"}
+        file = self.folder / "receive.toml"
+        file.write_text("".join(f"{key} = {value}\n" for key, value in keys.items()))
+        receiver = self.keep(harness.Program([harness.BIN / "koto-l3", "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver}",
+                                              "--config", file], self.folder / "receiver.log"))
+        receiver.wait_to_say(f"listening on tcp://{harness.HOST}:{self.ports.receiver}, storing in {self.store}")
+        receiver.wait_to_say("monitoring on")
+        self.assertEqual(receiver.stop(), 0)
+        self.assertIn('"folder":', receiver.said())
+        self.assertTrue((self.folder / "mine.json").is_file())
+
+    def test_a_daemon_is_seen_while_it_sends_and_when_it_is_gone(self):
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.send(daemon)
+        seen = self.wait_for(lambda s: s["store"]["events"] == EVENTS, "the events on the page")
+        self.assertEqual([d["node"] for d in seen["daemons"]], ["3"])
+        self.assertEqual(seen["daemons"][0]["run"], 7)
+        self.assertTrue(seen["daemons"][0]["connected"])
+        self.assertGreaterEqual(seen["daemons"][0]["lag"], 0)
+        self.assertEqual(seen["blocks"]["stored"], sum(seen["blocks"].values()))
+        self.assertGreater(seen["disk"]["free"], 0)
+        self.assertIn("<th scope=\"row\">3</th>", self.get("/")[1])
+        daemon.kill()
+        self.wait_for(lambda s: not s["daemons"][0]["connected"], "a daemon that was killed to be gone")
+        self.assertEqual(receiver.stop(), 0)
+
+    def test_metrics_are_right_for_prometheus(self):
+        if shutil.which("promtool") is None:
+            self.skipTest("promtool is missing (package prometheus)")
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.send(daemon)
+        self.wait_for(lambda s: s["store"]["events"] == EVENTS, "the events on the page")
+        checked = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], capture_output=True, text=True)
+        self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
+        self.assertEqual((self.get("/healthz")[0], self.get("/readyz")[0]), (200, 200))
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+
+    def test_each_line_of_the_log_has_its_time_and_severity(self):
+        receiver = self.start_watched()
+        self.assertEqual(receiver.stop(), 0)
+        lines = [line for line in receiver.said().splitlines() if "store: " not in line]
+        self.assertGreaterEqual(len(lines), 2)
+        for line in lines[:2]:
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d\d:\d\d info: ")
+
+    def test_an_address_that_is_none_or_taken_is_told(self):
+        code, said = self.run_tool("receive", "--out", self.folder / "a", "--monitor", "nowhere")
+        self.assertEqual(code, 2, said)
+        self.assertIn("is not an address like 127.0.0.1:9421", said)
+        self.start_watched()
+        code, said = self.run_tool("receive", "--bind", f"tcp://{harness.HOST}:{self.ports.udp}", "--out", self.folder / "b",
+                                   "--monitor", f"{harness.HOST}:{self.port}")
+        self.assertEqual(code, 69, said)
+        self.assertIn(str(self.port), said)
+
+
+if __name__ == "__main__":
+    harness.main()

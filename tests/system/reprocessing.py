@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stored runs decided and packed again: bit for bit what a daemon with that selection would have stored, on every executor, also
+after kill -9; and a check that finds each event that is missing, double or changed. tests/slurm does the same by Slurm."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+
+import harness
+import store_reader
+from crc32c import crc32c
+from reprocess_stage import NODE, Reprocessing, block_of, blocks_in, packed_in, write_file
+from selection_stage import BAD_CONFIGURATION, FAILED, MISSING, RUN, SELECTION
+
+USAGE = 2
+
+
+class Again(Reprocessing):
+    def test_what_a_daemon_would_have_stored(self):
+        sent, cut = self.stored_whole()
+        out = self.folder / "out"
+        said = self.reprocess(cut, "--menu", "built-in", "--out", out, "--jobs", "2", "--json")
+        kept = self.select(sent)["total"]["kept"]
+        self.assertEqual(said["events"], {"in": self.EVENTS, "kept": kept, "rejected": self.EVENTS - kept, "unreadable": 0,
+                                          "not_judged": 0})
+        self.assertEqual((said["tasks"], said["tasks_run"]), (self.FILES, self.FILES))
+        code, verdict = self.verify(sent, "--selection", "built-in", store=out)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
+        self.assertEqual((verdict["events"]["equal"], verdict["events"]["rejected"]), (kept, self.EVENTS - kept))
+        self.assertTrue(self.check(out)["holds"])
+
+        # The same bytes as those of a daemon that selects.
+        self.ports, self.store = harness.Ports(), self.folder / "selected"
+        self.finish(self.run_daemon(self.EVENTS, file=sent))
+        again = store_reader.packed_events_of(out)
+        self.assertTrue(store_reader.packed_events_of(self.store) == again, "not the bytes of a daemon")
+        self.assert_summaries(self.select(sent), again)
+
+        # Every tool reads it, and a reprocessing of it keeps all.
+        code, said = self.run_tool("info", out)
+        self.assertEqual(code, 0, said)
+        twice = self.folder / "twice"
+        said = self.reprocess(out, "--menu", "built-in", "--out", twice, "--json")
+        self.assertEqual((said["events"]["kept"], said["events"]["rejected"]), (kept, 0))
+        self.assertTrue(store_reader.packed_events_of(twice) == again)
+
+        # The bytes do not depend on where they were computed.
+        for executor, jobs, batch in (("serial", 1, 3), ("pool", 3, 64)):
+            other = self.folder / executor
+            self.reprocess(cut, "--menu", "built-in", "--out", other, "--executor", executor, "--jobs", jobs, "--batch", batch)
+            self.assert_same(out, other)
+
+    def test_goes_on_after_kill_and_checks(self):
+        sent, cut = self.stored_whole()
+        menu = self.write(SELECTION)
+        whole = self.folder / "whole"
+        self.reprocess(cut, "--menu", menu, "--out", whole)
+        out = self.folder / "out"
+        for n in (1, 3):
+            p = self.start_tool("reprocess", cut, "--menu", menu, "--out", out, "--jobs", "2", "--executor", "serial")
+            harness.wait_until(lambda: len(list(out.glob("reprocess/task-*.json"))) >= n or not p.running(), f"{n} tasks done")
+            p.kill()
+        done = len(list(out.glob("reprocess/task-*.json")))
+        if done < self.FILES:
+            verdict = self.check(out, code=FAILED)
+            self.assertEqual((len(verdict["missing"]), verdict["tasks_done"]), (self.FILES - done, done), verdict)
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        half = [out / f"reprocess/{name}-{socket.gethostname()}-{ended.pid}.new" for name in ("task-000002", "task-000001.json", "manifest.json")]
+        of_others = [out / f"reprocess/plan.json-{socket.gethostname()}-{os.getpid()}.new", out / f"reprocess/plan.json-other-{ended.pid}.new"]
+        for file in half + of_others:
+            file.write_text("half")
+        said = self.reprocess("--out", out, "--json")
+        self.assertEqual([f.name for f in half if f.exists()], [], "left by a process that has ended")
+        for file in of_others:
+            file.unlink()  # it is there: somebody may be writing it
+        self.assertEqual((said["tasks"], said["tasks_run"]), (self.FILES, self.FILES - done))
+        self.assert_same(whole, out)
+        self.assertTrue(self.check(out)["holds"])
+        self.assertEqual(self.reprocess(cut, "--menu", menu, "--out", out, "--json")["tasks_run"], 0)
+        code, verdict = self.verify(sent, "--selection", menu, store=out)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
+        self.find_what_is_wrong(out, cut)
+        self.refuse(cut, menu, out)
+
+    def find_what_is_wrong(self, out, cut):
+        """Each fault is made, told, and taken back."""
+        files = sorted(out.glob("blocks-*.kl3"))
+        first = max(files, key=lambda f: sum(len(packed_in(p)) for _, p in blocks_in(f)))
+        task = int(first.name[7:13])
+        record = out / f"reprocess/task-{task:06}.json"
+        manifest = out / "reprocess/manifest.json"
+        keep = {f: f.read_bytes() for f in (first, record, manifest)}
+        given = next(cut.glob(f"blocks-{task:06}-*.kl3"))
+        keep[given] = given.read_bytes()
+
+        def told(kind, text):
+            verdict = self.check(out, code=FAILED)
+            self.assertFalse(verdict["holds"])
+            self.assertTrue(any(text in t for t in verdict[kind]), (kind, text, verdict))
+            for f, data in keep.items():
+                f.write_bytes(data)
+
+        def forge(blocks):
+            """An output whose checksums, record and manifest are all right."""
+            write_file(out, task, [block_of(fields, events) for fields, events in blocks])
+            account = json.loads(keep[record])
+            data = first.read_bytes()
+            account["output"].update(bytes=len(data), crc32c=f"{crc32c(data):08x}")
+            record.write_text(json.dumps(account))
+            whole = json.loads(keep[manifest])
+            whole["files"][task - 1] = account
+            manifest.write_text(json.dumps(whole))
+
+        first.unlink()
+        told("missing", "it is not there")
+        record.unlink()
+        told("missing", "is not done")
+        given.rename(self.folder / "away")
+        told("missing", "it is not there")
+        (self.folder / "away").unlink()
+        first.write_bytes(keep[first][:-1] + bytes([keep[first][-1] ^ 1]))
+        told("changed", "CRC-32C")
+        given.write_bytes(keep[given] + b"x")
+        told("changed", "CRC-32C")
+        manifest.write_text("{}")
+        told("changed", "no manifest")
+        copy = write_file(out, 99, [keep[first][16:]])
+        told("double", "no record tells of this file")
+        copy.unlink()
+
+        blocks = [(fields, packed_in(payload)) for fields, payload in blocks_in(first)]
+        at = next(i for i, (_, events) in enumerate(blocks) if events)
+        fields, events = blocks[at]
+        forge(blocks[:at] + [(fields, events[1:])] + blocks[at + 1:])
+        told("changed", "its record says")
+        forge(blocks[:at] + [(fields, events[:1] + events)] + blocks[at + 1:])
+        told("double", "is there twice")
+        other = bytearray(events[0])
+        other[24 - 4] ^= 1  # its reference time
+        forge(blocks[:at] + [(fields, [bytes(other)] + events[1:])] + blocks[at + 1:])
+        told("changed", "has other bytes")
+        forge(blocks[:-1])
+        told("missing", "is not there")
+        forge(blocks + blocks[-1:])
+        told("double", "was made of no block")
+        later = write_file(cut, 77, [block_of(*blocks[at])])
+        told("missing", "came after the plan")
+        later.unlink()
+        self.assertTrue(self.check(out)["holds"])
+        # What a file says that was changed behind the record's back is done again.
+        first.write_bytes(keep[first][:-9])
+        self.assertEqual(self.reprocess("--out", out, "--json")["tasks_run"], 1)
+        self.assertEqual(first.read_bytes(), keep[first])
+
+    def refuse(self, cut, menu, out):
+        self.assertIn("another menu", self.reprocess(cut, "--menu", "built-in", "--out", out, code=USAGE))
+        self.assertIn("is the output", self.reprocess(out, "--out", out, code=USAGE))
+        self.assertIn("needs STORE and --menu", self.reprocess("--out", self.folder / "none", code=USAGE))
+        self.assertIn("no plan", self.reprocess("--out", self.folder / "none", "--check", code=MISSING))
+        self.assertIn("not empty", self.reprocess(cut, "--menu", menu, "--out", cut.parent, code=MISSING))
+        self.assertIn("there is no task", self.reprocess("--out", out, "--task", "99", code=USAGE))
+        self.assertIn("no store", self.reprocess(self.folder, "--menu", menu, "--out", self.folder / "none", code=MISSING))
+        self.assertFalse((self.folder / "none").exists())
+        (out / "reprocess/menu.toml").write_text(SELECTION.replace("prescale = 3", "prescale = 4"))
+        (out / "reprocess/task-000001.json").unlink()
+        self.assertIn("what decides is not what the plan", self.reprocess("--out", out, code=BAD_CONFIGURATION))
+
+    def test_runs_damage_and_another_readout(self):
+        sent, cut = self.stored_whole(20)
+        # Of several runs in a file: the prescales go by the run of the block.
+        menu = self.write(SELECTION)
+        blocks = [(fields, packed_in(payload)) for f in sorted(cut.glob("*.kl3")) for fields, payload in blocks_in(f)]
+        several = self.folder / "several"
+        write_file(several, 1, [block_of(fields, events, run=RUN + n % 2) for n, (fields, events) in enumerate(blocks)], "several")
+        out = self.folder / "out"
+        self.reprocess(several, "--menu", menu, "--out", out)
+        name, = (f.name for f in out.glob("blocks-*.kl3"))
+        self.assertEqual(name, "blocks-000001-several.kl3")
+        kept_of = {run: {(e["spill"], e["event"]) for e in self.select(self.simulate(20, f"{run}.l2raw", run), menu)["events"] if e["kept"]}
+                   for run in (RUN, RUN + 1)}
+        self.assertNotEqual(kept_of[RUN], kept_of[RUN + 1])
+        for given, (fields, made) in zip(blocks, blocks_in(out / name)):
+            keys = [store_reader.EVENT_HEADER.unpack_from(e)[1:3] for e in given[1]]
+            self.assertEqual((fields[7], fields[9]), (given[0][7], NODE))
+            self.assertEqual([store_reader.EVENT_HEADER.unpack_from(e)[1:3] for e in packed_in(made)],
+                             [k for k in keys if k in kept_of[fields[8]]])
+        self.assertTrue(self.check(out)["holds"])
+
+        # What is damaged is left out, and counted; the rest is done.
+        file = sorted(cut.glob("*.kl3"))[1]
+        data = bytearray(file.read_bytes())
+        lost = blocks_in(file)[0][0][5]
+        data[16 + 64 + 200] ^= 1
+        file.write_bytes(data + b"torn")
+        out = self.folder / "damaged"
+        said = self.reprocess(cut, "--menu", menu, "--out", out, "--json", code=FAILED)
+        self.assertEqual((said["events"]["in"], said["events"]["unreadable"]), (20, lost))
+        self.assertEqual(said["events"]["kept"] + said["events"]["rejected"], 20 - lost)
+        self.assertEqual(self.reprocess("--out", out, "--skip-damaged", "--json")["tasks_run"], 0)
+        self.assertEqual(self.reprocess("--out", out, "--check", "--skip-damaged", "--json")["holds"], True)
+
+        # The readout is not in a store.
+        said = self.reprocess(cut, "--menu", menu, "--out", self.folder / "narrow", "--detector", "built-in", "--crates",
+                              "0-10: 16 x 125 MHz", code=BAD_CONFIGURATION)
+        self.assertIn("another readout", said)
+
+    def test_a_complete_file_that_was_cut(self):
+        """Its sidecar says what was in it: that no tool can read it is told, and is no good end."""
+        sent, _ = self.stored_whole(20)
+        whole = harness.store_file(self.store)
+        self.assertTrue(whole.with_suffix(".json").exists(), "complete")
+        data, blocks = whole.read_bytes(), [fields for fields, _ in blocks_in(whole)]
+        border = len(data) - store_reader.BLOCK_HEADER.size - blocks[-1][4]
+        events = sum(fields[5] for fields in blocks)
+        ends = {"byte": len(data) - 1, "border": border, "half": len(data) // 2, "head": 70, "hole": 1 << 40, "border alone": border + 1}
+        for name, end in ends.items():
+            with self.subTest(cut=name):
+                store, out = self.folder / name, self.folder / f"{name} out"
+                shutil.copytree(self.store, store)
+                os.truncate(store / whole.name, end)
+                if name == "border alone":
+                    (store / whole.with_suffix(".json").name).unlink()
+                left, at = 0, store_reader.FILE_HEADER.size
+                for fields in blocks:
+                    at += store_reader.BLOCK_HEADER.size + fields[4]
+                    left += fields[5] if at <= end else 0
+                lost = 0 if name == "border alone" else events - left
+                said = self.reprocess(store, "--menu", "built-in", "--out", out, "--json", code=FAILED)
+                self.assertEqual((said["events"]["in"], said["events"]["unreadable"]), (left + lost, lost))
+                self.assertEqual(said["events"]["kept"] + said["events"]["rejected"], left)
+                self.assertIn(f"{lost} events of the inputs could not be read, first of {store / whole.name}, and are in no output",
+                              self.reprocess("--out", out, code=FAILED))
+                ledger = json.loads((out / "ledger.json").read_text())
+                self.assertEqual((ledger["clean"], ledger["balanced"], ledger["events"]["shed"]), (False, True, {"unreadable": lost}))
+                self.assertFalse(self.check(out, code=FAILED)["holds"])
+                self.assertIn("NOT right", self.reprocess("--out", out, "--check", code=FAILED))
+                self.assertTrue(self.reprocess("--out", out, "--check", "--skip-damaged", "--json")["holds"])
+                for command in (("extract", store, self.folder / "x"), ("verify", sent, store), ("info", store)):
+                    code, told = self.run_tool(*command)
+                    self.assertEqual(code, FAILED, told)
+                    self.assertIn(whole.name, told)
+                    self.assertRegex(told, "its sidecar says|has no sidecar|is complete by its name")
+                code, told = self.run_tool("extract", store, self.folder / "x", "--skip-damaged")
+                self.assertEqual(code, 0, told)
+                code, told = self.run_tool("inspect", store, "--event", "500/1")
+                self.assertEqual(code, FAILED, told)
+                self.assertIn("a part of it cannot be read", told)
+        # A record of a program that did not look at the sidecar.
+        record = self.folder / "border out/reprocess/task-000001.json"
+        account = json.loads(record.read_text())
+        lost = account["unreadable"]["events"]
+        account["input"]["events"] -= lost
+        account["unreadable"].update(events=0, places=0)
+        record.write_text(json.dumps(account))
+        self.assertIn(f"its sidecar says {lost} events more", " ".join(self.check(self.folder / "border out", code=FAILED)["changed"]))
+        self.assertEqual(self.reprocess("--out", self.folder / "border out", "--json", code=FAILED)["tasks_run"], 1)
+
+    def test_a_file_of_2_tb_without_data(self):
+        store, out = self.folder / "holes", self.folder / "out"
+        store.mkdir()
+        file = store / "blocks-000001.kl3"
+        file.touch()
+        os.truncate(file, 1 << 41)
+        said = self.reprocess(store, "--menu", "built-in", "--out", out, "--json")
+        self.assertEqual((said["events"]["in"], said["bytes"]["in"]), (0, 1 << 41))
+        self.assertTrue(self.check(out)["holds"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs begin and end while the daemon goes on and events come: none is lost, and each is of its run, in blocks, in ledgers and
+by bytes. Run control refuses what cannot be, with reasons, and answers as its OpenAPI file says."""
+import collections
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+import time
+
+import harness
+import level2
+from selection_stage import SELECTION, Selecting
+
+OPENAPI = pathlib.Path(__file__).parents[2] / "deploy" / "run-control.openapi.json"
+REFUSED, MISSING_RESOURCE, BAD_CONFIGURATION = 1, 69, 78
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=harness.PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(harness.PATIENCE)
+        self.sock.connect(str(self.path))
+
+
+def fits(value, schema, api):
+    """Whether a value is as a schema of the OpenAPI file says; the file uses no more of it than this."""
+    known = {"$ref", "allOf", "nullable", "type", "enum", "minimum", "maximum", "maxLength", "required", "properties",
+             "additionalProperties", "items", "minItems", "description"}
+    assert not schema.keys() - known, schema.keys() - known
+    if value is None:
+        return schema.get("nullable", False)
+    if "$ref" in schema:
+        return fits(value, part(api, schema["$ref"]), api)
+    if not all(fits(value, s, api) for s in schema.get("allOf", ())):
+        return False
+    kinds = {"string": str, "integer": int, "boolean": bool, "object": dict, "array": list}
+    if "type" in schema and type(value) is not kinds[schema["type"]]:
+        return False
+    if "enum" in schema and value not in schema["enum"]:
+        return False
+    if type(value) is int and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        return False
+    if type(value) is list and (len(value) < schema.get("minItems", 0) or not all(fits(v, schema["items"], api) for v in value)):
+        return False
+    if type(value) is dict:
+        properties = schema.get("properties", {})
+        return (value.keys() >= set(schema.get("required", ())) and
+                (schema.get("additionalProperties", True) or value.keys() <= properties.keys()) and
+                all(fits(v, properties[k], api) for k, v in value.items() if k in properties))
+    return True
+
+
+def part(api, reference):
+    for key in reference.removeprefix("#/").split("/"):
+        api = api[key]
+    return api
+
+
+class Controlled(harness.SystemTest):
+    api = json.loads(OPENAPI.read_text())
+
+    def setUp(self):
+        super().setUp()
+        self.socket = self.folder / "control.sock"
+        self.ledgers = self.folder / "ledgers"
+        self.answered = set()
+
+    def start_controlled(self, run={}, **sections):
+        config = self.write_config(run={"control": str(self.socket), "ledger": f"{self.ledgers}/", **run}, **sections)
+        daemon = self.keep(harness.Daemon(config, self.ports, self.folder))
+        daemon.wait_to_say("ready for runs")
+        return daemon
+
+    def ask(self, method, path, body=None):
+        """(status, JSON or text); an answer that the OpenAPI file describes must be as it says."""
+        connection = UnixConnection(self.socket)
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        content = answer.read().decode()
+        connection.close()
+        operation = self.api["paths"].get(path, {}).get(method.lower())
+        if operation:
+            response = part(self.api, operation["responses"][str(answer.status)]["$ref"])
+            schema = response["content"][answer.headers["Content-Type"]]["schema"]
+            value = json.loads(content) if answer.headers["Content-Type"] == "application/json" else content
+            self.assertTrue(fits(value, schema, self.api), (method, path, answer.status, content))
+            self.answered.add((path, method, answer.status))
+            return answer.status, value
+        return answer.status, content
+
+    def start(self, **order):
+        status, answer = self.ask("POST", "/run/start", json.dumps(order))
+        self.assertEqual(status, 202, answer)
+        return answer
+
+    def wait_for_run(self, state, number=None):
+        def is_so():
+            now = self.ask("GET", "/run")[1]
+            return now if now["state"] == state and (number is None or now["current"]["number"] == number) else None
+        return harness.wait_until(is_so, lambda: f"{state} {number}; {self.ask('GET', '/run')}")
+
+    def ledgers_by_run(self):
+        found = collections.defaultdict(list)
+        for file in sorted(self.ledgers.glob("*.json")):
+            ledger = json.loads(file.read_text())
+            self.assertEqual(file.name, f"run{ledger['run']:06}-3-{ledger['session']}.json")
+            found[ledger["run"]].append(ledger)
+        return found
+
+    def events_by_run(self):
+        """{run: {(spill, number): event}}"""
+        found = collections.defaultdict(dict)
+        for block in harness.store_reader.read_store(self.store):
+            for event in block.events:
+                self.assertNotIn((event.spill, event.number), found[block.run], "stored twice")
+                found[block.run][event.spill, event.number] = event
+        return found
+
+    def tool(self, *arguments):
+        return subprocess.run([harness.BIN / "koto-l3", "run", *arguments, "--socket", self.socket], capture_output=True,
+                              text=True, timeout=harness.PATIENCE)
+
+
+class Runs(Controlled):
+    def send_spill(self, sender, maker, spill, events, sent, told=None):
+        for number in range(1, events + 1):
+            sent[spill, number] = maker.fragments(spill, number)
+            sender.event(spill, number, sent[spill, number])
+        sender.end(spill, told or events)
+
+    def test_three_runs_over_udp_and_tcp(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.start(comment="the first")
+        self.wait_for_run("running", 7)  # run.number: none was used before
+        udp, sent = self.udp_sender(daemon), collections.defaultdict(dict)
+        makers = {run: level2.EventMaker(self.crates, run) for run in (7, 8, 40)}
+        for run, following in ((7, {}), (8, {"number": 40}), (40, None)):
+            self.send_spill(udp, makers[run], 1, 40, sent[run])
+            daemon.wait_for_stored(40)
+            stream = self.stream_sender(run=run).connect()
+            stream.begin(2)
+            for number in range(1, 31):
+                sent[run][2, number] = makers[run].fragments(2, number)
+                stream.event(2, number, sent[run][2, number])
+            stream.wait_for_acknowledgement(stream.end(2, 30))
+            stream.close()
+            udp.event(3, 51, sent[run].setdefault((3, 51), makers[run].fragments(3, 51)))
+            if following is not None:  # while its spill goes on
+                self.start(**following)
+            self.send_spill(udp, makers[run], 3, 50, sent[run], told=51)
+            if following is not None:
+                self.wait_for_run("running", following.get("number", 8))
+            else:
+                daemon.wait_for_stored(121)
+        self.assertEqual(self.ask("POST", "/run/stop", "")[0], 202)
+        now = self.wait_for_run("configured")
+        self.assertEqual((now["last"]["number"], now["last"]["events"], now["last"]["well"]), (40, "121 = 121 stored", True))
+        self.assertEqual(now["datagrams_without_run"], 0)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        found = self.events_by_run()
+        self.assertEqual({run: found[run].keys() for run in found}, {run: sent[run].keys() for run in sent})
+        for run in sent:
+            for key, fragments in sent[run].items():
+                self.assertEqual(found[run][key].fragments, dict(enumerate(fragments)), (run, key))
+        ledgers = self.ledgers_by_run()
+        self.assertEqual(sorted(ledgers), [7, 8, 40])
+        for run, (ledger,) in ledgers.items():
+            self.assert_conserved(ledger)
+            self.assertTrue(ledger["clean"])
+            self.assertEqual((ledger["events"]["admitted"], ledger["events"]["forwarded"]), (121, 121))
+        self.assertEqual(ledgers[7][0]["comment"], "the first")
+        self.assertEqual(len({ledger["session"] for (ledger,) in ledgers.values()}), 3)
+
+    def test_a_beam_that_goes_on_loses_nothing(self):
+        """Spills of a second, pauses of two and a half: a run that is asked for in a spill has the next one whole."""
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.start()
+        self.wait_for_run("running")
+        udp, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 5), {}
+        for spill in range(1, 6):
+            for number in range(1, 101):
+                sent[spill, number] = maker.fragments(spill, number)
+                udp.event(spill, number, sent[spill, number])
+                if number == 50 and spill in (2, 4):
+                    self.start()
+                time.sleep(0.01)
+            udp.end(spill, 100)
+            time.sleep(2.5)
+        self.ask("POST", "/run/stop")
+        self.assertEqual(self.wait_for_run("configured")["datagrams_without_run"], 0)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
+        found = self.events_by_run()
+        self.assertEqual({key for run in found.values() for key in run}, sent.keys())
+        self.assertEqual({run: sorted({spill for spill, _ in found[run]}) for run in found}, {7: [1, 2], 8: [3, 4], 9: [5]})
+        for run, (ledger,) in self.ledgers_by_run().items():
+            self.assert_conserved(ledger)
+            self.assertEqual(ledger["events"]["forwarded"], len(found[run]))
+
+    def test_what_comes_without_a_run_is_counted(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.assertEqual(daemon.get("/readyz")[0], 503)
+        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 6)
+        self.send_spill(udp, maker, 1, 20, {})
+        harness.wait_until(lambda: self.ask("GET", "/run")[1]["datagrams_without_run"] == udp.sent, "all datagrams")
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_no_run_datagrams_total"] == udp.sent, "the metric")
+        self.assertEqual(daemon.metrics()['koto_l3_run_state{state="configured"}'], 1)
+        self.assertEqual(daemon.status()["run_state"], "configured")
+        before, sent = udp.sent, {}
+        self.start()
+        self.wait_for_run("running")
+        self.send_spill(udp, maker, 2, 20, sent)
+        daemon.wait_for_stored(20)
+        self.assertEqual(daemon.status()["run_state"], "running")
+        self.assertEqual(daemon.stop(), 0, daemon.said())  # a signal ends the run, too
+        self.assertIn("events 20 = 20 stored", daemon.said())
+        receiver.stop()
+        self.assertEqual(set(self.stored()), set(sent))
+        self.assertEqual(json.loads(next(self.ledgers.glob("*.json")).read_text())["datagrams"]["received"], udp.sent - before)
+
+    def test_a_kill_in_a_run_and_the_next_start(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.start(number=12)
+        self.wait_for_run("running", 12)
+        udp, maker, sent = self.udp_sender(daemon), level2.EventMaker(self.crates, 8), {}
+        self.send_spill(udp, maker, 1, 20, sent)
+        daemon.wait_for_stored(20)
+        time.sleep(1)  # for the record
+        daemon.kill()
+        self.assertTrue(self.socket.exists())
+        daemon = self.start_controlled()
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
+        self.start()
+        self.wait_for_run("running", 13)
+        self.assertRegex(daemon.said(), r"run 12\) did not end properly.*20 events admitted, 20 forwarded")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertFalse(self.socket.exists())
+        receiver.stop()
+        ledgers = self.ledgers_by_run()
+        self.assertEqual({run: [ledger["clean"] for ledger in of] for run, of in ledgers.items()}, {12: [False], 13: [True]})
+        self.assertEqual(set(self.stored()), set(sent))
+
+
+class Menus(Controlled, Selecting):
+    def test_a_menu_is_in_force_for_its_run(self):
+        """Two runs with two menus over the same events: each stores what `select` keeps with its menu."""
+        receiver, menus = self.start_receiver(), {7: "built-in", 8: str(self.write(SELECTION))}
+        daemon = self.start_controlled(selection={"lines": "built-in"}, frames=self.frames, building={"chunk_bytes": self.chunk_bytes})
+        said, named = {}, {}
+        for run, menu in menus.items():
+            file = self.simulate(40, f"{run}.l2raw", run=run, spills=1)
+            said[run] = self.select(file, menu)
+            self.start(menu=menu)
+            self.wait_for_run("running", run)
+            code, text = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+            self.assertEqual(code, 0, text)
+            named[run] = daemon.wait_for(lambda s: s["run"] == run and s["events"]["admitted"] == 40, "40 events")["menu"]
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
+        ledgers, found = self.ledgers_by_run(), self.events_by_run()
+        for run, menu in menus.items():
+            kept = {(e["spill"], e["event"]) for e in said[run]["events"] if e["kept_by"]}
+            self.assertEqual(found[run].keys(), kept)
+            hashes = {f"{e.summary.settings:08x}" for e in found[run].values()}
+            self.assertEqual((named[run], ledgers[run][0]["menu"]), (f"{menu} {next(iter(hashes))}",) * 2)
+            self.assertEqual(len(hashes), 1)
+            self.assertEqual(ledgers[run][0]["events"]["rejected"], 40 - len(kept))
+        self.assertNotEqual(named[7].split()[1], named[8].split()[1])
+
+    def test_a_menu_with_mistakes_is_refused(self):
+        self.start_receiver()
+        daemon = self.start_controlled(selection={"lines": "built-in"}, building={"chunk_bytes": self.chunk_bytes})
+        for text, reason in ((SELECTION.replace("BHGC", "BHGX"), r'menu.toml:\d+:\d+: .*no counter "BHGX"'), ("[", r"menu.toml:1")):
+            menu = self.write(text, "menu.toml")
+            status, answer = self.ask("POST", "/run/start", json.dumps({"menu": str(menu)}))
+            self.assertEqual(status, 409)
+            self.assertRegex(answer["reasons"][0], reason)
+        self.assertEqual(self.ask("POST", "/run/start", '{"menu": "/nowhere"}')[0], 409)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+
+
+class Control(Controlled):
+    def test_what_is_refused_and_why(self):
+        daemon = self.start_controlled(spool={"floor": "16384 GiB"})
+        status, answer = self.ask("POST", "/run/start", "{}")
+        self.assertEqual(status, 409)
+        self.assertEqual([bool(re.search(text, reason)) for text, reason in
+                          zip(("receiver is absent: none answers at tcp://", "the disk of .* is short"), answer["reasons"])],
+                         [True, True], answer)
+        self.assertEqual(self.ask("POST", "/run/stop")[0], 409)
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_a_crate_that_is_silent(self):
+        self.start_receiver()
+        daemon = self.start_controlled()
+        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 9)
+        begin, events = time.monotonic(), 0
+        while time.monotonic() < begin + 10.5:  # a crate is silent after ten seconds
+            events += 1
+            udp.event(1, events, maker.fragments(1, events), without=(1,))
+            time.sleep(0.25)
+        status, answer = self.ask("POST", "/run/start")
+        self.assertEqual((status, answer), (409, {"reasons": [f"crate {self.crates[1].number} is silent while others send"]}))
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_numbers_that_were_used(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        self.start(number=4294967295)
+        self.wait_for_run("running", 4294967295)
+        for order, reason in (({}, "the highest number is used"), ({"number": 4294967295}, "4294967295 was used before")):
+            status, answer = self.ask("POST", "/run/start", json.dumps(order))
+            self.assertEqual(status, 409)
+            self.assertIn(reason, answer["reasons"][0])
+        self.start(number=4294967295, again=True)
+        daemon.wait_to_say("run 4294967295 has ended")
+        self.wait_for_run("running", 4294967295)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertEqual(len(self.ledgers_by_run()[4294967295]), 2)
+        receiver.stop()
+
+    def test_a_disk_that_fails_in_a_run(self):
+        """A run that cannot be written down does not begin, or ends not well; the daemon goes on."""
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 10)
+        self.start()
+        self.wait_for_run("running", 7)
+        aside = self.ledgers.rename(self.folder / "aside")
+        self.ledgers.write_text("no folder")
+        self.ask("POST", "/run/stop")
+        last = self.wait_for_run("configured")["last"]
+        self.assertEqual((last["number"], last["ledger"], last["well"]), (7, "", False))
+        udp.event(1, 1, maker.fragments(1, 1))  # beam, so that the next run waits until the disk is as it shall be
+        self.start()
+        harness.wait_until(lambda: self.ask("GET", "/run")[1]["failure"], "a failure")
+        now = self.wait_for_run("configured")
+        self.assertIn("cannot write", now["failure"])
+        self.ledgers.unlink()
+        aside.rename(self.ledgers)
+        self.start(number=9)
+        self.wait_for_run("running", 9)
+        self.assertEqual(daemon.stop(), 1, "runs did not end well")
+        self.assertIn("run 8 cannot begin: cannot write", daemon.said())
+        receiver.stop()
+
+    def test_signals_between_and_in_the_ends_of_runs(self):
+        receiver, daemon = self.start_receiver(), self.start_controlled()
+        udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 11)
+        udp.event(1, 1, maker.fragments(1, 1))
+        self.start()  # armed: the beam has just come
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "armed")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertNotIn("ready: run", daemon.said())
+        daemon = self.start_controlled(run={"drain_time_limit": "3 s"}, spool={"folder": ""})
+        self.start()
+        self.wait_for_run("running", 7)
+        udp = self.udp_sender(daemon)
+        udp.event(1, 1, maker.fragments(1, 1))
+        self.start()  # waits for the end of the spill
+        receiver.kill()
+        udp.event(1, 2, maker.fragments(1, 2))  # no receiver takes it: the drain lasts as long as it may
+        udp.end(1, 2)
+        self.wait_for_run("draining", 7)
+        daemon.wait_for(lambda s: s["run_state"] == "draining", "a status of the drain")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        self.assertIn("run 7 has ended", daemon.said())
+        self.assertNotIn("ready: run 8", daemon.said())
+
+    def test_requests_with_mistakes(self):
+        self.start_receiver()
+        daemon = self.start_controlled()
+        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"number": -1}', "number is no number"),
+                           ('{"number": 4294967296}', "number is no number"), ('{"number": 1.5}', "number is no number"),
+                           ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
+                           (json.dumps({"comment": "x" * 1001}), "comment is no text"),
+                           ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
+                           ('{"again": 1}', "again is neither"), ('{"again": true}', "again is without"), ('{"menu": null}', "menu is no text"),
+                           ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
+            with self.subTest(body[:40]):
+                status, answer = self.ask("POST", "/run/start", body)
+                self.assertEqual(status, 400, answer)
+                self.assertIn(text, answer["reasons"][0])
+        self.assertEqual(self.ask("POST", "/run/stop", '{"now": true}')[0], 400)
+        self.assertEqual(self.ask("POST", "/run/start", " " * 70_000)[0], 413)
+        self.assertEqual(self.ask("POST", "/run/stop", " " * 70_000)[0], 413)
+        for method, path, status in (("GET", "/run/start", 405), ("GET", "/run/stop", 405), ("DELETE", "/run", 405), ("POST", "/run", 405),
+                                     ("GET", "/status", 404), ("POST", "/", 405), ("GET", "/run/x", 404)):
+            self.assertEqual(self.ask(method, path)[0], status, (method, path))
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
+        # Every answer of a start and a stop that the file names was seen, but 405: that is an answer to another method.
+        self.start()
+        self.wait_for_run("running")
+        self.ask("POST", "/run/stop")
+        self.wait_for_run("configured")
+        self.ask("POST", "/run/stop")
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        named = {(path, method.upper(), int(code)) for path, methods in self.api["paths"].items() for method, operation in methods.items()
+                 for code in operation["responses"] if code != "405"}
+        self.assertEqual(self.answered - named, set())
+        self.assertEqual(named - self.answered, {("/run/start", "POST", 409)}, "of which another test is")
+
+    def test_permissions_of_the_socket(self):
+        os.umask(0o022)
+        daemon = self.start_controlled()
+        self.assertEqual(stat.S_IMODE(self.socket.stat().st_mode), 0o660)
+        if os.geteuid() == 0:
+            self.folder.chmod(0o755)
+            child = subprocess.run(["python3", "-c", f"import socket; socket.socket(socket.AF_UNIX).connect({str(self.socket)!r})"],
+                                   capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+            self.assertIn("PermissionError", child.stderr)
+        self.ports = harness.Ports()
+        second = self.keep(harness.Daemon(self.write_config("second.toml", run={"control": str(self.socket), "ledger": f"{self.ledgers}/"}),
+                                          self.ports, self.folder))
+        self.assertEqual(second.wait(), MISSING_RESOURCE)
+        self.assertIn("another program serves it (run.control)", second.said())
+        self.assertEqual(self.ask("GET", "/run")[0], 200)
+        self.assertEqual(daemon.stop(), 0)
+        self.socket.write_text("of a person")
+        third = self.keep(harness.Daemon(daemon.config, self.ports, self.folder))
+        self.assertEqual(third.wait(), MISSING_RESOURCE)
+        self.assertEqual(self.socket.read_text(), "of a person")
+
+    def test_a_ledger_that_runs_would_write_over(self):
+        config = self.write_config(run={"control": str(self.socket), "ledger": "ledger.json"})
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config, "--check-config"], self.folder / "check.log"))
+        self.assertEqual(p.wait(), BAD_CONFIGURATION)
+        self.assertIn('run.ledger = "ledger.json" is no folder', p.said())
+
+    def test_the_command(self):
+        said = self.tool("status")
+        self.assertEqual(said.returncode, MISSING_RESOURCE)
+        self.assertIn(f"no run control answers at {self.socket}", said.stderr)
+        daemon = self.start_controlled()
+        said = self.tool("start")
+        self.assertEqual((said.returncode, said.stdout), (REFUSED, ""))
+        self.assertIn("koto-l3 run: the receiver is absent", said.stderr)
+        receiver = self.start_receiver()
+        said = self.tool("start", "--wait", "--number", "5", "--comment", "by hand")
+        self.assertEqual((said.returncode, said.stdout), (0, "running\n  in force    run 5 (by hand)\n"), said.stderr)
+        said = self.tool("stop", "--wait")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertRegex(said.stdout, r"^configured\n  last        run 5: events 0 = 0 stored\n +\S+/run000005-3-[0-9a-f]{16}\.json\n$")
+        self.assertEqual(json.loads(self.tool("status", "--json").stdout)["state"], "configured")
+        self.assertEqual(self.tool("stop").returncode, REFUSED)
+        daemon.signal(signal.SIGTERM)
+        self.assertEqual(daemon.wait(), 0)
+        receiver.stop()
+
+
+if __name__ == "__main__":
+    harness.main()
