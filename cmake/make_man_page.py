@@ -5,8 +5,10 @@ sections that no program can tell, in roff; `@help@` in it stands for the option
 that of the page."""
 import pathlib
 import re
-import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+from help_text import told  # noqa: E402
 
 
 def roff(text: str) -> str:
@@ -14,32 +16,6 @@ def roff(text: str) -> str:
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     text = re.sub(r"[^\x00-\x7f]", lambda c: f"\\[u{ord(c.group()):04X}]", text)
     return "\\&" + text if text.startswith((".", "\\(aq")) else text
-
-
-def parts(help_text: str):
-    """What CLI11 prints: sentences, usage, then lists of (name, text) by heading, and sentences again."""
-    words, usage, lists = [], "", {}
-    now = None
-    for line in help_text.splitlines():
-        entry = re.match(r"  (\S.*?)(?:  +(\S.*))?$", line)
-        more = re.match(r" {10,}(\S.*)$", line)
-        if line.startswith("Usage: "):
-            usage = line.removeprefix("Usage: ")
-        elif re.match(r"\w[\w ]*:$", line):
-            now = lists.setdefault(line[:-1], [])
-        elif more and now:
-            now[-1] = (now[-1][0], (now[-1][1] + " " + more.group(1)).strip())
-        elif entry and now is not None:
-            now.append((entry.group(1), entry.group(2) or ""))
-        elif line:
-            now = None
-            words.append(line)
-    return words, usage, lists
-
-
-def told(program: str, *command: str):
-    done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
-    return parts(done.stdout)
 
 
 def tagged(entries, but=()) -> list[str]:

@@ -9,8 +9,8 @@ import re
 import sys
 import tempfile
 
-ROOMS = ["daemon", "transport", "gpu", "selection", "config", "tools", "bench", "tests", "deploy"]
-SOURCES = {".hpp", ".cpp", ".cu", ".cuh"}
+ROOMS = ["daemon", "monitor", "transport", "gpu", "selection", "config", "tools", "bench", "tests", "deploy"]
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".hip"}
 SCRIPTS = {".py", ".sh", ""}
 HOST_LIBRARIES = re.compile(r"^(boost/|spdlog/|fmt/|toml\+\+/|zmq|prometheus/|CLI/|rapidcheck)")
 
@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "gpu/columns": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/codec": ["gpu/memory", "gpu/executors", *FORMAT],
     "gpu/decode": ["gpu/memory", "gpu/executors", "gpu/columns", "gpu/codec", *FORMAT],
+    "gpu/cuda": ["gpu/memory", "gpu/executors", "gpu/decode", *FORMAT],
     "config/toml": ["transport/system"],
     "selection/packing": GPU,
     "selection/sequence": ["selection/packing", *GPU],
@@ -44,9 +45,10 @@ MAY_INCLUDE = {
     "selection/trigger": ["selection/detector", "selection/algorithms", "selection/sequence", "config/toml", *GPU],
     "selection/engine": ["selection/packing", "selection/sequence", "selection/algorithms", "selection/detector", *GPU],
     "config": ["config/toml", "/settings.hpp", *FORMAT],
-    "daemon": ["transport", "gpu", "selection", "config"],
-    "tools": ["transport", "gpu", "selection", "config"],
-    "bench": ["transport", "gpu", "selection", "config", "tools"],
+    "monitor": ["transport/accounting", "transport/system", *FORMAT],
+    "daemon": ["monitor", "transport", "gpu", "selection", "config"],
+    "tools": ["monitor", "transport", "gpu", "selection", "config"],
+    "bench": ["transport", "gpu", "selection", "config", "daemon", "tools"],
 }
 
 

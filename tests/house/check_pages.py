@@ -14,7 +14,7 @@ import urllib.parse
 COLUMNS = 100
 LINK = re.compile(r"\[[^\]\[]*\]\(([^()\s]+)\)")
 SOURCE = re.compile(r"`(\w[\w./]*\.(?:hpp|cpp|cu|cuh|py))`")
-PATH = re.compile(r"`((?:bench|config|daemon|deploy|docs|gpu|selection|tests|tools|transport)/[\w/]*)`")
+PATH = re.compile(r"`((?:bench|config|daemon|deploy|docs|gpu|monitor|selection|tests|tools|transport)/[\w/]*)`")
 PROGRAM = re.compile(r"build(?:-\w+)?/tests/(\w+)")
 CASE = re.compile(r"`([a-z]\w*)\.([a-z]\w{25,})`")
 HEADING = re.compile(r"#{1,6} +(.*?)[ #]*$")

@@ -7,6 +7,7 @@
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/koto_record.hpp"
+#include "transport/store/summary_view.hpp"
 
 namespace l3::test {
 namespace {
@@ -16,6 +17,8 @@ void read_event(std::span<const std::byte> bytes) {
   if (!event) return;
   require(event->bytes().size() <= bytes.size(), "an event lies within its bytes");
   require(event->summary().size() == event->header().summary_bytes, "the summary is whole");
+  if (const auto summary = summary_view::parse(event->summary()))
+    require(summary->lines.size() == summary->head.lines, "a summary has all its lines");
   std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
     rebuild_fragment(*event, f, fragment);

@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "daemon/monitor/http_server.hpp"
+#include "monitor/http_server.hpp"
 #include "tests/fuzz/targets/fuzz.hpp"
 #include "tests/fuzz/targets/loopback.hpp"
 
@@ -23,7 +23,7 @@ const http_server& server() {
                                  [] {
                                    return http_response{200, "text/plain", std::string(page)};
                                  }}},
-                               {4, 1024, std::chrono::milliseconds(5000)});
+                               http_limits{.connections = 4, .header_bytes = 1024});
   return one;
 }
 
