@@ -15,7 +15,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/run/control_socket.hpp"
 #include "tools/run/run_words.hpp"
-#include "transport/format/peer_text.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {

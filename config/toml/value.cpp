@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include "config/toml/complaints.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -79,16 +80,15 @@ void check_bounds(std::string_view text, const std::string& name) {
   }
 }
 
-/// Texts go to the log and to terminals, which obey such characters, and to the system, which takes
-/// the name of a file up to a NUL, and so another file.
-void refuse_control_characters(std::string_view text, const source_place& at) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool of_two = c == 0xc2 && i + 1 < text.size(); // U+0080 … U+00BF
-    const auto number = of_two ? static_cast<unsigned char>(text[i + 1]) : c;
-    const bool control = of_two ? number < 0xa0 : number < ' ' || number == 0x7f;
-    if (control && c != '\n' && c != '\r' && c != '\t') // of a text of several lines
-      throw bad_file(at, "this text holds the control character \\u{:04x}; leave it out", number);
+/// Texts go to the log, to pages and to terminals, and to the system, which takes the name of a
+/// file up to a NUL, and so another file.
+void refuse_what_is_not_plain(std::string_view text, const source_place& at) {
+  for (auto c = find_unplain(text); c; c = find_unplain(text, c->at + c->bytes)) {
+    const bool in_several_lines = c->number == U'\n' || c->number == U'\r' || c->number == U'\t';
+    if (!in_several_lines)
+      throw bad_file(
+          at, "this text holds {}, a control character or one that is not seen; leave it out",
+          escaped_name(*c, text));
   }
 }
 
@@ -97,7 +97,7 @@ toml_value converted(const toml::node& node, const std::string& name) {
   v.line = node.source().begin.line;
   v.column = node.source().begin.column;
   if (const auto* text = node.as_string()) {
-    refuse_control_characters(text->get(), {name, v.line, v.column});
+    refuse_what_is_not_plain(text->get(), {name, v.line, v.column});
     v.content = text->get();
   } else if (const auto* integer = node.as_integer()) {
     v.content = integer->get();
@@ -162,13 +162,16 @@ std::string written(const toml_value& v) {
 
 std::string quote(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) {
-      out += c == '\n' ? "\\n" : fmt::format("\\u{:04X}", c);
-    } else {
-      out += c;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto unplain = find_unplain(text, i);
+    const std::size_t end = unplain ? unplain->at : text.size();
+    for (; i < end; ++i) {
+      if (text[i] == '"' || text[i] == '\\') out += '\\';
+      out += text[i];
     }
+    if (!unplain) break;
+    out += unplain->number == U'\n' ? "\\n" : escaped_name(*unplain, text);
+    i += unplain->bytes;
   }
   return out + "\"";
 }

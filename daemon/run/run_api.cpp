@@ -22,6 +22,7 @@
 #include "config/toml/complaints.hpp"
 #include "monitor/pages.hpp"
 #include "selection/trigger/load_selection.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
 
@@ -52,6 +53,26 @@ json::value value_of(const std::optional<run_order>& o) {
   return {{"number", o->number}, {"menu", o->menu}, {"comment", o->comment}};
 }
 
+/// How many keys an object of JSON has in its text, where the parser takes the last of two that are
+/// equal: a colon outside of texts stands behind a key, and only there.
+std::size_t keys_written(std::string_view object) {
+  std::size_t keys = 0;
+  std::size_t depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const char c = object[i];
+    if (c == '"') in_text = !in_text;
+    if (in_text) {
+      if (c == '\\') ++i;
+      continue;
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c == ':' && depth == 1) ++keys;
+  }
+  return keys;
+}
+
 /// Throws std::runtime_error with what is wrong.
 json::object object_of(std::string_view body) {
   json::parse_options limits;
@@ -61,16 +82,20 @@ json::object object_of(std::string_view body) {
   const json::value parsed = json::parse({body.data(), body.size()}, error, {}, limits);
   if (error) throw std::runtime_error("the body is no JSON: " + error.message());
   if (!parsed.is_object()) throw std::runtime_error("the body is no JSON object");
+  if (keys_written(body) != parsed.as_object().size())
+    throw std::runtime_error("the body has a key twice; give each key once");
   return parsed.as_object();
 }
 
 std::string text_of(std::string_view key, const json::value& v, std::size_t most) {
   if (!v.is_string() || v.as_string().size() > most)
     throw std::runtime_error(fmt::format("{} is no text of at most {} bytes", key, most));
-  const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7f; };
-  if (std::ranges::any_of(v.as_string(), is_control))
-    throw std::runtime_error(fmt::format("{} is no plain text: it has a control character", key));
-  return std::string(v.as_string());
+  std::string text(v.as_string());
+  if (const auto c = find_unplain(text))
+    throw std::runtime_error(fmt::format("{} is no plain text: it holds {}, a control character or "
+                                         "one that is not seen",
+                                         key, escaped_name(*c, text)));
+  return text;
 }
 
 bool truth_of(std::string_view key, const json::value& v) {

@@ -94,15 +94,17 @@ TEST(toml, only_regular_files_of_some_length_are_read) {
             R"("/etc/passwd\u0000x": has a NUL in its name)");
 }
 
-TEST(toml, a_text_with_a_control_character_is_refused_where_it_stands) {
+TEST(toml, a_text_that_is_not_plain_is_refused_where_it_stands) {
   const auto said = [](const std::string& text) {
     return refusal([&] { return parse_toml(text, "f"); });
   };
-  const std::string nul = " this text holds the control character \\u0000; leave it out";
+  const std::string nul =
+      " this text holds \\u0000, a control character or one that is not seen; leave it out";
   EXPECT_EQ(said("a = 1\nb.c = [1, 'x', \"/etc/passwd\\u0000x\"]"), "f:2:16:" + nul);
   EXPECT_EQ(said("a = {b = \"\\U00000000\"}"), "f:1:10:" + nul);
   EXPECT_NE(said(std::string("a = 'x\0y'", 9)), "") << "a byte of zero is no TOML";
-  for (const char* number : {"\\u001b", "\\u0007", "\\u0008", "\\u007f", "\\u0080", "\\u009b"})
+  for (const char* number :
+       {"\\u001b", "\\u0007", "\\u0008", "\\u007f", "\\u0080", "\\u009b", "\\u202e", "\\u200b"})
     EXPECT_NE(said(std::string("a = \"x") + number + "y\"").find(number), std::string::npos)
         << number;
   EXPECT_EQ(said("a = \"\\u00a0\\u00e9 µ … \\u4e2d\""), "");
@@ -141,6 +143,7 @@ TEST(toml, a_long_value_is_cut_in_messages) {
   EXPECT_EQ(shown("'" + std::string(99, 'a') + "é'"), '"' + std::string(99, 'a') + "…\"");
   EXPECT_LT(shown("[" + repeated("[1, 2, 3],", 10'000) + "]").size(), 120U);
   EXPECT_EQ(shown(R"("\t\n\"")"), R"("\u0009\n\"")");
+  EXPECT_EQ(quote("a\u202e\xff\\"), R"("a\u202e\xff\\")");
 }
 
 TEST(nearest, knows_the_usual_slips) {

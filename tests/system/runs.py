@@ -387,7 +387,8 @@ class Control(Controlled):
                            (json.dumps({"comment": "x" * 1001}), "comment is no text"),
                            ('{"comment": "\\u001b[2J"}', "comment is no plain text"), ('{"menu": "a\\nb"}', "menu is no plain text"),
                            ('{"again": 1}', "again is neither"), ('{"again": true}', "again is without"), ('{"menu": null}', "menu is no text"),
-                           ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
+                           ('{"comment": "run \\u202e321"}', "comment is no plain text: it holds \\u202e"),
+                           ('{"number": 3, "comment": "{,:", "number": 4}', "has a key twice"), ("[" * 10_000, "no JSON"), ("\0", "no JSON")):
             with self.subTest(body[:40]):
                 status, answer = self.ask("POST", "/run/start", body)
                 self.assertEqual(status, 400, answer)

@@ -9,7 +9,7 @@
 #include "tools/command_error.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/batch_file.hpp"
-#include "transport/format/peer_text.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {

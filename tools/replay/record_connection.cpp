@@ -12,7 +12,7 @@
 
 #include "transport/file/record_parser.hpp"
 #include "transport/format/endian.hpp"
-#include "transport/format/peer_text.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {

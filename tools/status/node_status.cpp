@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "tools/in_words.hpp"
-#include "transport/format/peer_text.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {

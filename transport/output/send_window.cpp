@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/format/peer_text.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/link/link_message.hpp"
 
 namespace l3 {
