@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/link/link_address.hpp"
 
-#include <memory>
 #include <stdexcept>
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
+
+#include "transport/system/name_lookup.hpp"
 
 namespace l3 {
 
 namespace {
 
 constexpr std::string_view tcp = "tcp://";
-
-[[noreturn]] void no_address(const std::string& endpoint, int fault) {
-  throw std::runtime_error("cannot listen on " + endpoint + ": " + ::gai_strerror(fault));
-}
 
 /// Empty of another transport of ZeroMQ, as a test may use it.
 std::string_view host_of(std::string_view endpoint) {
@@ -46,25 +41,18 @@ std::string endpoint_from(const std::string& local, const std::string& endpoint)
 }
 
 std::string endpoint_to_listen_at(const std::string& endpoint) {
-  if (!names_a_machine(endpoint)) return endpoint;
-  const std::string host(host_of(endpoint));
-  addrinfo wanted{};
-  wanted.ai_socktype = SOCK_STREAM;
-  addrinfo* all = nullptr;
-  const int looked_up = ::getaddrinfo(host.c_str(), nullptr, &wanted, &all);
-  if (looked_up != 0 || all == nullptr) no_address(endpoint, looked_up);
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(all, &::freeaddrinfo);
-  const addrinfo* chosen = all;
-  for (const addrinfo* a = all; a != nullptr && chosen->ai_family != AF_INET; a = a->ai_next)
-    if (a->ai_family == AF_INET) chosen = a;
-  char text[NI_MAXHOST];
-  if (const int fault = ::getnameinfo(chosen->ai_addr, chosen->ai_addrlen, text, sizeof text,
-                                      nullptr, 0, NI_NUMERICHOST);
-      fault != 0)
-    no_address(endpoint, fault);
-  const std::string port(endpoint.substr(endpoint.rfind(':')));
-  const bool ipv4 = chosen->ai_family == AF_INET;
-  return std::string(tcp) + (ipv4 ? text : "[" + std::string(text) + "]") + port;
+  std::string host(host_of(endpoint));
+  if (host.empty() || host == "*" || ::if_nametoindex(host.c_str()) != 0) return endpoint;
+  if (is_ipv6(endpoint)) host = host.substr(1, host.size() - 2); // without its brackets
+  std::string number;
+  try {
+    number = listening_address(host);
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error("cannot listen on " + endpoint + ": " + e.what());
+  }
+  const bool ipv6 = number.find(':') != number.npos;
+  return std::string(tcp) + (ipv6 ? "[" + number + "]" : number) +
+         endpoint.substr(endpoint.rfind(':'));
 }
 
 } // namespace l3

@@ -33,4 +33,21 @@ namespace l3 {
          errno != EADDRNOTAVAIL;
 }
 
+/// Whether this address, given as a number, is one of many machines: multicast, or the broadcast
+/// address of a network that this machine is in. The system lets a program listen there, and then
+/// it hears what was sent to others, and nothing that was sent to this machine.
+[[nodiscard]] inline bool is_group_address(const std::string& number) {
+  in6_addr v6{};
+  if (::inet_pton(AF_INET6, number.c_str(), &v6) == 1) return IN6_IS_ADDR_MULTICAST(&v6);
+  sockaddr_in v4{};
+  if (::inet_pton(AF_INET, number.c_str(), &v4.sin_addr) != 1) return false;
+  if (IN_MULTICAST(ntohl(v4.sin_addr.s_addr))) return true;
+  // A datagram socket that was not allowed to broadcast may not even name such an address.
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(9);
+  const file_descriptor s(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return s && ::connect(s.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4) != 0 &&
+         errno == EACCES;
+}
+
 } // namespace l3

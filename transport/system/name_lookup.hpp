@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "transport/system/local_address.hpp"
+
 namespace l3 {
 
 struct found_addresses {
@@ -44,14 +46,19 @@ struct found_addresses {
 }
 
 /// What a program listens on that was given this address or name: of a name's addresses the first
-/// of IPv4, or else its first. Waits for the system. Throws std::runtime_error if there is none.
+/// of IPv4, or else its first. Waits for the system. Throws std::runtime_error if there is none, or
+/// it is one of many machines.
 [[nodiscard]] inline std::string listening_address(const std::string& host) {
   const found_addresses found = addresses_of(host);
   if (found.addresses.empty())
     throw std::runtime_error(host + " has no address here: " + found.failure);
   const auto is_v4 = [](const std::string& a) { return a.find(':') == a.npos; };
   const auto first = std::ranges::find_if(found.addresses, is_v4);
-  return first == found.addresses.end() ? found.addresses.front() : *first;
+  const std::string& number = first == found.addresses.end() ? found.addresses.front() : *first;
+  if (is_group_address(number))
+    throw std::runtime_error(host + " is an address of many machines (multicast or broadcast): "
+                                    "give one of this machine, or 0.0.0.0 for all it has");
+  return number;
 }
 
 /// `ask`: addresses_of(), but in tests. The result's destructor does not wait.

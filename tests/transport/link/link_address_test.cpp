@@ -27,8 +27,20 @@ TEST(link_address, listens_at_the_number_of_a_name) {
   EXPECT_EQ(endpoint_to_listen_at("tcp://localhost:42200"), "tcp://127.0.0.1:42200");
   EXPECT_EQ(endpoint_to_listen_at("tcp://*:42200"), "tcp://*:42200");
   EXPECT_EQ(endpoint_to_listen_at("tcp://[::]:42200"), "tcp://[::]:42200");
+  EXPECT_EQ(endpoint_to_listen_at("tcp://lo:42200"), "tcp://lo:42200");
   EXPECT_THROW((void)endpoint_to_listen_at("tcp://no-such-machine.invalid:42200"),
                std::runtime_error);
+}
+
+TEST(link_address, of_many_machines_is_none_to_listen_at) {
+  for (const char* number :
+       {"224.0.0.1", "239.255.255.255", "255.255.255.255", "127.255.255.255", "[ff02::1]"})
+    EXPECT_THROW((void)endpoint_to_listen_at("tcp://" + std::string(number) + ":42200"),
+                 std::runtime_error)
+        << number;
+  for (const char* number : {"0.0.0.0", "127.0.0.1", "127.77.0.1", "[::]", "[::1]", "203.0.113.7"})
+    EXPECT_EQ(endpoint_to_listen_at("tcp://" + std::string(number) + ":42200"),
+              "tcp://" + std::string(number) + ":42200");
 }
 
 } // namespace
