@@ -206,7 +206,9 @@ std::vector<family> families_of(const receive_snapshot& s) {
        "What it may send now, of the line; 0: it is not there, or the line is not divided.",
        each_daemon(s, [](const auto& d) { return json::value(d.granted); })},
       {gauge, "receive_daemon_lag_seconds{node}", "daemons[node].lag",
-       "From sealing its last block to storing it, by the clocks of both machines.",
+       "From sealing its last block to storing it, by the clocks of both machines; absent: none "
+       "was "
+       "stored since the start, or its clock is more than a day ahead or a year behind.",
        each_daemon(s, [](const auto& d) { return or_null(d.lag); })},
       {"daemons[node].last_block", "Seconds since its last block was stored.",
        each_daemon(s, [](const auto& d) { return or_null(d.last_block); })},

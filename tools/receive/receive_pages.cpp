@@ -50,14 +50,19 @@ std::string last_block_in_words(const daemon_snapshot& d) {
          (d.last_event ? ", " + event_in_words(*d.last_event) : "");
 }
 
+std::string lag_in_words(const daemon_snapshot& d) {
+  if (d.lag) return fmt::format("{:.3f} s", *d.lag);
+  return d.last_block ? "unknown" : "";
+}
+
 std::string daemon_row(const daemon_snapshot& d) {
   return fmt::format(
       "<tr{}><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.0f}</td>"
       "<td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
       d.state == node_state::missing ? " class=\"missing\"" : "", d.node, escaped(d.name),
       state_in_words(d), d.run, d.events, d.events_per_second, d.bytes_per_second / megabyte,
-      d.granted > 0 ? fmt::format("{:.1f}", d.granted / megabyte) : "",
-      d.lag ? fmt::format("{:.3f} s", *d.lag) : "", last_block_in_words(d));
+      d.granted > 0 ? fmt::format("{:.1f}", d.granted / megabyte) : "", lag_in_words(d),
+      last_block_in_words(d));
 }
 
 std::string where_it_breaks_off(const missing_snapshot& m) {

@@ -111,7 +111,7 @@ std::map<std::uint32_t, daemon_snapshot> receive_watch::find_nodes(receive_snaps
       if (!d.last_block || ago < *d.last_block) {
         d.last_block = ago;
         if (peer.last_event) d.last_event = peer.last_event;
-        if (peer.lag) d.lag = in_seconds(*peer.lag);
+        d.lag = peer.lag ? std::optional(in_seconds(*peer.lag)) : std::nullopt;
       }
     } else if (!d.last_block && peer.last_event &&
                (!d.last_event || is_before(*d.last_event, *peer.last_event))) {

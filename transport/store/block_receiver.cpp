@@ -340,8 +340,7 @@ void block_receiver::take_block(link_peer& from, const link_header& header, zmq:
     if (!from.last_event || is_before(*from.last_event, ends->second))
       from.last_event = ends->second;
   }
-  from.lag = std::chrono::nanoseconds(
-      static_cast<std::int64_t>(nanoseconds_since_1970() - block.sealed_at));
+  from.lag = block_lag(block.sealed_at, nanoseconds_since_1970());
   if (is_new) shares_.begin(from.peer, header.session);
   counters_.repeated_events.add(block.repeated);
   recovering_ = static_cast<bool>(store_error_);

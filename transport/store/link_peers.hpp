@@ -31,6 +31,21 @@ namespace l3 {
   return apart == 0 ? one.number < other.number : apart <= l2::spill_mask / 2;
 }
 
+/// From sealing a block to storing it, by the clocks of both machines. `sealed_at`, `now`: ns since
+/// 1970-01-01 UTC. Nothing if the block says what cannot be: more than a day ahead of this clock,
+/// or more than a year behind it.
+[[nodiscard]] constexpr std::optional<std::chrono::nanoseconds> block_lag(std::uint64_t sealed_at,
+                                                                          std::uint64_t now) {
+  constexpr std::chrono::nanoseconds most_ahead = std::chrono::hours(24);
+  constexpr std::chrono::nanoseconds most_behind = std::chrono::hours(24 * 366);
+  const bool is_ahead = sealed_at > now;
+  const std::uint64_t apart = is_ahead ? sealed_at - now : now - sealed_at;
+  const auto most = static_cast<std::uint64_t>((is_ahead ? most_ahead : most_behind).count());
+  if (apart > most) return std::nullopt;
+  const std::chrono::nanoseconds lag(static_cast<std::int64_t>(apart));
+  return is_ahead ? -lag : lag;
+}
+
 struct link_peer {
   /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
   static constexpr std::chrono::seconds silence_limit{5};
@@ -45,17 +60,16 @@ struct link_peer {
   std::uint32_t run = 0;                ///< likewise
   time_point known_since;               ///< its first hello
   time_point heard_at;
-  std::optional<time_point> stored_at;  ///< a block of it, the last
-  std::optional<event_key> first_event; ///< of those that were stored since it is known
-  std::optional<event_key> last_event;  ///< in the store; nothing: none, or it is not known
-  /// From sealing its last block to storing it, by the clocks of both machines.
-  std::optional<std::chrono::nanoseconds> lag;
-  bool proven = false;               ///< its hellos show the token of the session
-  bool stored = false;               ///< a block of it
-  std::vector<std::string> welcomes; ///< at the end of this step, over these connections
-  bool acknowledge = false;          ///< at the end of this step
-  bool refuse = false;               ///< at the end of this step: the store cannot be written
-  bool gone = false;                 ///< it said goodbye
+  std::optional<time_point> stored_at;         ///< a block of it, the last
+  std::optional<event_key> first_event;        ///< of those that were stored since it is known
+  std::optional<event_key> last_event;         ///< in the store; nothing: none, or it is not known
+  std::optional<std::chrono::nanoseconds> lag; ///< block_lag() of its last block
+  bool proven = false;                         ///< its hellos show the token of the session
+  bool stored = false;                         ///< a block of it
+  std::vector<std::string> welcomes;           ///< at the end of this step, over these connections
+  bool acknowledge = false;                    ///< at the end of this step
+  bool refuse = false; ///< at the end of this step: the store cannot be written
+  bool gone = false;   ///< it said goodbye
 
   /// Said hello, not yet goodbye, and was heard lately.
   [[nodiscard]] bool is_there(time_point now) const {

@@ -10,6 +10,7 @@
 #include "tests/transport/store/played_daemon.hpp"
 #include "tools/status/http_get.hpp"
 #include "transport/link/link_message.hpp"
+#include "transport/system/time_of_day.hpp"
 
 namespace l3 {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using namespace test;
 
-bytes block_of(std::uint64_t session, std::uint64_t sequence, std::uint32_t node) {
+bytes block_of(std::uint64_t session, std::uint64_t sequence, std::uint32_t node,
+               std::uint64_t sealed_at = nanoseconds_since_1970()) {
   std::mt19937 random(static_cast<std::uint32_t>(sequence));
   event_recipe recipe;
   recipe.key = {1, static_cast<std::uint32_t>(1000 * session + sequence)};
@@ -26,6 +28,7 @@ bytes block_of(std::uint64_t session, std::uint64_t sequence, std::uint32_t node
   auto header = load<block_header>(block.data());
   header.node = node;
   header.run = 77;
+  header.sealed_at = sealed_at;
   seal_header(header);
   store(block.data(), header);
   return block;
@@ -108,6 +111,36 @@ TEST(receive_watch, tells_who_is_there_and_what_came) {
   EXPECT_EQ(daemons[1].at("events"), 2);
   EXPECT_EQ(status.at("blocks").at("stored"), 3);
   EXPECT_GT(status.at("disk").at("free").to_number<std::uint64_t>(), 0U);
+}
+
+TEST(receive_watch, tells_no_lag_that_cannot_be) {
+  scratch_folder folder;
+  watched_receiver far(folder.path());
+  played_daemon near(far.endpoint());
+  near.hello(9, 1);
+  far.take(1);
+  std::uint64_t sequence = 0;
+  for (const std::uint64_t sealed_at :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 63U, ~std::uint64_t{0}}) {
+    near.send(link_message::block, 9, sequence + 1, block_of(9, sequence + 1, 3));
+    near.send(link_message::block, 9, sequence + 2, block_of(9, sequence + 2, 3, sealed_at));
+    sequence += 2;
+    far.take(1 + sequence);
+    const auto now = steady_clock::now() + std::chrono::seconds(sequence);
+    EXPECT_TRUE(far.status(now).at("daemons").at(0).at("lag").is_null()) << sealed_at;
+  }
+  EXPECT_FALSE(far.status(steady_clock::now() + 1h).at("daemons").at(0).at("last_block").is_null());
+}
+
+TEST(receive_watch, knows_clocks_that_differ_and_blocks_that_waited) {
+  constexpr std::uint64_t hour = 3'600'000'000'000;
+  constexpr std::uint64_t now = 1'700'000'000ULL * 1'000'000'000;
+  EXPECT_EQ(block_lag(now - 5, now), 5ns);
+  EXPECT_EQ(block_lag(now + 5, now), -5ns);
+  EXPECT_EQ(block_lag(now - 24 * 366 * hour, now), 24h * 366);
+  EXPECT_EQ(block_lag(now - 24 * 366 * hour - 1, now), std::nullopt);
+  EXPECT_EQ(block_lag(now + 24 * hour, now), -24h);
+  EXPECT_EQ(block_lag(now + 24 * hour + 1, now), std::nullopt);
 }
 
 TEST(receive_watch, sees_that_a_daemon_falls_silent) {
