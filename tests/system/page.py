@@ -106,6 +106,9 @@ class InABrowser(harness.SystemTest):
     def text(self, element):
         return self.browser.run(f"return document.getElementById('{element}').innerText")
 
+    def state(self):
+        return self.browser.run("return document.getElementById('state').className")
+
     def wait_for_text(self, element, part):
         return harness.wait_until(lambda: part in self.text(element), lambda: f"'{part}' in {element}, which says: {self.text(element)}")
 
@@ -134,7 +137,8 @@ class Page(InABrowser):
         daemon = self.start_daemon()
         daemon.wait_for(lambda s: s["receiver"]["connected"] and not s["state"]["degraded"], "a receiver")
         self.open()
-        self.wait_for_text("mode", "receiving · run 7")
+        self.wait_for_text("mode", "node 3 · receiving · run 7")
+        self.assertEqual(self.browser.run("return document.title"), "node 3: receiving – koto-l3d")
         self.assertIn("no event yet", self.text("when"))
         self.send(daemon, 30)
         daemon.wait_for_stored(30)
@@ -157,6 +161,9 @@ class Page(InABrowser):
         daemon.wait_to_say("ready for runs")
         self.open()
         self.wait_for_text("mode", "no run")
+        self.assertEqual(self.state(), "idle")
+        self.wait_for_text("problem", "begin a run with `koto-l3 run start`")
+        self.keep_screenshot("idle")
         self.assertEqual([daemon.get(path)[:2] for path in ("/detector", "/event", "/waveforms")], [(200, "null"), (200, "null"), (200, "")])
         self.assertEqual(self.run_tool("run", "start", "--socket", control)[0], 0)
         self.wait_for_text("mode", "run 7")
@@ -166,6 +173,9 @@ class Page(InABrowser):
         self.wait_for_text("mode", "no run")
         self.browser.run("return pollEvent()")
         self.assert_readable()
+        self.send(daemon, 1, spill=2)  # without a run it is lost
+        self.wait_for_text("problem", "data come without a run")
+        self.assertEqual(self.state(), "off")
         self.keep_screenshot("no-run")
         self.assert_quiet()
 
@@ -181,9 +191,31 @@ class Page(InABrowser):
         self.assert_quiet()
         daemon.kill()
         self.wait_for_text("mode", "no answer from the daemon")
-        self.assertEqual(self.browser.run("return document.getElementById('state').className"), "lost")
+        self.assertEqual(self.state(), "lost")
+        self.assertIn("systemctl status koto-l3d", self.text("problem"))
         self.assert_readable()
         self.keep_screenshot("lost-dark-phone")
+
+    def test_a_bad_crate_is_seen(self):
+        self.start_receiver()
+        daemon, maker = self.start_daemon(), level2.EventMaker(self.crates, 5)
+        sender = self.udp_sender(daemon)
+        self.open()
+
+        def named():
+            for _ in range(10):
+                self.number += 1
+                sender.event(1, self.number, maker.fragments(1, self.number), without=(1,) if self.number > 40 else ())
+            return "silent" in self.text("crates")
+        self.number = 0
+        harness.wait_until(named, lambda: f"a silent crate in {self.text('crates')}")
+        cells = self.browser.run("return [...document.querySelectorAll('#crates li')].map(e => [e.innerText.split('\\n')[0], e.className])")
+        self.assertEqual(cells, [["0", ""], ["1", "bad"], ["2", ""]])
+        self.assertEqual(self.state(), "degraded")
+        self.assertIn("crate 1 is silent", self.text("problem"))
+        self.assert_readable()
+        self.keep_screenshot("bad-crate")
+        self.assert_quiet()
 
     def test_keys_and_screen_readers_reach_everything(self):
         daemon = self.start_daemon()
