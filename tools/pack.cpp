@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records and back.
+// `koto-l3 pack` and `koto-l3 unpack`: turn bare waveforms into bare KOTO records, or into a file
+// of the strong codec, and back.
 #include <chrono>
+#include <map>
 #include <memory>
+#include <string>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
 #include "tools/pack/packing.hpp"
+#include "tools/pack/strong_file.hpp"
 #include "tools/progress.hpp"
 #include "transport/format/l2.hpp"
 
@@ -18,6 +22,7 @@ struct options {
   std::string in;
   std::string out;
   std::uint32_t samples = l2::waveform_samples;
+  waveform_codec_id codec = waveform_codec_id::koto;
   bool json = false;
 };
 
@@ -25,7 +30,16 @@ constexpr const char* standard_output = "-";
 
 using direction = void (*)(byte_input&, byte_output&, std::uint32_t, const packing_progress&);
 
-int convert(const options& o, const char* label, direction go) {
+struct directions {
+  direction koto;
+  direction strong;
+};
+constexpr directions packing{pack_stream, pack_strong};
+constexpr directions unpacking{unpack_stream, unpack_strong};
+
+int convert(const options& o, const char* label, bool packs) {
+  const auto& ways = packs ? packing : unpacking;
+  const direction go = o.codec == waveform_codec_id::strong ? ways.strong : ways.koto;
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {
@@ -38,7 +52,6 @@ int convert(const options& o, const char* label, direction go) {
   line.clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
 
-  const bool packs = go == pack_stream;
   const auto plain = packs ? in.offset() : out.written();
   const auto packed = packs ? out.written() : in.offset();
   const double ratio = packed == 0 ? 0.0 : static_cast<double>(plain) / static_cast<double>(packed);
@@ -62,7 +75,7 @@ int convert(const options& o, const char* label, direction go) {
 }
 
 void add(CLI::App& program, command_body& run, const char* name, const char* what,
-         const char* in_is, const char* out_is, direction go) {
+         const char* in_is, const char* out_is, bool packs) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand(name, what);
   c->add_option("in", o->in, in_is)->required();
@@ -75,9 +88,15 @@ void add(CLI::App& program, command_body& run, const char* name, const char* wha
         return good ? "" : text + " is not a multiple of 64";
       })
       ->capture_default_str();
+  const std::map<std::string, waveform_codec_id> codecs{{"koto", waveform_codec_id::koto},
+                                                        {"strong", waveform_codec_id::strong}};
+  c->add_option("--codec", o->codec, "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
+      ->transform(CLI::CheckedTransformer(codecs).description(""))
+      ->option_text("koto|strong [koto]");
   c->add_flag("--json", o->json,
               "report as JSON; on standard error if the output goes to standard output");
-  c->callback([o, &run, name, go] { run = [o, name, go] { return convert(*o, name, go); }; });
+  c->callback(
+      [o, &run, name, packs] { run = [o, name, packs] { return convert(*o, name, packs); }; });
 }
 
 } // namespace
@@ -85,13 +104,13 @@ void add(CLI::App& program, command_body& run, const char* name, const char* wha
 void add_pack(CLI::App& program, command_body& run) {
   add(program, run, "pack", "bare waveforms to bare KOTO records",
       "samples, little-endian u16, waveform by waveform; - for standard input",
-      "the records, nothing else; - for standard output", pack_stream);
+      "the records, nothing else; - for standard output", true);
 }
 
 void add_unpack(CLI::App& program, command_body& run) {
   add(program, run, "unpack", "bare KOTO records to bare waveforms",
       "records as `pack` writes them; - for standard input",
-      "samples, little-endian u16; - for standard output", unpack_stream);
+      "samples, little-endian u16; - for standard output", false);
 }
 
 } // namespace l3

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that the tools write are what docs/formats.md says: simulated data, and bare KOTO records."""
 import json
+import pathlib
 import random
 import struct
 import subprocess
@@ -10,6 +11,7 @@ from array import array
 import harness
 import l2raw
 import level2
+import strong_reader
 from peers import pack_record
 from stream_sender import BEGIN, END, EVENT, HELLO
 
@@ -170,6 +172,62 @@ class Pack(harness.SystemTest):
         code, said = self.run_tool("pack", file, self.folder / "out.koto")
         self.assertNotEqual(code, 0)
         self.assertIn("odd.u16", said)
+
+
+class Strong(harness.SystemTest):
+    """Files of the strong codec, by a reader made from the page alone."""
+
+    def waveforms(self, samples, count):
+        rng = random.Random(samples)
+        values = []
+        for number in range(count):
+            bits = rng.randint(0, 16) if number % 3 == 0 else rng.randint(0, 6)
+            lowest = rng.randint(0, (1 << 16) - (1 << bits))
+            pulse = 3000 if number % 5 == 0 else 0
+            for i in range(samples):
+                pulse = pulse * 7 // 8 if i > 20 else pulse
+                values.append(min(lowest + (rng.getrandbits(bits) if bits else 0) + (pulse if i > 20 else 0), 0xFFFF))
+        return values
+
+    def packed(self, values, samples, name="strong"):
+        source, packed = self.folder / f"{name}.u16", self.folder / f"{name}.kl3w"
+        source.write_bytes(struct.pack(f"<{len(values)}H", *values))
+        code, said = self.run_tool("pack", source, packed, "--codec", "strong", "--samples", str(samples))
+        self.assertEqual(code, 0, said)
+        return packed
+
+    def test_a_stranger_reads_them(self):
+        for samples, count in ((64, 90), (256, 21), (192, 11)):
+            with self.subTest(samples=samples):
+                values = self.waveforms(samples, count)
+                packed = self.packed(values, samples)
+                self.assertEqual(strong_reader.read_file(packed.read_bytes()), (samples, values))
+                code, said = self.run_tool("unpack", packed, self.folder / "back.u16", "--codec", "strong")
+                self.assertEqual(code, 0, said)
+                self.assertEqual((self.folder / "back.u16").read_bytes(), (self.folder / "strong.u16").read_bytes())
+
+    def test_the_bytes_stay(self):
+        golden = pathlib.Path(__file__).resolve().parent / "golden_strong"
+        for samples in (64, 256):
+            with self.subTest(samples=samples):
+                kept = (golden / f"{samples}.kl3w").read_bytes()
+                self.assertEqual(strong_reader.read_file(kept), (samples, self.waveforms(samples, 2048 // samples)))
+                self.assertTrue(self.packed(self.waveforms(samples, 2048 // samples), samples).read_bytes() == kept,
+                                "another file than the one that was kept")
+
+    def test_what_is_damaged_is_told(self):
+        whole = self.packed(self.waveforms(64, 40), 64).read_bytes()
+        bad = {"cut": whole[:-1], "no end": whole[:-16], "of another kind": bytes(300), "more": whole + bytes(1)}
+        for place in 5, 20, 40, len(whole) // 2, len(whole) - 3:
+            bad[f"byte {place}"] = whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1:]
+        for what, data in bad.items():
+            with self.subTest(what):
+                file = self.folder / "bad.kl3w"
+                file.write_bytes(data)
+                code, said = self.run_tool("unpack", file, self.folder / "out.u16", "--codec", "strong")
+                self.assertEqual(code, 1, said)
+                self.assertIn("bad.kl3w: offset", said)
+                self.assertFalse((self.folder / "out.u16").exists())
 
 
 if __name__ == "__main__":

@@ -4,31 +4,16 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <stdexcept>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "gpu/codec/waveforms.hpp"
+#include "tools/pack/refusal.hpp"
 
 namespace l3 {
 namespace {
 
 constexpr std::size_t run_bytes = koto::record_samples * sizeof(std::uint16_t);
 constexpr std::size_t chunk_records = 1024; // fits into the first caches of a core
-
-template <class... Parts>
-[[noreturn]] void refuse(const byte_input& in, std::uint64_t offset,
-                         fmt::format_string<Parts...> what, Parts&&... parts) {
-  throw std::runtime_error(fmt::format("{}: offset {}: {}", in.name(), offset,
-                                       fmt::format(what, std::forward<Parts>(parts)...)));
-}
-
-[[noreturn]] void refuse_rest(const byte_input& in, std::uint64_t offset, std::uint64_t rest,
-                              std::uint32_t samples) {
-  refuse(in, offset, "{} bytes are left, not a whole waveform of {} samples", rest, samples);
-}
 
 [[noreturn]] void refuse_record(const byte_input& in, koto::unpack_status why,
                                 std::span<const std::byte> record) {

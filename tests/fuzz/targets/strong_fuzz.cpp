@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups and files of the strong codec of any bytes: every form of the decoder takes or refuses the
+// same, a file is unpacked or refused with its name, and any samples come back.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gpu/codec/strong_groups.hpp"
+#include "tests/fuzz/targets/fuzz.hpp"
+#include "tests/fuzz/targets/scratch_of_fuzz.hpp"
+#include "tools/pack/strong_file.hpp"
+#include "transport/format/crc32c.hpp"
+
+namespace l3::test {
+namespace {
+
+using strong::group_samples;
+using strong::shape;
+
+void decode_in_all_forms(std::span<const std::byte> groups, shape of) {
+  constexpr std::size_t room = 4 * group_samples;
+  const auto all = strong::group_codecs();
+  std::vector<std::uint16_t> expected(room);
+  const auto r = all.back().decode(groups, of, expected);
+  require(r.bytes <= groups.size() && r.groups <= 4, "it keeps to the limits");
+  expected.resize(r.groups * group_samples);
+  for (const auto& codec : all.first(all.size() - 1)) {
+    std::vector<std::uint16_t> samples(room);
+    const auto other = codec.decode(groups, of, samples);
+    samples.resize(other.groups * group_samples);
+    require(other.damaged == r.damaged && other.bytes == r.bytes && samples == expected,
+            "all forms decode alike");
+  }
+}
+
+/// A group has its length in its first two bytes: that of the input, so that more is decoded.
+void decode_groups(fuzz_input& in, shape of) {
+  const bool fits = in.flag();
+  const auto any = in.rest();
+  std::vector<std::byte> groups(any.begin(), any.end());
+  if (fits && groups.size() > 2) {
+    const auto length = static_cast<std::uint32_t>(groups.size() - 2);
+    const auto word = load<std::uint16_t>(groups.data());
+    store(groups.data(), static_cast<std::uint16_t>((word & 0xf800) | (length & 0x7ff)));
+  }
+  decode_in_all_forms(groups, of);
+}
+
+void encode_samples(fuzz_input& in, shape of) {
+  std::vector<std::uint16_t> samples(2 * group_samples);
+  const auto any = in.rest();
+  for (std::size_t i = 0; i < samples.size() && !any.empty(); ++i)
+    samples[i] = static_cast<std::uint16_t>(std::to_integer<unsigned>(any[i % any.size()]) << 8 |
+                                            std::to_integer<unsigned>(any[i / 5 % any.size()]));
+  std::vector<std::byte> groups(strong::max_encoded_bytes(2));
+  for (const auto& codec : strong::group_codecs()) {
+    const std::size_t used = codec.encode(samples, of, groups);
+    std::vector<std::uint16_t> back(samples.size());
+    const auto r = codec.decode(std::span(groups).first(used), of, back);
+    require(!r.damaged && r.bytes == used && back == samples, "any samples come back");
+  }
+}
+
+/// With good checksums, if wanted, so that what they guard is reached.
+void unpack_file(fuzz_input& in, const std::string& folder) {
+  const bool good = in.flag();
+  strong_file_header head;
+  head.samples = 64 * in.below(5);
+  head.crc = crc32c(std::as_bytes(std::span(&head, 1)).first(12));
+  strong_section_header section;
+  section.records = in.number<std::uint16_t>();
+  const auto any = in.rest();
+  section.bytes = static_cast<std::uint32_t>(any.size());
+  section.groups_crc = crc32c(any);
+  section.crc = crc32c(std::as_bytes(std::span(&section, 1)).first(12));
+  std::vector<std::byte> file;
+  const auto add = [&](std::span<const std::byte> part) {
+    file.insert(file.end(), part.begin(), part.end());
+  };
+  if (good) add(std::as_bytes(std::span(&head, 1)));
+  if (good) add(std::as_bytes(std::span(&section, 1)));
+  add(any);
+  const std::string name = folder + "/file";
+  write_file(name, file);
+  try {
+    byte_input from(name);
+    byte_output to(folder + "/samples", from);
+    unpack_strong(from, to, 64, [](std::uint64_t) {});
+    to.close();
+  } catch (const std::runtime_error& e) {
+    require(std::string(e.what()).starts_with(name), "a refusal names the file");
+  }
+}
+
+} // namespace
+} // namespace l3::test
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {
+  using namespace l3::test;
+  static const scratch_of_fuzz folder;
+  fuzz_input in(data, bytes);
+  const auto of = in.flag() ? l3::strong::shape::long_ones : l3::strong::shape::short_ones;
+  switch (in.below(3)) {
+  case 0: decode_groups(in, of); break;
+  case 1: encode_samples(in, of); break;
+  default: unpack_file(in, folder.path()); folder.clear();
+  }
+  return 0;
+}
