@@ -22,32 +22,38 @@ std::size_t header_in_chunk(std::uint32_t offset) {
   return round_up(offset - first, l2::board_bytes) - (offset - first);
 }
 
+/// What the bytes before a border add to the digest.
+std::uint64_t digest_before(const std::byte* border, std::uint64_t offset) {
+  return mixed_bytes(border - digested_bytes, offset - digested_bytes);
+}
+
 bool is_word(std::span<const std::byte> chunk, std::size_t at, std::uint32_t word) {
   return chunk.size() >= at + sizeof word && load_big<std::uint32_t>(chunk.data() + at) == word;
 }
+
+/// A bit for each slot that exists, from slot 0 on.
+constexpr std::uint32_t slots_of_crate = ((1U << l2::max_boards) - 1) << l2::first_slot;
 
 /// The boards of a chunk, until one is not plain. Returns where the next one would begin.
 std::size_t add_boards(chunk_summary& s, std::span<const std::byte> chunk, std::size_t at,
                        std::uint32_t offset) {
   if (at + digested_bytes > chunk.size()) return at;
-  const std::uint32_t place = board_header(chunk.data() + at).place();
+  const std::byte* from = chunk.data() + at;
+  const std::uint32_t place = board_header(from).place();
+  std::uint64_t digest = offset == 0 ? 0 : digest_before(from, offset + at);
   std::uint32_t slots = 0;
-  std::uint64_t digest = 0;
-  for (; at + digested_bytes <= chunk.size(); at += l2::board_bytes) {
-    const std::byte* from = chunk.data() + at;
+  for (;; from += l2::board_bytes) {
     const board_header header(from);
-    const std::uint32_t slot = header.slot() - l2::first_slot;
-    if (!header.begins_plain() || header.place() != place || slot >= l2::max_boards ||
-        std::uint32_t{1} << slot <= slots)
-      break;
-    slots |= std::uint32_t{1} << slot;
-    const auto border = static_cast<std::uint32_t>(offset + at);
-    digest += border == l2::fragment_header_bytes
-                  ? digest_of<digested_bytes>(from, border)
-                  : digest_of<border_bytes>(from - digested_bytes, border - digested_bytes);
+    const std::uint32_t slot = 1U << header.slot() & slots_of_crate;
+    if (!header.begins_plain() || header.place() != place || slot <= slots) break;
+    slots |= slot;
+    digest += mixed_bytes(from, offset + at);
+    at += l2::board_bytes;
+    if (at + digested_bytes > chunk.size()) break;
+    digest += digest_before(from + l2::board_bytes, offset + at);
   }
   s.digest = digest;
-  s.slots = static_cast<std::uint16_t>(slots);
+  s.slots = static_cast<std::uint16_t>(slots >> l2::first_slot);
   return at;
 }
 
@@ -65,9 +71,9 @@ chunk_mark mark_of(std::span<const std::byte> chunk) {
   return std::max<chunk_mark>(static_cast<chunk_mark>(all >> 48), 1);
 }
 
-chunk_summary summarize(std::span<const std::byte> chunk, std::uint32_t offset,
-                        std::uint32_t event_number, bool is_last) {
-  chunk_summary s;
+void summarize(std::span<const std::byte> chunk, std::uint32_t offset, std::uint32_t event_number,
+               bool is_last, chunk_summary& s) {
+  s = {};
   s.mark = mark_of(chunk);
   std::size_t at = header_in_chunk(offset);
   const bool has_header = at + board_header::bytes <= chunk.size();
@@ -77,26 +83,23 @@ chunk_summary summarize(std::span<const std::byte> chunk, std::uint32_t offset,
       s.spill = static_cast<std::uint16_t>(header.spill());
   }
   constexpr std::size_t trailer = l2::fragment_trailer_bytes;
-  if (has_header && !s.spill) return s;
-  if (offset == 0 && !is_word(chunk, 0, l2::fragment_header(event_number))) return s;
-  if (is_last && chunk.size() < trailer + digested_bytes) return s;
+  if (has_header && !s.spill) return;
+  if (offset == 0 && !is_word(chunk, 0, l2::fragment_header(event_number))) return;
+  if (is_last && chunk.size() < trailer + digested_bytes) return;
   const auto boards = chunk.first(chunk.size() - (is_last ? trailer : 0));
   const bool begins_before = offset != 0 && at < digested_bytes && at < boards.size();
-  if (begins_before) return s;
+  if (begins_before) return;
   if (has_header) {
     if (offset == 0) s.time = board_header(boards.data() + at).time();
     at = add_boards(s, boards, at, offset);
   }
-  if (at < boards.size()) return s;
+  if (at < boards.size()) return;
   if (is_last) {
     const std::size_t end = boards.size();
-    if (at != end || !is_word(chunk, end, l2::fragment_trailer)) return s;
-    const std::size_t border = end - digested_bytes;
-    s.digest += digest_of<digested_bytes>(chunk.data() + border,
-                                          static_cast<std::uint32_t>(offset + border));
+    if (at != end || !is_word(chunk, end, l2::fragment_trailer)) return;
+    s.digest += digest_before(chunk.data() + end, offset + end);
   }
   s.plain = true;
-  return s;
 }
 
 std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::uint32_t bytes,
@@ -120,14 +123,19 @@ std::optional<plain_fragment> join(std::span<const chunk_summary> chunks, std::u
   return found;
 }
 
-void write_boards(std::uint16_t slots, board_entry board, std::span<board_entry> out) {
-  board.offset = l2::fragment_header_bytes;
-  board.bytes = l2::board_bytes;
+void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out) {
+  std::uint32_t offset = l2::fragment_header_bytes;
   std::uint32_t left = slots;
+  // A copy of an entry of which one field has just been written would wait for that store.
   for (board_entry& to : out) {
-    board.slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));
-    to = board;
-    board.offset += l2::board_bytes;
+    const auto slot = static_cast<std::uint8_t>(l2::first_slot + std::countr_zero(left));
+    to = {.event = like.event,
+          .fragment = like.fragment,
+          .offset = offset,
+          .bytes = l2::board_bytes,
+          .slot = slot,
+          .kind = like.kind};
+    offset += l2::board_bytes;
     left &= left - 1;
   }
 }

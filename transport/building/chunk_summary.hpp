@@ -31,10 +31,10 @@ struct chunk_summary {
   bool plain = false;
 };
 
-/// `is_last`: the chunk is shorter than others, and so the last of its fragment.
-[[nodiscard]] chunk_summary summarize(std::span<const std::byte> chunk,
-                                      std::uint32_t offset_in_fragment, std::uint32_t event_number,
-                                      bool is_last);
+/// `is_last`: the chunk is shorter than others, and so the last of its fragment. Written in place:
+/// a copy of what has just been written waits for the stores.
+void summarize(std::span<const std::byte> chunk, std::uint32_t offset_in_fragment,
+               std::uint32_t event_number, bool is_last, chunk_summary& out);
 
 /// What index_fragment() finds in a fragment of full boards without a fault, but for its boards,
 /// which follow from their slots.
@@ -49,8 +49,8 @@ struct plain_fragment {
                                                  std::uint32_t bytes, const crate_readout& crate,
                                                  event_key key);
 
-/// Writes an entry for each board, as many as there are slots: `board` with its offset, length and
-/// slot.
-void write_boards(std::uint16_t slots, board_entry board, std::span<board_entry> out);
+/// Writes an entry for each board, as many as there are slots: of the event, fragment and kind of
+/// `like`.
+void write_boards(std::uint16_t slots, const board_entry& like, std::span<board_entry> out);
 
 } // namespace l3

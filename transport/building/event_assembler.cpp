@@ -264,7 +264,7 @@ void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
   for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
     const auto& f = e.fragments[c];
     if (!f.seen) continue;
-    arrived_fragment a;
+    arrived_fragment& a = out.fragments.emplace_back();
     a.crate = static_cast<std::uint8_t>(c);
     a.problem = f.problem;
     a.whole = f.whole() && f.problem != malformed::chunk_count;
@@ -280,7 +280,6 @@ void event_assembler::collect(std::uint32_t handle, candidate_event& out) {
       a.where.pieces = &out.own_piece(c);
       a.where.piece_bytes = static_cast<std::uint32_t>(round_up(a.where.bytes, 4));
     }
-    out.fragments.push_back(a);
   }
 }
 

@@ -181,8 +181,7 @@ private:
   void look_at(landing_strip& strip, const datagram& d, input_counters& input) const;
   [[nodiscard]] std::optional<refused>
   refusal_of(const l2::datagram_header& h, std::uint32_t event_number, std::uint32_t bytes) const;
-  [[nodiscard]] arrived_chunk chunk_of(const l2::datagram_header& h, l2::fragment_place place,
-                                       std::span<const std::byte> bytes) const;
+  void summarize(arrived_chunk& c) const;
   void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
   void on_chunk(const arrived_chunk& c, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);

@@ -26,9 +26,12 @@ void event_builder::look_at(landing_strip& strip, const datagram& d, input_count
     c.bytes = {};
     return;
   }
-  c = chunk_of(d.header, place, {strip.slots()[d.slot].memory, d.bytes});
+  c.header = d.header;
+  c.place = place;
+  c.bytes = {strip.slots()[d.slot].memory, d.bytes};
   c.strip = &strip;
   c.slot = d.slot;
+  summarize(c);
 }
 
 std::optional<refused> event_builder::refusal_of(const l2::datagram_header& h,
@@ -44,11 +47,10 @@ std::optional<refused> event_builder::refusal_of(const l2::datagram_header& h,
   return std::nullopt;
 }
 
-arrived_chunk event_builder::chunk_of(const l2::datagram_header& h, l2::fragment_place place,
-                                      std::span<const std::byte> bytes) const {
-  const bool is_last = bytes.size() < settings_.chunk_bytes;
-  return {h, place, bytes,
-          summarize(bytes, h.chunk * settings_.chunk_bytes, place.event_number, is_last)};
+void event_builder::summarize(arrived_chunk& c) const {
+  const bool is_last = c.bytes.size() < settings_.chunk_bytes;
+  l3::summarize(c.bytes, c.header.chunk * settings_.chunk_bytes, c.place.event_number, is_last,
+                c.summary);
 }
 
 void event_builder::on_datagram(landing_strip& strip, const datagram& d, input_counters& input) {
@@ -215,8 +217,12 @@ void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill, s
 }
 
 arrived_chunk event_builder::arrived(const unstated_chunks::waiting_chunk& w) const {
-  return chunk_of(w.header, l2::place_of(w.header.fragment_id, crates_),
-                  {unstated_.memory_of(w), w.bytes});
+  arrived_chunk c{.header = w.header,
+                  .place = l2::place_of(w.header.fragment_id, crates_),
+                  .bytes = {unstated_.memory_of(w), w.bytes},
+                  .summary = {}};
+  summarize(c);
+  return c;
 }
 
 /// No sibling came after the chunk. If one came shortly before, the chunk is a duplicate, and of

@@ -61,6 +61,8 @@ public:
 private:
   static constexpr std::size_t cache_line = 64;
 
+  void fetch(std::uint32_t bytes) const;
+
   std::uint32_t slot_bytes_;
   std::size_t slots_ = 0;
   input_batch* batch_ = nullptr;

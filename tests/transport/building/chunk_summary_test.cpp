@@ -25,6 +25,14 @@ bytes full_fragment(std::uint32_t boards, event_key k = key) {
   return make_fragment(k, all);
 }
 
+chunk_summary summary_of(std::span<const std::byte> chunk, std::uint32_t offset,
+                         std::uint32_t event_number, bool is_last) {
+  chunk_summary s;
+  s.slots = 0xffff; // whatever was there before must go
+  summarize(chunk, offset, event_number, is_last, s);
+  return s;
+}
+
 /// Its chunks lie in memory in reverse order, so that none is beside its neighbours.
 struct cut_fragment {
   cut_fragment(const bytes& fragment, std::uint32_t chunk_bytes)
@@ -35,7 +43,7 @@ struct cut_fragment {
       pieces.push_back(static_cast<piece_offset>(memory.size() - chunk_bytes - at));
       std::copy_n(fragment.begin() + at, n, memory.begin() + pieces.back());
       chunks.push_back(
-          summarize({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes));
+          summary_of({memory.data() + pieces.back(), n}, at, key.number, n < chunk_bytes));
     }
   }
   std::uint32_t size;
@@ -134,7 +142,7 @@ TEST(chunk_summary, names_the_spill_where_a_board_begins) {
       bool has_header = false;
       for (std::uint32_t b = 0; b < 4; ++b)
         has_header |= 4 + 2072 * b >= at && 4 + 2072 * b + 12 <= at + piece.size();
-      const auto spill = summarize(piece, at, key.number, false).spill;
+      const auto spill = summary_of(piece, at, key.number, false).spill;
       EXPECT_EQ(spill.has_value(), has_header) << at;
       EXPECT_EQ(spill.value_or(300), 300U);
     }
@@ -143,16 +151,24 @@ TEST(chunk_summary, names_the_spill_where_a_board_begins) {
 
 TEST(chunk_summary, does_not_believe_what_is_no_header_of_this_event) {
   const auto f = full_fragment(4);
-  EXPECT_EQ(summarize(f, 0, key.number + 1, false).spill, std::nullopt);
+  EXPECT_EQ(summary_of(f, 0, key.number + 1, false).spill, std::nullopt);
   for (std::size_t word = 0; word < 6; ++word) {
     auto other = f;
     other[4 + 2 * word] &= std::byte{0x3f};
-    EXPECT_EQ(summarize(other, 0, key.number, false).spill, std::nullopt);
+    EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
   }
   auto other = f;
   other[4 + 9] &= std::byte{0xe0}; // slot 0
-  EXPECT_EQ(summarize(other, 0, key.number, false).spill, std::nullopt);
-  EXPECT_EQ(summarize(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
+  EXPECT_EQ(summary_of(other, 0, key.number, false).spill, std::nullopt);
+  EXPECT_EQ(summary_of(std::span(f).first(15), 0, key.number, false).spill, std::nullopt);
+}
+
+TEST(chunk_summary, is_not_plain_with_a_slot_that_does_not_exist) {
+  auto f = full_fragment(4);
+  EXPECT_TRUE(summary_of(f, 0, key.number, true).plain);
+  std::byte& slot = f[4 + 3 * l2::board_bytes + 9];
+  slot = (slot & std::byte{0xe0}) | std::byte{l2::last_slot + 1};
+  EXPECT_FALSE(summary_of(f, 0, key.number, true).plain);
 }
 
 /// Each bit of both ends of each board, of the first and the last word.
