@@ -70,7 +70,8 @@ void event_assembler::add_chunk(std::uint32_t handle, const arrived_chunk& c, ti
       f.chunks = static_cast<std::uint8_t>(chunk + 1);
       f.last_bytes = static_cast<std::uint32_t>(c.bytes.size());
     }
-    place_chunk(handle, c);
+    const bool placed = e.place == event_place::batch && place_in_batch(e, f, c);
+    if (!placed) place_elsewhere(handle, c);
     e.summaries[c.place.crate * max_chunks_ + chunk] = c.summary;
     f.have |= bit;
     if (c.strip == nullptr) f.early = true;
@@ -147,9 +148,9 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   counters_.fragments_duplicate.add(c.place.crate);
 }
 
-void event_assembler::place_chunk(std::uint32_t handle, const arrived_chunk& c) {
+void event_assembler::place_elsewhere(std::uint32_t handle, const arrived_chunk& c) {
   event_assembly& e = events_[handle];
-  if (e.place == event_place::batch && !place_in_batch(e, c)) { // the batch has no slot left
+  if (e.place == event_place::batch) { // the batch has no slot left
     if (parking_is_full()) {
       leave_batch(e, false);
       e.place = event_place::nowhere;
@@ -163,10 +164,10 @@ void event_assembler::place_chunk(std::uint32_t handle, const arrived_chunk& c) 
     parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
 }
 
-bool event_assembler::place_in_batch(event_assembly& e, const arrived_chunk& c) {
+bool event_assembler::place_in_batch(event_assembly& e, fragment_assembly& f,
+                                     const arrived_chunk& c) {
   batch_in_use& batch = *e.batch;
   const auto bytes = static_cast<std::uint32_t>(c.bytes.size());
-  fragment_assembly& f = e.fragments[c.place.crate];
   piece_offset& where = piece(e, c.place.crate, c.header.chunk);
   const auto among_short =
       batch.landing.is_short(bytes) ? batch.landing.gather(bytes) : std::nullopt;

@@ -95,8 +95,9 @@ private:
   static void hear_of(event_assembly& e, time_point now);
   void add_late(const event_assembly& e, std::uint32_t crate, bool is_chunk);
   void compare_chunk(event_assembly& e, const arrived_chunk& c);
-  void place_chunk(std::uint32_t handle, const arrived_chunk& c);
-  [[nodiscard]] bool place_in_batch(event_assembly& e, const arrived_chunk& c);
+  [[nodiscard]] bool place_in_batch(event_assembly& e, fragment_assembly& f,
+                                    const arrived_chunk& c);
+  void place_elsewhere(std::uint32_t handle, const arrived_chunk& c);
   void end_if_ended(std::uint32_t handle, bool ended_before, const fragment_assembly& f,
                     time_point now);
   void leave_batch(event_assembly& e, bool stored);

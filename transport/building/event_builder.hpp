@@ -202,6 +202,7 @@ private:
   [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
   void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
                   input_counters& input);
+  void take_waiting(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
   [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
   void wait_no_more(const unstated_chunks::waiting_chunk& w);
 

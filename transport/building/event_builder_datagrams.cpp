@@ -207,6 +207,11 @@ bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
 void event_builder::on_sibling(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
                                input_counters& input) {
   unstated_.note(fragment_id, spill, kind, now_);
+  if (unstated_.may_have(fragment_id)) take_waiting(fragment_id, spill, input);
+}
+
+void event_builder::take_waiting(std::uint32_t fragment_id, std::uint32_t spill,
+                                 input_counters& input) {
   while (const auto waiting = unstated_.take(fragment_id)) {
     if (auto* table = spills_.find(spill); table != nullptr) {
       take_chunk(*table, arrived(*waiting), named_by::sibling);

@@ -150,10 +150,6 @@ std::optional<std::uint64_t> spill_table::expected() const {
   return most >= admitted_ + incomplete_ ? most : most_sent_ + stream_sum_;
 }
 
-bool spill_table::all_arrived() const {
-  return complete_ends_ == ends_.size() && begun_ >= most_sent_;
-}
-
 std::optional<spill_summary> spill_table::take_summary() {
   if (!number || !closed || open_ != 0 || !unreported_) return std::nullopt;
   unreported_ = false;

@@ -99,7 +99,9 @@ public:
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::optional<std::uint64_t> expected() const;
   /// Every crate has told how many events it sent, and that many have begun to arrive.
-  [[nodiscard]] bool all_arrived() const;
+  [[nodiscard]] bool all_arrived() const {
+    return complete_ends_ == ends_.size() && begun_ >= most_sent_;
+  }
 
   /// Memory of the tables by event.
   [[nodiscard]] std::size_t bytes() const {

@@ -45,8 +45,7 @@ void unstated_chunks::hold(const l2::datagram_header& header, std::span<const st
   ++expected_[index_of(header.fragment_id)];
 }
 
-std::optional<unstated_chunks::waiting_chunk>
-unstated_chunks::take_waiting(std::uint32_t fragment_id) {
+std::optional<unstated_chunks::waiting_chunk> unstated_chunks::take(std::uint32_t fragment_id) {
   const auto at = std::ranges::find_if(waiting_, [fragment_id](const waiting_chunk& c) {
     return c.header.fragment_id == fragment_id;
   });

@@ -58,11 +58,12 @@ public:
   [[nodiscard]] bool full() const { return free_.empty(); }
   /// Keeps a copy; it must not be full.
   void hold(const l2::datagram_header& header, std::span<const std::byte> bytes, time_point now);
-  /// Takes out a waiting chunk of this fragment, if there is one.
-  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id) {
-    if (expected_[index_of(fragment_id)] == 0) return std::nullopt; // the usual case
-    return take_waiting(fragment_id);
+  /// False if no chunk of this fragment waits, which is the usual case.
+  [[nodiscard]] bool may_have(std::uint32_t fragment_id) const {
+    return expected_[index_of(fragment_id)] != 0;
   }
+  /// Takes out a waiting chunk of this fragment, if there is one.
+  [[nodiscard]] std::optional<waiting_chunk> take(std::uint32_t fragment_id);
   /// Takes out the chunk that has waited longest; the second, only if it has waited too long.
   [[nodiscard]] std::optional<waiting_chunk> take_oldest();
   [[nodiscard]] std::optional<waiting_chunk> take_expired(time_point now);
@@ -87,7 +88,6 @@ private:
     return fragment_id & (remembered - 1);
   }
 
-  [[nodiscard]] std::optional<waiting_chunk> take_waiting(std::uint32_t fragment_id);
   waiting_chunk remove(std::vector<waiting_chunk>::iterator at);
 
   std::size_t chunk_bytes_;
