@@ -116,6 +116,13 @@ private:
 
 } // namespace
 
+std::vector<entrant> entrants_of(std::span<const codec_entrant> all) {
+  std::vector<entrant> out;
+  out.reserve(all.size());
+  for (const codec_entrant& e : all) out.push_back(e.what);
+  return out;
+}
+
 std::vector<codec_entrant> codec_entrants(codec_direction direction,
                                           std::span<const std::uint16_t> samples) {
   const field f(samples);
@@ -129,9 +136,20 @@ std::vector<codec_entrant> codec_entrants(codec_direction direction,
     const std::string name = std::string("koto-l3, ") + c->name;
     all.push_back(packs ? f.packer(name, c->pack) : f.unpacker(name, c->unpack));
   }
-  for (const general_codec& c : general_codecs()) {
+  for (const general_codec& c : general_codecs(codec_set::fast)) {
     all.push_back(packs ? f.compressor(c) : f.decompressor(c));
   }
+  return all;
+}
+
+std::vector<codec_entrant> codec_entrants(codec_direction direction,
+                                          std::span<const std::uint16_t> samples,
+                                          std::span<const general_codec> codecs) {
+  const field f(samples);
+  std::vector<codec_entrant> all;
+  all.reserve(codecs.size());
+  for (const general_codec& c : codecs)
+    all.push_back(direction == codec_direction::pack ? f.compressor(c) : f.decompressor(c));
   return all;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "bench/codec/general_codecs.hpp"
 #include "bench/harness/measure.hpp"
 
 namespace l3::bench {
@@ -22,8 +23,17 @@ struct codec_entrant {
   std::shared_ptr<std::size_t> packed_bytes; ///< of the waveforms by this codec; null for copies
 };
 
+/// What `measure` takes of them.
+[[nodiscard]] std::vector<entrant> entrants_of(std::span<const codec_entrant> all);
+
 /// The first is memcpy. `samples` are whole waveforms and must outlive the entrants.
 [[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
                                                         std::span<const std::uint16_t> samples);
+
+/// One for each of `codecs`, and nothing else. An entrant is right if the codec gives back the
+/// samples, in both directions.
+[[nodiscard]] std::vector<codec_entrant> codec_entrants(codec_direction direction,
+                                                        std::span<const std::uint16_t> samples,
+                                                        std::span<const general_codec> codecs);
 
 } // namespace l3::bench

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/codec/general_codecs.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include <isa-l/igzip_lib.h>
+#ifdef L3_BENCH_BLOSC
+#include <blosc.h>
+#endif
+#ifdef L3_BENCH_AEC
+#include <libaec.h>
+#endif
 #ifdef L3_BENCH_LZ4
 #include <lz4.h>
+#endif
+#ifdef L3_BENCH_LZMA
+#include <lzma.h>
 #endif
 #ifdef L3_BENCH_ZLIB
 #include <zlib.h>
@@ -14,19 +24,24 @@
 #include <zstd.h>
 #endif
 
+#include "bench/codec/flac_codec.hpp"
+
 namespace l3::bench {
 namespace {
 
 using input = std::span<const std::byte>;
 using output = std::span<std::byte>;
 
+std::string named(const char* codec, int level) {
+  return std::string(codec) + " -" + std::to_string(level);
+}
+
 #ifdef L3_BENCH_ZSTD
-general_codec zstd() {
-  constexpr int level = 1;
+general_codec zstd(int level) {
   const std::shared_ptr<ZSTD_CCtx> compressor(ZSTD_createCCtx(), ZSTD_freeCCtx);
   const std::shared_ptr<ZSTD_DCtx> decompressor(ZSTD_createDCtx(), ZSTD_freeDCtx);
   const auto size = [](std::size_t n) { return ZSTD_isError(n) != 0 ? 0 : n; };
-  return {"zstd -1",
+  return {named("zstd", level),
           [=](input in, output out) {
             return size(ZSTD_compressCCtx(compressor.get(), out.data(), out.size(), in.data(),
                                           in.size(), level));
@@ -37,7 +52,7 @@ general_codec zstd() {
           }};
 }
 #else
-general_codec zstd() { return {"zstd -1", {}, {}, "libzstd"}; }
+general_codec zstd(int level) { return {named("zstd", level), {}, {}, "libzstd"}; }
 #endif
 
 #ifdef L3_BENCH_LZ4
@@ -64,13 +79,11 @@ general_codec lz4() { return {"lz4", {}, {}, "liblz4"}; }
 const Bytef* zlib_bytes(input in) { return reinterpret_cast<const Bytef*>(in.data()); }
 Bytef* zlib_bytes(output out) { return reinterpret_cast<Bytef*>(out.data()); }
 
-general_codec zlib() {
-  return {"zlib -1",
-          [](input in, output out) -> std::size_t {
+general_codec zlib(int level) {
+  return {named("zlib", level),
+          [level](input in, output out) -> std::size_t {
             uLongf n = out.size();
-            return compress2(zlib_bytes(out), &n, zlib_bytes(in), in.size(), Z_BEST_SPEED) == Z_OK
-                       ? n
-                       : 0;
+            return compress2(zlib_bytes(out), &n, zlib_bytes(in), in.size(), level) == Z_OK ? n : 0;
           },
           [](input in, output out) -> std::size_t {
             uLongf n = out.size();
@@ -78,7 +91,7 @@ general_codec zlib() {
           }};
 }
 #else
-general_codec zlib() { return {"zlib -1", {}, {}, "zlib"}; }
+general_codec zlib(int level) { return {named("zlib", level), {}, {}, "zlib"}; }
 #endif
 
 std::uint8_t* isal_bytes(input in) { // the library takes its input as not const
@@ -113,19 +126,101 @@ general_codec igzip() {
           }};
 }
 
-std::vector<general_codec> all_codecs() { return {zstd(), lz4(), zlib(), igzip()}; }
+#ifdef L3_BENCH_LZMA
+const std::uint8_t* lzma_bytes(input in) {
+  return reinterpret_cast<const std::uint8_t*>(in.data());
+}
+std::uint8_t* lzma_bytes(output out) { return reinterpret_cast<std::uint8_t*>(out.data()); }
+
+general_codec xz(int level) {
+  return {named("xz", level),
+          [level](input in, output out) -> std::size_t {
+            std::size_t n = 0;
+            return lzma_easy_buffer_encode(static_cast<std::uint32_t>(level), LZMA_CHECK_CRC64,
+                                           nullptr, lzma_bytes(in), in.size(), lzma_bytes(out), &n,
+                                           out.size()) == LZMA_OK
+                       ? n
+                       : 0;
+          },
+          [](input in, output out) -> std::size_t {
+            std::uint64_t memory_limit = UINT64_MAX;
+            std::size_t taken = 0;
+            std::size_t n = 0;
+            return lzma_stream_buffer_decode(&memory_limit, 0, nullptr, lzma_bytes(in), &taken,
+                                             in.size(), lzma_bytes(out), &n, out.size()) == LZMA_OK
+                       ? n
+                       : 0;
+          }};
+}
+#else
+general_codec xz(int level) { return {named("xz", level), {}, {}, "liblzma"}; }
+#endif
+
+#ifdef L3_BENCH_AEC
+/// Samples of 16 bits, and a reference sample after 128 blocks of 16.
+aec_stream aec(input in, output out) {
+  aec_stream s{};
+  s.bits_per_sample = 16;
+  s.block_size = 16;
+  s.rsi = 128;
+  s.flags = AEC_DATA_PREPROCESS;
+  s.next_in = reinterpret_cast<const unsigned char*>(in.data());
+  s.avail_in = in.size();
+  s.next_out = reinterpret_cast<unsigned char*>(out.data());
+  s.avail_out = out.size();
+  return s;
+}
+
+general_codec libaec() {
+  return {"libaec",
+          [](input in, output out) -> std::size_t {
+            aec_stream s = aec(in, out);
+            return aec_buffer_encode(&s) == AEC_OK ? s.total_out : 0;
+          },
+          [](input in, output out) -> std::size_t {
+            aec_stream s = aec(in, out);
+            return aec_buffer_decode(&s) == AEC_OK ? s.total_out : 0;
+          }};
+}
+#else
+general_codec libaec() { return {"libaec", {}, {}, "libaec"}; }
+#endif
+
+#ifdef L3_BENCH_BLOSC
+general_codec blosc() {
+  return {"blosc, bits shuffled, zstd -5",
+          [](input in, output out) {
+            constexpr int level = 5;
+            const int n =
+                blosc_compress_ctx(level, BLOSC_BITSHUFFLE, sizeof(std::uint16_t), in.size(),
+                                   in.data(), out.data(), out.size(), BLOSC_ZSTD_COMPNAME, 0, 1);
+            return static_cast<std::size_t>(std::max(n, 0));
+          },
+          [](input in, output out) {
+            const int n = blosc_decompress_ctx(in.data(), out.data(), out.size(), 1);
+            return static_cast<std::size_t>(std::max(n, 0));
+          }};
+}
+#else
+general_codec blosc() { return {"blosc, bits shuffled, zstd -5", {}, {}, "libblosc"}; }
+#endif
+
+std::vector<general_codec> all_of(codec_set set) {
+  if (set == codec_set::fast) return {zstd(1), lz4(), zlib(1), igzip()};
+  return {zstd(1), zstd(19), lz4(), zlib(6), igzip(), xz(6), libaec(), flac(), blosc()};
+}
 
 } // namespace
 
-std::vector<general_codec> general_codecs() {
-  std::vector<general_codec> all = all_codecs();
+std::vector<general_codec> general_codecs(codec_set set) {
+  std::vector<general_codec> all = all_of(set);
   std::erase_if(all, [](const general_codec& c) { return !c.missing.empty(); });
   return all;
 }
 
-std::vector<std::string> codecs_left_out() {
+std::vector<std::string> codecs_left_out(codec_set set) {
   std::vector<std::string> names;
-  for (const general_codec& c : all_codecs()) {
+  for (const general_codec& c : all_of(set)) {
     if (!c.missing.empty()) names.push_back(c.name + ": built without " + c.missing);
   }
   return names;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The general-purpose compressors that Debian has, at their fastest usual level: what one would
-// take if there were no KOTO record. All but isa-l are optional: without one's library the bench is
-// built without it, and says so.
+// The codecs of others that Debian has: what one would take if there were no KOTO record. `pack`
+// and `unpack` compare with general-purpose compressors at their fastest usual level, `codecs` also
+// with strong levels and with codecs for samples. All but isa-l are optional: without one's library
+// the bench is built without it, and says so.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -20,14 +22,20 @@ struct general_codec {
   std::string missing{}; ///< the library, if this program was built without it
 };
 
-[[nodiscard]] std::vector<general_codec> general_codecs();
+enum class codec_set : std::uint8_t {
+  fast, ///< for `pack` and `unpack`
+  wide, ///< for `codecs`
+};
+
+/// Those that this program was built with.
+[[nodiscard]] std::vector<general_codec> general_codecs(codec_set set);
 
 /// The names of the others, each with the reason.
-[[nodiscard]] std::vector<std::string> codecs_left_out();
+[[nodiscard]] std::vector<std::string> codecs_left_out(codec_set set);
 
-/// Enough for any of them.
+/// Enough for any of them, and for our own.
 [[nodiscard]] constexpr std::size_t max_compressed_bytes(std::size_t bytes) {
-  return bytes + bytes / 64 + 4096;
+  return bytes + bytes / 32 + 4096;
 }
 
 } // namespace l3::bench

@@ -156,10 +156,20 @@ int print_report(const json::object& report, bool as_json, bool right) {
   return right ? 0 : exit_failure;
 }
 
-void write_plot(const std::string& file, const plot& p) {
+namespace {
+
+void write_text(const std::string& file, const std::string& text) {
   std::ofstream out(file);
-  out << to_svg(p);
+  out << text;
   if (!out.flush()) throw command_error("cannot write " + file);
 }
+
+} // namespace
+
+void write_report(const std::string& file, const json::object& report) {
+  write_text(file, json::serialize(report) + "\n");
+}
+
+void write_plot(const std::string& file, const plot& p) { write_text(file, to_svg(p)); }
 
 } // namespace l3::bench

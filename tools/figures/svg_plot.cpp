@@ -144,6 +144,11 @@ std::string to_svg(const plot& p) {
     for (const auto& [px, py] : p.lines[i].points)
       append(svg, "{:.1f},{:.1f} ", x.at(px), y.at(py));
     svg += "\"/>\n";
+    if (p.dots && !p.lines[i].points.empty()) {
+      const auto& [px, py] = p.lines[i].points.back();
+      append(svg, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", x.at(px), y.at(py),
+             colour);
+    }
     add_text(svg, right + 10, names[i] + 4, fmt::format(R"(style="fill:{}")", colour),
              escaped(p.lines[i].name));
   }

@@ -19,6 +19,7 @@ struct plot {
   std::string x_label;
   std::string y_label;
   std::vector<plot_line> lines; ///< at most 12: there are no more colours to tell apart
+  bool dots = false;            ///< one at the end of each line
 };
 
 [[nodiscard]] std::string to_svg(const plot& p);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3-bench codecs FILES`: our codecs of waveforms and those of others on the same files.
+#include <memory>
+
+#include "bench/codec/codec_comparison.hpp"
+#include "bench/harness/options.hpp"
+#include "gpu/codec/koto.hpp"
+#include "tools/command.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace bench;
+
+struct comparison_options {
+  std::vector<std::string> files;
+  std::uint32_t samples = koto::record_samples;
+  std::uint32_t rounds = 5;
+  std::string json;
+  std::string svg;
+};
+
+int compare_all(const comparison_options& o) {
+  // A bad file is refused before the work.
+  for (const std::string& file : o.files) (void)waveforms_of(file, o.samples);
+  comparison_report r;
+  r.samples = o.samples;
+  r.left_out = codecs_left_out(codec_set::wide);
+  for (const std::string& file : o.files) compare(file, o.rounds, r);
+  const auto report = to_json(r);
+  if (!o.json.empty()) write_report(o.json, report);
+  if (!o.svg.empty()) write_plot(o.svg, plot_of(r));
+  return print_report(report, false, r.all_right());
+}
+
+} // namespace
+
+void add_bench_codecs(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<comparison_options>();
+  auto* c = program.add_subcommand("codecs", "Our codecs and others on recorded waveforms");
+  c->add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them")->required();
+  c->add_option("--samples", o->samples, "Samples of a waveform: a multiple of 64")
+      ->check([](const std::string& text) -> std::string {
+        std::uint32_t n = 0;
+        const bool good =
+            CLI::detail::lexical_cast(text, n) && n > 0 && n % koto::record_samples == 0;
+        return good ? "" : text + " is not a multiple of 64";
+      })
+      ->capture_default_str();
+  add_count(*c, "--rounds", o->rounds, "How often each takes its turn", 1, 10'000);
+  c->add_option("--json", o->json, "Write the report to this file, as JSON");
+  c->add_option("--svg", o->svg, "Draw ratio against speed to this file");
+  c->callback([o, &run] { run = [o] { return compare_all(*o); }; });
+}
+
+} // namespace l3
