@@ -23,6 +23,9 @@ namespace l3 {
 /// The forwarder's thread calls it, but for what says otherwise.
 class link_grant {
 public:
+  /// How far a daemon may fall behind its part and still make up for it.
+  static constexpr std::chrono::nanoseconds burst = std::chrono::milliseconds(10);
+
   /// `weight`: the lanes of one daemon divide its part in this proportion.
   explicit link_grant(std::uint32_t weight) : weight_(weight) {}
 
@@ -49,8 +52,6 @@ public:
   [[nodiscard]] double granted() const { return granted_.load(std::memory_order_relaxed); }
 
 private:
-  static constexpr std::chrono::nanoseconds burst = std::chrono::milliseconds(10);
-
   void show(double rate) { granted_.store(rate, std::memory_order_relaxed); }
 
   const std::uint32_t weight_;
