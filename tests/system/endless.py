@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Peers of the output link that send messages without an end, each frame legal: neither end takes more memory than it plans for,
 the connection is shut down and counted, and the data goes on."""
+import contextlib
 import json
 import re
 import socket
@@ -233,6 +234,29 @@ class ToTheDaemon(harness.SystemTest):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
+
+    def test_after_what_breaks_its_protocol_it_connects_again(self):
+        """ZeroMQ gives up an address at which a peer broke its protocol."""
+        breaks = {"a frame that is too long": bytes([MORE | line_sender.LONG]) + MIB.to_bytes(8, "big"),
+                  "a length beyond any": bytes([line_sender.LONG]) + b"\xff" * 8}
+        liar = LineReceiver(harness.HOST, self.ports.receiver, harness.PATIENCE)
+        self.addCleanup(liar.close)
+        daemon = self.start_daemon()
+        for data in breaks.values():
+            liar.accept().send_raw(data)
+        liar.close()
+        with socket.create_server((harness.HOST, self.ports.receiver)) as other:  # a program that speaks something else
+            other.settimeout(harness.PATIENCE)
+            connection, _ = other.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
+                connection.settimeout(harness.PATIENCE)
+                with contextlib.suppress(ConnectionError):
+                    while connection.recv(4096):
+                        pass
+        self.start_receiver()
+        harness.wait_until(lambda: "receiver_absent" not in daemon.status()["state"]["degraded"], "a connection with the receiver")
+        self.stop_daemon(daemon)
 
 
 if __name__ == "__main__":

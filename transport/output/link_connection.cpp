@@ -39,6 +39,9 @@ constexpr int share_read_buffers = 10;
 constexpr std::size_t most_untold = 1024;
 /// For the addresses of one kind that a name has, before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
+/// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
+/// It says no more, and never connects again, once a peer has broken its protocol.
+constexpr std::chrono::seconds longest_silence_of_zeromq(5);
 /// The events that why_not_let_in() understands.
 constexpr int handshake_failures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                                    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -138,6 +141,16 @@ void link_connection::connect_once() {
   socket_.set(zmq::sockopt::ipv6, is_ipv6(settings_.to));
   socket_.connect(endpoint_);
   connecting_ = true;
+  last_event_at_ = steady_clock::now();
+}
+
+/// Another program at the receiver's port, or one frame that is too long, is enough for ZeroMQ to
+/// give up the address.
+void link_connection::connect_again_if_given_up(time_point now) {
+  if (!connecting_ || up_ || now < last_event_at_ + longest_silence_of_zeromq) return;
+  last_event_at_ = now;
+  socket_.disconnect(endpoint_);
+  socket_.connect(endpoint_);
 }
 
 /// A name may have addresses of IPv4 and of IPv6, and the receiver listens at one of them: when it
@@ -162,6 +175,7 @@ link_connection::news link_connection::take_events(const report_function& report
   }
   for (auto& text : texts) report(std::move(text));
   const time_point now = steady_clock::now();
+  if (!events.empty()) last_event_at_ = now;
   bool unanswered = false; // ZeroMQ pauses, after it had no connection
   for (const auto& [what, value] : events) {
     if (what == ZMQ_EVENT_CONNECTED) {
@@ -188,6 +202,7 @@ link_connection::news link_connection::take_events(const report_function& report
              " (forward.from): nothing is sent from there until one has it");
     try_other_addresses(now);
   }
+  connect_again_if_given_up(now);
   return since;
 }
 

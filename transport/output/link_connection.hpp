@@ -68,6 +68,7 @@ private:
   void leave_itself(int socket, const report_function& report);
 
   void try_other_addresses(time_point now);
+  void connect_again_if_given_up(time_point now);
 
   forward_settings settings_;
   std::string from_;     ///< the way's local address; empty: the system chooses
@@ -84,7 +85,8 @@ private:
   bool connecting_ = false;
   bool up_ = false;
   time_point other_addresses_at_{};
-  bool blocked_ = false; ///< ZeroMQ had no room for a message
+  time_point last_event_at_{}; ///< when ZeroMQ told of one, or was told to connect
+  bool blocked_ = false;       ///< ZeroMQ had no room for a message
 };
 
 } // namespace l3
