@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "daemon/compute/compute_side.hpp"
+#include "daemon/monitor/ledger_place.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
+#include "transport/system/other_process.hpp"
 
 namespace l3 {
 namespace {
@@ -136,9 +138,18 @@ std::vector<std::string> doubts_about_start(const daemon_settings& s) {
   if (!s.spool.folder.empty()) {
     look_at_folder("spool.folder", s.spool.folder, doubts);
     look_at_room(s.spool, doubts);
+    if (const auto other = lock_holder(s.spool.folder))
+      doubts.push_back(
+          fmt::format("spool.folder: {} is in use by another daemon{}: give each its own",
+                      s.spool.folder, process_text(other)));
   }
   if (!s.run.ledger.empty())
     look_at_folder("run.ledger", "." / fs::path(s.run.ledger).parent_path(), doubts);
+  const std::string ledgers = ledger_place(s.run.ledger, s.run.node).taken_by();
+  if (!ledgers.empty()) doubts.push_back(ledgers);
+  if (const auto other = socket_server(s.run.control))
+    doubts.push_back(fmt::format("run.control: another program{}, serves {}: give each its own",
+                                 process_text(other), s.run.control));
   if (!s.compute.dumps.empty()) look_at_folder("compute.dumps", s.compute.dumps, doubts);
   return doubts;
 }

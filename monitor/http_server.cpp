@@ -23,6 +23,7 @@
 #include <sys/stat.h>
 
 #include "transport/system/name_lookup.hpp"
+#include "transport/system/other_process.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -242,10 +243,8 @@ public:
       struct stat is {};
       if (::lstat(unix_socket.c_str(), &is) == 0) {
         if (!S_ISSOCK(is.st_mode)) fail("there is a file of this name");
-        local_socket::socket other(context_);
-        error_code nobody;
-        other.connect(where, nobody);
-        if (!nobody) fail("another program serves it");
+        if (const auto other = socket_server(unix_socket))
+          fail("another program" + process_text(other) + ", serves it: give each its own");
         std::remove(unix_socket.c_str());
       }
       acceptor_.open(stream_protocol(where.protocol()));

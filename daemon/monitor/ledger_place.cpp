@@ -18,6 +18,7 @@
 
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/other_process.hpp"
 
 namespace l3 {
 namespace {
@@ -48,7 +49,40 @@ std::optional<run_record> record_without_daemon(const std::filesystem::path& fil
 
 } // namespace
 
-void ledger_place::prepare() const {
+std::string ledger_place::lock_file() const {
+  return is_folder() ? fmt::format("{}node{}.lock", setting_, node_) : setting_ + ".lock";
+}
+
+std::string ledger_place::taken_text(std::optional<pid_t> process) const {
+  if (!is_folder())
+    return fmt::format("run.ledger: {} is in use by another daemon{}: give each its own run.ledger",
+                       setting_, process_text(process));
+  return fmt::format("run.ledger: node {} in {} is in use by another daemon{}: give each its own "
+                     "run.node, or its own run.ledger",
+                     node_, setting_, process_text(process));
+}
+
+std::string ledger_place::taken_by() const {
+  const auto process = none() ? std::nullopt : lock_holder(lock_file());
+  return process ? taken_text(process) : std::string();
+}
+
+/// The lock's file stays: who removed it could take away the name of a lock that another has.
+void ledger_place::take() {
+  const std::string file = lock_file();
+  constexpr int flags = O_NOFOLLOW | O_NONBLOCK;
+  lock_ = create_file(file, O_RDWR | flags);
+  // Of a daemon that another user ran: it can be locked all the same.
+  if (!lock_) lock_ = file_descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | flags));
+  if (!lock_)
+    throw std::runtime_error(
+        fmt::format("run.ledger: cannot lock {}: {}", file, last_error().message()));
+  // A file system without locks is no reason to take no data.
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw std::runtime_error(taken_text(lock_holder(file)));
+}
+
+void ledger_place::prepare() {
   const auto fail = [&](const std::error_code& why) {
     throw std::runtime_error("run.ledger: cannot write " + setting_ + ": " + why.message());
   };
@@ -63,6 +97,7 @@ void ledger_place::prepare() const {
   const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
   if (!made) fail(last_error());
   std::remove(trial.c_str());
+  take();
 }
 
 std::string ledger_place::file_of(const ledger& l) const {

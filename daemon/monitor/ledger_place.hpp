@@ -4,7 +4,8 @@
 // written over. Another name is a file, which each start writes over. Beside a ledger lies the
 // record of its run (run_record.hpp) with ".live" behind the name. In a folder the record goes when
 // the run has ended properly; the record of a run that did not is called ".crashed" once a start
-// has told of it.
+// has told of it. A daemon keeps its place to itself as long as it lives, by a lock: on
+// "node3.lock" in a folder, which daemons of other nodes share, and on FILE.lock beside a file.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/run_record.hpp"
+#include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
 
@@ -27,9 +31,13 @@ public:
   [[nodiscard]] bool none() const { return setting_.empty(); }
   [[nodiscard]] bool is_folder() const { return setting_.ends_with('/'); }
 
-  /// Makes the folder if it is not there; not the folders above it. Throws std::runtime_error if
-  /// no ledger can be written: at the start, and not at the end.
-  void prepare() const;
+  /// Makes the folder if it is not there; not the folders above it. Takes the place for this
+  /// object. Throws std::runtime_error if another daemon has it, or no ledger can be written: at
+  /// the start, and not at the end.
+  void prepare();
+  /// Empty, or which other daemon has this place now, as far as the system shows it. For those who
+  /// only check: nothing is taken.
+  [[nodiscard]] std::string taken_by() const;
 
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
@@ -48,9 +56,13 @@ public:
 
 private:
   void for_each_run(const std::function<void(std::uint32_t)>& tell) const;
+  void take();
+  [[nodiscard]] std::string lock_file() const;
+  [[nodiscard]] std::string taken_text(std::optional<pid_t> process) const;
 
   std::string setting_;
   std::uint32_t node_;
+  file_descriptor lock_;
 };
 
 } // namespace l3

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The disk behind the outbox: without a receiver a sender over TCP is told that its events are safe, and neither kill -9 nor
 a stop of the daemon costs one of them, or stores one twice."""
+import subprocess
+
 import harness
 import l2raw
 import level2
@@ -194,15 +196,32 @@ class Spool(harness.SystemTest):
         self.assertGreater(sum(lane["damaged"] for lane in ledger["spool"]["lanes"]), 0)
 
     def test_a_folder_belongs_to_one_daemon(self):
-        self.start_daemon()
+        first = self.start_daemon()
         other = harness.Ports()
         config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
                                    tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"},
-                                   spool={"folder": str(self.folder / f"spool-{self.ports.tcp}")})
+                                   run={"ledger": ""}, spool={"folder": str(self.folder / f"spool-{self.ports.tcp}")})
         second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
         self.assertNotEqual(second.wait(), 0)
         self.assertIn("spool.folder", second.said())
-        self.assertIn("in use by another daemon", second.said())
+        self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", second.said())
+        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
+        self.assertIn(f"in use by another daemon, process {first.process.pid}: give each its own", said)
+
+    def test_a_ledger_of_a_daemon_that_runs_is_not_written_over(self):
+        first = self.start_daemon()
+        before = first.ledger_file.read_bytes()
+        other = harness.Ports()
+        config = self.write_config("other.toml", monitor={"bind": f"{harness.HOST}:{other.monitor}"},
+                                   tcp={"bind": f"{harness.HOST}:{other.tcp}"}, udp={"bind": f"{harness.HOST}:{other.udp}"},
+                                   spool={"folder": ""})
+        said = subprocess.run([harness.BIN / "koto-l3d", "--check-config", "--config", config], capture_output=True, text=True).stderr
+        sentence = f"{first.ledger_file} is in use by another daemon, process {first.process.pid}: give each its own run.ledger"
+        self.assertIn(sentence, said)
+        second = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config], self.folder / "second.log"))
+        harness.wait_until(lambda: second.process.poll() is not None, "the second daemon's refusal")
+        self.assertIn(sentence, second.said())
+        self.assertEqual(first.ledger_file.read_bytes(), before)
 
 
 if __name__ == "__main__":

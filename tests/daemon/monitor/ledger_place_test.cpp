@@ -8,6 +8,9 @@
 #include <fstream>
 #include <memory>
 #include <stdexcept>
+#include <string>
+
+#include <unistd.h>
 
 #include "daemon/monitor/run_record.hpp"
 
@@ -67,7 +70,8 @@ TEST_F(ledger_places, the_folder_is_made_but_none_above_it) {
   place().prepare();
   place().prepare();
   EXPECT_TRUE(std::filesystem::is_directory(folder_ / "ledgers"));
-  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "ledgers"));
+  EXPECT_TRUE(has("node3.lock")) << "and no trial";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "ledgers"), {}), 1);
   EXPECT_THROW(ledger_place((folder_ / "none/ledgers/").string(), 3).prepare(), std::runtime_error);
   EXPECT_THROW(ledger_place((folder_ / "none/ledger.json").string(), 3).prepare(),
                std::runtime_error);
@@ -123,6 +127,41 @@ TEST_F(ledger_places, the_highest_run_is_that_of_this_node) {
   EXPECT_EQ(place(4).highest_run(), 9U);
 }
 
+TEST_F(ledger_places, a_place_belongs_to_one_daemon_and_a_folder_to_several_of_other_nodes) {
+  const auto refusal_of = [](ledger_place second) {
+    try {
+      second.prepare();
+    } catch (const std::runtime_error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string here = (folder_ / "ledgers/").string();
+  const std::string file = (folder_ / "ledger.json").string();
+  const std::string me = std::to_string(::getpid());
+  const std::string of_folder = "run.ledger: node 3 in " + here +
+                                " is in use by another daemon, process " + me +
+                                ": give each its own run.node, or its own run.ledger";
+  const std::string of_file = "run.ledger: " + file + " is in use by another daemon, process " +
+                              me + ": give each its own run.ledger";
+  EXPECT_EQ(place().taken_by(), "");
+  {
+    ledger_place first = place();
+    first.prepare();
+    EXPECT_EQ(refusal_of(place()), of_folder);
+    EXPECT_EQ(place().taken_by(), of_folder);
+    EXPECT_EQ(place(4).taken_by(), "");
+    EXPECT_EQ(refusal_of(place(4)), "");
+    ledger_place at_file(file, 3);
+    at_file.prepare();
+    EXPECT_EQ(refusal_of({file, 4}), of_file);
+    EXPECT_EQ(ledger_place(file, 4).taken_by(), of_file);
+  }
+  EXPECT_EQ(place().taken_by(), "");
+  EXPECT_EQ(refusal_of(place()), "");
+  EXPECT_EQ(refusal_of({file, 4}), "");
+}
+
 TEST_F(ledger_places, what_is_no_record_is_left_alone) {
   place().prepare();
   (void)start(place(), account(7, 1));
@@ -133,7 +172,7 @@ TEST_F(ledger_places, what_is_no_record_is_left_alone) {
   std::ofstream(at / "run000009-3-1.json.live") << "KL3L";
   std::ofstream(at / "notes.live") << "of a person";
   EXPECT_TRUE(place().take_crashed().empty());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at), {}), 4);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(at), {}), 5) << "and the lock";
 }
 
 } // namespace
