@@ -53,6 +53,7 @@ void move_all(int from, int to) {
     return;
   }
   std::vector<std::string> names;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
   while (const dirent* entry = ::readdir(entries)) names.emplace_back(entry->d_name);
   ::closedir(entries);
   for (const std::string& name : names)
