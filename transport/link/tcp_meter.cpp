@@ -21,7 +21,10 @@ std::optional<tcp_meter> tcp_meter::of(int descriptor) {
   if (!own || ::getsockopt(own.get(), SOL_SOCKET, SO_PROTOCOL, &protocol, &length) != 0 ||
       protocol != IPPROTO_TCP)
     return std::nullopt;
-  return tcp_meter(std::move(own));
+  sockaddr_storage there{};
+  length = sizeof there;
+  if (::getpeername(own.get(), reinterpret_cast<sockaddr*>(&there), &length) != 0) there = {};
+  return tcp_meter(std::move(own), there);
 }
 
 tcp_meter::reading tcp_meter::read() const {
@@ -37,23 +40,15 @@ tcp_meter::reading tcp_meter::read() const {
   return {received - (in_kernel < received ? in_kernel : received), in_kernel > 0};
 }
 
-std::string tcp_meter::machine() const {
-  sockaddr_storage there{};
-  socklen_t length = sizeof there;
-  (void)::getpeername(own_.get(), reinterpret_cast<sockaddr*>(&there), &length);
-  return peer_at(there);
-}
+std::string tcp_meter::machine() const { return peer_at(there_); }
 
 std::string tcp_meter::peer() const {
-  sockaddr_storage there{};
-  socklen_t length = sizeof there;
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
-  if (::getpeername(own_.get(), reinterpret_cast<sockaddr*>(&there), &length) != 0 ||
-      ::getnameinfo(reinterpret_cast<sockaddr*>(&there), length, host, sizeof host, port,
-                    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+  if (::getnameinfo(reinterpret_cast<const sockaddr*>(&there_), sizeof there_, host, sizeof host,
+                    port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
     return "a peer that has gone";
-  const bool ipv6 = there.ss_family == AF_INET6;
+  const bool ipv6 = there_.ss_family == AF_INET6;
   return (ipv6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" + port;
 }
 

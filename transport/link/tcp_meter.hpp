@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 
+#include <sys/socket.h>
+
 #include "transport/system/file_descriptor.hpp"
 
 namespace l3 {
@@ -26,16 +28,18 @@ public:
   [[nodiscard]] reading read() const;
   /// Ends the connection in both directions. Its owner sees that the other end closed it.
   void shut_down() const;
-  /// "address:port" of the other end, as text for a person.
+  /// "address:port" of the other end, as text for a person; also when it has gone since.
   [[nodiscard]] std::string peer() const;
   /// The same without the port, as each has a share (peer_share); all that have gone are one.
   [[nodiscard]] std::string machine() const;
   [[nodiscard]] int descriptor() const { return own_.get(); }
 
 private:
-  explicit tcp_meter(file_descriptor own) : own_(std::move(own)) {}
+  tcp_meter(file_descriptor own, const sockaddr_storage& there)
+      : own_(std::move(own)), there_(there) {}
 
   file_descriptor own_;
+  sockaddr_storage there_; ///< the other end; of no family if it had gone already
 };
 
 } // namespace l3

@@ -298,7 +298,8 @@ def _play_strange_daemon(c, forward):
     c.ports = harness.Ports()
     try:
         forward = {**forward, "to": f"tcp://{c.receiver_host}:{mine.receiver}"}
-        config = c.write_config("strange.toml", run={"drain_time_limit": "1 s"}, forward=forward, spool={"folder": str(c.folder / "strange")})
+        config = c.write_config("strange.toml", run={"drain_time_limit": "1 s", "ledger": str(c.folder / "strange-ledger.json")},
+                                forward=forward, spool={"folder": str(c.folder / "strange")})
         daemon = harness.Daemon(config, c.ports, c.folder)
         c.keep(daemon)
         harness.wait_until(lambda: "ready:" in daemon.said() or not daemon.running(), "the strange daemon")
