@@ -85,8 +85,15 @@ private:
 
 /// Signals are caught from the first moment to the last: a SIGTERM or SIGINT during the start ends
 /// the reading of the spool's files, or else drains the node once it has started; a second one does
-/// not cut the drain short, and a SIGHUP never ends the process.
+/// not cut the drain short, and a SIGHUP never ends the process. What comes later, while the
+/// process says its last line, is ignored, so that its exit code tells how it ended.
 struct caught_signals {
+  struct ignored_at_the_end {
+    ~ignored_at_the_end() {
+      for (const int number : {SIGTERM, SIGINT, SIGHUP}) (void)std::signal(number, SIG_IGN);
+    }
+  } later; // the first member: the sets below give the signals back before
+
   boost::asio::io_context io;
   boost::asio::signal_set stop{io, SIGTERM, SIGINT};
   boost::asio::signal_set reload{io, SIGHUP};
@@ -99,6 +106,14 @@ struct caught_signals {
       if (then_) then_();
     });
   }
+  /// Between the sets and what comes later a signal waits.
+  ~caught_signals() {
+    sigset_t all{};
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  }
+  caught_signals(const caught_signals&) = delete;
+  caught_signals& operator=(const caught_signals&) = delete;
   /// Before loop() for the thread that will call it, which makes the first node; from then on for
   /// any thread.
   [[nodiscard]] bool told_to_stop() {

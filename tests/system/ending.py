@@ -308,6 +308,17 @@ class Daemon(Ending):
         self.daemons("a long spool", ENDED_ITS_START, long_spool=True)
         self.all_end()
 
+    def test_signals_until_the_end(self):
+        self.daemons("a long spool", ENDED_ITS_START, long_spool=True)
+        time.sleep(1)
+        for _, way, (codes, words), p in self.rows:
+            with self.subTest(way=way):
+                until = time.monotonic() + 2 * self.limit
+                while p.running() and time.monotonic() < until:
+                    p.signal(WAYS[way][0] if way != "SIGHUP" else TERM)
+                self.assertIn(p.wait(1), codes, p.said())
+                self.assertRegex(p.said(), words)
+
     def test_pipes(self):
         pipe = self.pipe("pipe")
         self.start_all([("a pipe as configuration", REFUSED, "--config", pipe)], program="koto-l3d")
