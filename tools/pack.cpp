@@ -11,6 +11,7 @@
 
 #include "tools/command.hpp"
 #include "tools/pack/packing.hpp"
+#include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
 #include "tools/progress.hpp"
 #include "transport/format/l2.hpp"
@@ -22,7 +23,7 @@ struct options {
   std::string in;
   std::string out;
   std::uint32_t samples = l2::waveform_samples;
-  waveform_codec_id codec = waveform_codec_id::koto;
+  codec_id codec = codec_id::koto;
   bool json = false;
 };
 
@@ -39,7 +40,7 @@ constexpr directions unpacking{unpack_stream, unpack_strong};
 
 int convert(const options& o, const char* label, bool packs) {
   const auto& ways = packs ? packing : unpacking;
-  const direction go = o.codec == waveform_codec_id::strong ? ways.strong : ways.koto;
+  const direction go = o.codec == codec_id::strong ? ways.strong : ways.koto;
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {
@@ -80,16 +81,9 @@ void add(CLI::App& program, command_body& run, const char* name, const char* wha
   auto* c = program.add_subcommand(name, what);
   c->add_option("in", o->in, in_is)->required();
   c->add_option("out", o->out, out_is)->required();
-  c->add_option("--samples", o->samples, "samples of a waveform: a multiple of 64")
-      ->check([](const std::string& text) -> std::string {
-        std::uint32_t n = 0;
-        const bool good =
-            CLI::detail::lexical_cast(text, n) && n > 0 && n % l2::waveform_samples == 0;
-        return good ? "" : text + " is not a multiple of 64";
-      })
-      ->capture_default_str();
-  const std::map<std::string, waveform_codec_id> codecs{{"koto", waveform_codec_id::koto},
-                                                        {"strong", waveform_codec_id::strong}};
+  add_samples(*c, o->samples);
+  const std::map<std::string, codec_id> codecs{{"koto", codec_id::koto},
+                                               {"strong", codec_id::strong}};
   c->add_option("--codec", o->codec, "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
       ->transform(CLI::CheckedTransformer(codecs).description(""))
       ->option_text("koto|strong [koto]");

@@ -42,10 +42,10 @@ general_codec koto_records() {
           }};
 }
 
-/// The last group may have fewer records, as in a file: the last is repeated to fill it.
+/// The last group may have fewer records, as in a file.
 general_codec strong_groups(std::uint32_t samples) {
   using namespace strong;
-  const shape of = samples % lane_samples == 0 ? shape::long_ones : shape::short_ones;
+  const shape of = shape_of(samples);
   const auto last = std::make_shared<std::vector<std::uint16_t>>(group_samples);
   return {strong_name,
           [of, last](input in, output out) {
@@ -54,8 +54,7 @@ general_codec strong_groups(std::uint32_t samples) {
             std::size_t used = whole == 0 ? 0 : encode(all.first(whole), of, out);
             if (whole == all.size()) return used;
             std::ranges::copy(all.subspan(whole), last->begin());
-            for (std::size_t i = all.size() - whole; i < group_samples; ++i)
-              (*last)[i] = (*last)[i - strong::record_samples];
+            fill_up(*last, all.size() - whole);
             used += encode(*last, of, out.subspan(used));
             return used;
           },

@@ -16,7 +16,7 @@ struct comparison_row {
   std::string file;
   std::string what;
   double bytes = 0;
-  /// Of bytes of waveforms; nothing was timed for a limit.
+  /// Of a pass over all waveforms of the file. A limit is not timed: its medians are 0.
   timing encode{};
   timing decode{};
 };

@@ -16,10 +16,11 @@ constexpr double bits_of_byte = 8;
 using counts = std::vector<std::uint32_t>;
 using waveform = std::span<const std::uint16_t>;
 
-/// Of the sample behind the first `i`, i > 0. Before the fourth, means are of what there is.
 constexpr std::size_t predictors = 4;
 constexpr std::array<const char*, predictors> names{"last sample", "mean of two", "mean of four",
                                                     "line through two"};
+/// What each predictor says of sample `i`, i > 0. The first means are of fewer samples: there are
+/// no more.
 std::array<double, predictors> predict(waveform w, std::size_t i) {
   const double last = w[i - 1];
   const double before = w[i - (i > 1 ? 2 : 1)];

@@ -6,6 +6,7 @@
 #include "bench/harness/options.hpp"
 #include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
+#include "tools/pack/samples_option.hpp"
 
 namespace l3 {
 namespace {
@@ -39,14 +40,7 @@ void add_bench_codecs(CLI::App& program, command_body& run) {
   auto o = std::make_shared<comparison_options>();
   auto* c = program.add_subcommand("codecs", "Our codecs and others on recorded waveforms");
   c->add_option("FILES", o->files, "Bare waveforms, as `koto-l3 pack` reads them")->required();
-  c->add_option("--samples", o->samples, "Samples of a waveform: a multiple of 64")
-      ->check([](const std::string& text) -> std::string {
-        std::uint32_t n = 0;
-        const bool good =
-            CLI::detail::lexical_cast(text, n) && n > 0 && n % koto::record_samples == 0;
-        return good ? "" : text + " is not a multiple of 64";
-      })
-      ->capture_default_str();
+  add_samples(*c, o->samples);
   add_count(*c, "--rounds", o->rounds, "How often each takes its turn", 1, 10'000);
   c->add_option("--json", o->json, "Write the report to this file, as JSON");
   c->add_option("--svg", o->svg, "Draw ratio against speed to this file");

@@ -72,7 +72,7 @@ void ledger_place::take() {
   const std::string file = lock_file();
   constexpr int flags = O_NOFOLLOW | O_NONBLOCK;
   lock_ = create_file(file, O_RDWR | flags);
-  // Of a daemon that another user ran: it can be locked all the same.
+  // A daemon of another user may have made it. Whoever may read a file may lock it.
   if (!lock_) lock_ = file_descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC | flags));
   if (!lock_)
     throw std::runtime_error(

@@ -3,9 +3,8 @@
 // board has, in fewer bytes than KOTO records, without loss. Eight lanes code 128 samples each,
 // side by side: every lane predicts its next sample from those before it and from how well it
 // predicted them, and codes the residual by a range coder (rANS) whose 16-bit words all lanes
-// share. So a vector or eight threads code a group together, and nothing outside the group is
-// needed. This is the portable form, which defines the bytes; faster forms (strong_groups.hpp) make
-// the same.
+// share. So a vector or eight threads could code a group together, and nothing outside the group is
+// needed. This is the portable form, and as yet the only one.
 #pragma once
 
 #include <bit>
@@ -20,7 +19,6 @@
 
 namespace l3::strong {
 
-inline constexpr std::uint32_t group_records = 16;
 inline constexpr std::uint32_t group_samples = group_records * record_samples;
 inline constexpr std::uint32_t group_sample_bytes = group_samples * sizeof(std::uint16_t);
 inline constexpr std::uint32_t lanes = 8;

@@ -12,7 +12,8 @@
 
 namespace l3::strong {
 
-/// Of a record: the sums of products of samples 0 … 4 apart, and of steps between neighbours.
+/// The sums over a record of the products of samples 0 … 4 apart, and of the steps (without their
+/// sign) between neighbours.
 struct correlation {
   std::int32_t of[taps + 1];
   std::int32_t steps;
@@ -89,14 +90,14 @@ L3_FN inline void add_record(const correlation& c, double (&sum)[taps + 1]) {
 [[nodiscard]] L3_FN inline choice choose(const std::uint16_t* samples) {
   double sum[taps + 1] = {};
   std::uint32_t starts = 0;
-  for (std::uint32_t i = 0; i < 16; ++i) {
+  for (std::uint32_t i = 0; i < group_records; ++i) {
     const correlation c = correlate(samples + i * record_samples);
     add_record(c, sum);
     starts += start_of(c.steps);
   }
   choice to;
   solve(sum, to.filter);
-  to.start = (starts + 12) / 16;
+  to.start = (starts + 12) / group_records;
   to.start = to.start < 31 ? to.start : 31;
   return to;
 }

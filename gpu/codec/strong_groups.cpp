@@ -1,26 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/codec/strong_groups.hpp"
 
-#include <array>
-
-#include "gpu/codec/strong_portable.hpp"
+#include <cstdlib>
 
 namespace l3::strong {
 
+void fill_up(std::span<std::uint16_t> groups, std::size_t given) {
+  for (std::size_t i = given; i < groups.size(); ++i) groups[i] = groups[i - record_samples];
+}
+
 std::size_t encode(std::span<const std::uint16_t> samples, shape of, std::span<std::byte> out) {
-  return group_codecs().front().encode(samples, of, out);
+  if (samples.size() % group_samples != 0) std::abort();
+  if (out.size() < max_encoded_bytes(samples.size() / group_samples)) std::abort();
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < samples.size(); i += group_samples)
+    used += encode_group(samples.data() + i, of, out.data() + used);
+  return used;
 }
 
 decode_result decode(std::span<const std::byte> groups, shape of,
                      std::span<std::uint16_t> samples) {
-  return group_codecs().front().decode(groups, of, samples);
-}
-
-std::span<const group_codec> group_codecs() {
-  static constexpr std::array codecs{
-      group_codec{"portable", portable::encode, portable::decode},
-  };
-  return codecs;
+  if (samples.size() % group_samples != 0) std::abort();
+  const std::size_t room = samples.size() / group_samples;
+  decode_result r;
+  while (r.groups < room && r.bytes < groups.size()) {
+    const std::byte* const in = groups.data() + r.bytes;
+    const std::uint32_t bytes = group_bytes(in, groups.size() - r.bytes);
+    if (bytes == 0 || !decode_group(in, bytes, of, samples.data() + r.groups * group_samples)) {
+      r.damaged = true;
+      return r;
+    }
+    r.bytes += bytes;
+    ++r.groups;
+  }
+  return r;
 }
 
 } // namespace l3::strong

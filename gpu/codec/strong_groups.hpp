@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes many groups of the strong codec (strong.hpp) one after the other, and decodes them, with
-// AVX-512 or AVX2 where the processor has it. All forms write the bytes of strong::encode_group and
-// accept what strong::decode_group accepts. They read and write nothing outside the spans, and
-// report a damaged group as a value. A group has no checksum: who stores groups adds one.
+// Encodes many groups of the strong codec (strong.hpp) one after the other, and decodes them.
+// Nothing outside the spans is read or written, and a damaged group is reported as a value. A group
+// has no checksum: who stores groups adds one.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +11,19 @@
 #include "gpu/codec/strong.hpp"
 
 namespace l3::strong {
+
+/// How groups of waveforms of so many samples are coded; the samples are a multiple of 64.
+[[nodiscard]] constexpr shape shape_of(std::uint32_t samples) {
+  return samples % lane_samples == 0 ? shape::long_ones : shape::short_ones;
+}
+
+[[nodiscard]] constexpr std::size_t groups_of(std::size_t records) {
+  return (records + group_records - 1) / group_records;
+}
+
+/// Fills whole groups of which the first `given` samples are there, one record at least: the last
+/// record is repeated.
+void fill_up(std::span<std::uint16_t> groups, std::size_t given);
 
 /// Room that encode needs for its output, however noisy the waveforms are.
 [[nodiscard]] constexpr std::size_t max_encoded_bytes(std::size_t groups) {
@@ -34,16 +46,5 @@ struct decode_result {
 /// damaged. Aborts unless `samples` is room for whole groups. It may write to all of `samples`.
 [[nodiscard]] decode_result decode(std::span<const std::byte> groups, shape of,
                                    std::span<std::uint16_t> samples);
-
-/// encode and decode for one instruction set, so that tests and benchmarks can compare the sets.
-struct group_codec {
-  const char* name;
-  std::size_t (*encode)(std::span<const std::uint16_t> samples, shape of, std::span<std::byte> out);
-  decode_result (*decode)(std::span<const std::byte> groups, shape of,
-                          std::span<std::uint16_t> samples);
-};
-
-/// The forms that this processor can run. encode and decode use the first; the last is portable.
-[[nodiscard]] std::span<const group_codec> group_codecs();
 
 } // namespace l3::strong

@@ -13,6 +13,7 @@
 namespace l3::strong {
 
 inline constexpr std::uint32_t record_samples = 64;
+inline constexpr std::uint32_t group_records = 16;
 inline constexpr std::uint32_t taps = 4;
 
 /// What the encoder finds for a group and writes into its head.

@@ -13,14 +13,9 @@
 namespace l3 {
 namespace {
 
-using strong::group_records;
 using strong::group_samples;
 
 constexpr std::size_t record_bytes = strong::record_samples * sizeof(std::uint16_t);
-
-strong::shape shape_of(std::uint32_t samples) {
-  return samples % strong::lane_samples == 0 ? strong::shape::long_ones : strong::shape::short_ones;
-}
 
 template <class Header>
 std::uint32_t crc_of(const Header& h) {
@@ -32,16 +27,6 @@ void put(byte_output& out, Header h) {
   h.crc = crc_of(h);
   std::memcpy(out.room(sizeof h), &h, sizeof h);
   out.added(sizeof h);
-}
-
-/// The last group of a file may have fewer records: they are repeated to fill it.
-void fill_up(std::span<std::uint16_t> samples, std::size_t given) {
-  for (std::size_t i = given; i < samples.size(); ++i)
-    samples[i] = samples[i - strong::record_samples];
-}
-
-constexpr std::size_t groups_of(std::size_t records) {
-  return (records + group_records - 1) / group_records;
 }
 
 /// Reads a header with a good checksum; `what` is for the refusal.
@@ -85,15 +70,15 @@ void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
   head.samples = samples;
   put(out, head);
   std::vector<std::uint16_t> chunk(max_section_records * strong::record_samples);
-  std::vector<std::byte> groups(strong::max_encoded_bytes(groups_of(max_section_records)));
+  std::vector<std::byte> groups(strong::max_encoded_bytes(strong::groups_of(max_section_records)));
   std::uint32_t total = 0;
   const std::size_t wanted = max_section_records * record_bytes;
   for (auto bytes = in.peek(wanted); bytes.size() >= record_bytes; bytes = in.peek(wanted)) {
     const auto records = std::min<std::size_t>(bytes.size() / record_bytes, max_section_records);
     std::memcpy(chunk.data(), bytes.data(), records * record_bytes);
-    const auto whole = std::span(chunk).first(groups_of(records) * group_samples);
-    fill_up(whole, records * strong::record_samples);
-    const std::size_t used = strong::encode(whole, shape_of(samples), groups);
+    const auto whole = std::span(chunk).first(strong::groups_of(records) * group_samples);
+    strong::fill_up(whole, records * strong::record_samples);
+    const std::size_t used = strong::encode(whole, strong::shape_of(samples), groups);
     strong_section_header section;
     section.records = static_cast<std::uint32_t>(records);
     section.bytes = static_cast<std::uint32_t>(used);
@@ -115,7 +100,7 @@ void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
 void unpack_strong(byte_input& in, byte_output& out, std::uint32_t /*samples*/,
                    const packing_progress& tell) {
   const auto head = take_head(in);
-  const strong::shape of = shape_of(head.samples);
+  const strong::shape of = strong::shape_of(head.samples);
   std::vector<std::uint16_t> chunk(max_section_records * strong::record_samples);
   std::uint64_t total = 0;
   for (;;) {
@@ -127,7 +112,7 @@ void unpack_strong(byte_input& in, byte_output& out, std::uint32_t /*samples*/,
                total);
       break;
     }
-    const std::size_t groups = groups_of(section.records);
+    const std::size_t groups = strong::groups_of(section.records);
     if (section.records > max_section_records || section.bytes > strong::max_encoded_bytes(groups))
       refuse(in, begin, "a section of {} records and {} bytes", section.records, section.bytes);
     const auto bytes = in.peek(section.bytes);

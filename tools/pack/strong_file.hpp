@@ -8,15 +8,14 @@
 #include <cstdint>
 
 #include "tools/pack/packing.hpp"
+#include "transport/format/block.hpp"
 
 namespace l3 {
-
-enum class waveform_codec_id : std::uint8_t { koto = 1, strong = 2 }; // as in output blocks
 
 struct strong_file_header {
   std::array<char, 4> magic{'K', 'L', '3', 'W'};
   std::uint8_t version = 1;
-  waveform_codec_id codec = waveform_codec_id::strong;
+  codec_id codec = codec_id::strong;
   std::uint16_t reserved = 0;
   std::uint32_t samples = 0; ///< of a waveform
   std::uint32_t crc = 0;     ///< of the 12 bytes before it

@@ -13,7 +13,8 @@ enum block_flag : std::uint16_t {
 };
 
 enum class codec_id : std::uint8_t {
-  koto = 1, ///< docs/formats.md, section 5
+  koto = 1,   ///< docs/formats.md, section 5
+  strong = 2, ///< the same section; of files of bare waveforms, no block has it as yet
 };
 
 struct block_header {

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -13,6 +8,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "gpu/codec/waveforms.hpp"
+#include "tests/gpu/codec/codec_inputs.hpp"
 #include "tests/gpu/decode/make_boards.hpp"
 
 namespace l3::koto {
@@ -27,11 +23,8 @@ namespace {
 
 using koto::unpack_status;
 using koto::waveform_codec;
-using samples_type = std::vector<std::uint16_t>;
 
-constexpr std::byte guard{0x5a};
 constexpr std::uint16_t guard_sample = 0x5a5a;
-constexpr std::size_t guard_size = 64;
 
 bytes reference(const samples_type& samples) {
   bytes out(koto::max_packed_bytes(samples.size() / 64));
@@ -41,14 +34,6 @@ bytes reference(const samples_type& samples) {
   }
   out.resize(used);
   return out;
-}
-
-/// Memory of exactly this size, so that AddressSanitizer sees the first byte beyond it.
-template <class T>
-std::unique_ptr<T[]> exactly(const T* from, std::size_t n) {
-  auto p = std::make_unique<T[]>(n);
-  std::copy_n(from, n, p.get());
-  return p;
 }
 
 bytes pack(const waveform_codec& codec, const samples_type& samples) {
@@ -250,20 +235,12 @@ TEST_P(waveforms, refuses_to_be_used_wrongly) {
 }
 
 TEST_P(waveforms, recordings) {
-  const char* const folder = std::getenv("KOTO_L3_WAVEFORMS");
-  if (folder == nullptr) GTEST_SKIP() << "KOTO_L3_WAVEFORMS does not name a folder of recordings";
-  std::size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".u16") continue;
-    SCOPED_TRACE(entry.path());
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string content((std::istreambuf_iterator<char>(file)), {});
-    samples_type samples(content.size() / 128 * 64);
-    std::memcpy(samples.data(), content.data(), samples.size() * sizeof samples[0]);
-    expect_round_trip(GetParam(), samples);
-    ++files;
+  const auto all = recordings();
+  if (all.empty()) GTEST_SKIP() << "KOTO_L3_WAVEFORMS does not name a folder of recordings";
+  for (const recording& r : all) {
+    SCOPED_TRACE(r.name);
+    expect_round_trip(GetParam(), r.samples);
   }
-  EXPECT_GT(files, 0U) << folder << " holds no .u16 files";
 }
 
 INSTANTIATE_TEST_SUITE_P(codec, waveforms,

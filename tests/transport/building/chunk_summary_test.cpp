@@ -28,7 +28,7 @@ bytes full_fragment(std::uint32_t boards, event_key k = key) {
 chunk_summary summary_of(std::span<const std::byte> chunk, std::uint32_t offset,
                          std::uint32_t event_number, bool is_last) {
   chunk_summary s;
-  s.slots = 0xffff; // whatever was there before must go
+  s.slots = 0xffff; // of a chunk before: summarize() has to overwrite it
   summarize(chunk, offset, event_number, is_last, s);
   return s;
 }

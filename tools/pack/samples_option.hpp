@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// --samples of the commands that read bare waveforms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "transport/format/l2.hpp"
+
+namespace l3 {
+
+inline void add_samples(CLI::App& command, std::uint32_t& samples) {
+  command.add_option("--samples", samples, "samples of a waveform: a multiple of 64")
+      ->check([](const std::string& text) -> std::string {
+        std::uint32_t n = 0;
+        const bool good =
+            CLI::detail::lexical_cast(text, n) && n > 0 && n % l2::waveform_samples == 0;
+        return good ? "" : text + " is not a multiple of 64";
+      })
+      ->capture_default_str();
+}
+
+} // namespace l3
