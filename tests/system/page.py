@@ -1,137 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The shifter's page in a browser: what it says in each state, that it can be read by eyes, keys and screen readers, and that it asks
-nobody but its daemon. Screenshots are kept in KOTO_L3_SCREENSHOTS, or thrown away."""
-import base64
-import http.client
+nobody but its daemon."""
 import json
-import os
-import pathlib
-import re
 import struct
-import subprocess
-import unittest
 
 import harness
 import level2
 import selection_stage
+from browser import DESKTOP, PHONE, InABrowser
 
-CHROMIUM, DRIVER = pathlib.Path("/usr/bin/chromium"), pathlib.Path("/usr/bin/chromedriver")
-DESKTOP, PHONE = (1280, 900), (390, 844)
-LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA, of text of usual size
 MOST_BYTES = 300_000
 FRAGMENT_HEAD, BOARD_HEAD = 4, 12  # bytes
 
-# The contrast of each element's own text with what is painted behind it.
-CONTRASTS = """
-const parse = c => (c.match(/[\\d.]+/g) || []).map(Number);
-const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-const behind = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length === 3 || c[3] > 0) return c; }
-  return [255, 255, 255]; };
-return [...document.querySelectorAll("body *")].filter(e => e.checkVisibility() && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())
-    && !["SCRIPT", "STYLE"].includes(e.tagName))
-  .map(e => { const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
-    return [e.tagName + "#" + e.id + " " + e.textContent.slice(0, 30), (a + .05) / (b + .05)]; });
-"""
 
-
-class Browser:
-    """A headless Chromium, told what to do in the words of WebDriver (https://www.w3.org/TR/webdriver2/)."""
-
-    def __init__(self, size, dark):
-        self.process = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        told = next(line for line in self.process.stdout if "successfully on port" in line)
-        self.port = int(re.search(r"on port (\d+)", told)[1])
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-                     "--disable-component-update", "--no-first-run", f"--window-size={size[0]},{size[1]}"]
-        capabilities = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
-                        "goog:chromeOptions": {"binary": str(CHROMIUM), "args": arguments}}
-        self.session = self.ask("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})["sessionId"]
-        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.devtools("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=size[0] < 600)
-
-    def ask(self, method, path, body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=harness.PATIENCE)
-        try:
-            connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": "application/json"})
-            answer = json.loads(connection.getresponse().read())["value"]
-        finally:
-            connection.close()
-        if isinstance(answer, dict) and "error" in answer:
-            raise AssertionError(f"{path}: {answer['message']}")
-        return answer
-
-    def in_session(self, method, path, body=None):
-        return self.ask(method, f"/session/{self.session}{path}", body)
-
-    def devtools(self, command, **parameters):
-        return self.in_session("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-    def open(self, url):
-        self.in_session("POST", "/url", {"url": url})
-
-    def run(self, script):
-        return self.in_session("POST", "/execute/sync", {"script": script, "args": []})
-
-    def press(self, key):
-        keys = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
-        self.in_session("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": keys}]})
-
-    def complaints(self):
-        """What the browser's console says of the page."""
-        return [line["message"] for line in self.in_session("POST", "/se/log", {"type": "browser"}) if line["level"] in ("SEVERE", "WARNING")]
-
-    def screenshot(self):
-        """Of the whole page."""
-        return base64.b64decode(self.devtools("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-
-    def quit(self):
-        try:
-            self.in_session("DELETE", "")
-        finally:
-            self.process.kill()
-            self.process.wait()
-            self.process.stdout.close()
-
-
-@unittest.skipUnless(CHROMIUM.exists() and DRIVER.exists(), "chromium or chromedriver is missing (packages chromium, chromium-driver)")
-class InABrowser(harness.SystemTest):
-    def open(self, size=DESKTOP, dark=False):
-        self.here = f"http://{harness.HOST}:{self.ports.monitor}/"
-        self.browser = Browser(size, dark)
-        self.addCleanup(self.browser.quit)
-        self.browser.open(self.here)
-
-    def text(self, element):
-        return self.browser.run(f"return document.getElementById('{element}').innerText")
-
-    def state(self):
-        return self.browser.run("return document.getElementById('state').className")
-
-    def wait_for_text(self, element, part):
-        return harness.wait_until(lambda: part in self.text(element), lambda: f"'{part}' in {element}, which says: {self.text(element)}")
-
-    def keep_screenshot(self, name):
-        if folder := os.environ.get("KOTO_L3_SCREENSHOTS"):
-            (pathlib.Path(folder) / f"page-{name}.png").write_bytes(self.browser.screenshot())
-
+class Page(InABrowser):
     def send(self, daemon, events, spill=1):
         sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
         for number in range(1, events + 1):
             sender.event(spill, number, maker.fragments(spill, number))
 
-    def assert_readable(self):
-        bad = [(name, round(ratio, 2)) for name, ratio in self.browser.run(CONTRASTS) if ratio < LEAST_CONTRAST]
-        self.assertEqual(bad, [])
-        wide = self.browser.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        self.assertLessEqual(wide, 0, "wider than its window")
-
-    def assert_quiet(self):
-        self.assertEqual(self.browser.complaints(), [])
-
-
-class Page(InABrowser):
     def test_a_quiet_run_is_green_and_counts(self):
         self.start_receiver()
         daemon = self.start_daemon()
@@ -217,6 +105,83 @@ class Page(InABrowser):
         self.keep_screenshot("bad-crate")
         self.assert_quiet()
 
+    def test_an_open_page_lives_on_over_the_daemons_restart(self):
+        self.start_receiver()
+        daemon = self.start_daemon()
+        self.open()
+        self.send(daemon, 30)
+        daemon.wait_for_stored(30)
+        self.wait_for_text("when", "ago")
+        daemon.kill()
+        self.wait_for_text("mode", "no answer from the daemon of node 3")
+        self.assertEqual(self.browser.run("return [document.body.className, document.title]"), ["old", "node 3: no answer – koto-l3d"])
+        daemon = self.start_daemon()
+        self.wait_for_text("mode", "node 3 · receiving")
+        self.wait_for_text("when", "no event yet")
+        self.assertEqual(self.browser.run("return document.body.className"), "")
+        self.send(daemon, 20)
+        self.wait_for_text("numbers", "20")
+        # A daemon of another build has another page: that is fetched.
+        self.browser.run("first.commit = 'another'; window.old = true")
+        harness.wait_until(lambda: not self.browser.run("return window.old ?? false"), "the page to be loaded again")
+        self.wait_for_text("mode", "node 3 · receiving")
+
+    def test_a_small_window_large_text_and_long_words(self):
+        """320 px is a page of 1280 px at a zoom of 400 %, which WCAG 2.1 asks for; text alone may be twice as large."""
+        control, comment = self.folder / "control.sock", "W" * 1000
+        self.start_receiver()
+        daemon = self.keep(harness.Daemon(self.write_config(run={"control": str(control), "ledger": f"{self.folder}/ledgers/"}), self.ports, self.folder))
+        daemon.wait_to_say("ready for runs")
+        self.assertEqual(self.run_tool("run", "start", "--socket", control, "--number", "4294967294", "--comment", comment, "--wait")[0], 0)
+        self.send(daemon, 30)
+        daemon.wait_for_stored(30)
+        self.open(size=(320, 640))
+        self.wait_for_text("mode", "run 4294967294")
+        self.wait_for_text("comment", comment)
+        self.assert_readable()
+        self.keep_screenshot("320")
+        self.browser.run("document.documentElement.style.fontSize = '200%'")
+        self.assert_readable()
+        self.keep_screenshot("320-large-text")
+        self.assert_quiet()
+
+    def test_a_browsers_clock_may_be_wrong(self):
+        self.start_receiver()
+        daemon = self.start_daemon()
+        self.open()
+        self.send(daemon, 30)
+        daemon.wait_for_stored(30)
+        self.wait_for_text("when", "ago")
+        self.browser.run("const Real = Date; window.Date = class extends Real { constructor(...of) { if (of.length) super(...of); else super(0); } }")
+        self.wait_for_text("changes", "-")  # no longer of today: with the date
+        self.assertRegex(self.text("changes"), r"(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")
+        self.assertRegex(self.text("when"), r"last event \d+ s ago")
+        self.assert_quiet()
+
+    def test_without_javascript_it_says_so(self):
+        self.start_daemon()
+        self.open()
+        self.browser.devtools("Emulation.setScriptExecutionDisabled", value=True)
+        self.browser.open(self.here)
+        self.assertEqual(self.browser.in_session("GET", f"/element/{self.browser.find('#state')}/attribute/class"), "idle", "green would be a lie")
+        self.assertIn("This page needs JavaScript", self.browser.in_session("GET", f"/element/{self.browser.find('body')}/text"))
+        self.keep_screenshot("without-javascript")
+
+    def test_several_troubles_are_all_said(self):
+        daemon, maker = self.start_daemon(), level2.EventMaker(self.crates, 5)  # no receiver
+        sender = self.udp_sender(daemon)
+        self.open()
+        self.wait_for_text("problem", "receiver absent")
+        self.number = 0
+
+        def named():
+            for _ in range(10):
+                self.number += 1
+                sender.event(1, self.number, maker.fragments(1, self.number), without=(1,) if self.number > 40 else ())
+            return "crate 1 is silent" in self.text("problem")
+        harness.wait_until(named, lambda: f"a silent crate in {self.text('problem')}")
+        self.assertIn("Beside it: receiver absent.", self.text("problem"))
+
     def test_keys_and_screen_readers_reach_everything(self):
         daemon = self.start_daemon()
         self.open()
@@ -297,6 +262,17 @@ class Event(InABrowser, selection_stage.Selecting):
             const reach = Math.max(...places.crystals.map(p => Math.max(Math.abs(p[0]), Math.abs(p[1])) + p[2] / 2));
             c.dispatchEvent(new MouseEvent('click', {clientX: box.left + (x + reach) / (2 * reach) * box.width, clientY: box.top + (reach - y) / (2 * reach) * box.height}))""")
         self.wait_for_text("waveform-text", "crystal 100,")
+        # The arrow keys go from crystal to crystal.
+        self.browser.run("document.getElementById('face').focus()")
+        x, y, size, _ = json.loads(self.daemon.get("/detector")[1])["crystals"][100]
+        for key, (right, up) in (("\ue014", (1, 0)), ("\ue013", (0, 1)), ("\ue012", (-1, 0)), ("\ue015", (0, -1))):
+            was = self.text("waveform-text")
+            self.browser.press(key)
+            harness.wait_until(lambda: self.text("waveform-text") != was, "another waveform")
+            there = self.browser.run("return places.crystals.find(c => c[3] === chosen)")
+            self.assertLess(abs((there[0] - x) * up + (there[1] - y) * right), size, "beside its row")
+            self.assertGreater((there[0] - x) * right + (there[1] - y) * up, 0, "not ahead")
+            x, y = there[:2]
         self.browser.run("document.getElementById('go-on').click()")
         self.wait_for_text("event-text", "event")
         self.assertEqual(self.text("waveform-text"), "")
