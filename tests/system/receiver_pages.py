@@ -8,15 +8,16 @@ import shutil
 import subprocess
 import unittest
 
+import browser
 import harness
 import level2
 
 EVENTS = 40
 
 
-class ReceiverPages(harness.SystemTest):
-    def start_watched(self):
-        receiver = self.start_receiver("--monitor", f"{harness.HOST}:0")
+class Watched(harness.SystemTest):
+    def start_watched(self, port=0):
+        receiver = self.start_receiver("--monitor", f"{harness.HOST}:{port}")
         receiver.wait_to_say("monitoring on")
         self.port = int(re.search(r"monitoring on http://[\d.]+:(\d+)/", receiver.said())[1])
         return receiver
@@ -42,6 +43,8 @@ class ReceiverPages(harness.SystemTest):
             sender.event(1, number, maker.fragments(1, number))
         daemon.wait_for_stored(EVENTS)
 
+
+class ReceiverPages(Watched):
     def test_each_option_may_stand_in_a_file(self):
         """The service's file, with every key in force; the command line comes first."""
         keys = dict(re.findall(r"^#?(\w+) = (.*)$", (harness.HERE.parents[1] / "deploy/receive.toml").read_text(), re.M))
@@ -105,6 +108,47 @@ class ReceiverPages(harness.SystemTest):
                                    "--monitor", f"{harness.HOST}:{self.port}")
         self.assertEqual(code, 69, said)
         self.assertIn(str(self.port), said)
+
+
+class InABrowser(browser.InABrowser, Watched):
+    def seen(self):
+        return self.browser.run("return document.querySelector('main').innerText")
+
+    def wait_to_see(self, part):
+        return harness.wait_until(lambda: part in self.seen(), lambda: f"'{part}' on the page, which says: {self.seen()}")
+
+    def test_it_lives_on_over_deaths_of_daemon_and_receiver(self):
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.send(daemon)
+        self.open(size=browser.PHONE, dark=True, port=self.port)
+        self.wait_to_see("event 40 of spill 1")  # sending, or idle on a busy machine
+        self.assert_readable()
+        self.keep_screenshot("receiver-dark-phone")
+        daemon.kill()
+        self.wait_to_see("Missing: node 3 of run 7 after event 40 of spill 1")
+        self.assert_readable()
+        self.keep_screenshot("receiver-missing-dark-phone")
+        self.assert_quiet()
+        receiver.kill()
+        self.wait_to_see("no answer from the receiver, last answer")
+        self.assert_readable()
+        self.keep_screenshot("receiver-lost-dark-phone")
+        self.start_watched(self.port)
+        self.wait_to_see("not heard yet")
+        self.assertEqual(self.browser.run("return document.querySelector('main').className"), "")
+
+    def test_it_can_be_read_in_light(self):
+        receiver, daemon = self.start_watched(), self.start_daemon()
+        self.send(daemon)
+        self.open(port=self.port)
+        self.wait_to_see("event 40 of spill 1")  # sending, or idle on a busy machine
+        self.assert_readable()
+        self.keep_screenshot("receiver")
+        daemon.kill()
+        self.wait_to_see("Missing: node 3")
+        self.assert_readable()
+        self.assert_quiet()
+        self.assertEqual(receiver.stop(), 0)
 
 
 if __name__ == "__main__":

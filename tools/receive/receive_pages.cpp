@@ -13,11 +13,45 @@ namespace l3 {
 namespace {
 
 constexpr std::string_view head = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="2"><title>koto-l3 receive</title>
-<style>body{font:1rem/1.5 sans-serif;margin:2rem;max-width:80rem}th{text-align:left;padding-right:1rem}td{text-align:right;padding-right:1rem}
-p.state{padding:.5rem 1rem;color:#fff;background:#2a7}p.state.degraded{background:#b60}p.state.off{background:#a22}tr.missing{background:#fdd}</style>
-</head><body><h1>koto-l3 receive</h1>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<noscript><meta http-equiv="refresh" content="2"></noscript><title>koto-l3 receive</title><link rel="icon" href="data:,">
+<style>:root{color-scheme:light dark;--paper:#fff;--ink:#111;--line:#bbb;--good:#176b38;--warn:#8a4b00;--bad:#b00020;--missing:#ffdde0}
+@media(prefers-color-scheme:dark){:root{--paper:#14171a;--ink:#f0f0f0;--line:#50565c;--good:#1b7a42;--warn:#9a5600;--bad:#c5223a;--missing:#5c1220}}
+body{font:1rem/1.5 system-ui,sans-serif;margin:0;padding:1rem;background:var(--paper);color:var(--ink)}main,footer{max-width:80rem;margin:0 auto;overflow-wrap:anywhere}
+table{border-collapse:collapse}.wide{overflow-x:auto}.wide td,.wide th{white-space:nowrap}
+th{text-align:left;padding-right:1rem}td{text-align:right;padding-right:1rem}tr{border-bottom:1px solid var(--line)}
+p.state{padding:.5rem 1rem;color:#fff;background:var(--good);font-size:1.3rem;font-weight:700}p.state.degraded{background:var(--warn)}
+p.state.off{background:var(--bad)}tr.missing{background:var(--missing)}main.old :not(.state){filter:grayscale(1)}a{color:inherit}
+</style></head><body><main><h1>koto-l3 receive</h1>
+)";
+
+// What stands in main is asked for again and again; without an answer it stays, and is said to be
+// old.
+constexpr std::string_view tail =
+    R"(</main><footer><p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p></footer><script>
+"use strict";
+let answered = performance.now();
+async function look() {
+  if (document.hidden) return;
+  const main = document.querySelector("main");
+  try {
+    const answer = await fetch("/", {cache: "no-store", signal: AbortSignal.timeout(3000)});
+    const now = new DOMParser().parseFromString(await answer.text(), "text/html");
+    answered = performance.now();
+    if (main.innerHTML !== now.querySelector("main").innerHTML || main.className) main.replaceWith(now.querySelector("main"));
+    document.title = now.title;
+  } catch {
+    const silent = Math.round((performance.now() - answered) / 1000);
+    if (silent < 3) return;
+    const state = document.querySelector(".state");
+    state.className = "state off";
+    state.textContent = "no answer from the receiver, last answer " + silent + " s ago: is it running? What stands below is how it was.";
+    main.className = "old";
+    document.title = "no answer – koto-l3 receive";
+  }
+}
+setInterval(look, 1000);
+</script></body></html>
 )";
 
 constexpr double megabyte = 1e6;
@@ -135,23 +169,20 @@ std::string render_page(const receive_snapshot& s) {
   if (s.disk) page += row("disk", disk_in_words(*s.disk));
   page += R"(</table>
 <h2>Nodes</h2>
-<table><tr><th scope="col">node</th><th scope="col">name</th><th scope="col">state</th><th scope="col">run</th><th scope="col">events</th><th scope="col">a second</th><th scope="col">MB a second</th><th scope="col">of granted</th><th scope="col">lag</th><th scope="col">last block</th></tr>
+<div class="wide"><table><tr><th scope="col">node</th><th scope="col">name</th><th scope="col">state</th><th scope="col">run</th><th scope="col">events</th><th scope="col">a second</th><th scope="col">MB a second</th><th scope="col">of granted</th><th scope="col">lag</th><th scope="col">last block</th></tr>
 )";
   for (const daemon_snapshot& d : s.daemons) page += daemon_row(d);
-  page += "</table>\n";
+  page += "</table></div>\n";
   if (s.daemons_left_out > 0) page += fmt::format("<p>{} more nodes</p>\n", s.daemons_left_out);
   if (!s.missing.empty()) {
     page += R"(<h2>Missing</h2>
 <p>What a node took and did not send. What it has on its disk comes when it is back; what came over TCP is given to other nodes by its sender; the rest is lost.</p>
-<table><tr><th scope="col">run</th><th scope="col">node</th><th scope="col">from</th><th scope="col">to</th><th scope="col">node is</th></tr>
+<div class="wide"><table><tr><th scope="col">run</th><th scope="col">node</th><th scope="col">from</th><th scope="col">to</th><th scope="col">node is</th></tr>
 )";
     for (const missing_snapshot& m : s.missing) page += missing_row(m);
-    page += "</table>\n";
+    page += "</table></div>\n";
   }
-  page +=
-      R"(<p><a href="/metrics">metrics</a> · <a href="/status">status</a> · <a href="/healthz">health</a> · <a href="/readyz">readiness</a> · <a href="/runbook">runbook</a></p>
-</body></html>
-)";
+  page += tail;
   return page;
 }
 
