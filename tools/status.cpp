@@ -26,7 +26,8 @@ struct options {
   bool json = false;
 };
 
-constexpr auto patience = 2000ms;
+constexpr std::chrono::nanoseconds most_patience = 2s;
+constexpr std::chrono::nanoseconds least_patience = 500ms;
 
 std::chrono::nanoseconds parse_interval(const std::string& text) {
   constexpr std::uint64_t least = 100'000'000;     // ns; /status changes twice a second
@@ -37,9 +38,10 @@ std::chrono::nanoseconds parse_interval(const std::string& text) {
   return std::chrono::nanoseconds(static_cast<std::int64_t>(*amount));
 }
 
-std::vector<node_status> ask(const std::vector<http_url>& urls) {
+std::vector<node_status> ask(const std::vector<http_url>& urls, std::chrono::nanoseconds patience) {
   std::vector<node_status> all;
-  const auto answers = http_get(urls, patience);
+  const auto answers =
+      http_get(urls, std::chrono::duration_cast<std::chrono::milliseconds>(patience));
   for (std::size_t i = 0; i < urls.size(); ++i) {
     http_url shown = urls[i];
     shown.target.clear();
@@ -54,6 +56,20 @@ std::vector<node_status> ask(const std::vector<http_url>& urls) {
     }
   }
   return all;
+}
+
+/// Asks those again that have answered: of the others nothing new comes of it within the interval.
+std::vector<node_status> ask_again(const std::vector<http_url>& urls,
+                                   const std::vector<node_status>& before) {
+  std::vector<http_url> good;
+  for (std::size_t i = 0; i < urls.size(); ++i)
+    if (before[i].failure.empty()) good.push_back(urls[i]);
+  std::vector<node_status> now = before;
+  auto answer = ask(good, most_patience);
+  auto next = answer.begin();
+  for (node_status& s : now)
+    if (s.failure.empty()) s = std::move(*next++);
+  return now;
 }
 
 /// Rates need two answers: those of a node whose figures have not changed since are kept.
@@ -77,10 +93,9 @@ void show(const options& o, const std::vector<node_row>& rows, bool live) {
   if (std::fflush(stdout) != 0) throw command_error("standard output could not be written");
 }
 
-bool wait(std::chrono::nanoseconds time, interrupt& signals) {
+bool wait_until(std::chrono::steady_clock::time_point end, interrupt& signals) {
   constexpr std::chrono::nanoseconds step = 50ms;
-  for (const auto end = std::chrono::steady_clock::now() + time;
-       std::chrono::steady_clock::now() < end;) {
+  while (std::chrono::steady_clock::now() < end) {
     if (signals.came()) return false;
     std::this_thread::sleep_for(std::min(step, end - std::chrono::steady_clock::now()));
   }
@@ -95,16 +110,23 @@ int tell_status(const options& o) {
         from_option("url", text, [](const std::string& t) { return parse_url(t, "/status"); }));
   interrupt signals;
   const bool live = o.watch && !o.json && ::isatty(STDOUT_FILENO) == 1;
-  std::vector<node_status> before = ask(urls);
+  // With --watch a node that does not answer delays no table.
+  const auto patience =
+      o.watch ? std::clamp(interval, least_patience, most_patience) : most_patience;
+  const auto now = [] { return std::chrono::steady_clock::now(); };
+  auto asked = now();
+  std::vector<node_status> before = ask(urls, patience);
   std::vector<node_row> rows = rows_of(before, before, {});
   if (live) show(o, rows, live);
   // At least one interval, for the rates; none if there is no node of which to know more.
   const bool any = std::ranges::any_of(before, [](const auto& s) { return s.failure.empty(); });
   if (!any && !o.watch) show(o, rows, live);
-  while ((any || o.watch) && wait(interval, signals)) {
-    std::vector<node_status> now = ask(urls);
-    rows = rows_of(before, now, rows);
-    before = std::move(now);
+  if (!o.watch) asked = now(); // the interval is between two answers of those that answer
+  while ((any || o.watch) && wait_until(asked + interval, signals)) {
+    asked = now();
+    std::vector<node_status> found = o.watch ? ask(urls, patience) : ask_again(urls, before);
+    rows = rows_of(before, found, rows);
+    before = std::move(found);
     show(o, rows, live);
     if (!o.watch) break;
   }

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """koto-l3 status: a row for each daemon and receiver, with rates and the worst crate, and one for what does not answer."""
+import contextlib
 import json
 import re
 import signal
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 import harness
@@ -49,7 +51,7 @@ class Status(harness.SystemTest):
         self.assertGreater(its["disk_room"], 0)
         code, text = self.run_tool("status", self.url(daemon), its_url)
         self.assertEqual(code, 0, text)
-        self.assertRegex(text, r"(?m)^node +state +run +events/s +in MB/s +out MB/s +worst crate +disk$")
+        self.assertRegex(text, r"(?m)^address +node +state +run +events/s +in MB/s +out MB/s +worst crate +disk$")
         self.assertEqual(len(text.splitlines()), 3)
 
     def nodes(self, *urls):
@@ -91,7 +93,7 @@ class Status(harness.SystemTest):
         self.assertEqual([n["url"] for n in said["nodes"]], urls)
         code, text = self.run_tool("status", nothing)
         self.assertEqual(code, FAILED)
-        self.assertRegex(text, rf"(?m)^{nothing} +no answer +–")
+        self.assertRegex(text, rf"(?m)^{nothing} +– +no answer +–")
         self.assertIn(f"{nothing}: Connection refused", text)
 
     def test_again_and_again_until_a_signal(self):
@@ -102,6 +104,31 @@ class Status(harness.SystemTest):
         watching.signal(signal.SIGINT)
         self.assertEqual(watching.wait(), 0, watching.said())
         self.assertNotIn("\033", watching.said(), "no terminal")
+
+    def test_a_silent_node_delays_little(self):
+        self.start_receiver()
+        daemon = self.start_daemon()
+        silent = socket.create_server((harness.HOST, 0))
+        self.addCleanup(silent.close)
+        urls = (self.url(daemon), f"{harness.HOST}:{silent.getsockname()[1]}")
+        watching = self.start_tool("status", "--watch", "--json", "--interval", "500 ms", *urls)
+        harness.wait_until(lambda: watching.said().count("\n") >= 4, "four tables")
+        watching.signal(signal.SIGINT)
+        watching.wait()
+        for said in map(json.loads, watching.said().splitlines()):
+            self.assertEqual(said["nodes"][1]["failure"], "no answer within 0.5 s", "it has no longer than until the next table")
+        # Once: the silent one is not asked a second time, and so keeps its first failure.
+        asked = []
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    asked.append(silent.accept()[0])
+        threading.Thread(target=accept, daemon=True).start()
+        time.sleep(0.5)  # what the watching had asked
+        before = len(asked)
+        self.assertFalse(self.status(*urls, code=FAILED)["good"])
+        self.assertEqual(len(asked) - before, 1)
 
     def test_over_ipv6_and_by_name(self):
         try:

@@ -76,10 +76,10 @@ TEST(the_status_of_a_daemon, is_a_row) {
   const auto rates = rates_between(s, later);
   ASSERT_TRUE(rates);
   EXPECT_EQ(table_of({{later, rates}}),
-            "node        state              run  events/s  in MB/s  out MB/s  worst crate         "
-            "disk\n"
-            "node1:9420  running, degraded    7       100      2.0       0.0  11: silent, 1 more  "
-            "full in 2 h 0 min\n"
+            "address     node  state              run  events/s  in MB/s  out MB/s  worst crate    "
+            "     disk\n"
+            "node1:9420     3  running, degraded    7       100      2.0       0.0  11: silent, 1 "
+            "more  full in 2 h 0 min\n"
             "node1:9420: Crate 11 is silent. Look at its power.\n");
   const auto json = json_of({{later, rates}});
   EXPECT_EQ(json.at("good"), false);

@@ -119,8 +119,9 @@ std::size_t width_of(std::string_view text) {
 std::vector<std::string> cells_of(const node_row& row) {
   constexpr double mega = 1e6;
   const node_status& s = row.status;
-  if (!s.failure.empty()) return {s.url, "no answer", "–", "–", "–", "–", "–", "–"};
+  if (!s.failure.empty()) return {s.url, "–", "no answer", "–", "–", "–", "–", "–", "–"};
   return {s.url,
+          s.node ? fmt::to_string(*s.node) : "–",
           s.state + (s.degraded.empty() ? "" : ", degraded") + (s.ready ? "" : ", not ready"),
           s.run ? fmt::to_string(*s.run) : "–",
           rate_text(row.rates, &node_rates::events, 1),
@@ -171,8 +172,8 @@ std::optional<node_rates> rates_between(const node_status& before, const node_st
 }
 
 std::string table_of(const std::vector<node_row>& rows) {
-  std::vector<std::vector<std::string>> cells{
-      {"node", "state", "run", "events/s", "in MB/s", "out MB/s", "worst crate", "disk"}};
+  std::vector<std::vector<std::string>> cells{{"address", "node", "state", "run", "events/s",
+                                               "in MB/s", "out MB/s", "worst crate", "disk"}};
   for (const node_row& row : rows) cells.push_back(cells_of(row));
   std::vector<std::size_t> widths(cells[0].size(), 0);
   for (const auto& line : cells)
@@ -183,7 +184,7 @@ std::string table_of(const std::vector<node_row>& rows) {
     std::string shown;
     for (std::size_t c = 0; c < line.size(); ++c) {
       const std::string blanks(widths[c] - width_of(line[c]), ' ');
-      const bool number = c >= 2 && c <= 5;
+      const bool number = c == 1 || (c >= 3 && c <= 6);
       shown += (c == 0 ? "" : "  ") + (number ? blanks + line[c] : line[c] + blanks);
     }
     text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
