@@ -31,6 +31,18 @@ std::string what_was_meant(const CLI::App& command, const std::string& option) {
   return std::string(nearest(option, candidates));
 }
 
+/// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
+/// convert: --number = x".
+std::string words_of(const CLI::Error& error) {
+  constexpr std::string_view begin = "Could not convert: ";
+  const std::string text = error.what();
+  const auto equals = text.find(" = ");
+  if (!text.starts_with(begin) || equals == text.npos) return text;
+  const std::string option = text.substr(begin.size(), equals - begin.size());
+  return fmt::format("{}: {} is no number, or one that is too large or too small", option,
+                     text.substr(equals + 3));
+}
+
 } // namespace
 
 std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
@@ -41,7 +53,7 @@ std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
     name += " " + command->get_name();
   }
   const std::string option = unknown_option(*command);
-  if (option.empty()) return fmt::format("{0}: {1}; see {0} --help\n", name, error.what());
+  if (option.empty()) return fmt::format("{0}: {1}; see {0} --help\n", name, words_of(error));
   const std::string meant = what_was_meant(*command, option);
   return fmt::format("{0}: no option {1}; {2}see {0} --help\n", name, option,
                      meant.empty() ? "" : "did you mean " + meant + "? ");

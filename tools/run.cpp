@@ -23,6 +23,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::chrono::milliseconds look_again{100};
+constexpr int looks_before_a_word = 15;
 
 struct options {
   std::string socket = "/run/koto-l3/control.sock";
@@ -50,11 +51,15 @@ control_answer ask_status(const options& o) { return ask_control(o.socket, "/run
 
 using outcome_function = std::optional<run_outcome> (*)(const json::object&, std::uint32_t);
 
-/// Asks until what was asked for of this run has happened, or cannot any more.
-int wait_for(const options& o, control_answer a, std::uint32_t number, outcome_function outcome) {
+/// Asks until what was asked for of this run has happened, or cannot any more. `waiting`: what is
+/// said if that takes a while.
+int wait_for(const options& o, control_answer a, std::uint32_t number, outcome_function outcome,
+             std::string_view waiting) {
   interrupt signals;
   std::optional<run_outcome> found;
-  while (a.good() && !(found = outcome(a.body, number)) && !signals.came()) {
+  for (int looks = 0; a.good() && !(found = outcome(a.body, number)) && !signals.came(); ++looks) {
+    if (looks == looks_before_a_word)
+      print_error("koto-l3 run: run {} {}; Ctrl-C ends the waiting only\n", number, waiting);
     std::this_thread::sleep_for(look_again);
     a = ask_status(o);
   }
@@ -65,7 +70,18 @@ int wait_for(const options& o, control_answer a, std::uint32_t number, outcome_f
   return exit_failure;
 }
 
+/// The daemon refuses such a text, too, in the words of its interface.
+void check_plain(std::string_view option, const std::string& text) {
+  if (const auto c = find_unplain(text))
+    throw command_error(fmt::format("{} is no plain text: it holds {}, a control character, one "
+                                    "that is not seen, or none of UTF-8",
+                                    option, escaped_name(*c, text)),
+                        exit_usage);
+}
+
 int start(const options& o) {
+  check_plain("--comment", o.comment);
+  check_plain("--menu", o.menu);
   json::object order;
   if (o.number) order["number"] = *o.number;
   if (o.again) order["again"] = true;
@@ -76,13 +92,16 @@ int start(const options& o) {
   if (!o.comment.empty()) order["comment"] = o.comment;
   const control_answer a = ask_control(o.socket, "/run/start", json::serialize(order));
   const auto number = a.good() ? number_of_run(a.body, "next") : std::nullopt;
-  return o.wait && number ? wait_for(o, a, *number, outcome_of_start) : tell(o, a);
+  return o.wait && number ? wait_for(o, a, *number, outcome_of_start, "begins when the beam pauses")
+                          : tell(o, a);
 }
 
 int stop(const options& o) {
   const control_answer a = ask_control(o.socket, "/run/stop", "{}");
   const auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
-  return o.wait && number ? wait_for(o, a, *number, outcome_of_stop) : tell(o, a);
+  return o.wait && number ? wait_for(o, a, *number, outcome_of_stop,
+                                     "ends when the beam pauses and its events are safe")
+                          : tell(o, a);
 }
 
 } // namespace

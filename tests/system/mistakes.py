@@ -74,6 +74,12 @@ TABLE = [
     ("koto-l3 inspect sent.l2raw --event three", USAGE, "three is not SPILL/EVENT, such as 3/17"),
     ("koto-l3 inspect sent.l2raw --event 3/99", FAILED, "has no event 99 of spill 3: it holds 4 events of spills 3 to 3"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --channel 99", FAILED, "the event has no channel 99: give CRATE"),
+    ("koto-l3 run start --number 4294967296", USAGE, "koto-l3 run start: --number: 4294967296 is no number, or one that is too large"),
+    ("koto-l3 run start --number seven", USAGE, "--number: seven is no number"),
+    (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is no plain text: it holds \\u000a"),
+    (("koto-l3", "run", "start", "--comment", b"\xff"), USAGE, "--comment is no plain text: it holds \\xff"),
+    ("koto-l3 run start --socket none", MISSING, "no run control answers at none: No such file or directory (run.control of the daemon"),
+    ("koto-l3 run start --socket text", MISSING, "no run control answers at text: Connection refused"),
     ("koto-l3 status https://node1", USAGE, "'https://node1' is not an address like node1:9420"),
     ("koto-l3 status --interval 1 node1", USAGE, "1 is not a time from"),
     ("koto-l3 pack odd.u16 new.kr --samples 65", USAGE, "--samples"),
@@ -171,7 +177,7 @@ class Mistakes(harness.SystemTest):
         self.assertIn(text, p.stderr)
         self.assertEqual(len(p.stderr.splitlines()), 1, "one sentence")
         if code != BAD_CONFIGURATION:
-            self.assertTrue(p.stderr.startswith(line.split()[0]), p.stderr)
+            self.assertTrue(p.stderr.startswith(line.split()[0] if isinstance(line, str) else line[0]), p.stderr)
 
     def test_each_is_told_in_a_sentence_and_changes_nothing(self):
         before = self.files()
