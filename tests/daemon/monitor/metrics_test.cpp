@@ -134,12 +134,32 @@ TEST(metrics, large_counts_are_exact) {
   EXPECT_EQ(std::stod(value_of(render_metrics(s), "packed_bytes_total")), 1'234'567'890'123'456.0);
 }
 
+auto series_of(const metrics_snapshot& s) {
+  const auto is_sample = [](const std::string& line) { return line[0] != '#'; };
+  return std::ranges::count_if(lines_of(render_metrics(s)), is_sample);
+}
+
 TEST(metrics, series_stay_few_with_the_most_inputs) {
   metrics_snapshot s = sample_snapshot();
   s.inputs.clear();
   for (int i = 0; i < 32; ++i) s.inputs.push_back({{}, "udp" + std::to_string(i)});
-  const auto is_sample = [](const std::string& line) { return line[0] != '#'; };
-  EXPECT_LE(std::ranges::count_if(lines_of(render_metrics(s)), is_sample), 500);
+  EXPECT_LE(series_of(s), 500);
+}
+
+TEST(metrics, series_stay_few_with_the_crates_and_lines_of_koto) {
+  metrics_snapshot s = sample_snapshot();
+  const auto before = series_of(s);
+  s.account.crates.resize(18);
+  s.crates.resize(18);
+  for (unsigned c = 0; c < 18; ++c) s.account.crates[c].crate = c;
+  s.lines.resize(11); // of the built-in menu, with the reasons of its longest line
+  for (std::size_t i = 0; i < s.lines.size(); ++i) {
+    s.lines[i].name = "line" + std::to_string(i);
+    s.lines[i].refused = {{"trigger", 1},       {"prescale", 1},      {"veto", 1},   {"photons", 1},
+                          {"photon_energy", 1}, {"centre_radius", 1}, {"opening", 1}};
+  }
+  EXPECT_GT(series_of(s), before + 16 * 4 + 9 * 5 + 11 * 7 - 4);
+  EXPECT_LE(series_of(s), 500);
 }
 
 TEST(metrics, a_histogram_is_cumulative_and_in_seconds) {
