@@ -3,8 +3,8 @@
 // board has, in fewer bytes than KOTO records, without loss. Eight lanes code 128 samples each,
 // side by side: every lane predicts its next sample from those before it and from how well it
 // predicted them, and codes the residual by a range coder (rANS) whose 16-bit words all lanes
-// share. So a vector or eight threads could code a group together, and nothing outside the group is
-// needed. This is the portable form, and as yet the only one.
+// share. So a vector or eight threads can code a group together, and nothing outside the group is
+// needed. This is the portable form, and the reference of the others (strong_groups.hpp).
 #pragma once
 
 #include <bit>
@@ -71,43 +71,29 @@ struct group_head {
 
 /// What a step codes in a lane.
 struct residual {
-  std::uint16_t value = 0; // what is stored beside the symbol: low bits, or all of an escape
-  std::uint8_t symbol = 0;
-  std::uint8_t table = 0;
-  std::uint8_t low_bits = 0;
-  bool escape = false;
+  std::int16_t value = 0;
+  std::uint32_t symbol = 0; ///< its entry in the tables (strong_tables.hpp)
 };
 
-[[nodiscard]] L3_FN inline residual code_residual(std::int32_t r, scale s) {
-  const auto folded = static_cast<std::uint32_t>(((r >> s.low_bits) << 1) ^ (r >> 31));
-  residual to;
-  to.table = static_cast<std::uint8_t>(s.table);
-  to.low_bits = static_cast<std::uint8_t>(s.low_bits);
-  to.escape = folded >= symbols.escape[s.table];
-  to.symbol = to.escape ? symbols.escape[s.table] : static_cast<std::uint8_t>(folded);
-  to.value = static_cast<std::uint16_t>(
-      to.escape ? r : r & static_cast<std::int32_t>((1U << s.low_bits) - 1));
-  return to;
+[[nodiscard]] L3_FN inline residual code_residual(std::int32_t r, std::uint32_t scale) {
+  const auto folded = static_cast<std::uint32_t>(((r >> low_bits_of(scale)) << 1) ^ (r >> 31));
+  const std::uint32_t symbol = folded < max_symbols ? folded : max_symbols - 1;
+  return {static_cast<std::int16_t>(r), symbols.of_symbol[scale * max_symbols + symbol]};
 }
 
 /// Puts a step of a lane into its coder; returns whether `word` has to be written.
 [[nodiscard]] L3_FN inline bool push(std::uint32_t& state, const residual& r, std::uint16_t& word) {
-  const coded_symbol& c = symbols.of_symbol[r.table * max_symbols + r.symbol];
-  const std::uint32_t frequency = c.place & 0xffff;
-  const std::uint32_t sum = c.place >> 16;
-  const bool full = state >= frequency << (32 - table_bits - r.low_bits);
+  const std::uint32_t frequency = r.symbol & 0x3ff;
+  const std::uint32_t sum = r.symbol >> 10 & 0x3ff;
+  const std::uint32_t low_bits = r.symbol >> 20 & 7;
+  const bool full = state >= frequency << (32 - table_bits - low_bits);
   if (full) {
     word = static_cast<std::uint16_t>(state);
     state >>= 16;
   }
-  auto quotient = static_cast<std::uint32_t>((std::uint64_t{state} * c.reciprocal) >> 32);
-  std::uint32_t rest = state - quotient * frequency; // the quotient may be too small by 1
-  if (rest >= frequency) {
-    rest -= frequency;
-    ++quotient;
-  }
-  const std::uint32_t low = r.escape ? 0 : r.value;
-  state = (quotient << (table_bits + r.low_bits)) + ((rest + sum) << r.low_bits) + low;
+  const std::uint32_t low = static_cast<std::uint32_t>(r.value) & ((1U << low_bits) - 1);
+  const std::uint32_t high = (state / frequency << table_bits) + state % frequency + sum;
+  state = high << low_bits | low;
   return full;
 }
 
@@ -203,6 +189,18 @@ L3_FN inline std::uint32_t store_raw(const std::uint16_t* samples, std::byte* ou
   return max_group_bytes;
 }
 
+/// Writes a group that has been coded; returns its length.
+L3_FN inline std::uint32_t store_group(const std::uint16_t* samples, const group_head& h, shape of,
+                                       const std::uint32_t* states, const std::uint16_t* words,
+                                       std::uint32_t n, std::byte* out) {
+  const std::uint32_t before_words = head_bytes(h, of) + states_bytes(states);
+  const std::uint32_t bytes = before_words + 2 * n;
+  if (bytes - length_bytes > max_coded_bytes) return store_raw(samples, out);
+  store_head(h, of, bytes - length_bytes, states, out);
+  memcpy(out + before_words, words, 2 * n);
+  return bytes;
+}
+
 } // namespace detail
 
 /// The most 16-bit words that the lanes write: one a step, and one for an escape.
@@ -225,19 +223,15 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   for (std::uint32_t i = lane_samples; i-- != 0;) {
     if (!codes(i, of)) continue;
     for (std::uint32_t l = lanes; l-- != 0;)
-      if (residuals.of[i][l].escape) words[--begin] = residuals.of[i][l].value;
+      if ((residuals.of[i][l].symbol & escape_bit) != 0)
+        words[--begin] = static_cast<std::uint16_t>(residuals.of[i][l].value);
     for (std::uint32_t l = lanes; l-- != 0;) {
       std::uint16_t word = 0;
       if (push(states[l], residuals.of[i][l], word)) words[--begin] = word;
     }
   }
 
-  const std::uint32_t before_words = head_bytes(h, of) + detail::states_bytes(states);
-  const std::uint32_t bytes = before_words + 2 * (max_words - begin);
-  if (bytes - length_bytes > max_coded_bytes) return detail::store_raw(samples, out);
-  detail::store_head(h, of, bytes - length_bytes, states, out);
-  memcpy(out + before_words, words + begin, 2 * (max_words - begin));
-  return bytes;
+  return detail::store_group(samples, h, of, states, words + begin, max_words - begin, out);
 }
 
 /// The length of the group at `in`; 0 if it is cut off.
@@ -337,14 +331,15 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
     std::uint32_t escapes = 0;
     for (std::uint32_t l = 0; l < lanes; ++l) {
       p[l] = models[l].predict(h.chosen);
-      const scale s = models[l].scale_now();
-      const std::uint32_t low = states[l] & ((1U << s.low_bits) - 1);
+      const std::uint32_t scale = models[l].scale_now();
+      const std::uint32_t low_bits = low_bits_of(scale);
       const std::uint32_t slot =
-          symbols.of_slot[s.table * table_slots + (states[l] >> s.low_bits) % table_slots];
-      const std::uint32_t symbol = slot >> 20;
-      states[l] = (slot & 0x3ff) * (states[l] >> (table_bits + s.low_bits)) + (slot >> 10 & 0x3ff);
-      r[l] = unfold_sign(symbol) * (1 << s.low_bits) + static_cast<std::int32_t>(low);
-      if (symbol == symbols.escape[s.table]) escapes |= 1U << l;
+          symbols.of_slot[scale * table_slots + (states[l] >> low_bits) % table_slots];
+      const std::uint32_t low = states[l] & ((1U << low_bits) - 1);
+      states[l] = (slot & 0x3ff) * (states[l] >> (table_bits + low_bits)) + (slot >> 10 & 0x3ff);
+      const auto entry = static_cast<std::int32_t>(slot);
+      r[l] = (entry >> 22) * (1 << low_bits) + static_cast<std::int32_t>(low);
+      if (entry < end_of_escapes) escapes |= 1U << l;
       if (states[l] < least_state) {
         if (at + 2 > bytes) return false;
         states[l] = states[l] << 16 | load<std::uint16_t>(in + at);

@@ -33,9 +33,6 @@ inline constexpr std::int32_t max_clip = 4095; // so that the sums fit 32 bits
     away += x[i] < mean ? mean - x[i] : x[i] - mean;
   std::int32_t clip = ((3 * away) >> 6) + 1;
   clip = clip < max_clip ? clip : max_clip;
-  std::int32_t shift = 0;
-  for (std::uint32_t i = 0; i < record_samples; ++i) shift += clamp(x[i] - mean, clip);
-  mean += (shift + 32) >> 6;
   std::int32_t z[record_samples];
   for (std::uint32_t i = 0; i < record_samples; ++i) z[i] = clamp(x[i] - mean, clip);
   correlation c{};
@@ -87,11 +84,10 @@ L3_FN inline void add_record(const correlation& c, double (&sum)[taps + 1]) {
 }
 
 /// What suits the 16 records of a group.
-[[nodiscard]] L3_FN inline choice choose(const std::uint16_t* samples) {
+[[nodiscard]] L3_FN inline choice choose(const correlation (&records)[group_records]) {
   double sum[taps + 1] = {};
   std::uint32_t starts = 0;
-  for (std::uint32_t i = 0; i < group_records; ++i) {
-    const correlation c = correlate(samples + i * record_samples);
+  for (const correlation& c : records) {
     add_record(c, sum);
     starts += start_of(c.steps);
   }
@@ -100,6 +96,12 @@ L3_FN inline void add_record(const correlation& c, double (&sum)[taps + 1]) {
   to.start = (starts + 12) / group_records;
   to.start = to.start < 31 ? to.start : 31;
   return to;
+}
+
+[[nodiscard]] L3_FN inline choice choose(const std::uint16_t* samples) {
+  correlation of[group_records];
+  for (std::uint32_t i = 0; i < group_records; ++i) of[i] = correlate(samples + i * record_samples);
+  return choose(of);
 }
 
 } // namespace l3::strong

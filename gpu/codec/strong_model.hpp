@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a lane of the strong codec knows of its waveform: the last samples, how wrong three
-// predictors were, and how large the residuals are. Encoder and decoder keep the same model, so no
-// byte is spent on it. It uses whole numbers only; samples are counted from the waveform's first.
+// What a lane of the strong codec knows of its waveform: the last samples, which of two predictors
+// was better lately, and how large the residuals are. Encoder and decoder keep the same model, so
+// no byte is spent on it. It uses whole numbers only; samples are counted from the waveform's
+// first.
 #pragma once
 
 #include <bit>
@@ -27,40 +28,26 @@ struct choice {
   return static_cast<std::int32_t>((2 + start % 2) << (start / 2));
 }
 
-/// Where to look for a residual: the table, and how many of its low bits are stored as they are.
-struct scale {
-  std::uint32_t table;
-  std::uint32_t low_bits;
-};
-
-inline constexpr std::uint32_t max_low_bits = 6;
-
-/// By the sum of two running means, in 1/32 count: two scales an octave.
-[[nodiscard]] L3_FN constexpr scale scale_of(std::int32_t sum) {
-  constexpr std::uint32_t last = small_scales + 2 * max_low_bits - 1;
+/// The scale by the sum of two running means of residuals, in 1/32 count: two scales an octave.
+[[nodiscard]] L3_FN constexpr std::uint32_t scale_of(std::int32_t sum) {
   const auto s = static_cast<std::uint32_t>(sum < 4 ? 4 : sum);
   const auto octave = static_cast<std::uint32_t>(std::bit_width(s)) - 1;
-  std::uint32_t n = 2 * (octave - 2) + (s >> (octave - 1) & 1);
-  n = n < last ? n : last;
-  if (n < small_scales) return {n, 0};
-  return {small_scales + (n - small_scales) % 2, (n - small_scales) / 2 + 1};
+  const std::uint32_t n = 2 * (octave - 2) + (s >> (octave - 1) & 1);
+  return n < scales - 1 ? n : scales - 1;
 }
 
 class lane_model {
 public:
   lane_model() = default;
   L3_FN explicit lane_model(const choice& c)
-      : error_{start_scale(c.start), start_scale(c.start) + start_scale(c.start) / 4,
-               2 * start_scale(c.start)},
-        fast_(start_scale(c.start)), slow_(start_scale(c.start)) {}
+      : fast_(start_scale(c.start)), slow_(start_scale(c.start) * slow_unit) {}
 
   struct prediction {
-    std::int32_t of[3]; // by the filter; the last sample; the line through the last two
-    std::int32_t best;
+    std::int32_t filtered;
+    std::int32_t best; // that, or the last sample
   };
 
-  /// The filter acts on the distance to the level, a running mean. Another predictor is taken only
-  /// if it was better by an eighth.
+  /// The filter acts on the distance to the level, a running mean.
   [[nodiscard]] L3_FN prediction predict(const choice& c) const {
     std::int32_t rest = 32;
     std::int32_t sum = 0;
@@ -69,32 +56,34 @@ public:
       sum += c.filter[j] * last_[j];
     }
     prediction p{};
-    p.of[0] = (level_ * rest + 16 * sum + 256) >> 9;
-    p.of[1] = last_[0];
-    p.of[2] = 2 * last_[0] - last_[1];
-    std::int32_t least = error_[0] - (error_[0] >> 3);
-    p.best = p.of[0];
-    for (int k = 1; k < 3; ++k) {
-      if (error_[k] < least) {
-        least = error_[k];
-        p.best = p.of[k];
-      }
-    }
+    p.filtered = ((level_ - first_level) * rest + 16 * sum + 256) >> 9;
+    p.best = lead_ > least_lead ? last_[0] : p.filtered;
     return p;
   }
 
-  [[nodiscard]] L3_FN scale scale_now() const { return scale_of(fast_ + slow_); }
+  [[nodiscard]] L3_FN std::uint32_t scale_now() const { return scale_of(fast_ + (slow_ >> 6)); }
 
-  /// After sample y, the `age`th behind the waveform's first, of residual r.
+  /// After sample y, the `age`th behind the waveform's first, of residual r. Each running mean is
+  /// kept as a sum from which a part is taken before the new value is added: that is two
+  /// operations, and rounds such that the means of small residuals do not stick.
   L3_FN void learn(const prediction& p, std::int32_t y, std::int32_t r, std::uint32_t age) {
-    const std::int32_t size = magnitude(r) * 16;
-    fast_ += (size - fast_ + 2) >> 2;
-    slow_ += (size - slow_ + 32) >> 6;
-    for (int k = 0; k < 3; ++k) error_[k] += (magnitude(y - p.of[k]) * 16 - error_[k] + 8) >> 4;
-    level_ += (y * 16 - level_) >> (age < 4 ? 2 : age < 8 ? 3 : 4);
+    fast_ += 4 * magnitude(r) - (fast_ >> 2);
+    slow_ += 16 * magnitude(r) - (slow_ >> 6);
+    lead_ += magnitude(y - p.filtered) - magnitude(y - last_[0]) - (lead_ >> 3);
+    const std::uint32_t shift = level_shift(age);
+    level_ += y * (16 >> shift) - (level_ >> shift);
     for (std::uint32_t j = taps - 1; j > 0; --j) last_[j] = last_[j - 1];
     last_[0] = y;
   }
+
+  /// The level is a mean over few samples at first.
+  [[nodiscard]] L3_FN static constexpr std::uint32_t level_shift(std::uint32_t age) {
+    return age < 2 ? 1 : age < 4 ? 2 : age < 8 ? 3 : 4;
+  }
+
+  static constexpr std::int32_t first_level = 8; // half of what its steps are rounded down by
+  static constexpr std::int32_t least_lead = 9;
+  static constexpr std::int32_t slow_unit = 64;
 
 private:
   [[nodiscard]] L3_FN static constexpr std::int32_t magnitude(std::int32_t v) {
@@ -102,10 +91,10 @@ private:
   }
 
   std::int32_t last_[taps] = {};
-  std::int32_t level_ = 0; // 1/16 count
-  std::int32_t error_[3] = {};
-  std::int32_t fast_ = 0; // running means of residuals, 1/16 count
-  std::int32_t slow_ = 0;
+  std::int32_t level_ = first_level; // 1/16 count
+  std::int32_t lead_ = 0;            // errors of the filter less those of the last sample
+  std::int32_t fast_ = 0;            // running means of residuals, 1/16 count
+  std::int32_t slow_ = 0;            // in 1/1024 count
 };
 
 } // namespace l3::strong

@@ -15,8 +15,10 @@ namespace l3::strong {
 inline constexpr std::uint32_t table_bits = 10;
 inline constexpr std::uint32_t table_slots = 1U << table_bits; // the sum of a table's frequencies
 inline constexpr std::uint32_t small_scales = 10; // of scales whose residuals are coded whole
-inline constexpr std::uint32_t tables = 12;       // two more serve all larger scales
-inline constexpr std::uint32_t max_symbols = 64;  // of a table
+inline constexpr std::uint32_t max_low_bits = 6;  // of a residual of the other scales
+inline constexpr std::uint32_t scales = small_scales + 2 * max_low_bits;
+inline constexpr std::uint32_t tables = 12;      // two more serve all larger scales
+inline constexpr std::uint32_t max_symbols = 64; // of a table
 
 /// Frequencies of the symbols 0, 1, …; the last of a table is the escape. Zeros fill up.
 inline constexpr std::uint16_t frequencies[tables][max_symbols] = {
@@ -38,31 +40,42 @@ inline constexpr std::uint16_t frequencies[tables][max_symbols] = {
      5,   5,   3,  3,  2,  2,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1},
 };
 
-/// What the coder needs of a symbol: its frequency and the sum of those before it.
-struct coded_symbol {
-  std::uint32_t reciprocal = 0; // floor((2^32 − 1) / frequency)
-  std::uint32_t place = 0;      // frequency | sum << 16
+/// How many low bits of a residual of scale n are coded as they are.
+[[nodiscard]] L3_FN constexpr std::uint32_t low_bits_of(std::uint32_t n) {
+  return n < small_scales ? 0 : (n - small_scales) / 2 + 1;
+}
+
+/// The tables as they are used, by scale.
+struct symbol_tables {
+  /// Encoding. frequency | the sum of those before it << 10 | low bits << 20 | whether it is the
+  /// escape << 31. All symbols from the escape on are the escape.
+  std::uint32_t of_symbol[scales * max_symbols];
+  /// Decoding. frequency | (slot − sum) << 10 | residual without low bits << 22, with its sign; of
+  /// the escape less than end_of_escapes.
+  std::uint32_t of_slot[scales * table_slots];
 };
 
-struct symbol_tables {
-  std::uint8_t escape[tables]; // the number of the escape
-  coded_symbol of_symbol[tables * max_symbols];
-  std::uint32_t of_slot[tables * table_slots]; // symbol << 20 | (slot − sum) << 10 | frequency
-};
+inline constexpr std::uint32_t escape_bit = 1U << 31;
+inline constexpr std::int32_t end_of_escapes = -511 * (1 << 22);
 
 inline constexpr symbol_tables symbols = [] {
   symbol_tables t{};
-  for (std::uint32_t i = 0; i < tables; ++i) {
+  for (std::uint32_t n = 0; n < scales; ++n) {
+    const std::uint16_t* const f = frequencies[n < small_scales ? n : small_scales + n % 2];
+    std::uint32_t escape = 0;
+    while (escape + 1 < max_symbols && f[escape + 1] != 0) ++escape;
     std::uint32_t sum = 0;
-    for (std::uint32_t s = 0; s < max_symbols && frequencies[i][s] != 0; ++s) {
-      const std::uint32_t f = frequencies[i][s];
-      t.escape[i] = static_cast<std::uint8_t>(s);
-      t.of_symbol[i * max_symbols + s] = {0xffffffffU / f, f | sum << 16};
-      for (std::uint32_t k = 0; k < f; ++k)
-        t.of_slot[i * table_slots + sum + k] = s << 20 | k << 10 | f;
-      sum += f;
+    for (std::uint32_t s = 0; s < max_symbols; ++s) {
+      const std::uint32_t is_escape = s < escape ? 0 : escape_bit;
+      const std::uint32_t last = s < escape ? s : escape;
+      t.of_symbol[n * max_symbols + s] = f[last] | sum << 10 | low_bits_of(n) << 20 | is_escape;
+      if (s > escape) continue;
+      const std::uint32_t quotient = s == escape ? 0x200 : s / 2 ^ (s % 2 == 0 ? 0 : 0x3ff);
+      for (std::uint32_t k = 0; k < f[s]; ++k)
+        t.of_slot[n * table_slots + sum + k] = f[s] | k << 10 | quotient << 22;
+      if (s < escape) sum += f[s];
     }
-    if (sum != table_slots) throw "the frequencies of a table add up to 1024";
+    if (sum + f[escape] != table_slots) throw "the frequencies of a table add up to 1024";
   }
   return t;
 }();

@@ -34,18 +34,15 @@ def unfold(z):
 class Model:
     def __init__(self, start, filter_):
         a = (2 + start % 2) << start // 2
-        self.filter, self.y, self.level, self.age = filter_, [0] * 4, 0, 0
-        self.e, self.fast, self.slow = [a, a + a // 4, 2 * a], a, a
+        self.filter, self.y, self.level, self.age = filter_, [0] * 4, 8, 0
+        self.lead, self.fast, self.slow = 0, a, 64 * a
 
     def look(self):
         """Table and number of low bits of the next residual."""
-        y, c, e = self.y, self.filter, self.e
-        self.p = [(self.level * (32 - sum(c)) + 16 * sum(a * b for a, b in zip(c, y)) + 256) >> 9, y[0], 2 * y[0] - y[1]]
-        self.best, least = self.p[0], e[0] - (e[0] >> 3)
-        for k in 1, 2:
-            if e[k] < least:
-                self.best, least = self.p[k], e[k]
-        m = max(self.fast + self.slow, 4)
+        y, c = self.y, self.filter
+        self.filtered = ((self.level - 8) * (32 - sum(c)) + 16 * sum(a * b for a, b in zip(c, y)) + 256) >> 9
+        self.best = y[0] if self.lead > 9 else self.filtered
+        m = max(self.fast + (self.slow >> 6), 4)
         o = m.bit_length() - 1
         n = min(2 * (o - 2) + (m >> o - 1 & 1), 21)
         return (n, 0) if n < 10 else (10 + n % 2, (n - 10) // 2 + 1)
@@ -53,10 +50,11 @@ class Model:
     def take(self, r):
         y = i16(self.best + r)
         self.age += 1
-        self.fast += 16 * abs(r) - self.fast + 2 >> 2
-        self.slow += 16 * abs(r) - self.slow + 32 >> 6
-        self.e = [e + (16 * abs(y - p) - e + 8 >> 4) for e, p in zip(self.e, self.p)]
-        self.level += 16 * y - self.level >> (2 if self.age < 4 else 3 if self.age < 8 else 4)
+        self.fast += 4 * abs(r) - (self.fast >> 2)
+        self.slow += 16 * abs(r) - (self.slow >> 6)
+        self.lead += abs(y - self.filtered) - abs(y - self.y[0]) - (self.lead >> 3)
+        s = 1 if self.age < 2 else 2 if self.age < 4 else 3 if self.age < 8 else 4
+        self.level += (y << 4 - s) - (self.level >> s)
         self.y = [y] + self.y[:3]
         return y
 
