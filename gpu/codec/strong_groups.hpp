@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes many groups of the strong codec (strong.hpp) one after the other, and decodes them.
-// Nothing outside the spans is read or written, and a damaged group is reported as a value. A group
-// has no checksum: who stores groups adds one.
+// Encodes many groups of the strong codec (strong.hpp), and decodes them, with AVX-512 or AVX2
+// where the processor has it. All forms write the bytes of strong::encode_group and accept the
+// groups of strong::decode_group. Nothing outside the spans is read or written, and a damaged group
+// is reported as a value. A group has no checksum: who stores groups adds one.
 #pragma once
 
 #include <cstddef>
@@ -46,5 +47,16 @@ struct decode_result {
 /// damaged. Aborts unless `samples` is room for whole groups. It may write to all of `samples`.
 [[nodiscard]] decode_result decode(std::span<const std::byte> groups, shape of,
                                    std::span<std::uint16_t> samples);
+
+/// encode and decode for one instruction set, so that tests and benchmarks can compare the sets.
+struct group_codec {
+  const char* name;
+  std::size_t (*encode)(std::span<const std::uint16_t> samples, shape of, std::span<std::byte> out);
+  decode_result (*decode)(std::span<const std::byte> groups, shape of,
+                          std::span<std::uint16_t> samples);
+};
+
+/// The forms that this processor can run. encode and decode use the first; the last is portable.
+[[nodiscard]] std::span<const group_codec> group_codecs();
 
 } // namespace l3::strong

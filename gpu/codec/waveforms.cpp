@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "gpu/codec/instruction_sets.hpp"
+
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4) // they lack shifts by lane: portable form
 #define HWY_WANT_AVX3_DL // Ice Lake, Zen 4 and later permute bytes across a whole register
 #define HWY_TARGET_INCLUDE "gpu/codec/waveforms.cpp"
@@ -18,29 +20,6 @@
 #if HWY_ONCE
 namespace l3::koto {
 namespace {
-
-// The compiler's functions ask the processor. Highway has one as well, but its library also times
-// the processor's clock when a program starts, which took a third of that start.
-#if HWY_ARCH_X86
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-         __builtin_cpu_supports("bmi") != 0 && __builtin_cpu_supports("bmi2") != 0;
-}
-
-bool has_avx512() {
-  return has_avx2() && __builtin_cpu_supports("avx512f") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-         __builtin_cpu_supports("avx512bw") != 0;
-}
-
-bool has_avx512_vbmi() {
-  return has_avx512() && __builtin_cpu_supports("avx512vbmi") != 0 &&
-         __builtin_cpu_supports("avx512vbmi2") != 0 && __builtin_cpu_supports("avx512vnni") != 0 &&
-         __builtin_cpu_supports("avx512bitalg") != 0 &&
-         __builtin_cpu_supports("avx512vpopcntdq") != 0 && __builtin_cpu_supports("gfni") != 0 &&
-         __builtin_cpu_supports("vpclmulqdq") != 0;
-}
-#endif
 
 std::vector<waveform_codec> codecs_of_this_processor() {
   std::vector<waveform_codec> all;

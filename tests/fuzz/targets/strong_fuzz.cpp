@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups and files of the strong codec of any bytes: the decoder keeps to its limits, what it takes
 // comes back when it is encoded again, a file is unpacked or refused with its name, and any samples
-// come back.
+// come back. Every form of encoder and decoder that this processor has gives the same.
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,18 +19,33 @@ using strong::group_samples;
 using strong::shape;
 
 void encode_and_decode(const std::vector<std::uint16_t>& samples, shape of) {
+  const auto forms = strong::group_codecs();
   std::vector<std::byte> groups(strong::max_encoded_bytes(samples.size() / group_samples));
-  const std::size_t used = strong::encode(samples, of, groups);
-  std::vector<std::uint16_t> back(samples.size());
-  const auto r = strong::decode(std::span(groups).first(used), of, back);
-  require(!r.damaged && r.bytes == used && back == samples, "any samples come back");
+  groups.resize(forms.back().encode(samples, of, groups));
+  for (const strong::group_codec& form : forms) {
+    std::vector<std::byte> again(strong::max_encoded_bytes(samples.size() / group_samples));
+    again.resize(form.encode(samples, of, again));
+    require(again == groups, "every form writes the same bytes");
+    std::vector<std::uint16_t> back(samples.size());
+    const auto r = form.decode(groups, of, back);
+    require(!r.damaged && r.bytes == groups.size() && back == samples, "any samples come back");
+  }
 }
 
 void decode_any(std::span<const std::byte> groups, shape of) {
+  const auto forms = strong::group_codecs();
   std::vector<std::uint16_t> samples(4 * group_samples);
-  const auto r = strong::decode(groups, of, samples);
+  const auto r = forms.back().decode(groups, of, samples);
   require(r.bytes <= groups.size() && r.groups <= 4, "it keeps to the limits");
   samples.resize(r.groups * group_samples);
+  for (const strong::group_codec& form : forms) {
+    std::vector<std::uint16_t> other(4 * group_samples);
+    const auto o = form.decode(groups, of, other);
+    require(o.groups == r.groups && o.bytes == r.bytes && o.damaged == r.damaged,
+            "every form takes the same groups for good");
+    other.resize(samples.size());
+    require(other == samples, "every form decodes the same samples");
+  }
   encode_and_decode(samples, of);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -15,9 +16,17 @@
 #include "tests/gpu/decode/make_boards.hpp"
 #include "transport/format/crc32c.hpp"
 
+namespace l3::strong {
+
+/// For GoogleTest.
+void PrintTo(const group_codec& codec, std::ostream* out) { *out << codec.name; }
+
+} // namespace l3::strong
+
 namespace l3::test {
 namespace {
 
+using strong::group_codec;
 using strong::shape;
 
 bytes reference(const samples_type& samples, shape of) {
@@ -29,11 +38,11 @@ bytes reference(const samples_type& samples, shape of) {
   return out;
 }
 
-bytes encode(const samples_type& samples, shape of) {
+bytes encode(const group_codec& codec, const samples_type& samples, shape of) {
   const auto in = exactly(samples.data(), samples.size());
   const std::size_t room = strong::max_encoded_bytes(samples.size() / strong::group_samples);
   bytes out(room + guard_size, guard);
-  const std::size_t n = strong::encode({in.get(), samples.size()}, of, std::span(out).first(room));
+  const std::size_t n = codec.encode({in.get(), samples.size()}, of, std::span(out).first(room));
   EXPECT_LE(n, room);
   EXPECT_TRUE(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(room), out.end(),
                           [](std::byte b) { return b == guard; }));
@@ -46,12 +55,11 @@ struct decoded {
   samples_type samples; ///< those of the good groups
 };
 
-decoded decode(const bytes& groups, shape of, std::size_t room) {
+decoded decode(const group_codec& codec, const bytes& groups, shape of, std::size_t room) {
   const auto in = exactly(groups.data(), groups.size());
   const auto out = std::make_unique<std::uint16_t[]>(room * strong::group_samples);
   decoded d;
-  d.result =
-      strong::decode({in.get(), groups.size()}, of, {out.get(), room * strong::group_samples});
+  d.result = codec.decode({in.get(), groups.size()}, of, {out.get(), room * strong::group_samples});
   EXPECT_LE(d.result.groups, room);
   EXPECT_LE(d.result.bytes, groups.size());
   d.samples.assign(out.get(), out.get() + d.result.groups * strong::group_samples);
@@ -93,10 +101,13 @@ samples_type make_samples(std::size_t groups, randomness& r) {
   return all;
 }
 
-void expect_round_trip(const samples_type& samples, shape of) {
+/// Runs every case with every instruction set that this processor has.
+class strong_groups : public testing::TestWithParam<group_codec> {};
+
+void expect_round_trip(const group_codec& codec, const samples_type& samples, shape of) {
   const bytes expected = reference(samples, of);
-  ASSERT_EQ(encode(samples, of), expected);
-  const auto d = decode(expected, of, samples.size() / strong::group_samples);
+  ASSERT_EQ(encode(codec, samples, of), expected);
+  const auto d = decode(codec, expected, of, samples.size() / strong::group_samples);
   ASSERT_FALSE(d.result.damaged);
   ASSERT_EQ(d.result.bytes, expected.size());
   ASSERT_EQ(d.samples, samples);
@@ -104,57 +115,58 @@ void expect_round_trip(const samples_type& samples, shape of) {
 
 constexpr shape shapes[] = {shape::short_ones, shape::long_ones};
 
-TEST(strong_groups, any_samples_come_back) {
+TEST_P(strong_groups, any_samples_come_back) {
   randomness r(1);
   for (const shape of : shapes)
     for (std::size_t groups = 0; groups < 40; ++groups)
-      expect_round_trip(make_samples(groups, r), of);
+      expect_round_trip(GetParam(), make_samples(groups, r), of);
 }
 
-TEST(strong_groups, samples_of_one_kind_come_back) {
+TEST_P(strong_groups, samples_of_one_kind_come_back) {
   randomness r(2);
   for (const shape of : shapes) {
-    for (std::uint32_t bits = 0; bits < 16; ++bits) expect_round_trip(make_noise(5, bits, r), of);
+    for (std::uint32_t bits = 0; bits < 16; ++bits)
+      expect_round_trip(GetParam(), make_noise(5, bits, r), of);
     for (const std::uint32_t value : {0U, 1U, 0x7fffU, 0x8000U, 0xffffU})
-      expect_round_trip(samples_type(3072, static_cast<std::uint16_t>(value)), of);
+      expect_round_trip(GetParam(), samples_type(3072, static_cast<std::uint16_t>(value)), of);
     samples_type edges(4096);
     for (std::size_t i = 0; i < edges.size(); ++i) edges[i] = i % 3 == 0 ? 0xffff : 0;
-    expect_round_trip(edges, of);
+    expect_round_trip(GetParam(), edges, of);
     for (std::size_t i = 0; i < edges.size(); ++i)
       edges[i] = i / 64 % 2 == 0 ? 0 : static_cast<std::uint16_t>(below(r, 65536));
-    expect_round_trip(edges, of);
+    expect_round_trip(GetParam(), edges, of);
     // One sample far off in flat ones, at every place.
     for (std::size_t at = 0; at < strong::group_samples; at += 7) {
       samples_type flat(strong::group_samples, 700);
       flat[at] = static_cast<std::uint16_t>(below(r, 65536));
-      expect_round_trip(flat, of);
+      expect_round_trip(GetParam(), flat, of);
     }
   }
 }
 
-TEST(strong_groups, nothing_grows_by_more_than_the_length) {
+TEST_P(strong_groups, nothing_grows_by_more_than_the_length) {
   randomness r(3);
   samples_type noise(8 * strong::group_samples);
   for (auto& x : noise) x = static_cast<std::uint16_t>(r());
   for (const shape of : shapes) {
-    EXPECT_EQ(encode(noise, of).size(), 8U * strong::max_group_bytes);
-    expect_round_trip(noise, of);
+    EXPECT_EQ(encode(GetParam(), noise, of).size(), 8U * strong::max_group_bytes);
+    expect_round_trip(GetParam(), noise, of);
   }
 }
 
-TEST(strong_groups, a_group_does_not_depend_on_its_neighbours) {
+TEST_P(strong_groups, a_group_does_not_depend_on_its_neighbours) {
   randomness r(4);
   const auto samples = make_noise(9, 3, r);
   bytes one_by_one;
   for (std::size_t i = 0; i < samples.size(); i += strong::group_samples) {
     const auto from = samples.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto group = encode({from, from + strong::group_samples}, shape::short_ones);
+    const auto group = encode(GetParam(), {from, from + strong::group_samples}, shape::short_ones);
     one_by_one.insert(one_by_one.end(), group.begin(), group.end());
   }
-  EXPECT_EQ(encode(samples, shape::short_ones), one_by_one);
+  EXPECT_EQ(encode(GetParam(), samples, shape::short_ones), one_by_one);
 }
 
-TEST(strong_groups, says_where_the_input_is_cut_off) {
+TEST_P(strong_groups, says_where_the_input_is_cut_off) {
   randomness r(5);
   const auto samples = make_noise(3, 2, r);
   const bytes groups = reference(samples, shape::short_ones);
@@ -166,7 +178,7 @@ TEST(strong_groups, says_where_the_input_is_cut_off) {
       ++whole;
     }
     const bytes cut(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(n));
-    const auto d = decode(cut, shape::short_ones, 3);
+    const auto d = decode(GetParam(), cut, shape::short_ones, 3);
     ASSERT_EQ(d.result.damaged, n != begin);
     ASSERT_EQ(d.result.groups, whole);
     ASSERT_EQ(d.result.bytes, begin);
@@ -174,40 +186,57 @@ TEST(strong_groups, says_where_the_input_is_cut_off) {
   }
 }
 
-TEST(strong_groups, decodes_as_many_as_there_is_room_for) {
+TEST_P(strong_groups, decodes_as_many_as_there_is_room_for) {
   randomness r(6);
   const auto samples = make_noise(12, 3, r);
   const bytes groups = reference(samples, shape::long_ones);
   for (std::size_t room = 0; room <= 12; ++room) {
-    const auto d = decode(groups, shape::long_ones, room);
+    const auto d = decode(GetParam(), groups, shape::long_ones, room);
     ASSERT_FALSE(d.result.damaged);
     ASSERT_EQ(d.result.groups, room);
     ASSERT_TRUE(std::equal(d.samples.begin(), d.samples.end(), samples.begin()));
   }
 }
 
-TEST(strong_groups, a_wrong_byte_count_is_damage) {
+TEST_P(strong_groups, a_wrong_byte_count_is_damage) {
   randomness r(7);
   const auto samples = make_noise(1, 3, r);
   for (const int change : {-2, -1, 1, 2}) {
     bytes group = reference(samples, shape::short_ones);
     group.resize(group.size() + 8);
     store(group.data(), static_cast<std::uint16_t>(load<std::uint16_t>(group.data()) + change));
-    EXPECT_TRUE(decode(group, shape::short_ones, 1).result.damaged) << change;
+    EXPECT_TRUE(decode(GetParam(), group, shape::short_ones, 1).result.damaged) << change;
   }
 }
 
-TEST(strong_groups, refuse_to_be_used_wrongly) {
+TEST_P(strong_groups, refuse_to_be_used_wrongly) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   samples_type samples(2 * strong::group_samples);
   bytes out(strong::max_encoded_bytes(2));
-  EXPECT_DEATH(std::ignore = strong::encode(std::span(samples).first(1025), shape::long_ones, out),
+  EXPECT_DEATH(
+      std::ignore = GetParam().encode(std::span(samples).first(1025), shape::long_ones, out), "");
+  EXPECT_DEATH(std::ignore = GetParam().encode(samples, shape::long_ones,
+                                               std::span(out).first(out.size() - 1)),
                "");
-  EXPECT_DEATH(std::ignore =
-                   strong::encode(samples, shape::long_ones, std::span(out).first(out.size() - 1)),
-               "");
-  EXPECT_DEATH(std::ignore = strong::decode(out, shape::long_ones, std::span(samples).first(1025)),
-               "");
+  EXPECT_DEATH(
+      std::ignore = GetParam().decode(out, shape::long_ones, std::span(samples).first(1025)), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(codec, strong_groups,
+                         testing::ValuesIn(strong::group_codecs().begin(),
+                                           strong::group_codecs().end()),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST(strong_codec, the_first_form_is_used_and_the_last_is_portable) {
+  EXPECT_STREQ(strong::group_codecs().back().name, "portable");
+  randomness r(9);
+  const auto samples = make_samples(3, r);
+  bytes out(strong::max_encoded_bytes(3));
+  out.resize(strong::encode(samples, shape::short_ones, out));
+  EXPECT_EQ(out, reference(samples, shape::short_ones));
+  samples_type back(samples.size());
+  EXPECT_EQ(strong::decode(out, shape::short_ones, back).groups, 3U);
+  EXPECT_EQ(back, samples);
 }
 
 /// By the name of its file.
@@ -220,12 +249,12 @@ samples_type whole_groups(samples_type samples) {
   return samples;
 }
 
-TEST(strong_groups, recordings_come_back) {
+TEST_P(strong_groups, recordings_come_back) {
   const auto all = recordings();
   if (all.empty()) GTEST_SKIP() << "KOTO_L3_WAVEFORMS does not name a folder of recordings";
   for (const auto& r : all) {
     SCOPED_TRACE(r.name);
-    expect_round_trip(whole_groups(r.samples), shape_of(r));
+    expect_round_trip(GetParam(), whole_groups(r.samples), shape_of(r));
   }
 }
 
@@ -266,7 +295,8 @@ TEST(strong_codec, the_bytes_stay) {
   EXPECT_EQ(std::pair(lanes.size(), crc32c(lanes)), std::pair(std::size_t{2814}, 2467661212U));
 }
 
-// Wrong bits neither crash it nor harm the groups before them.
+// Wrong bits neither crash it nor harm the groups before them, and every form of the decoder takes
+// the same groups for good.
 TEST(strong_codec, groups_before_the_damage_come_back) {
   randomness r(8);
   for (int round = 0; round < 300; ++round) {
@@ -286,7 +316,14 @@ TEST(strong_codec, groups_before_the_damage_come_back) {
       if (begin + strong::length_bytes > first || begin + bytes > first) break;
       begin += bytes;
     }
-    const auto d = decode(groups, of, 6);
+    const auto d = decode(strong::group_codecs().back(), groups, of, 6);
+    for (const group_codec& codec : strong::group_codecs()) {
+      const auto other = decode(codec, groups, of, 6);
+      ASSERT_EQ(other.result.groups, d.result.groups) << codec.name;
+      ASSERT_EQ(other.result.bytes, d.result.bytes) << codec.name;
+      ASSERT_EQ(other.result.damaged, d.result.damaged) << codec.name;
+      ASSERT_EQ(other.samples, d.samples) << codec.name;
+    }
     ASSERT_GE(d.result.groups, good);
     ASSERT_GE(d.result.bytes, begin);
     const auto end = static_cast<std::ptrdiff_t>(good * strong::group_samples);
@@ -302,8 +339,10 @@ RC_GTEST_PROP(strong_codec, any_waveforms_come_back, ()) {
     samples[i] = static_cast<std::uint16_t>(some[i % some.size()] >> (few * (i / 64 % 2)));
   for (const shape of : shapes) {
     const bytes group = reference(samples, of);
-    RC_ASSERT(encode(samples, of) == group);
-    RC_ASSERT(decode(group, of, 1).samples == samples);
+    for (const group_codec& codec : strong::group_codecs()) {
+      RC_ASSERT(encode(codec, samples, of) == group);
+      RC_ASSERT(decode(codec, group, of, 1).samples == samples);
+    }
   }
 }
 

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoding groups of the strong codec with vectors, compiled once for each instruction set: several
+// groups side by side, each by the steps of strong::encode_group.
+#if defined(L3_STRONG_ENCODE_SIMD) == defined(HWY_TARGET_TOGGLE)
+#ifdef L3_STRONG_ENCODE_SIMD
+#undef L3_STRONG_ENCODE_SIMD
+#else
+#define L3_STRONG_ENCODE_SIMD
+#endif
+
+#include "gpu/codec/strong_choice_simd.hpp"
+#include "gpu/codec/strong_portable.hpp"
+#include "gpu/codec/strong_shuffles.hpp"
+#include "gpu/codec/strong_simd.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace l3::strong {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
+
+/// A group that is encoded, and its words, which are written from the end.
+struct plain_group {
+  const std::uint16_t* samples = nullptr;
+  group_head head;
+  std::uint32_t states[lanes];
+  std::uint16_t words[lanes + max_words]; // the first ones are written over only
+  std::uint16_t* word = nullptr;          // the last that was written
+
+  void open(shape of) {
+    head.chosen = choose_with_vectors(samples);
+    detail::fold_first_samples(samples, of, head);
+    for (std::uint32_t l = 0; l < lanes; ++l)
+      states[l] = least_state + detail::carried(head, of, l);
+    word = words + lanes + max_words;
+  }
+
+  /// Writes the group; returns its length.
+  [[nodiscard]] std::uint32_t close(shape of, std::byte* out) const {
+    const auto n = static_cast<std::uint32_t>(words + lanes + max_words - word);
+    return detail::store_group(samples, head, of, states, word, n, out);
+  }
+};
+
+/// Samples lane by lane to rows, less the first of their piece.
+HWY_INLINE void load_rows(const std::uint16_t* samples, shape of, lane_rows& rows,
+                          std::size_t first_lane) {
+  const std::uint32_t piece = group_samples / first_samples(of);
+  for (std::uint32_t i = 0; i < lane_samples; i += lanes) {
+    group_row square[lanes];
+    for (std::uint32_t l = 0; l < lanes; ++l) {
+      const std::uint16_t* const from = samples + l * lane_samples;
+      square[l] = hn::LoadU(d16_group, from + i) - hn::Set(d16_group, from[i / piece * piece]);
+    }
+    transpose(square);
+    for (std::uint32_t k = 0; k < lanes; ++k)
+      hn::StoreU(hn::BitCast(hn::FixedTag<std::int16_t, lanes>(), square[k]),
+                 hn::FixedTag<std::int16_t, lanes>(), rows.of[i + k] + first_lane);
+  }
+}
+
+/// Rounds to zero. The numbers are small enough, so that nothing is mended.
+HWY_INLINE vector_u truncated(hn::Vec<decltype(d32f)> number) {
+#if HWY_TARGET == HWY_AVX2
+  return vector_u{_mm256_cvttps_epi32(number.raw)};
+#else
+  return vector_u{_mm512_cvttps_epi32(number.raw)};
+#endif
+}
+
+/// What the steps code.
+struct lane_residuals {
+  lane_rows rows; ///< samples, and then residuals
+  /// Entries of symbols.of_symbol, with the low bits at bit 24.
+  alignas(64) std::uint32_t entries[lane_samples][vector_lanes];
+};
+
+/// The lanes of a vector, step by step: first all residuals are made, from the first to the last,
+/// then they go into the coders, the last first.
+struct vector_encoder {
+  plain_group* groups; // groups_of_vector
+  chosen_vectors chosen;
+  vector_model model;
+  vector_u states;
+  vector_u last_symbol, row_mask, seven, free_bits;
+  vector slots;
+  hn::Vec<decltype(d32f)> two;
+
+  HWY_INLINE vector_encoder(plain_group* of, const choice* const* choices,
+                            const std::uint32_t* first_states)
+      : groups(of), chosen(choices), states(hn::Load(d32u, first_states)),
+        last_symbol(constant_u(max_symbols - 1)), row_mask(constant_u(~(max_symbols - 1))),
+        seven(constant_u(7)), free_bits(constant_u(32 - table_bits)), slots(constant(table_slots)),
+        two(hn::ConvertTo(d32f, constant(2))) {}
+
+  template <bool early>
+  HWY_INLINE void model_step(lane_residuals& to, std::uint32_t i, std::uint32_t age) {
+    const vector y = hn::PromoteTo(d32, hn::Load(d16_row, to.rows.of[i]));
+    const vector of_filter = y - model.filtered(chosen);
+    const vector of_last = y - model.last();
+    const vector r =
+        low_16_bits(hn::IfThenElse(model.last_is_better(chosen), of_last, of_filter), chosen.one);
+    const vector_u scale = model.scale_bits(chosen);
+    const vector_u low_bits = low_bits_of(scale, chosen);
+    const vector quotient = r >> hn::BitCast(d32, low_bits);
+    const vector_u folded = hn::BitCast(d32u, hn::Xor(quotient + quotient, hn::ShiftRight<31>(r)));
+    const vector_u symbol = hn::Min(folded, last_symbol);
+    constexpr int symbol_bits = std::bit_width(max_symbols - 1);
+    const vector_u row_of_scale = hn::And(hn::ShiftRight<22 - symbol_bits>(scale), row_mask);
+    const vector_u entry =
+        look_up(biased<max_symbols>(symbols.of_symbol), hn::Or(row_of_scale, symbol));
+    const vector_u low = hn::And(low_mask(low_bits), hn::BitCast(d32u, r));
+    hn::Store(hn::Or(entry, hn::ShiftLeft<24>(low)), d32u, to.entries[i]);
+    hn::Store(hn::DemoteTo(d16_row, r), d16_row, to.rows.of[i]);
+    model.template learn<early>(y, r, of_filter, of_last, age);
+  }
+
+  HWY_INLINE void push_step(const lane_residuals& from, std::uint32_t i) {
+    const vector_u entry = hn::Load(d32u, from.entries[i]);
+    const std::uint32_t escaped = bits_of(hn::BitCast(d32, entry) < hn::Zero(d32));
+    if (HWY_UNLIKELY(escaped != 0)) write_escapes(escaped, from.rows.of[i]);
+
+    const vector_u frequency = hn::And(entry, chosen.ten_bits);
+    const vector_u sum = hn::And(hn::ShiftRight<10>(entry), chosen.ten_bits);
+    const vector_u low_bits = hn::And(hn::ShiftRight<20>(entry), seven);
+    const vector_u low = hn::And(hn::ShiftRight<24>(entry), last_symbol);
+    const vector_u limit = frequency << (free_bits - low_bits);
+    const auto full = hn::Max(states, limit) == states;
+    write_words(bits_of(hn::RebindMask(d32, full)));
+    states = hn::IfThenElse(full, hn::ShiftRight<16>(states), states);
+
+    // The quotient is below 2^22, so that with three roundings, and without the lowest bit of the
+    // state, its estimate is wrong by less than 1, and what is below it by 1 at most.
+    const auto per_two = two / hn::ConvertTo(d32f, hn::BitCast(d32, frequency));
+    const vector half = hn::BitCast(d32, hn::ShiftRight<1>(states));
+    const vector_u quotient = truncated(hn::ConvertTo(d32f, half) * per_two);
+    const vector rest = hn::BitCast(d32, states - quotient * frequency);
+    const vector signed_frequency = hn::BitCast(d32, frequency);
+    const vector other = slots - signed_frequency; // one more in the quotient
+    vector high = hn::BitCast(d32, hn::ShiftLeft<table_bits>(quotient) + sum) + rest;
+    high = high - hn::And(hn::ShiftRight<31>(rest), other);
+    high = high + hn::IfThenZeroElse(rest < signed_frequency, other);
+    states = hn::Or(hn::BitCast(d32u, high) << low_bits, low);
+  }
+
+  /// After the last step.
+  HWY_INLINE void close() const {
+    alignas(64) std::uint32_t last[vector_lanes];
+    hn::Store(states, d32u, last);
+    for (std::size_t k = 0; k < groups_of_vector; ++k)
+      std::copy(last + k * lanes, last + (k + 1) * lanes, groups[k].states);
+  }
+
+private:
+  HWY_INLINE void write_words(std::uint32_t full) {
+    const hn::FixedTag<std::uint16_t, vector_lanes> row;
+    const auto all = hn::TruncateTo(row, states);
+#if HWY_TARGET == HWY_AVX2
+    write_words(groups[0], all, full);
+#else
+    write_words(groups[0], hn::LowerHalf(d16_group, all), full & 0xff);
+    write_words(groups[1], hn::UpperHalf(d16_group, all), full >> 8);
+#endif
+  }
+
+  HWY_INLINE static void write_words(plain_group& g, group_row words, std::uint32_t full) {
+    const hn::FixedTag<std::uint8_t, 16> bytes;
+    const auto gathered =
+        hn::TableLookupBytes(hn::BitCast(bytes, words), hn::Load(bytes, shuffles.gather[full]));
+    hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(g.word - lanes));
+    g.word -= std::popcount(full);
+  }
+
+  /// Words of lower lanes come first, so they are written last.
+  HWY_NOINLINE void write_escapes(std::uint32_t escaped, const std::int16_t* row) const {
+    while (escaped != 0) {
+      const auto l = static_cast<std::uint32_t>(std::bit_width(escaped)) - 1;
+      *--groups[l / lanes].word = static_cast<std::uint16_t>(row[l]);
+      escaped ^= 1U << l;
+    }
+  }
+};
+
+/// The encoder of the groups of a vector.
+HWY_INLINE vector_encoder encoder_of(plain_group* groups, shape of) {
+  const choice* chosen[groups_of_vector];
+  alignas(64) std::uint32_t states[vector_lanes];
+  for (std::size_t k = 0; k < groups_of_vector; ++k) {
+    groups[k].open(of);
+    chosen[k] = &groups[k].head.chosen;
+    std::copy(groups[k].states, groups[k].states + lanes, states + k * lanes);
+  }
+  return {groups, chosen, states};
+}
+
+/// Encodes the groups of as many vectors as there are numbers.
+template <std::size_t... v>
+void encode_bundle(plain_group* groups, shape of, std::index_sequence<v...>) {
+  vector_encoder encoders[] = {encoder_of(groups + v * groups_of_vector, of)...};
+  lane_residuals residuals[sizeof...(v)];
+  for (std::size_t k = 0; k < sizeof...(v) * groups_of_vector; ++k)
+    load_rows(groups[k].samples, of, residuals[k / groups_of_vector].rows,
+              k % groups_of_vector * lanes);
+  for_steps(
+      of, [&](std::uint32_t) HWY_ATTR { (encoders[v].model.begin(encoders[v].chosen), ...); },
+      [&](auto early, std::uint32_t i, std::uint32_t age)
+          HWY_ATTR { (encoders[v].template model_step<early.value>(residuals[v], i, age), ...); });
+  for (std::uint32_t i = lane_samples; i-- != 0;)
+    if (codes(i, of)) (encoders[v].push_step(residuals[v], i), ...);
+  (encoders[v].close(), ...);
+}
+
+std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
+                          std::span<std::byte> out) {
+  portable::check_encode(samples, out);
+  const std::size_t all = samples.size() / group_samples;
+  plain_group groups[bundle_groups];
+  std::size_t used = 0;
+  for (std::size_t first = 0; first < all; first += bundle_groups) {
+    const std::size_t n = std::min(all - first, bundle_groups);
+    for (std::size_t k = 0; k < bundle_groups; ++k)
+      groups[k].samples = samples.data() + (first + std::min(k, n - 1)) * group_samples;
+    if (n <= groups_of_vector)
+      encode_bundle(groups, of, std::make_index_sequence<1>());
+    else
+      encode_bundle(groups, of, std::make_index_sequence<vectors>());
+    for (std::size_t k = 0; k < n; ++k) used += groups[k].close(of, out.data() + used);
+  }
+  return used;
+}
+
+#else
+
+inline std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,
+                                 std::span<std::byte> out) {
+  return portable::encode(samples, of, out);
+}
+
+#endif
+
+} // namespace HWY_NAMESPACE
+} // namespace l3::strong
+HWY_AFTER_NAMESPACE();
+
+#endif

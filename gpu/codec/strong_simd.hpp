@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// What encoding and decoding groups of the strong codec with vectors have in common: the model of
+// strong_model.hpp, eight lanes of one group or of two groups side by side in a vector. Like the
+// headers that include it, it is compiled once for each instruction set, hence the guard that
+// toggles.
+#if defined(L3_STRONG_SIMD) == defined(HWY_TARGET_TOGGLE)
+#ifdef L3_STRONG_SIMD
+#undef L3_STRONG_SIMD
+#else
+#define L3_STRONG_SIMD
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+#include "gpu/codec/strong.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace l3::strong {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET & (HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL)
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr hn::ScalableTag<std::int32_t> d32;
+constexpr hn::ScalableTag<std::uint32_t> d32u;
+constexpr hn::ScalableTag<float> d32f;
+constexpr hn::ScalableTag<std::int16_t> d16;
+constexpr std::size_t vector_lanes = hn::MaxLanes(d32);
+constexpr std::size_t groups_of_vector = vector_lanes / lanes;
+constexpr hn::FixedTag<std::int16_t, vector_lanes> d16_row; // a sample of each lane
+constexpr hn::FixedTag<std::uint16_t, lanes> d16_group;     // of the lanes of one group
+using vector = hn::Vec<decltype(d32)>;
+using vector_u = hn::Vec<decltype(d32u)>;
+using group_row = hn::Vec<decltype(d16_group)>;
+
+/// Vectors that are coded side by side: a step of one is a long chain of operations, each of which
+/// waits for the one before, and the processor works on the others meanwhile.
+constexpr std::size_t vectors = HWY_TARGET == HWY_AVX2 ? 1 : 2;
+constexpr std::size_t bundle_groups = vectors * groups_of_vector;
+
+/// A sample of each lane of a vector, by steps.
+struct lane_rows {
+  alignas(64) std::int16_t of[lane_samples][vector_lanes];
+};
+
+/// table[index] for each lane. Eight loads are quicker than a gather on most processors: it is
+/// microcode on AMD's, and on those of Intel's whose gathers had to be mended.
+#if HWY_TARGET == HWY_AVX2
+HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
+  const auto pair = [](__m128i indices, int which) HWY_ATTR {
+    return static_cast<std::uint64_t>(which == 0 ? _mm_cvtsi128_si64(indices)
+                                                 : _mm_extract_epi64(indices, 1));
+  };
+  const auto four = [&](__m128i indices) HWY_ATTR {
+    const std::uint64_t a = pair(indices, 0);
+    const std::uint64_t b = pair(indices, 1);
+    const auto at = [&](std::uint64_t i) HWY_ATTR { return static_cast<int>(table[i]); };
+    return _mm_setr_epi32(at(a & 0xffffffffU), at(a >> 32), at(b & 0xffffffffU), at(b >> 32));
+  };
+  const __m128i low = four(_mm256_castsi256_si128(index.raw));
+  const __m128i high = four(_mm256_extracti128_si256(index.raw, 1));
+  return vector_u{_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1)};
+}
+#else
+HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
+  alignas(64) std::uint32_t at[vector_lanes];
+  hn::Store(index, d32u, at);
+  const auto eight = [&](const std::uint32_t* i) HWY_ATTR {
+    return _mm256_setr_epi32(static_cast<int>(table[i[0]]), static_cast<int>(table[i[1]]),
+                             static_cast<int>(table[i[2]]), static_cast<int>(table[i[3]]),
+                             static_cast<int>(table[i[4]]), static_cast<int>(table[i[5]]),
+                             static_cast<int>(table[i[6]]), static_cast<int>(table[i[7]]));
+  };
+  return vector_u{_mm512_inserti64x4(_mm512_castsi256_si512(eight(at)), eight(at + lanes), 1)};
+}
+#endif
+
+/// The scale's bits as they come out of a logarithm: a number whose bits 22 and above are the scale
+/// plus scale_bias. The sum of the running means is exact as a floating-point number, and the
+/// exponent and the upper bit of its fraction say how large it is in half octaves.
+constexpr std::uint32_t scale_bias = 258;
+constexpr std::int32_t largest_sum = 8191; // of the last scale
+
+/// The row of a scale in a table, for one whose first row is `first`.
+template <std::uint32_t row>
+HWY_INLINE const std::uint32_t* biased(const std::uint32_t* first) {
+  return reinterpret_cast<const std::uint32_t*>(reinterpret_cast<std::uintptr_t>(first) -
+                                                std::uintptr_t{scale_bias * row} * sizeof *first);
+}
+
+/// The product of the low 16 bits, with their signs. The high ones of one of both are 0.
+HWY_INLINE vector multiply_16_bits(vector a, vector b) {
+  auto none = hn::Zero(d32);
+  return hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, a), hn::BitCast(d16, b), none, none);
+}
+
+/// The low 16 bits as a number with a sign. Processors have fewer units that shift than such that
+/// multiply or add.
+HWY_INLINE vector low_16_bits(vector v, vector one) { return multiply_16_bits(v, one); }
+
+/// The low 16 bits become the high ones.
+HWY_INLINE vector_u shifted_by_16(vector_u v) {
+  const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
+  alignas(16) static constexpr std::uint8_t from[] = {0x80, 0x80, 0, 1, 0x80, 0x80, 4,  5,
+                                                      0x80, 0x80, 8, 9, 0x80, 0x80, 12, 13};
+  return hn::BitCast(d32u,
+                     hn::TableLookupBytes(hn::BitCast(bytes, v), hn::LoadDup128(bytes, from)));
+}
+
+/// 2^n − 1 for n up to max_low_bits.
+HWY_INLINE vector_u low_mask(vector_u n) {
+  const hn::Repartition<std::uint8_t, decltype(d32u)> bytes;
+  alignas(16) static constexpr std::uint8_t masks[] = {0, 1, 3, 7, 0xf, 0x1f, 0x3f, 0,
+                                                       0, 0, 0, 0, 0,   0,    0,    0};
+  return hn::BitCast(d32u,
+                     hn::TableLookupBytes(hn::LoadDup128(bytes, masks), hn::BitCast(bytes, n)));
+}
+
+/// Bit l: the answer for lane l.
+HWY_INLINE std::uint32_t bits_of(hn::Mask<decltype(d32)> mask) {
+#if HWY_TARGET == HWY_AVX2
+  return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(mask.raw)));
+#else
+  return mask.raw;
+#endif
+}
+
+/// A number in all lanes. The compiler does not know the number: it would make those that it knows
+/// anew in each step, in three instructions.
+HWY_INLINE vector constant(std::int32_t number) {
+  asm("" : "+r"(number));
+  return hn::Set(d32, number);
+}
+
+HWY_INLINE vector_u constant_u(std::uint32_t number) {
+  return hn::BitCast(d32u, constant(static_cast<std::int32_t>(number)));
+}
+
+/// What the encoder chose, for the groups of a vector.
+struct chosen_vectors {
+  vector first_pair;  // c1 | c2 << 16, times 16
+  vector second_pair; // c3 | c4 << 16, times 16
+  vector rest;        // 32 less the sum of the filter
+  vector rounding;
+  vector start;
+  vector least_sum, most_sum, least_lead, one;
+  vector_u ten_bits;
+  vector_u whole_octave; // the last one of scales whose residuals are coded whole
+
+  HWY_INLINE explicit chosen_vectors(const choice* const* groups)
+      : least_sum(constant(4)), most_sum(constant(largest_sum)),
+        least_lead(constant(lane_model::least_lead)), one(constant(1)), ten_bits(constant_u(0x3ff)),
+        whole_octave(constant_u((scale_bias + small_scales) / 2 - 1)) {
+    alignas(64) std::int32_t v[5][vector_lanes];
+    for (std::size_t l = 0; l < vector_lanes; ++l) {
+      const choice& c = *groups[l / lanes];
+      const auto pair = [&](std::size_t j) {
+        return static_cast<std::int32_t>((static_cast<std::uint32_t>(c.filter[j] * 16) & 0xffff) |
+                                         static_cast<std::uint32_t>(c.filter[j + 1] * 16) << 16);
+      };
+      v[0][l] = pair(0);
+      v[1][l] = pair(2);
+      v[2][l] = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
+      v[3][l] = 256 - lane_model::first_level * v[2][l];
+      v[4][l] = start_scale(c.start);
+    }
+    first_pair = hn::Load(d32, v[0]);
+    second_pair = hn::Load(d32, v[1]);
+    rest = hn::Load(d32, v[2]);
+    rounding = hn::Load(d32, v[3]);
+    start = hn::Load(d32, v[4]);
+  }
+};
+
+/// lane_model for the lanes of a vector. It keeps samples in pairs of 16 bits, as the instruction
+/// wants them that multiplies and adds pairs.
+class vector_model {
+public:
+  HWY_INLINE void begin(const chosen_vectors& chosen) {
+    last_ = pair_ = pair_before_ = pair_before_that_ = lead_ = hn::Zero(d32);
+    level_ = hn::Set(d32, lane_model::first_level);
+    fast_ = chosen.start;
+    slow_ = hn::ShiftLeft<6>(chosen.start);
+  }
+
+  [[nodiscard]] HWY_INLINE vector last() const { return last_; }
+  [[nodiscard]] HWY_INLINE auto last_is_better(const chosen_vectors& chosen) const {
+    return lead_ > chosen.least_lead;
+  }
+
+  [[nodiscard]] HWY_INLINE vector filtered(const chosen_vectors& chosen) const {
+    auto none = hn::Zero(d32);
+    vector sum = level_ * chosen.rest + chosen.rounding;
+    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair_),
+                                        hn::BitCast(d16, chosen.first_pair), sum, none);
+    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair_before_that_),
+                                        hn::BitCast(d16, chosen.second_pair), sum, none);
+    return hn::ShiftRight<9>(sum);
+  }
+
+  /// See scale_bias.
+  [[nodiscard]] HWY_INLINE vector_u scale_bits(const chosen_vectors& chosen) const {
+    const vector sum = fast_ + hn::ShiftRight<6>(slow_);
+    const vector small = hn::Min(hn::Max(sum, chosen.least_sum), chosen.most_sum);
+    return hn::BitCast(d32u, hn::ConvertTo(d32f, small));
+  }
+
+  /// `of_filter` and `of_last`: the sample less what was predicted.
+  template <bool early>
+  HWY_INLINE void learn(vector y, vector r, vector of_filter, vector of_last, std::uint32_t age) {
+    const vector size = hn::Abs(r);
+    const vector size_4 = (size + size) + (size + size);
+    const vector size_16 = (size_4 + size_4) + (size_4 + size_4);
+    fast_ = fast_ - hn::ShiftRight<2>(fast_) + size_4;
+    slow_ = slow_ - hn::ShiftRight<6>(slow_) + size_16;
+    lead_ = lead_ - hn::ShiftRight<3>(lead_) + (hn::Abs(of_filter) - hn::Abs(of_last));
+    if constexpr (early) {
+      const auto shift = static_cast<int>(lane_model::level_shift(age));
+      level_ = level_ - hn::ShiftRightSame(level_, shift) + hn::ShiftLeftSame(y, 4 - shift);
+    } else {
+      level_ = level_ - hn::ShiftRight<4>(level_) + y;
+    }
+    pair_before_that_ = pair_before_;
+    pair_before_ = pair_;
+    const auto up = hn::BitCast(d32, shifted_by_16(hn::BitCast(d32u, pair_)));
+    pair_ = hn::BitCast(d32, hn::OddEven(hn::BitCast(d16, up), hn::BitCast(d16, y)));
+    last_ = y;
+  }
+
+private:
+  vector last_, level_, lead_, fast_, slow_;
+  vector pair_, pair_before_, pair_before_that_;
+};
+
+/// How many low bits of a residual are coded as they are.
+HWY_INLINE vector_u low_bits_of(vector_u scale_bits, const chosen_vectors& chosen) {
+  const auto octave = hn::ShiftRight<23>(scale_bits);
+  return hn::Max(octave, chosen.whole_octave) - chosen.whole_octave;
+}
+
+/// Runs begin(i) for the steps in which a piece of a waveform begins, step(early, i, age) for the
+/// others.
+template <class Begin, class Step>
+HWY_INLINE void for_steps(shape of, Begin begin, Step step) {
+  constexpr std::uint32_t early = 8; // from this age on, level_shift is always the same
+  const std::uint32_t piece = of == shape::short_ones ? record_samples : lane_samples;
+  for (std::uint32_t first = 0; first < lane_samples; first += piece) {
+    begin(first);
+    for (std::uint32_t age = 1; age < early; ++age) step(std::true_type(), first + age, age);
+    for (std::uint32_t age = early; age < piece; ++age) step(std::false_type(), first + age, age);
+  }
+}
+
+/// Turns a square of eight rows of eight samples.
+HWY_INLINE void transpose(group_row (&r)[lanes]) {
+  const auto turn = [](auto d, group_row a, group_row b, group_row& low, group_row& high) HWY_ATTR {
+    const auto x = hn::BitCast(d, a);
+    const auto y = hn::BitCast(d, b);
+    low = hn::BitCast(d16_group, hn::InterleaveLower(d, x, y));
+    high = hn::BitCast(d16_group, hn::InterleaveUpper(d, x, y));
+  };
+  const hn::FixedTag<std::uint32_t, 4> quads;
+  const hn::FixedTag<std::uint64_t, 2> halves;
+  group_row a[lanes];
+  group_row b[lanes];
+  for (std::size_t i = 0; i < lanes; i += 2) turn(d16_group, r[i], r[i + 1], a[i], a[i + 1]);
+  for (std::size_t i = 0; i < lanes; i += 4) {
+    turn(quads, a[i], a[i + 2], b[i], b[i + 1]);
+    turn(quads, a[i + 1], a[i + 3], b[i + 2], b[i + 3]);
+  }
+  for (std::size_t i = 0; i < lanes / 2; ++i) turn(halves, b[i], b[i + 4], r[2 * i], r[2 * i + 1]);
+}
+
+#endif
+
+} // namespace HWY_NAMESPACE
+} // namespace l3::strong
+HWY_AFTER_NAMESPACE();
+
+#endif
