@@ -35,8 +35,8 @@ COPIES = ["bench-memory", *(f"copies-{size}" for size in ("64KiB", "1MiB", "4MiB
 PRODUCTION = ["bench-engine", "engine-selection", *(f"engine-{n}-frames" for n in (2, 8, 16)), *(f"engine-{n}-events" for n in (1, 16, 256, 1024)), "daemon"]
 CHECKERS = [f"{tool}-executors_cuda_test" for tool in ("memcheck", "racecheck", "synccheck")]
 # What tells most comes first; the checkers take longest.
-ORDER = [*COPIES, *PRODUCTION, *(f"bench-{b}" for b in BENCHES if b not in ("memory", "pipeline")), "codec_test", "executors_cuda_test",
-         "demo", "bench-pipeline", "ncu", *CHECKERS]
+ORDER = [*COPIES, *PRODUCTION[:-1], *(f"bench-{b}" for b in BENCHES if b not in ("memory", "nvcomp", "pipeline")), "codec_test",
+         "executors_cuda_test", "daemon", "bench-nvcomp", "demo", "bench-pipeline", "ncu", *CHECKERS]
 NVIDIA_SMI = 'case $* in *-lms*) while :; do echo "250.5, 1980, 40"; sleep 0.01; done ;; *) echo "the card" ;; esac'
 SANITIZER = 'shift 4; case $* in *"--gtest_filter=-"*) exec "$@" ;; esac; exit 3'
 # A host whose own libstdc++ is too old, for tool and test.
