@@ -180,6 +180,48 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
+    def test_connections_where_there_are_few_descriptors(self):
+        """They leave some to the store."""
+        log = self.folder / "few.log"
+        receiver = self.keep(harness.Program(["prlimit", "--nofile=1024:1024", harness.BIN / "koto-l3", "receive", "--bind",
+                                              f"tcp://{harness.HOST}:{self.ports.receiver}", "--out", self.store], log))
+        receiver.wait_to_say("listening")
+        strangers = [socket.create_connection((harness.HOST, self.ports.receiver)) for _ in range(700)]
+        for s in strangers:
+            self.addCleanup(s.close)
+        daemon = self.start_daemon()
+        sender = self.udp_sender(daemon)
+        sent = {(1, n): level2.EventMaker(self.crates, 37).fragments(1, n) for n in range(1, 11)}
+        for (_, number), fragments in sent.items():
+            sender.event(1, number, fragments)
+        sender.end(1, 10)
+        daemon.wait_for_stored(10)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertNotIn("Too many open files", receiver.said())
+        self.assert_stored(sent)
+
+    def test_messages_that_wait_when_their_connection_is_reset(self):
+        """Those of a second peer of one ZeroMQ name are never read: they stay in the library until its connection is gone."""
+        receiver = self.start_receiver()
+        first, second = (LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE, identity=b"name") for _ in range(2))
+        self.addCleanup(first.close)
+        second.send_raw((bytes([line_sender.MORE, 1]) + b"x" + bytes([0, 1]) + b"y") * 400)
+        time.sleep(0.5)  # they are read as far as the library does
+        second.reset()
+        time.sleep(2)  # ZeroMQ's heartbeats come each second
+        self.assertTrue(receiver.running(), receiver.said())
+        daemon = self.start_daemon()
+        sent = {(1, n): level2.EventMaker(self.crates, 36).fragments(1, n) for n in range(1, 11)}
+        udp = self.udp_sender(daemon)
+        for (_, number), fragments in sent.items():
+            udp.event(1, number, fragments)
+        udp.end(1, 10)
+        daemon.wait_for_stored(10)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
     def test_an_independent_daemon(self):
         """Sections 6 and 8 from the other end: hello, blocks, wrong blocks, repeats, gaps, heartbeat, goodbye."""
         receiver = self.start_receiver()

@@ -19,14 +19,13 @@ namespace {
 // What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
 // silence limit); keeping the data is the acknowledgements' work. `immediate` lets no message queue
 // up for a connection that is not there: those of a broken one are let go, and sent again by us.
-// The high-water mark only bounds what a stalled connection holds.
+// The high-water mark of what goes out only bounds what a stalled connection holds.
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
 constexpr int first_reconnect_ms = 50;
 constexpr int slowest_reconnect_ms = 500;
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
-constexpr int answers_in_line = 256;
 /// A frame of a receiver: a header, or a text.
 constexpr byte_size largest_answer = kibibytes(64);
 /// Of its messages that were not taken. A receiver that stands still says nothing but ZeroMQ's
@@ -109,7 +108,7 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
   socket_.set(zmq::sockopt::immediate, true);
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
-  socket_.set(zmq::sockopt::rcvhwm, answers_in_line);
+  socket_.set(zmq::sockopt::rcvhwm, connection_watch::no_mark);
   socket_.set(zmq::sockopt::rcvbuf, receive_buffer);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
   socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);

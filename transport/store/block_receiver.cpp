@@ -5,10 +5,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include <sys/resource.h>
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
+#include "transport/link/connection_watch.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
@@ -21,9 +23,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For each connection; its TCP connection stands still beyond. No daemon that has only its credit
-/// under way, once more after silence, comes so far: ZeroMQ's heartbeats would not get through.
-constexpr int messages_in_line = 160;
+/// For each connection; acknowledgements beyond are dropped: the next ones hold more.
+constexpr int answers_in_line = 160;
 constexpr int messages_in_a_step = 256;
 /// The receiver takes all waiting messages in one step and acknowledges once behind them. An
 /// acknowledgement waits little longer than this.
@@ -35,6 +36,10 @@ constexpr int linger_ms = 200;
 constexpr int connections_waiting = 1024;
 constexpr std::size_t most_connections = 1024; ///< at a time
 constexpr std::size_t most_of_a_peer = 128;    ///< of these, after a hello
+/// ZeroMQ and its watch have one each of a connection; the store and monitoring need others.
+constexpr rlim_t descriptors_of_a_connection = 2;
+constexpr rlim_t other_descriptors = 320;
+constexpr std::size_t fewest_connections = 32;
 /// Of a connection over which nothing was said yet but a handshake, hellos and ZeroMQ's heartbeats.
 constexpr byte_size most_of_a_stranger = kibibytes(24);
 constexpr byte_size slack = kibibytes(64); ///< for short messages
@@ -65,6 +70,16 @@ constexpr auto completion_interval = 500ms;
 std::string sender_of(const zmq::message_t& frame) {
   const char* const address = zmq_msg_gets(frame.handle(), "Peer-Address");
   return address != nullptr ? address : "";
+}
+
+/// Fewer where the process may have few descriptors: else strangers would leave none for the
+/// store's files.
+std::size_t connections_at_most() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return most_connections;
+  const rlim_t left = limit.rlim_cur - std::min(limit.rlim_cur, other_descriptors);
+  return std::clamp<std::size_t>(left / descriptors_of_a_connection, fewest_connections,
+                                 most_connections);
 }
 
 /// A daemon has blocks under way that are together no longer than so many of the largest: fewer,
@@ -109,9 +124,8 @@ struct block_receiver::link {
       : guard(context, settings, counters, report) {
     (void)zmq_ctx_set(context.handle(), share_read_buffers, 0);
     socket.set(zmq::sockopt::linger, linger_ms);
-    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
-    socket.set(zmq::sockopt::sndhwm,
-               messages_in_line); // beyond, acknowledgements are dropped: the next ones hold more
+    socket.set(zmq::sockopt::rcvhwm, connection_watch::no_mark);
+    socket.set(zmq::sockopt::sndhwm, answers_in_line);
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
     socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
@@ -119,11 +133,12 @@ struct block_receiver::link {
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
     socket.set(zmq::sockopt::tcp_keepalive, 1);
     socket.set(zmq::sockopt::backlog, connections_waiting);
+    const std::size_t connections = connections_at_most();
     guard.guard(socket, {.stranger = most_of_a_stranger,
                          .trusted = most_of_a_daemon(settings),
                          .memory = {memory_plan(settings).bytes / 100 * most_percent_of_plan},
-                         .connections = most_connections,
-                         .of_a_peer = most_of_a_peer});
+                         .connections = connections,
+                         .of_a_peer = std::min(most_of_a_peer, connections / 2)});
     socket.set(zmq::sockopt::ipv6, is_ipv6(address));
     socket.bind(address);
   }

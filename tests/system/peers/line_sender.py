@@ -35,6 +35,10 @@ class Peer:
     def close(self):
         self._socket.close()
 
+    def reset(self):
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
     def __enter__(self):
         return self
 
@@ -99,12 +103,12 @@ class Peer:
 
 
 class LineSender(Peer):
-    def __init__(self, host, port, seconds=10, source=None):
+    def __init__(self, host, port, seconds=10, source=None, identity=b""):
         """`source`: the address from which it comes, another machine's as far as the receiver can see."""
         super().__init__(socket.create_connection((host, port), timeout=seconds, source_address=(source, 0) if source else None))
         self._socket.sendall(GREETING)
         self._take(64)
-        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 0)
+        ready = b"\x05READY" + b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", len(identity)) + identity
         self._socket.sendall(bytes([COMMAND, len(ready)]) + ready)
         self._frame()  # the other's READY
 

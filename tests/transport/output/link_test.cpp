@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forwarder and receiver over loopback, with everything in between that can go wrong.
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -8,6 +10,7 @@
 
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/format/endian.hpp"
+#include "transport/output/link_connection.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/file_descriptor.hpp"
@@ -64,6 +67,65 @@ bool has_ipv6() {
 /// Another host in an endpoint, with the same port.
 std::string at_host(const std::string& host, const std::string& endpoint) {
   return "tcp://" + host + endpoint.substr(endpoint.rfind(':'));
+}
+
+/// A receiver written by hand, as far as the greeting of ZMTP 3.0.
+class bare_receiver {
+public:
+  bare_receiver() : listening_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof own;
+    auto* const address = reinterpret_cast<sockaddr*>(&own);
+    EXPECT_EQ(::bind(listening_.get(), address, length), 0);
+    EXPECT_EQ(::listen(listening_.get(), 1), 0);
+    EXPECT_EQ(::getsockname(listening_.get(), address, &length), 0);
+    port_ = ntohs(own.sin_port);
+  }
+  [[nodiscard]] std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
+  void greet() {
+    peer_ = file_descriptor(::accept(listening_.get(), nullptr, nullptr));
+    std::string greeting(64, '\0');
+    greeting[0] = '\xff';
+    greeting[9] = '\x7f';
+    greeting[10] = 3;
+    greeting.replace(12, 4, "NULL");
+    const std::string ready = "\5READY\13Socket-Type" + std::string("\0\0\0\6", 4) + "ROUTER";
+    say(greeting + '\4' + static_cast<char>(ready.size()) + ready);
+  }
+  void say(const std::string& bytes) {
+    EXPECT_EQ(::send(peer_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  void reset() {
+    const linger at_once{1, 0};
+    EXPECT_EQ(::setsockopt(peer_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+    peer_ = file_descriptor();
+  }
+
+private:
+  file_descriptor listening_;
+  file_descriptor peer_;
+  std::uint16_t port_ = 0;
+};
+
+/// As while the forwarder waits for a disk. The library has a heartbeat each second.
+TEST(link, survives_the_reset_of_a_connection_whose_messages_wait) {
+  bare_receiver far;
+  forward_settings settings;
+  settings.to = far.endpoint();
+  link_connection near(settings, {"", settings.to});
+  near.connect_once();
+  far.greet();
+  std::string messages;
+  for (int i = 0; i < 2000; ++i) messages += {1, 1, 'x', 0, 1, 'y'};
+  far.say(messages);
+  std::this_thread::sleep_for(200ms);
+  far.reset();
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_TRUE(eventually([&] { return near.take_events([](const std::string&) {}).down; }));
+  EXPECT_FALSE(near.receive()) << "no message of the link";
 }
 
 TEST(link, carries_events_over_ipv6_and_again_after_the_receiver_was_killed) {
