@@ -9,8 +9,8 @@
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
-#include "transport/link/link_address.hpp"
 #include "transport/link/connection_watch.hpp"
+#include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
@@ -259,7 +259,7 @@ bool block_receiver::take_message(time_point now) {
   case link_message::heartbeat:
     from.acknowledge = true;
     if (const auto wanted = read_sealed<link_demand_body>(body))
-      line_.demand(header->session, from.node, *wanted, now);
+      line_.demand(header->session, from.user_of_line(), *wanted, now);
     break;
   case link_message::goodbye:
     if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
@@ -430,7 +430,7 @@ void block_receiver::store_failed(const std::error_code& error, time_point now) 
 void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std::uint64_t bytes,
                                time_point now) {
   const std::uint64_t under_way = from.longest * credit_for(from.longest, settings_);
-  line_.took(session, from.node, bytes, under_way, now);
+  line_.took(session, from.user_of_line(), bytes, under_way, now);
   if (!line_.is_greedy(session, now)) return;
   counters_.over_grant.add();
   report(greedy_told_, now,

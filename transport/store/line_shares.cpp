@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "transport/link/link_message.hpp"
@@ -122,18 +123,18 @@ void line_shares::lane::settle(time_point now) {
   debt_at = now;
 }
 
-line_shares::lane& line_shares::find_or_begin(std::uint64_t session, std::uint32_t node,
+line_shares::lane& line_shares::find_or_begin(std::uint64_t session, const line_user& user,
                                               time_point now) {
   const auto [at, is_new] = lanes_.try_emplace(session);
-  at->second.node = node;
+  at->second.user = user;
   if (is_new) at->second.heard_at = at->second.debt_at = now;
   return at->second;
 }
 
-void line_shares::demand(std::uint64_t session, std::uint32_t node, const link_demand_body& wanted,
-                         time_point now) {
+void line_shares::demand(std::uint64_t session, const line_user& user,
+                         const link_demand_body& wanted, time_point now) {
   if (!divides()) return;
-  lane& l = find_or_begin(session, node, now);
+  lane& l = find_or_begin(session, user, now);
   l.settle(now);
   if (!l.is_there(now) || !l.knows_grants) { // nothing that it was granted holds any more
     l.told = l.told_before = 0;
@@ -149,10 +150,10 @@ void line_shares::demand(std::uint64_t session, std::uint32_t node, const link_d
   changed_ = true;
 }
 
-void line_shares::took(std::uint64_t session, std::uint32_t node, std::uint64_t bytes,
+void line_shares::took(std::uint64_t session, const line_user& user, std::uint64_t bytes,
                        std::uint64_t under_way, time_point now) {
   if (!divides()) return;
-  lane& l = find_or_begin(session, node, now);
+  lane& l = find_or_begin(session, user, now);
   l.settle(now);
   l.used = l.used * std::exp(-in_seconds(now - l.used_at) / lately) +
            static_cast<double>(bytes) * bits_per_byte / lately;
@@ -183,17 +184,22 @@ void line_shares::let_go_the_absent(time_point now) {
   std::erase_if(lanes_, [&](const auto& e) { return now >= e.second.heard_at + silence_limit; });
 }
 
-/// What each lane that is there should have: first the nodes, then the lanes of each.
+/// What each lane that is there should have: first the nodes, by the parts of their peers, then the
+/// lanes of each.
 std::map<std::uint64_t, double> line_shares::parts(time_point now) const {
-  std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, const lane*>>> nodes;
+  std::map<line_user, std::vector<std::pair<std::uint64_t, const lane*>>> nodes;
   for (const auto& [session, l] : lanes_)
-    if (l.is_there(now)) nodes[l.node].emplace_back(session, &l);
+    if (l.is_there(now)) nodes[l.user].emplace_back(session, &l);
+  std::map<std::string_view, double> nodes_of_peer;
+  for (const auto& [user, lanes] : nodes) ++nodes_of_peer[user.peer];
   const double there_is = granted_part * line_;
-  const double floor =
-      floor_part * line_ / static_cast<double>(std::max<std::size_t>(1, nodes.size()));
+  const auto weight_of = [&](const line_user& user) { return 1 / nodes_of_peer.at(user.peer); };
+  const auto floor_of = [&](const line_user& user) {
+    return floor_part * line_ * weight_of(user) / static_cast<double>(nodes_of_peer.size());
+  };
 
   std::vector<std::pair<claim, double>> of_nodes;
-  for (const auto& [node, lanes] : nodes) {
+  for (const auto& [user, lanes] : nodes) {
     double wanted = 0;
     double most = 0;
     for (const auto& [session, l] : lanes) {
@@ -201,15 +207,16 @@ std::map<std::uint64_t, double> line_shares::parts(time_point now) const {
       most = std::max(most, rate_limit(l->wanted));
     }
     most = std::min(most, there_is);
-    of_nodes.push_back({{std::clamp(wanted, std::min(floor, most), most)}, most});
+    const double floor = std::min(floor_of(user), most);
+    of_nodes.push_back({{std::clamp(wanted, floor, most), weight_of(user)}, most});
   }
   share_out(of_nodes, there_is);
 
   std::map<std::uint64_t, double> parts;
   auto of_node = of_nodes.begin();
-  for (const auto& [node, lanes] : nodes) {
+  for (const auto& [user, lanes] : nodes) {
     const double its = (of_node++)->first.part;
-    const double least = std::min(floor, its) / static_cast<double>(lanes.size());
+    const double least = std::min(floor_of(user), its) / static_cast<double>(lanes.size());
     std::vector<std::pair<claim, double>> of_lanes;
     of_lanes.reserve(lanes.size());
     for (const auto& [session, l] : lanes)
@@ -312,7 +319,7 @@ std::optional<std::uint32_t> line_shares::credit_of(std::uint64_t session,
 double line_shares::granted_to(std::uint32_t node, time_point now) const {
   double all = 0;
   for (const auto& [session, l] : lanes_)
-    if (l.node == node && l.is_there(now)) all += l.told;
+    if (l.user.node == node && l.is_there(now)) all += l.told;
   return all;
 }
 

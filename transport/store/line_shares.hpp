@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line into a receiver, divided among the daemons that send on it (docs/protocol.md). Each lane
-// says what it could send, and is granted a rate for half a second; nodes get equal parts, but none
-// more than it could use while another could use more, and each at least a little. What is in force
-// never exceeds the line: a part that was taken from one lane is given to another only when the
-// first has said that it knows, or when its grant has run out. A lane that knows no grants, or that
-// sends more than it was granted, is slowed by acknowledgements that wait. There is no socket in it
-// and no clock.
+// says what it could send, and is granted a rate for half a second; peers get equal parts, which
+// their nodes share, but none more than it could use while another could use more, and each at
+// least a little. A node is known by its peer and its number: a number alone is only said. What is
+// in force never exceeds the line: a part that was taken from one lane is given to another only
+// when the first has said that it knows, or when its grant has run out. A lane that knows no
+// grants, or that sends more than it was granted, is slowed by acknowledgements that wait. There is
+// no socket in it and no clock.
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "transport/format/link_body.hpp"
@@ -19,6 +22,14 @@
 #include "transport/format/units.hpp"
 
 namespace l3 {
+
+/// Of whom a lane is, as far as the line is divided.
+struct line_user {
+  std::string peer;       ///< its key or address (peer_share)
+  std::uint32_t node = 0; ///< as its hello says
+
+  friend auto operator<=>(const line_user&, const line_user&) = default;
+};
 
 class line_shares {
 public:
@@ -38,12 +49,11 @@ public:
 
   // What happens.
 
-  /// `node`: to which the lane belongs, as its hello says.
-  void demand(std::uint64_t session, std::uint32_t node, const link_demand_body& wanted,
+  void demand(std::uint64_t session, const line_user& user, const link_demand_body& wanted,
               time_point now);
   /// A block of so many bytes came. `under_way`: bytes that its daemon may have on the way.
-  void took(std::uint64_t session, std::uint32_t node, std::uint64_t bytes, std::uint64_t under_way,
-            time_point now);
+  void took(std::uint64_t session, const line_user& user, std::uint64_t bytes,
+            std::uint64_t under_way, time_point now);
   /// It said goodbye.
   void end(std::uint64_t session);
 
@@ -64,7 +74,7 @@ public:
   /// may have under way; nothing: as many as any other.
   [[nodiscard]] std::optional<std::uint32_t> credit_of(std::uint64_t session,
                                                        std::uint64_t longest) const;
-  /// Granted to the node, in bits a second.
+  /// Granted to the nodes of this number, in bits a second.
   [[nodiscard]] double granted_to(std::uint32_t node, time_point now) const;
   /// Granted to all; what is in force for all is never more than the line.
   [[nodiscard]] double in_force(time_point now) const;
@@ -72,7 +82,7 @@ public:
 
 private:
   struct lane {
-    std::uint32_t node = 0;
+    line_user user;
     bool knows_grants = false; ///< it has sent a demand
     link_demand_body wanted;   ///< the latest
     time_point heard_at;       ///< the demand; of a lane that knows none, its last block
@@ -98,7 +108,7 @@ private:
     void settle(time_point now);
   };
 
-  lane& find_or_begin(std::uint64_t session, std::uint32_t node, time_point now);
+  lane& find_or_begin(std::uint64_t session, const line_user& user, time_point now);
   void let_go_the_absent(time_point now);
   [[nodiscard]] std::map<std::uint64_t, double> parts(time_point now) const;
 

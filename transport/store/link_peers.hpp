@@ -21,6 +21,7 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/time.hpp"
+#include "transport/store/line_shares.hpp"
 
 namespace l3 {
 
@@ -74,6 +75,11 @@ struct link_peer {
   /// Said hello, not yet goodbye, and was heard lately.
   [[nodiscard]] bool is_there(time_point now) const {
     return !gone && now < heard_at + silence_limit;
+  }
+  /// Without keys a daemon with several ways has several addresses: the lowest stands for all, and
+  /// is the same for each of its sessions.
+  [[nodiscard]] line_user user_of_line() const {
+    return {peers.empty() ? peer : *std::ranges::min_element(peers), node};
   }
 };
 

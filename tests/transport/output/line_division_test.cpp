@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,7 @@ private:
 
 struct played_lane {
   std::uint64_t session = 0;
-  std::uint32_t node = 0;
+  line_user user;
   bool is_there = true;
   bool keeps_to_grants = true;
   double inflow = 0;      ///< bytes a second
@@ -72,7 +73,7 @@ protected:
   played_lane& add(std::uint32_t node, double inflow = 0, double waiting = 0) {
     played_lane& l = lanes_.emplace_back();
     l.session = lanes_.size();
-    l.node = node;
+    l.user = {"machine " + std::to_string(node), node};
     l.inflow = inflow;
     l.waiting = waiting;
     welcome(l);
@@ -104,11 +105,11 @@ protected:
     for (played_lane& l : lanes_) {
       bool answer = false;
       while (const auto d = l.demands.take(now_)) {
-        shares_->demand(l.session, l.node, *d, now_);
+        shares_->demand(l.session, l.user, *d, now_);
         answer = true;
       }
       while (const auto b = l.blocks.take(now_)) {
-        shares_->took(l.session, l.node, *b, most_under_way, now_);
+        shares_->took(l.session, l.user, *b, most_under_way, now_);
         answer = true;
       }
       if (answer) tell(l);
@@ -228,7 +229,8 @@ TEST_F(a_divided_line, has_a_little_for_each_of_a_hundred) {
   for (std::uint32_t n = 0; n < 50; ++n) add(n);
   for (std::uint32_t n = 50; n < 100; ++n) add(n, 0, much);
   run(2s);
-  for (const played_lane& l : lanes_) EXPECT_GT(l.grant->granted(), line_rate * 0.00004) << l.node;
+  for (const played_lane& l : lanes_)
+    EXPECT_GT(l.grant->granted(), line_rate * 0.00004) << l.user.node;
   const double all = used(5s);
   EXPECT_GT(all, 0.97);
   EXPECT_LE(all, 1.0 + 50 * 8.0 * block / 5 / line_rate) << "each may begin or end a block";
@@ -244,6 +246,31 @@ TEST_F(a_divided_line, counts_the_lanes_of_a_node_as_one) {
   EXPECT_NEAR(lanes_[2].grant->granted(), line_rate / 2, line_rate / 50);
   EXPECT_NEAR(lanes_[0].grant->granted(), line_rate * 3 / 8, line_rate / 50);
   EXPECT_NEAR(lanes_[1].grant->granted(), line_rate / 8, line_rate / 50);
+}
+
+/// By a key or an address that it cannot choose.
+TEST_F(a_divided_line, gives_a_liar_under_another_nodes_number_a_part_of_its_own) {
+  add(1, 0, much);
+  add(2, 0, much);
+  played_lane& liar = add(1, 0, much);
+  liar.user.peer = "another machine";
+  liar.grant = std::make_unique<link_grant>(1'000'000U);
+  welcome(liar);
+  run(1s);
+  for (const played_lane& l : lanes_)
+    EXPECT_NEAR(l.grant->granted(), line_rate / 3, line_rate / 50) << l.session;
+}
+
+TEST_F(a_divided_line, is_not_had_by_saying_many_numbers) {
+  add(1, 0, much);
+  add(2, 0, much);
+  for (std::uint32_t n = 10; n < 50; ++n) add(n, 0, much).user.peer = "one machine";
+  run(2s);
+  EXPECT_GT(lanes_[0].grant->granted(), 0.32 * line_rate);
+  EXPECT_GT(lanes_[1].grant->granted(), 0.32 * line_rate);
+  double liars = 0;
+  for (std::size_t n = 2; n < lanes_.size(); ++n) liars += lanes_[n].grant->granted();
+  EXPECT_NEAR(liars, line_rate / 3, line_rate / 30);
 }
 
 TEST_F(a_divided_line, grants_none_more_than_it_sends_at_most) {
@@ -268,7 +295,7 @@ TEST_F(a_divided_line, holds_back_one_that_knows_no_grants) {
     debt = std::max(0.0, debt - line_rate / 8 * in_seconds(tick));
     const auto credit = shares_->credit_of(old, block).value_or(64);
     while (debt <= 0 && under_way < credit) {
-      shares_->took(old, 5, block, most_under_way, now_);
+      shares_->took(old, {"old", 5}, block, most_under_way, now_);
       debt += block;
       ++under_way;
       sent += block;
@@ -348,7 +375,7 @@ TEST_F(a_divided_line, is_never_passed_whatever_becomes_of_messages_and_daemons)
 TEST_F(a_divided_line, is_not_divided_without_a_rate) {
   line_shares none{bit_rate{}};
   EXPECT_FALSE(none.divides());
-  none.took(1, 1, block, most_under_way, now_);
+  none.took(1, {}, block, most_under_way, now_);
   EXPECT_FALSE(none.grant_of(1));
   EXPECT_FALSE(none.holds_back(1, now_));
   link_grant free(1U);
