@@ -172,7 +172,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   const bool whole = !fault && store.lost().empty();
   const ledger l = account_of(store, receiver.counters(), whole);
   summarize(o, l, receiver.counters());
-  if (!whole)
+  if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
                   l.events.shed.at("vanished"));
   if (!file.write(l)) return exit_failure;

@@ -126,6 +126,7 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
   if (!seen) return last_error();
   made.file_ = std::make_shared<const file_descriptor>(std::move(file));
   made.who_ = seen->who;
+  made.modified_ = seen->modified;
   made.number_ = number;
   store_file_header head;
   head.number = number;
@@ -142,13 +143,25 @@ std::error_code block_file::open(const held_folder& folder, std::uint64_t number
 
 /// The file is open for appending: bytes always go to its end, so its length tells if it was cut.
 std::error_code block_file::append(std::span<const std::byte> block) {
-  if (const auto error = append_all(file_->get(), block)) {
+  (void)is_suspect();
+  const auto error = append_all(file_->get(), block);
+  note_time();
+  if (error) {
     if (error != std::errc::no_space_on_device) sound_ = false;
     cut(end_);
     return error;
   }
   end_ += block.size();
   return {};
+}
+
+void block_file::note_time() {
+  if (const auto now = look_at(file_->get())) modified_ = now->modified;
+}
+
+bool block_file::is_suspect() {
+  const auto now = look_at(file_->get());
+  return suspect_ = suspect_ || !now || now->modified != modified_;
 }
 
 std::error_code block_file::flush(flush_function how) {
@@ -170,11 +183,13 @@ std::error_code block_file::check(const held_folder& folder) const {
 /// A file that another program has cut is not changed any more: it could get the right length, with
 /// the wrong bytes.
 void block_file::cut(std::uint64_t end) {
+  (void)is_suspect();
   const auto seen = look_at(file_->get());
   if (!seen || seen->bytes < end_) tampered_ = true;
   end_ = end;
   const bool uncut =
       !tampered_ && seen->bytes > end && ::ftruncate(file_->get(), static_cast<off_t>(end)) != 0;
+  note_time();
   if (tampered_ || uncut) sound_ = false;
 }
 

@@ -127,6 +127,12 @@ public:
   /// No error: the folder's name and the file's name lead to this file, and it is as long as what
   /// was written. What was appended before is then safe. Two calls of the system, for each block.
   [[nodiscard]] std::error_code check(const held_folder& folder) const;
+  /// Since it was trusted, another program has written to it or cut it, and its length may be right
+  /// all the same: it was modified at another time than that of the last append. What it holds has
+  /// to be read. An older kernel's times have steps of some milliseconds.
+  [[nodiscard]] bool is_suspect();
+  void trust() { suspect_ = false; } ///< it was read, and holds what was written
+  void distrust() { tampered_ = true; }
   /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
   /// them, or the next start steps over them.
   void cut(std::uint64_t end);
@@ -141,13 +147,17 @@ public:
   [[nodiscard]] bool is_full_for(std::uint64_t block_bytes, std::uint64_t limit) const;
 
 private:
+  void note_time();
+
   std::shared_ptr<const file_descriptor> file_;
   std::string name_;
   file_identity who_;
   std::uint64_t number_ = 0;
   std::uint64_t end_ = 0;
   bool sound_ = true;
-  bool tampered_ = false; ///< it was found shorter than it was written
+  std::int64_t modified_ = 0; ///< by this program, at last
+  bool suspect_ = false;
+  bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks
 };
 
 /// Copies bytes of a block file to a new file of this name in a folder, which what has that name

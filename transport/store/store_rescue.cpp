@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a store does when a person or another program has removed, moved, cut or replaced its files
 // or its folder: the open file still has its bytes, and they are written anew.
+#include <algorithm>
 #include <utility>
 
 #include "transport/accounting/ledger.hpp"
@@ -95,16 +96,30 @@ std::error_code store_writer::write_anew(open_file& old_file, const std::error_c
   return {};
 }
 
+bool store_writer::reads(const open_file& from, const stored_block& b,
+                         std::vector<std::byte>& bytes) {
+  block_header header;
+  bytes.resize(b.end() - b.offset);
+  return !read_all(from.file.descriptor()->get(), b.offset, bytes) &&
+         check_block(bytes, header) == block_fault::none &&
+         header.header_crc == b.header.header_crc;
+}
+
+/// A file to which another program has written may have its length and lack what was called stored.
+void store_writer::examine(open_file& f) {
+  if (!f.file.is_suspect()) return;
+  std::vector<std::byte> bytes;
+  const bool whole =
+      std::ranges::all_of(f.blocks, [&](const auto& b) { return reads(f, b, bytes); });
+  whole ? f.file.trust() : f.file.distrust();
+}
+
 /// An error is one of the new file: what cannot be read of the old one is lost.
 std::error_code store_writer::copy_blocks(const open_file& from, open_file& to,
                                           session_tallies& lost) {
   std::vector<std::byte> bytes;
   for (const stored_block& b : from.blocks) {
-    block_header header;
-    bytes.resize(b.end() - b.offset);
-    if (read_all(from.file.descriptor()->get(), b.offset, bytes) ||
-        check_block(bytes, header) != block_fault::none ||
-        header.header_crc != b.header.header_crc) {
+    if (!reads(from, b, bytes)) {
       lost[b.header.session].add(b.header);
       continue;
     }
@@ -186,6 +201,7 @@ void store_writer::forget_losses() {
 /// The signal that ends a program asks for its ledger, and so for this look: it does not end the
 /// reading.
 std::error_code store_writer::look() {
+  for (open_file& f : open_) examine(f);
   auto error = commit();
   if (error) error = commit(); // the first may have put things in their places
   if (const auto fault = folder_.check()) return fault;

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 #include <fcntl.h>
 
@@ -28,6 +29,11 @@ constexpr std::ptrdiff_t most_open = 16;
 constexpr auto pause_that_makes_room = 10s;
 constexpr auto pause_after_end = 1s;
 constexpr auto longest_idle = 10min;
+/// So many files may come to their end before they are full or idle for so long, and then one more
+/// in this time: else a peer that says goodbye all the time, or run after run, would fill the
+/// folder with small files, and memory with their names.
+constexpr int most_early_ends = 1024;
+constexpr auto pause_for_early_end = 10s;
 constexpr std::size_t most_to_complete = 64;
 
 std::optional<file_contents> contents_of_new(const block_file& file) {
@@ -270,7 +276,8 @@ std::error_code store_writer::make_room(file_owner& wanted) {
   const auto is_of_one = [](const open_file& f) { return !f.owner.several; };
   if (wanted.several || std::ranges::count_if(open_, is_of_one) < most_open) return {};
   const auto oldest = std::ranges::min_element(open_, {}, &open_file::used_at);
-  if (settings_.now() - oldest->used_at >= pause_that_makes_room) return close_file(oldest);
+  if (settings_.now() - oldest->used_at >= pause_that_makes_room && may_end_early())
+    return close_file(oldest);
   wanted = {0, 0, true};
   return {};
 }
@@ -294,6 +301,7 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
 
 /// Commits all that is open. What cannot be completed now is tried again.
 std::error_code store_writer::close_file(open_files::iterator file) {
+  examine(*file);
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
   const auto descriptor = file->file.descriptor();
@@ -302,32 +310,36 @@ std::error_code store_writer::close_file(open_files::iterator file) {
   auto contents = std::move(file->contents);
   const std::string name = file->file.name();
   open_.erase(file);
-  if (!contents) {
-    store_file written(folder_, name, number, store_kind::store, settings_.stop);
-    contents = file_contents::read(written);
+  try {
+    if (!contents) {
+      store_file written(folder_, name, number, store_kind::store, settings_.stop);
+      contents = file_contents::read(written);
+    }
+    if (contents) complete(number, *contents);
+  } catch (const scan_stopped&) { // the program ends, which takes its last look at the store first
+    ++left_open_;
   }
-  if (contents) complete(number, *contents);
   return {};
 }
 
 void store_writer::complete(std::uint64_t number, const file_contents& contents) {
   if (contents.is_empty()) return;
-  if (const auto error = try_to_complete(number, contents)) {
+  completion lacks{contents.owner(), contents.sidecar(number, settings_.software)};
+  if (const auto error = try_to_complete(number, lacks)) {
     if (to_complete_.empty())
       news_.push_back("cannot complete " + (settings_.folder / store_file_name(number)).string() +
                       ": " + error.message() + "; it is tried again");
     // The next start tries it for those that are not remembered.
-    if (to_complete_.size() < most_to_complete) to_complete_.emplace(number, contents);
+    if (to_complete_.size() < most_to_complete) to_complete_.emplace(number, std::move(lacks));
   }
 }
 
 /// The sidecar comes first: a file whose name says that it is complete has one, whatever ends this
 /// process.
-std::error_code store_writer::try_to_complete(std::uint64_t number, const file_contents& contents) {
-  const file_owner owner = contents.owner();
+std::error_code store_writer::try_to_complete(std::uint64_t number, const completion& lacks) {
+  const auto& [owner, text] = lacks;
   const std::string name = sidecar_name(number, owner);
   const std::string fresh = name + ".new";
-  const std::string text = contents.sidecar(number, settings_.software);
   std::error_code error;
   if (!folder_.look(store_file_name(number), error) && !error)
     return std::make_error_code(std::errc::no_such_file_or_directory);
@@ -364,13 +376,22 @@ void store_writer::end_session(std::uint64_t session) {
     if (f.file.number() == found->second.file) f.ended = true;
 }
 
+bool store_writer::may_end_early() {
+  const auto now = settings_.now();
+  if (early_ends_until_ - now >= most_early_ends * pause_for_early_end) return false;
+  early_ends_until_ = std::max(early_ends_until_, now) + pause_for_early_end;
+  return true;
+}
+
 /// An error shows in the next commit, too.
 void store_writer::complete_idle_files() {
   const auto now = settings_.now();
   for (auto at = open_.begin(); at != open_.end();) {
     const auto file = at++;
     const auto idle = now - file->used_at;
-    if (idle >= (file->ended ? pause_after_end : longest_idle) && close_file(file)) return;
+    const bool due =
+        idle >= longest_idle || (file->ended && idle >= pause_after_end && may_end_early());
+    if (due && close_file(file)) return;
   }
 }
 

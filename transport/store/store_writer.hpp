@@ -95,8 +95,9 @@ public:
   void complete_idle_files();
   /// Completes all: this writer comes to its end, or a block that comes begins a new file.
   [[nodiscard]] std::error_code complete_all_files();
-  /// Files that are complete, and could not get their sidecars or names yet.
-  [[nodiscard]] std::size_t files_to_complete() const { return to_complete_.size(); }
+  /// Files that are complete, and could not get their sidecars or names yet, or were not read for
+  /// that because the program is told to end.
+  [[nodiscard]] std::size_t files_to_complete() const { return to_complete_.size() + left_open_; }
 
   /// Commits, and looks for the files that should be there. No error: they all are, as they were.
   [[nodiscard]] std::error_code look();
@@ -157,10 +158,16 @@ private:
   [[nodiscard]] std::error_code make_room(file_owner& wanted);
   [[nodiscard]] std::error_code open_next_file(const file_owner& owner, open_files::iterator& to);
   [[nodiscard]] std::error_code close_file(open_files::iterator file);
+  /// What a closed file still lacks: its other name, and a sidecar, which is short however many
+  /// sessions are in the file.
+  struct completion {
+    file_owner owner;
+    std::string sidecar;
+  };
   void complete(std::uint64_t number, const file_contents& contents);
-  [[nodiscard]] std::error_code try_to_complete(std::uint64_t number,
-                                                const file_contents& contents);
+  [[nodiscard]] std::error_code try_to_complete(std::uint64_t number, const completion& lacks);
   void complete_what_waits();
+  [[nodiscard]] bool may_end_early();
   [[nodiscard]] std::error_code check_files() const;
   void take_back();
   void compare_with_manifest();
@@ -170,6 +177,10 @@ private:
   [[nodiscard]] std::error_code find_folder();
   [[nodiscard]] std::error_code write_anew();
   [[nodiscard]] std::error_code write_anew(open_file& old, const std::error_code& why);
+  /// The block is in the file as it was written there.
+  [[nodiscard]] static bool reads(const open_file& from, const stored_block& b,
+                                  std::vector<std::byte>& bytes);
+  static void examine(open_file& f);
   [[nodiscard]] static std::error_code copy_blocks(const open_file& from, open_file& to,
                                                    session_tallies& lost);
   void leave_out(const session_tallies& gone);
@@ -181,11 +192,13 @@ private:
   store_names names_;
   open_files open_;
   stored_block last_appended_;
-  std::map<std::uint64_t, file_contents> to_complete_; ///< closed files, by number
+  std::map<std::uint64_t, completion> to_complete_; ///< closed files, by number
+  std::size_t left_open_ = 0;                       ///< files that the next start completes
   stored_files closed_;
   session_tallies lost_;
   growing_pause rescue_;
-  std::error_code list_error_; ///< of the manifest, as it was told
+  time_point early_ends_until_{}; ///< files that ended early have used the time up to this one
+  std::error_code list_error_;    ///< of the manifest, as it was told
   std::vector<std::string> news_;
   std::uint64_t times_moved_ = 0;
   std::uint64_t next_number_ = 1;

@@ -83,7 +83,7 @@ session_tallies take_file(Iterator& at, Iterator end) {
 
 std::error_code stored_files::recall(const held_folder& folder) {
   std::error_code error;
-  before_ = store_manifest::read(folder, 2 * most, error);
+  before_ = store_manifest::read(folder, 2 * most + most_blocks, error);
   return error;
 }
 
@@ -139,8 +139,22 @@ void stored_files::note_loss(loss& all, const std::string& name, std::uint64_t f
                              const std::string& what, const session_tallies& lost) {
   tell(all.files, name + ": " + what);
   l3::add(all.blocks, lost);
-  for (const auto& [session, blocks] : lost) lost_.push_back({file, session, blocks});
+  add_loss(file, lost);
+}
+
+/// What a hand removes day after day does not fill memory and manifest: beyond what may be known,
+/// it stays known of each session how much is lost, and not of which file.
+void stored_files::add_loss(std::uint64_t file, const session_tallies& lost) {
   stale_ = true;
+  for (const auto& [session, blocks] : lost) lost_.push_back({file, session, blocks});
+  if (lost_.size() <= most) return;
+  std::map<std::uint64_t, listed_blocks> by_session;
+  for (const listed_blocks& l : lost_) {
+    const auto of = by_session.try_emplace(l.session, listed_blocks{l.file, l.session, {}}).first;
+    of->second.blocks.add(l.blocks);
+  }
+  lost_.clear();
+  for (const auto& [session, all] : by_session) lost_.push_back(all);
 }
 
 /// By file.
@@ -201,7 +215,7 @@ void stored_files::close(std::uint64_t file, const file_look& now) {
 
 void stored_files::move(std::uint64_t from, std::uint64_t to, const session_tallies& held,
                         const session_tallies& lost) {
-  for (const auto& [session, blocks] : lost) lost_.push_back({from, session, blocks});
+  add_loss(from, lost);
   std::erase_if(open_, [&](const listed_blocks& l) { return l.file == from; });
   for (const auto& [session, blocks] : held) open_.push_back({to, session, blocks});
   take_places();

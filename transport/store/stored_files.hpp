@@ -28,7 +28,8 @@ namespace l3 {
 
 class stored_files {
 public:
-  /// Pairs of a file and a session in it. Beyond, the oldest files are not looked at any more.
+  /// Pairs of a file and a session in it. Beyond, the oldest files are not looked at any more. As
+  /// many losses are known by file; beyond, those of a session are one.
   static constexpr std::size_t most = std::size_t{1} << 17;
   /// A file of a store has no more blocks than this.
   static constexpr std::size_t most_blocks = std::size_t{1} << 16;
@@ -93,6 +94,7 @@ private:
   void take_back(const std::vector<listed_blocks>& back);
   void take_places();
   void replace(const changed_files& changed);
+  void add_loss(std::uint64_t file, const session_tallies& lost);
   void note_loss(loss& all, const std::string& name, std::uint64_t file, const std::string& what,
                  const session_tallies& lost);
   [[nodiscard]] bool note_archived(loss& all, const held_folder& folder, std::uint64_t file,

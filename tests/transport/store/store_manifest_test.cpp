@@ -224,6 +224,27 @@ TEST(a_stores_manifest, is_bounded) {
   EXPECT_EQ(store.lost().size(), stored_files::most_blocks);
 }
 
+/// A hand that removes files day after day.
+TEST(a_stores_manifest, tells_of_a_bounded_number_of_losses) {
+  scene s;
+  constexpr std::uint64_t sessions = 1000;
+  constexpr std::uint64_t rounds = 300;
+  const held_folder folder(s.folder.path(), "receiver");
+  {
+    stored_files files;
+    session_tallies lost;
+    for (std::uint64_t of = 1; of <= sessions; ++of) lost[of] = {1, 2, 2, 20, 200, 0};
+    for (std::uint64_t n = 1; n <= rounds; ++n) files.move(n, n + 1, {}, lost);
+    ASSERT_FALSE(files.save(folder, true, false));
+  }
+  EXPECT_LE(fs::file_size(s.manifest), stored_files::most * 80);
+  stored_files next;
+  ASSERT_FALSE(next.recall(folder));
+  const auto told = next.compare(folder, {});
+  ASSERT_EQ(told.blocks.size(), sessions);
+  for (const auto& [of, lost] : told.blocks) EXPECT_EQ(lost.blocks, 2 * rounds) << of;
+}
+
 TEST(a_growing_pause, doubles_up_to_its_limit_and_begins_anew_after_a_quiet_time) {
   growing_pause pause(1s, 5s);
   growing_pause::time_point now{1h};

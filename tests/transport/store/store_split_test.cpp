@@ -152,6 +152,80 @@ TEST(store_split, gives_no_peer_a_file_for_each_block) {
     EXPECT_EQ(sequence, ++last[of]) << "in their order";
 }
 
+/// Whatever a peer says: 1024 small files, then one in 10 s.
+TEST(store_split, lets_no_peer_begin_file_after_file) {
+  scratch_folder folder;
+  const auto at_once = [&](auto&& next) {
+    clock_now = {};
+    fs::remove_all(folder.path());
+    fs::create_directory(folder.path());
+    store_writer store(settings_for(folder.path()));
+    for (std::uint64_t i = 1; i <= 1500; ++i) {
+      clock_now += next(store, i);
+      store.complete_idle_files();
+    }
+    return store_file_numbers(folder.path()).size();
+  };
+  const auto goodbyes = [](store_writer& store, std::uint64_t i) {
+    EXPECT_FALSE(append(store, block_from({42, static_cast<std::uint32_t>(i)}, i)));
+    EXPECT_FALSE(store.commit());
+    store.end_session(42);
+    return 1s;
+  };
+  EXPECT_NEAR(static_cast<double>(at_once(goodbyes)), 1024 + 1500 / 10, 20);
+  const auto runs = [](store_writer& store, std::uint64_t i) {
+    EXPECT_FALSE(append(store, block_from({1000 + i, static_cast<std::uint32_t>(i)}, 1)));
+    EXPECT_FALSE(store.commit());
+    return 2s;
+  };
+  EXPECT_LE(at_once(runs), 1024U + 2 * 1500 / 10 + 17);
+}
+
+/// A receiver that is told to end has its last ledger to write.
+TEST(store_split,
+     leaves_a_file_to_the_next_start_that_would_have_to_be_read_when_it_is_told_to_end) {
+  scratch_folder folder;
+  clock_now = {};
+  static bool told;
+  told = false;
+  store_settings settings = settings_for(folder.path());
+  settings.stop = [] { return told; };
+  {
+    store_writer store(settings);
+    ASSERT_FALSE(append(store, block_from(left, 1)));
+    ASSERT_FALSE(store.commit());
+    ASSERT_FALSE(append(store, block_from(left, 2)));
+    fs::rename(folder.path(), folder.path() + "-moved");
+    EXPECT_TRUE(store.commit()) << "the block is taken back";
+    fs::rename(folder.path() + "-moved", folder.path());
+    ASSERT_FALSE(append(store, block_from(left, 2)));
+    ASSERT_FALSE(store.commit());
+    told = true;
+    EXPECT_FALSE(store.complete_all_files());
+    EXPECT_EQ(store.files_to_complete(), 1U);
+    EXPECT_FALSE(store.look());
+  }
+  told = false;
+  const store_writer next(settings);
+  EXPECT_EQ(files_in(folder.path()),
+            (names{"blocks-000001-run000007-node0.json", "blocks-000001-run000007-node0.kl3"}));
+}
+
+TEST(store_split, keeps_little_of_files_that_cannot_be_completed) {
+  scratch_folder folder;
+  clock_now = {};
+  store_writer store(settings_for(folder.path()));
+  ASSERT_FALSE(append(store, block_from(left, 1)));
+  ASSERT_FALSE(store.commit());
+  fs::create_directory(folder.path() + "/blocks-000001-run000007-node0.json");
+  ASSERT_FALSE(store.complete_all_files());
+  EXPECT_EQ(store.files_to_complete(), 1U);
+  fs::remove(folder.path() + "/blocks-000001-run000007-node0.json");
+  EXPECT_FALSE(store.look());
+  EXPECT_EQ(store.files_to_complete(), 0U);
+  EXPECT_EQ(sidecar_of(find_store_file(folder.path(), 1)).at("blocks").to_number<int>(), 1);
+}
+
 TEST(store_split, stays_in_order_when_a_session_loses_and_gets_its_place) {
   scratch_folder folder;
   clock_now = {};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store whose files and folder are removed, moved, cut and replaced while it is written.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -90,6 +92,48 @@ TEST(vanishing_store, counts_by_number_what_was_cut_off) {
   store_all(store, 6, 6);
   EXPECT_EQ(contents(s.folder), (sequences{{session, 1}, {session, 2}, {session, 6}}));
   EXPECT_FALSE(fs::exists(s.file)) << "its blocks are in the next file";
+}
+
+/// Its length is right again; only the time at which it was written tells. An older kernel counts
+/// that in ticks.
+TEST(vanishing_store, counts_what_was_cut_off_before_the_file_grew_again) {
+  constexpr auto tick = std::chrono::milliseconds(20);
+  enum class then : std::uint8_t { look, close, write };
+  for (const then next : {then::look, then::close, then::write}) {
+    scene s;
+    store_writer store({s.folder});
+    store_all(store, 1, 2);
+    const auto two = fs::file_size(s.file);
+    store_all(store, 3, 5);
+    const auto five = fs::file_size(s.file);
+    std::this_thread::sleep_for(tick);
+    fs::resize_file(s.file, two + 1);
+    fs::resize_file(s.file, five);
+    if (next == then::write) store_all(store, 6, 6);
+    if (next == then::close) {
+      EXPECT_TRUE(store.complete_all_files());
+    }
+    (void)store.look();
+    ASSERT_EQ(store.lost().size(), 1U);
+    EXPECT_EQ(store.lost().at(session).blocks, 3U);
+    EXPECT_EQ(store.lost().at(session).first, 3U);
+    sequences left{{session, 1}, {session, 2}};
+    if (next == then::write) left.emplace_back(session, 6);
+    EXPECT_EQ(contents(s.folder), left);
+    EXPECT_FALSE(store.look()) << "told once";
+  }
+}
+
+TEST(vanishing_store, keeps_a_file_whose_time_alone_was_changed) {
+  scene s;
+  store_writer store({s.folder});
+  store_all(store, 1, 3);
+  fs::last_write_time(s.file, fs::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_FALSE(store.look());
+  store_all(store, 4, 4);
+  EXPECT_FALSE(store.look());
+  EXPECT_TRUE(store.take_news().empty());
+  EXPECT_EQ(contents(s.folder), all_of(4));
 }
 
 TEST(vanishing_store, never_writes_into_what_has_taken_a_name) {
