@@ -209,7 +209,7 @@ run_host::ended_run run_host::finish_ending() {
     spdlog::error("up to {} events that were called safe are lost on disk: see shed(spool) and "
                   "spool.lanes[].damaged in the ledger",
                   lost);
-  ended.well = last.balanced() && !node_->failed() && lost == 0 && written;
+  ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 && written;
   std::unique_ptr<node> gone;
   const std::lock_guard lock(mutex_);
   last_ = ended;

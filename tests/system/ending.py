@@ -30,7 +30,7 @@ DONE = {0}, "blocks stored"
 REFUSED = {FAILED, MISSING, BAD}, "."  # before any signal came
 BY_THE_SIGNAL = {-s for s in (TERM, INT, HUP)}, ""
 STORED_OR_ON_DISK = {0}, "draining"
-GIVEN_UP = {0}, "some events could not be forwarded"
+GIVEN_UP = {FAILED}, "some events could not be forwarded"
 ENDED_ITS_START = {0}, "told to end while its files were being read"
 
 
