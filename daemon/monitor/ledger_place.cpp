@@ -18,6 +18,7 @@
 
 #include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/missing_name.hpp"
 #include "transport/system/other_process.hpp"
 
 namespace l3 {
@@ -80,6 +81,13 @@ void ledger_place::take() {
   // A file system without locks is no reason to take no data.
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw std::runtime_error(taken_text(lock_holder(file)));
+}
+
+void ledger_place::keep() {
+  const std::string file = lock_file();
+  if (!is_missing_name(file)) return;
+  file_descriptor made = create_file(file, O_RDWR | O_EXCL | O_NOFOLLOW | O_NONBLOCK);
+  if (made && flock(made.get(), LOCK_EX | LOCK_NB) == 0) lock_ = std::move(made);
 }
 
 void ledger_place::prepare() {

@@ -39,6 +39,10 @@ public:
   /// only check: nothing is taken.
   [[nodiscard]] std::string taken_by() const;
 
+  /// Makes the lock's file again if a cleaning job has removed it: without its name another daemon
+  /// would not see the lock. By one thread, between prepare() and the end.
+  void keep();
+
   [[nodiscard]] std::string file_of(const ledger& l) const;
   [[nodiscard]] static std::string record_beside(const std::string& ledger_file) {
     return ledger_file + ".live";

@@ -162,8 +162,9 @@ void run_host::announce() {
 void run_host::begin_ledger(const ledger& account) {
   tell_of_crashes();
   write_ledger(ledger_file_, account);
-  record_.emplace(ledger_place::record_beside(ledger_file_), record_of(account),
-                  [](std::string_view text) { spdlog::warn("{}", text); });
+  record_.emplace(
+      ledger_place::record_beside(ledger_file_), record_of(account),
+      [](std::string_view text) { spdlog::warn("{}", text); }, [this] { ledgers_.keep(); });
   if (record_->crashed()) tell_of(*record_->crashed());
 }
 

@@ -156,6 +156,12 @@ TEST_F(ledger_places, a_place_belongs_to_one_daemon_and_a_folder_to_several_of_o
     at_file.prepare();
     EXPECT_EQ(refusal_of({file, 4}), of_file);
     EXPECT_EQ(ledger_place(file, 4).taken_by(), of_file);
+    for (const std::string& lock : {here + "node3.lock", file + ".lock"})
+      EXPECT_TRUE(std::filesystem::remove(lock)) << "by a cleaning job";
+    first.keep();
+    at_file.keep();
+    EXPECT_EQ(refusal_of(place()), of_folder);
+    EXPECT_EQ(refusal_of({file, 4}), of_file);
   }
   EXPECT_EQ(place().taken_by(), "");
   EXPECT_EQ(refusal_of(place()), "");
