@@ -48,6 +48,7 @@
 #include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
 #include "selection/engine/engine.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -390,7 +391,7 @@ int main(int argc, char** argv) {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
     const auto mistakes = mistakes_in(config);
     if (!mistakes.empty()) {
-      say_last(fmt::format("{}", fmt::join(mistakes, "\n")));
+      say_last(plain_lines(fmt::format("{}", fmt::join(mistakes, "\n"))));
       return exit_bad_configuration;
     }
     if (print_all) print(config);
@@ -406,7 +407,7 @@ int main(int argc, char** argv) {
     say_last("koto-l3d: not enough memory for the configured frames, outbox and building");
     return exit_missing_resource;
   } catch (const std::exception& e) {
-    say_last(fmt::format("koto-l3d: {}", e.what()));
+    say_last(plain_lines(fmt::format("koto-l3d: {}", e.what())));
     return exit_missing_resource;
   }
 }

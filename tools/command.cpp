@@ -14,6 +14,7 @@
 #include "config/toml/nearest.hpp"
 #include "config/usage_mistake.hpp"
 #include "monitor/version.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/system/reason_of.hpp"
 
 namespace l3 {
@@ -58,7 +59,7 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
   }
 
   const auto failed = [&](const char* text, int code) {
-    print_error("{} {}: {}\n", name, asked, text);
+    print_error("{} {}: {}\n", name, asked, plain_lines(text));
     return code;
   };
   try {

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
+#include <boost/json.hpp>
+#include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
 #include "selection/trigger/selection_files.hpp"
@@ -45,6 +48,25 @@ int tell(const options& o, const control_answer& a) {
       print_error("koto-l3 run: {}\n", peer_text(std::string_view(reason.as_string())));
   }
   return a.good() ? 0 : exit_failure;
+}
+
+/// `body` understands what run control answers; another program answers with something else.
+int understand(const options& o, int (*body)(const options&)) {
+  const auto fail = [&] {
+    throw command_error(
+        fmt::format("what answers at {} is no run control of koto-l3, or of another "
+                    "version (run.control of the daemon, --socket)",
+                    o.socket),
+        exit_missing_resource);
+  };
+  try {
+    return body(o);
+  } catch (const boost::system::system_error&) {
+    fail();
+  } catch (const std::out_of_range&) {
+    fail();
+  }
+  return exit_missing_resource;
 }
 
 control_answer ask_status(const options& o) { return ask_control(o.socket, "/run", ""); }
@@ -116,7 +138,7 @@ void add_run(CLI::App& program, command_body& run) {
     auto* s = c->add_subcommand(name, text);
     s->add_option("--socket", o->socket, "run.control of the daemon")->capture_default_str();
     s->add_flag("--json", o->as_json, "the daemon's answer, as JSON");
-    s->callback([o, body, &run] { run = [o, body] { return body(*o); }; });
+    s->callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
     return s;
   };
   auto* begin = add("start", "begin a run when the beam pauses next", start);

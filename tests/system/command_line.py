@@ -158,6 +158,7 @@ class Missing(CommandLine):
             with self.subTest(" ".join(map(str, arguments))):
                 self.says(MISSING, str(self.folder), *arguments)
         self.assertFalse(out.exists())
+        self.says(MISSING, "no?[2J", "replay", self.folder / "no\x1b[2J", *to)  # a name that commands the terminal
         self.fill_store().stop()
         self.says(MISSING, str(none), "extract", self.store, none / "out")
         self.says(USAGE, "is a file of the store", "extract", self.store, harness.store_file(self.store))

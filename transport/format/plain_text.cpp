@@ -69,20 +69,30 @@ std::string escaped_name(const unplain_character& c, std::string_view text) {
   return name;
 }
 
+namespace {
+
+/// A question mark for each character that is not plain, but for those of `but`.
+std::string made_plain(std::string_view text, std::string_view but) {
+  std::string line;
+  std::size_t from = 0;
+  for (auto c = find_unplain(text); c; c = find_unplain(text, from)) {
+    line += text.substr(from, c->at - from);
+    line += but.find(text[c->at]) == but.npos ? '?' : text[c->at];
+    from = c->at + c->bytes;
+  }
+  return line += text.substr(from);
+}
+
+} // namespace
+
+std::string plain_lines(std::string_view text) { return made_plain(text, "\n\t"); }
+
 std::string peer_text(std::string_view text) {
   constexpr std::size_t longest = 400; // that is worth reading
   const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80; };
   std::size_t end = std::min(longest, text.size());
   for (int i = 0; i < 3 && end > 0 && end < text.size() && goes_on(text[end]); ++i) --end;
-  text = text.substr(0, end);
-  std::string line;
-  std::size_t from = 0;
-  for (auto c = find_unplain(text); c; c = find_unplain(text, from)) {
-    line += text.substr(from, c->at - from);
-    line += '?';
-    from = c->at + c->bytes;
-  }
-  return line += text.substr(from);
+  return made_plain(text.substr(0, end), {});
 }
 
 } // namespace l3

@@ -31,5 +31,7 @@ struct unplain_character {
 /// What a peer says as one line: cut, and with a question mark for each character that is not
 /// plain.
 [[nodiscard]] std::string peer_text(std::string_view text);
+/// The same of lines, whole: of a message that has the name of a file in it.
+[[nodiscard]] std::string plain_lines(std::string_view text);
 
 } // namespace l3

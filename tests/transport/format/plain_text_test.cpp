@@ -46,6 +46,8 @@ TEST(plain_text, has_nothing_that_is_no_character) {
 }
 
 TEST(plain_text, of_a_peer_has_question_marks_and_an_end) {
+  EXPECT_EQ(plain_lines("a\x1b[2J\n\tb\u202e" + std::string(500, 'c')),
+            "a?[2J\n\tb?" + std::string(500, 'c'));
   EXPECT_EQ(peer_text("a\x1b[2J\nb\u202e\xff é"), "a?[2J?b?? é");
   EXPECT_EQ(peer_text(std::string(500, 'a')), std::string(400, 'a'));
   EXPECT_EQ(peer_text(std::string(399, 'a') + "é"), std::string(399, 'a'));
