@@ -111,7 +111,13 @@ bool run_host::start_beginning(const run_order& order) {
 }
 
 void run_host::finish_beginning() {
-  job_.finish();
+  try {
+    job_.finish();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    number_that_begins_.reset(); // it may be tried again
+    throw;
+  }
   take_node();
 }
 
@@ -126,6 +132,8 @@ void run_host::prepare(const run_order& order) {
   of_next_.run.number = order.number;
   if (!order.menu.empty()) of_next_.selection.lines = order.menu;
   comment_ = order.comment;
+  const std::lock_guard lock(mutex_);
+  number_that_begins_ = order.number;
 }
 
 void run_host::make_node() {
@@ -142,6 +150,7 @@ void run_host::take_node() {
   node_ = std::move(made_);
   node_->add_event_pages(event_pages_);
   last_number_ = of_next_.run.number;
+  number_that_begins_.reset();
   ledger_file_ = ledgers_.none() ? std::string() : ledgers_.file_of(account());
 }
 
@@ -285,7 +294,8 @@ http_response run_host::event_page(const std::string& path) const {
 std::optional<std::uint32_t> run_host::next_number() const {
   const std::optional<std::uint32_t> in_folder = ledgers_.highest_run();
   const std::lock_guard lock(mutex_);
-  const auto highest = std::max(in_folder, last_number_); // nothing is less than any number
+  // Nothing is less than any number.
+  const auto highest = std::max({in_folder, last_number_, number_that_begins_});
   if (!highest) return settings_.run.number;
   if (*highest == std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return *highest + 1;
@@ -294,7 +304,7 @@ std::optional<std::uint32_t> run_host::next_number() const {
 bool run_host::was_used(std::uint32_t number) const {
   if (ledgers_.has_run(number)) return true;
   const std::lock_guard lock(mutex_);
-  return last_number_ == number;
+  return last_number_ == number || number_that_begins_ == number;
 }
 
 std::vector<std::uint32_t> run_host::silent_crates() const {

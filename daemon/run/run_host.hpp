@@ -95,7 +95,7 @@ public:
   [[nodiscard]] http_response event_page(const std::string& path) const;
   /// The number that a run gets without one; nothing: the highest one is used.
   [[nodiscard]] std::optional<std::uint32_t> next_number() const;
-  /// A run of this node has had this number.
+  /// A run of this node has had this number, or begins with it now.
   [[nodiscard]] bool was_used(std::uint32_t number) const;
   /// Without a run: crates that have been silent for ten seconds while others sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
@@ -134,6 +134,7 @@ private:
   std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
   std::optional<ended_run> last_;
   std::optional<std::uint32_t> last_number_;
+  std::optional<std::uint32_t> number_that_begins_;
 
   side_job job_; // the last member: it uses the others
 };

@@ -94,6 +94,28 @@ TEST_F(hosts_of_runs, a_run_begins_while_the_caller_goes_on) {
   EXPECT_TRUE(end().well);
 }
 
+TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
+  make_host();
+  host_->keep_ports();
+  const auto begin = [&](const run_order& order) {
+    host_->go_without_run();
+    ASSERT_TRUE(test::eventually([&] { return host_->pauses(); }));
+    ASSERT_TRUE(host_->start_beginning(order));
+    EXPECT_TRUE(host_->was_used(order.number));
+    EXPECT_EQ(host_->next_number(), order.number + 1);
+    ASSERT_TRUE(test::eventually([&] { return !host_->busy(); }));
+  };
+  begin({7, "/there/is/no/menu", ""});
+  EXPECT_ANY_THROW(host_->finish_beginning());
+  EXPECT_FALSE(host_->was_used(7)) << "it did not begin";
+  EXPECT_EQ(host_->next_number(), 5U);
+  begin({7, "", ""});
+  host_->finish_beginning();
+  host_->announce();
+  EXPECT_EQ(host_->next_number(), 8U);
+  EXPECT_TRUE(end().well);
+}
+
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
   EXPECT_EQ(host_->next_number(), 5U);
