@@ -69,7 +69,14 @@ class Container:
         run = ["systemd-nspawn", "--quiet", "-D", self.root, "--register=no", "--keep-unit", "--as-pid2", "--pipe", "--chdir=/root/koto-l3", *options,
                "bash", "-e", "-c", commands]
         with self.log.open("ab") as log:
-            code = subprocess.run(run, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT, check=False).returncode
+            program = subprocess.Popen(run, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            code = program.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            code = f"no end within {LIMIT} s"
+        finally:
+            program.terminate()  # and it ends its container; what is killed would leave it behind
+            program.wait()
         if code != 0:
             sys.exit(f"{commands}\nends with {code}:\n{self.log.read_text(errors='replace')[-3000:]}")
 
