@@ -3,6 +3,8 @@
 """What a glance costs, and how soon it tells: the daemon's time for its page and metrics while data flows and many look, and the
 time from a crate's first missing fragment until /status, and with it the page, names the crate. By hand, the figures:
   KOTO_L3_BIN=build/bin python3 -B tests/system/glance.py"""
+import http.client
+import json
 import pathlib
 import threading
 import time
@@ -57,6 +59,26 @@ class Glance(harness.SystemTest):
         print(f"monitoring: {100 * monitoring / total:.2f} % of {total:.1f} s of processor in {SECONDS} s, {events / SECONDS:.0f} events/s, {looks[0]} looks;"
               f" {sorted(((n, round(s, 2)) for n, s in spent.values()), key=lambda x: -x[1])[:8]}", flush=True)
         self.assertLess(monitoring / total, MOST_SHARE)
+
+    def test_a_hundred_viewers_share_each_snapshot(self):
+        daemon = self.start_daemon()
+        viewers = [http.client.HTTPConnection(harness.HOST, self.ports.monitor, timeout=harness.PATIENCE) for _ in range(100)]
+        before, longest, seen = self.times(daemon), 0, []
+        for _ in range(10):
+            begun = time.monotonic()
+            for v in viewers:
+                v.request("GET", "/status")
+            said = [json.loads(v.getresponse().read())["uptime"] for v in viewers]
+            took = time.monotonic() - begun
+            longest = max(longest, took)
+            seen += said
+            self.assertLessEqual(len(set(said)), 2 + 2 * took, "a snapshot is made twice a second, not for each viewer")
+            time.sleep(max(0, begun + 0.5 - time.monotonic()))
+        for v in viewers:
+            v.close()
+        spent = sum(s - before.get(t, (name, 0))[1] for t, (name, s) in self.times(daemon).items() if name == "http")
+        print(f"100 viewers: {len(seen)} answers of {len(set(seen))} snapshots, {spent:.2f} s of the http thread; all within {1000 * longest:.0f} ms",
+              flush=True)
 
     def test_a_bad_crate_is_named_soon(self):
         self.start_receiver()
