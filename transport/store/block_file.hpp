@@ -131,7 +131,11 @@ public:
   /// all the same: it was modified at another time than that of the last append. What it holds has
   /// to be read. An older kernel's times have steps of some milliseconds.
   [[nodiscard]] bool is_suspect();
-  void trust() { suspect_ = false; } ///< it was read, and holds what was written
+  /// It was read, and holds what was written.
+  void trust() {
+    note_time();
+    suspect_ = false;
+  }
   void distrust() { tampered_ = true; }
   /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
   /// them, or the next start steps over them.

@@ -76,7 +76,7 @@ TEST_F(run_records, a_file_that_a_cleaning_job_removed_is_made_again) {
     std::filesystem::remove(file());
     record.note(record_of(account()));
   }
-  EXPECT_EQ(kept, 1);
+  EXPECT_GE(kept, 1);
   const auto next = start();
   ASSERT_TRUE(next->crashed());
   EXPECT_EQ(next->crashed()->admitted, 1000U);
