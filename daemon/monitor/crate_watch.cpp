@@ -41,8 +41,16 @@ std::int32_t signed_clocks(std::uint32_t difference) {
   return static_cast<std::int32_t>(difference << 4) >> 4;
 }
 
-/// More than the others, who may all suffer from one cause.
-bool stands_out(std::uint64_t n, std::uint64_t usual) { return n > 2 * usual; }
+/// More than the others, who may all suffer from one cause, by more than chance gives.
+template <class Number>
+bool stands_out(Number n, Number usual) {
+  constexpr double deviations = 4;
+  const auto u = static_cast<double>(usual);
+  return static_cast<double>(n) > 2 * u + deviations * std::sqrt(u);
+}
+/// What a look forgets of what was lost before: so few are lost at a look that chance would name a
+/// crate where all lose.
+constexpr double kept_of_lost = 0.95;
 
 } // namespace
 
@@ -82,6 +90,7 @@ void crate_watch::read(const building_counters& counted, std::size_t place) {
                    counted.fragments_malformed.of(place).sum(),
                    counted.astray[place]};
   c.risen = now - std::exchange(c.before, now);
+  c.lost_lately = kept_of_lost * c.lost_lately + static_cast<double>(c.risen.lost);
   c.latest = counted.latest[place];
   c.stamp = counted.time_ahead[place];
 }
@@ -96,6 +105,9 @@ void crate_watch::compare(double seconds) {
   usual_ = {usual(&counts::seen),      usual(&counts::lost),
             usual(&counts::repeated),  0,
             usual(&counts::malformed), 0};
+  std::vector<double> lost_lately;
+  for (const crate& c : crates_) lost_lately.push_back(c.lost_lately);
+  usual_lost_lately_ = median(std::move(lost_lately));
   const auto sends = [](const crate& c) { return c.sends(); };
   active_ = 2 * static_cast<std::size_t>(std::ranges::count_if(crates_, sends)) >= crates_.size();
   if (!active_) return;
@@ -169,7 +181,7 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
   if (active_ && c.unheard >= events_until_silent)
     return finding{crate_fault::silent,
                    fmt::format("is silent: it has sent nothing of the last {} events", c.unheard)};
-  if (stands_out(c.risen.lost, usual_.lost))
+  if (c.risen.lost > 0 && stands_out(c.lost_lately, usual_lost_lately_))
     return finding{crate_fault::loses,
                    fmt::format("loses fragments: {} of the last {} events", c.lost + c.risen.lost,
                                c.events + usual_.seen + c.risen.lost)};

@@ -74,7 +74,8 @@ private:
   struct crate {
     unsigned number = 0;
     counts before;
-    counts risen; ///< since the look before
+    counts risen;           ///< since the look before
+    double lost_lately = 0; ///< lost, of which a twentieth is forgotten at each look
     event_key latest{};
     std::uint32_t stamp = 0;
     std::int32_t ahead = 0;    ///< clocks, of the others
@@ -106,6 +107,7 @@ private:
   std::optional<time_point> looked_at_;
   // What most crates do.
   counts usual_;
+  double usual_lost_lately_ = 0;
   bool active_ = false; ///< at least half of them sent something
   event_key here_{};    ///< their latest event
 };

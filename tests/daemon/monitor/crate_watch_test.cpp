@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/monitor/crate_watch.hpp"
 
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace l3 {
@@ -111,6 +113,25 @@ TEST_F(watched, a_loss_of_all_crates_is_no_fault_of_one) {
   for (std::size_t c = 0; c < crates; ++c) counted_.fragments_missing.add(c, 10 + c);
   look();
   expect(std::nullopt);
+}
+
+TEST_F(watched, no_crate_is_named_for_long_where_all_lose_by_chance) {
+  std::mt19937 chance(7);
+  for (const double at_a_look : {0.3, 3.0, 30.0}) {
+    for (int i = 0; i < 400; ++i) {
+      send(150);
+      std::poisson_distribution<std::uint64_t> lost(at_a_look);
+      for (std::size_t c = 0; c < crates; ++c) counted_.fragments_missing.add(c, lost(chance));
+      look();
+      if (i == 60) told_.clear(); // the first that lose stand out
+    }
+    EXPECT_EQ(told_, std::vector<std::string>()) << at_a_look;
+  }
+  // One that loses more than the others is named all the same.
+  send(150);
+  counted_.fragments_missing.add(bad, 1500);
+  look();
+  expect(crate_fault::loses);
 }
 
 TEST_F(watched, a_crate_that_repeats_itself_is_named_unless_all_do) {
