@@ -58,6 +58,8 @@ void node::look_around() {
   if (const auto line = p.missing.look(p.building, ended.count != 0, steady_clock::now()))
     spdlog::warn("{}", *line);
   p.tell_crate_faults();
+  p.tell(trouble::events_incomplete,
+         p.incomplete.look(p.building.events_incomplete, p.building.events_admitted));
   p.repeating.tell(a.fragments.duplicate);
   p.tell_conflicts(p.builder.fetch_conflicts());
   p.dropping.tell(a.datagrams.kernel_drops);

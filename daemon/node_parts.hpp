@@ -24,6 +24,7 @@
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/incomplete_line.hpp"
+#include "daemon/monitor/incomplete_share.hpp"
 #include "daemon/monitor/progress_watch.hpp"
 #include "daemon/monitor/rising_count.hpp"
 #include "daemon/monitor/spill_lines.hpp"
@@ -87,6 +88,7 @@ struct node::parts {
   rising_count refusing{"datagrams or records refused, by reason in koto_l3_refused_total"};
   rising_count malforming{"fragments malformed, by reason in koto_l3_fragments_malformed_total"};
   incomplete_line missing{settings.building.crates};
+  incomplete_share incomplete;
   rising_count repeating{"fragments came again of events that were taken before, and were dropped: "
                          "sent twice, or another sender uses the same numbers in this run"};
   rising_count dropping{

@@ -62,6 +62,10 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::crate_fault:
     return "look at the crate that the log, the page and /status name, at its fibre and its "
            "switch, and tell its expert";
+  case trouble::events_incomplete:
+    return "more than one event in a hundred lacks fragments, and is dropped or flagged "
+           "(building.incomplete): look at the links' kernel drops and at refused datagrams first; "
+           "if there are none, at crates and switches (the log says which crates the events lack)";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
            "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
@@ -82,11 +86,11 @@ bool state_report::ready() const {
 std::optional<trouble> state_report::worst() const {
   // What loses events now, what will, what costs only speed.
   constexpr std::array by_weight{
-      trouble::engine_error,    trouble::wrong_results,   trouble::outbox_full,
-      trouble::no_frame,        trouble::shedding,        trouble::crate_fault,
-      trouble::spool_vanishing, trouble::spool_full,      trouble::receiver_refuses,
-      trouble::receiver_wrong,  trouble::receiver_absent, trouble::device_lost,
-      trouble::spilling,        trouble::engine_bypassed,
+      trouble::engine_error,      trouble::wrong_results,   trouble::outbox_full,
+      trouble::no_frame,          trouble::shedding,        trouble::crate_fault,
+      trouble::events_incomplete, trouble::spool_vanishing, trouble::spool_full,
+      trouble::receiver_refuses,  trouble::receiver_wrong,  trouble::receiver_absent,
+      trouble::device_lost,       trouble::spilling,        trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

@@ -90,6 +90,13 @@ class CratesTest(harness.SystemTest):
         status = self.daemon.wait_for(lambda s: s["crates"][BAD]["missing"] == 5, "its events to end")
         self.assertEqual(status["events"]["admitted"], 95)
 
+    def test_a_loss_that_all_crates_share(self):
+        for number in range(1, 61):
+            self.sender.event(1, number, self.maker.fragments(1, number), without=(number % len(self.crates),))
+        status = self.daemon.wait_for(lambda s: s["state"]["degraded"] == ["events_incomplete"], "the loss, and no crate")
+        self.assertEqual(status["problem"]["name"], "events_incomplete")
+        self.daemon.wait_to_say("events_incomplete begins: more than one event in a hundred lacks fragments")
+
     def test_a_crate_with_malformed_fragments(self):
         def spoil(datagram):
             return datagram[:12] + b"\0\0" + datagram[14:] if datagram[4:8] == bytes(4) and len(datagram) > 12 else datagram

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether events are lost before they are admitted, and how many of a hundred: those that lacked
+// fragments at their time limit. A loss that all crates share is no crate's fault, and is told by
+// this alone. For one thread.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace l3 {
+
+class incomplete_share {
+public:
+  /// Call it twice a second. True while more than one in a hundred events of the last ten seconds
+  /// or so were incomplete; once true, until it is half of that, so that it does not come and go.
+  [[nodiscard]] bool look(std::uint64_t incomplete, std::uint64_t admitted) {
+    constexpr double kept = 0.95; // of what was counted before, at each look
+    constexpr double most_share = 0.01;
+    constexpr double least_events = 5;
+    incomplete_ = kept * incomplete_ + rise(incomplete_before_, incomplete);
+    admitted_ = kept * admitted_ + rise(admitted_before_, admitted);
+    const double hold = is_ ? 0.5 : 1;
+    is_ = incomplete_ >= hold * least_events &&
+          incomplete_ > hold * most_share * (incomplete_ + admitted_);
+    return is_;
+  }
+
+private:
+  static double rise(std::uint64_t& before, std::uint64_t now) {
+    return static_cast<double>(now - std::exchange(before, now));
+  }
+
+  std::uint64_t incomplete_before_ = 0;
+  std::uint64_t admitted_before_ = 0;
+  double incomplete_ = 0;
+  double admitted_ = 0;
+  bool is_ = false;
+};
+
+} // namespace l3
