@@ -107,6 +107,17 @@ void check_ways(const daemon_settings& s, std::vector<conflict>& found) {
   }
 }
 
+void check_farm(const daemon_settings& s, std::vector<conflict>& found) {
+  if (!s.farm.etcd.empty() && s.run.control.empty())
+    found.push_back(
+        {{"farm.etcd", "run.control"},
+         "farm.etcd is of no use without run.control: without it a daemon is in one run "
+         "from its start to its end"});
+  if (s.farm.user.empty() != s.farm.password.empty())
+    found.push_back(
+        {{"farm.user", "farm.password"}, "farm.user and farm.password are of use together only"});
+}
+
 } // namespace
 
 std::vector<conflict> conflicts_in(const daemon_settings& s) {
@@ -116,6 +127,7 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   check_listeners(s, found);
   check_keys(s, found);
   check_ways(s, found);
+  check_farm(s, found);
   if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
     found.push_back(
         {{"outbox.memory", "outbox.block"},

@@ -144,6 +144,39 @@ std::string show_ways(const daemon_settings& s) {
   return show_list(all);
 }
 
+void set_etcd(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  constexpr std::size_t most = 5;
+  constexpr std::string_view scheme = "http://";
+  const auto* entries = v.as<toml_value::list>();
+  if (!entries) return refuse(v, R"(is not a list like ["http://etcd1:2379"])");
+  if (entries->size() > most) return refuse(v, fmt::format("has more than {} addresses", most));
+  std::vector<std::string> all;
+  for (const toml_value& entry : *entries) {
+    const auto* words = entry.as<std::string>();
+    const bool plain = words && words->starts_with(scheme);
+    const auto at = plain ? read_address(words->substr(scheme.size())) : std::nullopt;
+    if (at && at->port != 0)
+      all.push_back(*words);
+    else
+      refuse(entry, R"(is no address like "http://etcd1:2379" (https is not spoken))");
+  }
+  s.farm.etcd = std::move(all);
+}
+
+void set_prefix(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
+  constexpr std::size_t longest = 100;
+  constexpr std::string_view marks = "-_/";
+  const auto* words = v.as<std::string>();
+  const auto fits = [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           marks.find(c) != marks.npos;
+  };
+  if (!words || words->size() < 3 || words->size() > longest || !words->starts_with('/') ||
+      !words->ends_with('/') || !std::ranges::all_of(*words, fits))
+    return refuse(v, R"(is no beginning of keys like "/koto-l3/")");
+  s.farm.prefix = *words;
+}
+
 constexpr std::uint16_t most_devices = 16;
 
 void set_devices(const toml_value& v, daemon_settings& s, const refuse_value& refuse) {
@@ -215,6 +248,7 @@ const std::vector<section>& sections() {
       {"outbox", "Packed events that wait until the receiver has stored them."},
       {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
       {"forward", "The output link."},
+      {"farm", "How this daemon finds the others of its farm: docs/farm.md."},
       {"monitor", "The HTTP server with /metrics, /healthz, /readyz, /status and a page."},
       {"log", "What is logged, to standard error."},
   };
@@ -454,6 +488,23 @@ const std::vector<key>& keys() {
       file_name(
           "forward.receiver_key", [](auto& s) -> auto& { return s.forward.receiver_key; },
           "The receiver's public key; only that receiver gets data."),
+
+      {"farm.etcd",
+       "Addresses of etcd, by which one `koto-l3 run start` reaches all nodes or none; [] for a "
+       "node that stands alone. Needs run.control. The connection is not encrypted: keep it on the "
+       "farm's network.",
+       "list", "up to 5 of \"http://host:port\"", set_etcd,
+       [](const daemon_settings& s) { return show_list(s.farm.etcd); }},
+      {"farm.prefix", "Where the farm's keys lie in etcd: each farm has its own.", "text",
+       "\"/\" at both ends, up to 100 letters, digits, \"-\", \"_\" and \"/\"", set_prefix,
+       [](const daemon_settings& s) { return quote(s.farm.prefix); }},
+      file_name(
+          "farm.user", [](auto& s) -> auto& { return s.farm.user; },
+          "User of etcd, where it asks for one."),
+      file_name(
+          "farm.password", [](auto& s) -> auto& { return s.farm.password; },
+          "File with that user's password, one line that others may not read; \"credential:NAME\" "
+          "is one that the service manager hands over."),
 
       address(
           "monitor.bind", [](auto& s) -> auto& { return s.monitor.bind; },

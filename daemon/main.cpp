@@ -33,6 +33,8 @@
 #include "config/usage_mistake.hpp"
 #include "daemon/compute/frame_choice.hpp"
 #include "daemon/end_in_time.hpp"
+#include "daemon/farm/farm_member.hpp"
+#include "daemon/farm/farm_node.hpp"
 #include "daemon/machine_check.hpp"
 #include "daemon/monitor/recent_history.hpp"
 #include "daemon/monitor/status.hpp"
@@ -142,6 +144,7 @@ struct bookkeeping {
   run_control control; // without run.control one run is in force
   run_steps<run_host> steps;
   recent_history history;
+  farm_member* farm = nullptr; ///< none: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
               stop_question stop, std::function<void()> done)
@@ -160,6 +163,7 @@ struct bookkeeping {
     s.reloads_refused = configuration.refused();
     s.log_lines_left_out = log_lines_left_out();
     s.run.state = name_of(control.now().state);
+    if (farm != nullptr) s.farm = farm->now();
     return s;
   }
 };
@@ -204,6 +208,7 @@ private:
   void tick() {
     const time_point now = steady_clock::now();
     books_.runs.tick();
+    if (books_.farm != nullptr) books_.farm->beam(books_.runs.pauses());
     metrics_snapshot now_is = books_.snapshot();
     if (manager_.is_there()) manager_.status(status_line(now_is));
     latest_.set(std::move(now_is));
@@ -234,6 +239,7 @@ private:
   void say_why() {
     said_ = true;
     manager_.stopping();
+    if (books_.farm != nullptr) books_.farm->leave();
     if (signals_.stopped_by == 0)
       spdlog::warn("draining: a new process shall have the device (exit code {})", exit_start_anew);
     else
@@ -323,7 +329,11 @@ int run(const loaded_config& config, const std::string& file) {
     spdlog::info("monitoring on http://{}/",
                  text_of(internet_address{settings.monitor.bind, http->port()}));
   }
-  run_api api(settings, books.control, books.runs, [&] { return latest.get(); });
+  const auto newest = [&] { return latest.get(); };
+  farm_node in_farm(settings, books.control, books.runs, newest);
+  std::optional<farm_member> farm;
+  if (!settings.farm.etcd.empty()) books.farm = &farm.emplace(settings.farm, in_farm);
+  run_api api(settings, books.control, books.runs, newest, books.farm);
   std::optional<http_server> control;
   if (controlled) {
     naming_key("run.control",
@@ -347,6 +357,8 @@ int run(const loaded_config& config, const std::string& file) {
   loop.run();
 
   control.reset();
+  books.farm = nullptr;
+  farm.reset();
   const bool anew = signals.stopped_by == 0; // it makes way, or its device hangs
   const int code = books.steps.failed() ? EXIT_FAILURE : anew ? exit_start_anew : EXIT_SUCCESS;
   if (books.steps.hangs()) {

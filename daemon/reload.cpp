@@ -11,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include "config/key.hpp"
+#include "transport/link/link_keys.hpp"
 #include "transport/output/forwarder.hpp"
 
 namespace l3 {
@@ -40,6 +41,11 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
         "run.ledger = \"{}\" is no folder: with run.control it must be one, with \"/\" at its end, "
         "in which each run has a ledger, and from which the daemon knows the numbers that are used",
         s.run.ledger));
+  try {
+    if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
+  } catch (const std::runtime_error& e) {
+    mistakes.push_back(fmt::format("farm.password: {}", e.what()));
+  }
   if (std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
     mistakes.push_back(std::move(wrong));
   return mistakes;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gpu/settings.hpp"
 #include "selection/trigger/selection_files.hpp"
@@ -20,6 +21,14 @@ struct run_settings {
   std::string ledger = "koto-l3d-ledgers/"; ///< a folder if it ends in '/'; empty: none
   std::string control; ///< unix socket; empty: one run, from the start of the daemon to its end
   std::chrono::nanoseconds drain_time_limit = std::chrono::seconds(9);
+};
+
+/// How this daemon finds the others of its farm.
+struct farm_settings {
+  std::vector<std::string> etcd; ///< "http://host:port"; empty: this node stands alone
+  std::string prefix = "/koto-l3/";
+  std::string user;     ///< empty: etcd asks for none
+  std::string password; ///< file, or "credential:NAME"
 };
 
 struct monitor_settings {
@@ -42,6 +51,7 @@ struct daemon_settings {
   outbox_settings outbox;
   spool_settings spool;
   forward_settings forward;
+  farm_settings farm;
   monitor_settings monitor;
   log_settings log;
 };

@@ -34,6 +34,8 @@ struct options {
   bool again = false;
   std::string menu;
   std::string comment;
+  std::vector<std::uint32_t> without;
+  bool here = false;
   bool wait = false;
   bool as_json = false;
 };
@@ -112,18 +114,24 @@ int start(const options& o) {
   else if (!o.menu.empty())
     order["menu"] = std::filesystem::absolute(o.menu).string();
   if (!o.comment.empty()) order["comment"] = o.comment;
+  if (o.here) order["here"] = true;
+  if (!o.without.empty()) order["without"] = json::value_from(o.without);
   const control_answer a = ask_control(o.socket, "/run/start", json::serialize(order));
   const auto number = a.good() ? number_of_run(a.body, "next") : std::nullopt;
-  return o.wait && number ? wait_for(o, a, *number, outcome_of_start, "begins when the beam pauses")
-                          : tell(o, a);
+  const bool all = a.good() && !o.here && is_of_a_farm(a.body);
+  return o.wait && number
+             ? wait_for(o, a, *number, all ? outcome_of_start_of_all : outcome_of_start,
+                        "begins when the beam pauses")
+             : tell(o, a);
 }
 
 int stop(const options& o) {
-  const control_answer a = ask_control(o.socket, "/run/stop", "{}");
+  const control_answer a = ask_control(o.socket, "/run/stop", o.here ? R"({"here": true})" : "{}");
+  const bool all = a.good() && !o.here && is_of_a_farm(a.body);
   const auto number = a.good() ? number_of_run(a.body, "current") : std::nullopt;
-  return o.wait && number ? wait_for(o, a, *number, outcome_of_stop,
-                                     "ends when the beam pauses and its events are safe")
-                          : tell(o, a);
+  if (!o.wait || !(all || number)) return tell(o, a);
+  return wait_for(o, a, number.value_or(0), all ? outcome_of_stop_of_all : outcome_of_stop,
+                  "ends when the beam pauses and its events are safe");
 }
 
 } // namespace
@@ -149,9 +157,16 @@ void add_run(CLI::App& program, command_body& run) {
                     "file of cuts, counters and lines for this run, on the daemon's machine; by "
                     "default selection.lines of its configuration");
   begin->add_option("--comment", o->comment, "for the ledger");
-  begin->add_flag("--wait", o->wait, "until the run has begun");
-  add("stop", "end the run when the beam pauses next", stop)
-      ->add_flag("--wait", o->wait, "until every event is stored or on disk");
+  begin->add_option("--without", o->without,
+                    "nodes of the farm that are missing, and that the run goes on without");
+  const auto here = [&](CLI::App* s) {
+    s->add_flag("--here", o->here, "on this node alone, and not on all nodes of its farm");
+  };
+  here(begin);
+  begin->add_flag("--wait", o->wait, "until the run has begun, in a farm on all nodes");
+  auto* end = add("stop", "end the run when the beam pauses next", stop);
+  here(end);
+  end->add_flag("--wait", o->wait, "until every event is stored or on disk");
   add("status", "say which run is in force",
       [](const options& given) { return tell(given, ask_status(given)); });
 }

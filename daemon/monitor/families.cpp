@@ -5,6 +5,8 @@
 #include <functional>
 #include <iterator>
 
+#include <fmt/format.h>
+
 namespace l3 {
 namespace {
 
@@ -59,14 +61,33 @@ json::value conflict_in(const metrics_snapshot& s) {
   return json::object{{"spill", s.conflict->spill}, {"event", s.conflict->number}};
 }
 
+/// What is wrong in the farm, and not with this node's data.
+std::string farm_problem(const metrics_snapshot& s) {
+  if (!s.farm) return {};
+  const farm_report& f = *s.farm;
+  if (!f.text.empty()) return f.text;
+  for (const farm_node_report& n : f.nodes) {
+    if (n.stands == farm_standing::missing)
+      return fmt::format("node {} of the farm is missing: its daemon does not speak to etcd; look "
+                         "at its log",
+                         n.node);
+    if (n.node == s.node && !n.failure.empty())
+      return "this node is not in the farm's run: " + n.failure;
+  }
+  return {};
+}
+
 json::value problem_name(const metrics_snapshot& s) {
-  const auto worst = s.state.worst();
-  return worst ? json::value(name_of(*worst)) : nullptr;
+  if (const auto worst = s.state.worst()) return json::value(name_of(*worst));
+  return farm_problem(s).empty() ? json::value(nullptr) : json::value("farm");
 }
 
 json::value problem_text(const metrics_snapshot& s) {
   const auto worst = s.state.worst();
-  if (!worst) return nullptr;
+  if (!worst) {
+    const std::string of_farm = farm_problem(s);
+    return of_farm.empty() ? json::value(nullptr) : json::value(of_farm);
+  }
   std::string text = advice_on(*worst, s.receiver);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
@@ -94,6 +115,20 @@ json::object one_of(std::initializer_list<std::string_view> names, std::string_v
   json::object o;
   for (const std::string_view name : names) o[name] = name == which;
   return o;
+}
+
+/// Null where this node stands alone.
+template <class Read>
+json::value of_farm(const metrics_snapshot& s, Read read) {
+  return s.farm ? json::value(read(*s.farm)) : json::value(nullptr);
+}
+
+json::value farm_states(const farm_report& f) {
+  return each<farm_state>([&](farm_state state) { return f.state == state; });
+}
+
+json::value farm_standings(const farm_report& f) {
+  return each<farm_standing>([&](farm_standing which) { return f.count(which); });
 }
 
 json::object summary(const histogram_snapshot& h) {
@@ -153,6 +188,26 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Datagrams that came while no run was in force, and were dropped.",
        s.run.datagrams_without_run},
       {"node", "Number of the node.", s.node},
+      {"farm.state",
+       "How the node stands in its farm: `joining`, `joined`, `cut_off`, `refused`, `left`; null "
+       "where none is configured.",
+       of_farm(s, [](const farm_report& farm) { return json::value(name_of(farm.state)); })},
+      {gauge, "farm_state{state}", "",
+       "1 for how the node stands in its farm; joined: etcd answers and knows it.",
+       of_farm(s, &farm_states)},
+      {"farm.text", "What is wrong with that, and what to do; empty: nothing.",
+       of_farm(s, [](const farm_report& farm) { return json::value(farm.text); })},
+      {gauge, "farm_nodes{stands}", "farm.{stands}",
+       "Nodes of the farm, as this one sees them in etcd: in_order, apart (there, and not in the "
+       "farm's run), missing (they joined, did not leave, and do not speak).",
+       of_farm(s, &farm_standings)},
+      {counter, "farm_failed_rounds_total", "farm.failed_rounds",
+       "Times that etcd did not answer, or refused.",
+       of_farm(s, [](const farm_report& farm) { return json::value(farm.failed_rounds); })},
+      {counter, "farm_joined_total", "farm.joined",
+       "Times that this node joined the farm; more than once: it was taken for dead, or etcd lost "
+       "what it had.",
+       of_farm(s, [](const farm_report& farm) { return json::value(farm.joined); })},
       {"session", "Session of the outbox, 16 hexadecimal digits.",
        a.sessions.empty() ? "" : session_text(a.sessions.front())},
       {"state.now", "State that the daemon is in.", name_of(s.state.now)},

@@ -27,7 +27,8 @@ is the runbook. What the page shows of the latest kept event, one every two seco
 
 A label whose values are not listed takes those of the configuration: `link` names an input
 (`udp0`, `udp1`, …, `tcp`), `line` a trigger line, `crate` a crate by its number. The metrics of the
-spool are absent without a spool, and those of the trigger lines without a selection.
+spool are absent without a spool, those of the trigger lines without a selection, and those of the
+farm without `farm.etcd`.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
@@ -38,7 +39,8 @@ constexpr const char* status_head = R"(
 
 A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
 stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
-each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool.
+each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
+without `farm.etcd`.
 
 | key | metric, or meaning |
 | --- | --- |
@@ -51,6 +53,7 @@ int main() {
   using namespace l3;
   metrics_snapshot s; // in which every closed list has its names
   s.lines.emplace_back();
+  s.farm.emplace();
   add_input(s.account, {});
   set_building(s.account, {});
   set_outcomes(s.account, {});

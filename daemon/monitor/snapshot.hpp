@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/farm/farm_report.hpp"
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/state.hpp"
 #include "monitor/family.hpp"
@@ -95,6 +96,7 @@ struct metrics_snapshot {
 
   ledger account; ///< without its spills
   run_view run;
+  std::optional<farm_report> farm; ///< nothing: this node stands alone
   std::uint32_t node = 0;
   std::vector<input_snapshot> inputs; ///< at most 32
   building_counters building;

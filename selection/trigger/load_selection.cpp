@@ -91,6 +91,11 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   return {std::move(d), std::move(settings), std::move(tables)};
 }
 
+std::string hash_of_selection(const selection_files& files, const readout& crates,
+                              std::uint32_t run) {
+  return fmt::format("{:08x}", load_selection(files, crates, run).tables.constants.settings);
+}
+
 selection_texts texts_of(const selection_files& files) {
   const auto text_of = [](const std::string& file) -> std::string {
     if (file.empty() || file == built_in) return {};

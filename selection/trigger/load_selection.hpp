@@ -32,6 +32,10 @@ struct loaded_selection {
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
 
+/// Eight hexadecimal digits, the same where the same is selected: ledgers and blocks name it.
+[[nodiscard]] std::string hash_of_selection(const selection_files& files, const readout& crates,
+                                            std::uint32_t run);
+
 /// The files as text; empty for one that is built in, left out or unreadable.
 struct selection_texts {
   std::string lines, detector, calibration;

@@ -214,6 +214,16 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
             texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
                   "forward.receiver_key"});
   EXPECT_EQ(
+      errors_of("farm.etcd = [\"http://etcd1:2379\"]"),
+      texts{"l3.toml:1:13: farm.etcd is of no use without run.control: without it a daemon is "
+            "in one run from its start to its end"});
+  EXPECT_EQ(errors_of("farm.user = \"l3\"").size(), 1U);
+  const texts https = errors_of("run.control = \"s\"\nfarm.etcd = [\"https://etcd1:2379\"]");
+  ASSERT_EQ(https.size(), 1U);
+  EXPECT_NE(https[0].find("(https is not spoken)"), std::string::npos) << https[0];
+  for (const char* prefix : {"", "/", "//", "koto/", "/koto", "/ko to/", "/kötö/"})
+    EXPECT_EQ(errors_of("farm.prefix = \"" + std::string(prefix) + "\"").size(), 1U) << prefix;
+  EXPECT_EQ(
       errors_of("outbox.memory = \"2 MiB\""),
       texts{
           "l3.toml:1:17: outbox.memory = 2 MiB holds fewer than 4 blocks of outbox.block = 1 MiB"});

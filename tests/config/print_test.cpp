@@ -89,6 +89,11 @@ rate = "123456789 b/s"
 acknowledge_time_limit = "20 ms"
 secret_key = "credential:line"
 receiver_key = "receiver.public"
+[farm]
+etcd = ["http://etcd1:2379", "http://[::1]:2380"]
+prefix = "/other/"
+user = "l3"
+password = "credential:etcd"
 [monitor]
 bind = "127.0.0.1:9"
 [log]

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """./run farm-test: eight nodes behind one replay client that sends by turns, and one receiver or two. One node is slow, one dies and comes
 back, one dies and stays away. Nothing but what was in flight on the dead ones may be missing, over TCP nothing, and the receiver must
-name it by run, spill and node. KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps what a row leaves.
+name it by run, spill and node. Then four daemons that begin runs together by etcd (together_rows.py).
+
+KOTO_L3_BIN names the folder of the programs; KOTO_L3_KEEP=1 keeps what a row leaves.
 
 Exit code 0: every row holds; 1: one does not; 77: none could be run here."""
 import argparse
@@ -19,6 +21,7 @@ import farm  # noqa: E402
 import harness  # noqa: E402
 import ledgers  # noqa: E402
 import own_space  # noqa: E402
+import together_rows  # noqa: E402
 from table import Findings, Plan, Row, Table  # noqa: E402
 
 NODES, SLOW, RETURNS, DIES = 8, 2, 3, 5
@@ -130,7 +133,7 @@ def row(name, over, by, receivers):
 
 
 KINDS = [(over, by, receivers) for over in ("udp", "tcp") for by in ("event", "spill") for receivers in (1, 2)]
-ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS]
+ROWS = [row(f"{over}-{by}-{receivers}", over, by, receivers) for over, by, receivers in KINDS] + together_rows.ROWS
 SHORT = ("udp-event-1", "tcp-spill-2")
 
 

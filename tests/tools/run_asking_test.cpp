@@ -59,6 +59,62 @@ TEST(an_answer_of_run_control, tells_what_became_of_a_stop) {
             "run 8 did not end well: see the daemon's log");
 }
 
+/// Of a farm of two nodes; the changes are to the farm and its second node.
+json::object of_farm(std::string_view farm, std::string_view second, std::string_view here) {
+  json::object s = status(here);
+  json::object f = json::parse(R"({"state": "joined", "text": "", "run": null, "order": null,
+    "failure": "", "odd": []})")
+                       .as_object();
+  json::value changes = json::parse({farm.data(), farm.size()});
+  for (const auto& [key, value] : changes.as_object()) f[key] = value;
+  json::object node = json::parse(R"({"node": 2, "stands": "in_order", "host": "n2",
+    "state": "running", "run": 8, "failure": ""})")
+                          .as_object();
+  changes = json::parse({second.data(), second.size()});
+  for (const auto& [key, value] : changes.as_object()) node[key] = value;
+  f["nodes"] = json::array{std::move(node)};
+  s["farm"] = std::move(f);
+  return s;
+}
+
+TEST(an_answer_of_a_farm, tells_what_became_of_a_start_on_all_nodes) {
+  const auto start = [](std::string_view farm, std::string_view second = "{}",
+                        std::string_view here = "{}") {
+    return outcome(outcome_of_start_of_all(of_farm(farm, second, here), 8));
+  };
+  const char* holds = R"({"run": {"number": 8}})";
+  EXPECT_EQ(start(R"({"order": {"number": 8}})"), "waits");
+  EXPECT_EQ(start("{}", "{}", R"({"next": {"number": 8}})"), "waits");
+  EXPECT_EQ(start(holds), "");
+  EXPECT_EQ(start(holds, R"({"stands": "apart", "state": "armed"})"), "waits");
+  EXPECT_EQ(start(holds, R"({"stands": "apart", "failure": "no room"})"),
+            "run 8 has begun, but node 2 does not follow: no room");
+  EXPECT_EQ(start(holds, R"({"stands": "missing", "state": "", "run": null})"),
+            "run 8 has begun, but node 2 is missing: it follows when it is back");
+  EXPECT_EQ(start(R"({"failure": "run 8: node 2 has left"})"),
+            "run 8: node 2 has left: it did not begin on any node");
+  EXPECT_EQ(start(R"({"run": {"number": 9}})"),
+            "run 8 did not begin on any node: it was stopped, or another one took its place");
+}
+
+TEST(an_answer_of_a_farm, tells_what_became_of_a_stop_on_all_nodes) {
+  const auto stop = [](std::string_view farm, std::string_view second = "{}",
+                       std::string_view here = "{}") {
+    return outcome(outcome_of_stop_of_all(of_farm(farm, second, here), 8));
+  };
+  EXPECT_EQ(stop(R"({"run": {"number": 8}})"), "waits");
+  EXPECT_EQ(stop(R"({"run": {"number": 8}, "failure": "the stop: no pause"})"),
+            "the stop: no pause");
+  EXPECT_EQ(stop("{}", R"({"stands": "apart"})"), "waits");
+  EXPECT_EQ(stop("{}", "{}", R"({"current": {"number": 8}})"), "waits");
+  EXPECT_EQ(stop("{}"), "");
+  EXPECT_EQ(stop("{}", R"({"stands": "missing"})"),
+            "the run has ended, but node 2 is missing: it follows when it is back");
+  const std::string table = table_of(of_farm(R"({"failure": "run 8: \u001b[2J"})", "{}", "{}"));
+  EXPECT_NE(table.find("node 2 n2: running, run 8\n"), table.npos) << table;
+  EXPECT_NE(table.find("run 8: ?[2J"), table.npos) << table;
+}
+
 TEST(an_answer_of_run_control, gives_no_control_character_to_a_terminal) {
   const std::string text = table_of(status(R"({"state": "run\u001bning", "failure": "\u001b[2J",
         "current": {"number": 7, "menu": "a\u0007", "comment": "\u001b]0;x\n"},

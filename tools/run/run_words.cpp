@@ -28,6 +28,38 @@ std::string words_of(const json::value& run) {
 
 bool ended_well(const json::object& status) { return status.at("last").at("well").as_bool(); }
 
+/// Nodes that are not as they should be, in words; `waits` becomes true if one only takes its time.
+std::string nodes_apart(const json::object& farm, bool& waits) {
+  std::string text;
+  for (const json::value& n : farm.at("nodes").as_array()) {
+    const std::string stands = text_at(n, "stands");
+    const std::string failure = text_at(n, "failure");
+    if (stands == "in_order") continue;
+    std::string why;
+    if (stands == "missing")
+      why = "is missing: it follows when it is back";
+    else if (!failure.empty())
+      why = "does not follow: " + failure;
+    else
+      waits = true;
+    if (!why.empty())
+      text += fmt::format("{}node {} {}", text.empty() ? "" : "; ",
+                          n.at("node").to_number<std::uint32_t>(), why);
+  }
+  return text;
+}
+
+std::string node_words(const json::value& n) {
+  const auto run = n.at("run").is_number()
+                       ? fmt::format(", run {}", n.at("run").to_number<std::uint32_t>())
+                       : std::string();
+  const std::string failure = text_at(n, "failure");
+  const std::string state = text_at(n, "state");
+  return fmt::format("node {} {}: {}{}{}", n.at("node").to_number<std::uint32_t>(),
+                     text_at(n, "host"), state.empty() ? "missing" : state, run,
+                     failure.empty() ? "" : "; " + failure);
+}
+
 } // namespace
 
 std::string table_of(const json::object& status) {
@@ -48,9 +80,23 @@ std::string table_of(const json::object& status) {
                              ended_well(status) ? "" : "; it did not end well: the daemon's log"));
     if (const std::string ledger = text_at(last, "ledger"); !ledger.empty()) line("", ledger);
   }
+  if (is_of_a_farm(status)) {
+    const json::value& farm = status.at("farm");
+    const std::string wrong = text_at(farm, "text");
+    line("farm", text_at(farm, "state") + (wrong.empty() ? "" : ": " + wrong));
+    if (const std::string failure = text_at(farm, "failure"); !failure.empty()) line("", failure);
+    for (const json::value& n : farm.at("nodes").as_array()) line("", node_words(n));
+    for (const json::value& odd : farm.at("odd").as_array())
+      if (odd.is_string()) line("", peer_text(std::string_view(odd.as_string())));
+  }
   const auto dropped = status.at("datagrams_without_run").to_number<std::uint64_t>();
   if (dropped != 0) line("no run", fmt::format("{} datagrams dropped", dropped));
   return text;
+}
+
+bool is_of_a_farm(const json::object& status) {
+  const json::value* farm = status.if_contains("farm"); // older daemons do not say it
+  return farm != nullptr && farm->is_object();
 }
 
 std::optional<std::uint32_t> number_of_run(const json::object& status, const char* which) {
@@ -79,6 +125,40 @@ std::optional<run_outcome> outcome_of_stop(const json::object& status, std::uint
   if (number_of_run(status, "last") == number && !ended_well(status))
     return run_outcome{fmt::format("run {} did not end well: see the daemon's log", number)};
   return run_outcome{};
+}
+
+std::optional<run_outcome> outcome_of_start_of_all(const json::object& status,
+                                                   std::uint32_t number) {
+  const json::object& farm = status.at("farm").as_object();
+  const bool holds = number_of_run(farm, "run") == number;
+  if (!holds && (number_of_run(farm, "order") == number || number_of_run(status, "next") == number))
+    return std::nullopt;
+  if (!holds) {
+    const std::string failure = text_at(farm, "failure");
+    return run_outcome{failure.empty() ? fmt::format("run {} did not begin on any node: it was "
+                                                     "stopped, or another one took its place",
+                                                     number)
+                                       : failure + ": it did not begin on any node"};
+  }
+  bool waits = false;
+  const std::string apart = nodes_apart(farm, waits);
+  if (waits) return std::nullopt;
+  return run_outcome{apart.empty() ? apart
+                                   : fmt::format("run {} has begun, but {}", number, apart)};
+}
+
+std::optional<run_outcome> outcome_of_stop_of_all(const json::object& status,
+                                                  std::uint32_t number) {
+  const json::object& farm = status.at("farm").as_object();
+  const std::string failure = text_at(farm, "failure");
+  if (farm.at("run").is_object())
+    return failure.empty() ? std::nullopt : std::optional(run_outcome{failure});
+  bool waits = false;
+  const std::string apart = nodes_apart(farm, waits);
+  if (waits) return std::nullopt;
+  const auto here = outcome_of_stop(status, number);
+  if (!here || apart.empty()) return here;
+  return run_outcome{fmt::format("the run has ended, but {}", apart)};
 }
 
 } // namespace l3

@@ -26,6 +26,13 @@ struct run_outcome {
 [[nodiscard]] std::optional<run_outcome> outcome_of_stop(const boost::json::object& status,
                                                          std::uint32_t number);
 
+// The same of all nodes of a farm.
+[[nodiscard]] bool is_of_a_farm(const boost::json::object& status);
+[[nodiscard]] std::optional<run_outcome> outcome_of_start_of_all(const boost::json::object& status,
+                                                                 std::uint32_t number);
+[[nodiscard]] std::optional<run_outcome> outcome_of_stop_of_all(const boost::json::object& status,
+                                                                std::uint32_t number);
+
 /// The number of the run in "current", "next" or "last".
 [[nodiscard]] std::optional<std::uint32_t> number_of_run(const boost::json::object& status,
                                                          const char* which);

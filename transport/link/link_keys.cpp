@@ -34,6 +34,11 @@ constexpr std::string_view public_remark = "# koto-l3 public key\n";
 
 bool is_credential(std::string_view name) { return name.starts_with(credential); }
 
+/// The service manager guards its folder, and may show a list of who may read as the group's mode.
+mode_t forbidden_of(const std::string& name) {
+  return is_credential(name) ? S_IRWXO : S_IRWXG | S_IRWXO;
+}
+
 std::string path_of(const std::string& name) {
   if (!is_credential(name)) return name;
   const std::string credential_name = name.substr(credential.size());
@@ -156,9 +161,15 @@ void write_key_pair(const std::string& name, const key_pair& keys) {
 }
 
 link_key read_secret_key(const std::string& file) {
-  // The service manager guards its folder, and may show a list of who may read as the group's mode.
-  const mode_t forbidden = is_credential(file) ? S_IRWXO : S_IRWXG | S_IRWXO;
-  return only_key_in(path_of(file), forbidden);
+  return only_key_in(path_of(file), forbidden_of(file));
+}
+
+std::string read_secret_line(const std::string& file) {
+  const std::string path = path_of(file);
+  std::string text = content_of(path, forbidden_of(file));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.empty() || text.find('\n') != text.npos) fail(path + " has not one line");
+  return text;
 }
 
 link_key read_public_key(const std::string& file) {

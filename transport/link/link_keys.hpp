@@ -42,4 +42,7 @@ void write_key_pair(const std::string& name, const key_pair& keys);
 [[nodiscard]] link_key read_public_key(const std::string& file); ///< the only one in it
 [[nodiscard]] std::vector<named_key> read_public_keys(const std::string& file); ///< at least one
 
+/// The only line of a file that others may not read, such as a password. Throws likewise.
+[[nodiscard]] std::string read_secret_line(const std::string& file);
+
 } // namespace l3

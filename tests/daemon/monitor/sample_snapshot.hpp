@@ -59,6 +59,16 @@ inline metrics_snapshot sample_snapshot() {
   s.account.sessions = {0x0123456789abcdefU};
   s.node = 3;
   s.run.datagrams_without_run = 7;
+  farm_report& farm = s.farm.emplace();
+  farm.state = farm_state::cut_off;
+  farm.text = "etcd does not answer";
+  farm.nodes = {{1, farm_standing::in_order, "n1", "running", 12, {}},
+                {2, farm_standing::apart, "n2", "configured", {}, "no room"},
+                {3, farm_standing::missing, {}, {}, {}, {}},
+                {4, farm_standing::missing, {}, {}, {}, {}},
+                {5, farm_standing::missing, {}, {}, {}, {}}};
+  farm.failed_rounds = 17;
+  farm.joined = 18;
 
   s.inputs = {{{}, "udp0"}, {{}, "tcp"}};
   for (input_snapshot& input : s.inputs) next.fill<input_counters>(input);

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/farm/farm_member.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include "transport/link/link_keys.hpp"
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto lease_time = 10s; ///< after which the others know that a daemon has gone
+constexpr auto keep_every = 2s;
+constexpr auto round_every = 500ms;
+constexpr auto shortest_round = 50ms; ///< however often the watch rings
+constexpr auto cut_off_after = 3s;
+constexpr auto ask_patience = 8s;
+
+etcd_settings settings_of(const farm_settings& s) {
+  etcd_settings e;
+  e.at = s.etcd;
+  e.user = s.user;
+  if (!s.password.empty()) e.password = read_secret_line(s.password);
+  return e;
+}
+
+farm_run_report report_of(const farm_order& o) { return {o.number, o.menu, o.comment}; }
+
+} // namespace
+
+farm_member::farm_member(const farm_settings& settings, farm_node& node)
+    : settings_(settings), node_(node), etcd_(settings_of(settings)),
+      watch_(io_, [this] { io_.stop(); }), spoke_at_(steady_clock::now()) {
+  report_.text = "etcd has not answered yet";
+  thread_ = std::jthread([this] {
+    name_this_thread("farm");
+    work();
+  });
+}
+
+farm_member::~farm_member() {
+  leave();
+  thread_.join();
+}
+
+std::vector<std::string> farm_member::ask(const farm_wish& wish) {
+  std::unique_lock lock(mutex_);
+  if (report_.state != farm_state::joined) return {report_.text};
+  if (wish_) return {"another start or stop is under way on this node"};
+  wish_ = wish;
+  answer_.reset();
+  io_.stop();
+  if (!answered_now_.wait_for(lock, ask_patience, [&] { return answer_.has_value(); })) {
+    given_up_ = true;
+    wish_.reset();
+    return {fmt::format("etcd did not get it done within {} s; no node begins or ends a run. {}",
+                        ask_patience.count(), report_.text)};
+  }
+  wish_.reset();
+  return *answer_;
+}
+
+farm_report farm_member::now() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void farm_member::beam(bool pauses) {
+  const std::lock_guard lock(mutex_);
+  if (pause_seen_ && pauses == pauses_) return;
+  pause_seen_ = true;
+  pauses_ = pauses;
+  pauses_since_ = steady_clock::now();
+  if (pauses) io_.stop();
+}
+
+void farm_member::leave() {
+  const std::lock_guard lock(mutex_);
+  leaves_ = true;
+  io_.stop();
+}
+
+// --- the thread ---
+
+void farm_member::work() {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (leaves_) break;
+    }
+    const time_point begun = steady_clock::now();
+    try {
+      round();
+    } catch (const etcd_error& e) {
+      watch_.close();
+      note(nullptr, e.what());
+    }
+    std::this_thread::sleep_until(begun + shortest_round);
+    wait();
+  }
+  go();
+}
+
+/// Until the watch rings, somebody asks for something, or it is time.
+void farm_member::wait() {
+  if (has_spoken_) watch_.keep_open(etcd_.address(), etcd_.token(), key(farm_keys::runs));
+  {
+    const std::lock_guard lock(mutex_);
+    if ((wish_ && !answer_ && !own_) || leaves_) return;
+  }
+  // A stop that came between is not lost: without restart() the loop would not run.
+  io_.run_for(round_every);
+  io_.restart();
+}
+
+void farm_member::round() {
+  const time_point now = steady_clock::now();
+  keep_lease(now);
+  const farm_view v =
+      read_view(settings_.prefix,
+                etcd_.read({key(farm_keys::members), key(farm_keys::nodes), key(farm_keys::runs)},
+                           farm_limits::keys));
+  has_spoken_ = true;
+  spoke_at_ = steady_clock::now();
+  take_place(v);
+  if (place_ != 0) {
+    restore(v);
+    follow();
+    tell_how_it_is(v);
+    answer_order(v);
+    if (pursue(v, steady_clock::now())) take_wish(v, steady_clock::now());
+  }
+  note(&v, {});
+}
+
+void farm_member::keep_lease(time_point now) {
+  if (lease_ != 0 && now - kept_at_ < keep_every) return;
+  if (lease_ != 0 && !etcd_.keep_alive(lease_)) {
+    spdlog::warn("farm: etcd has taken this node for dead, or lost what it had; it joins again");
+    lease_ = place_ = 0;
+  }
+  if (lease_ == 0) lease_ = etcd_.grant(lease_time);
+  kept_at_ = steady_clock::now();
+}
+
+/// Makes this node's key, if it is not there: at the start, and when its lease was over.
+void farm_member::take_place(const farm_view& v) {
+  const std::string name = key_of(farm_keys::members, node_.number());
+  const auto mine = v.members.find(node_.number());
+  const auto nonsense = v.nonsense.find(fmt::format("{}{}", farm_keys::members, node_.number()));
+  const farm_member_value& is = node_.now();
+  etcd_condition condition{name, false, 0};
+  if (mine != v.members.end()) {
+    const farm_member_value& there = mine->second.value;
+    if (there.instance == is.instance && mine->second.created == place_) return;
+    const bool gone =
+        there.instance == is.instance || (!is.place.empty() && there.place == is.place);
+    if (!gone) {
+      place_ = 0;
+      same_node_ = fmt::format("the farm has a node {} already: process {} of {}; give each daemon "
+                               "its own run.node, or wait for {} s if that one has died",
+                               node_.number(), there.process, there.host, lease_time.count());
+      return;
+    }
+    condition.revision = mine->second.changed; // left by a process before this one
+  } else if (nonsense != v.nonsense.end()) {
+    condition.revision = nonsense->second;
+  }
+  place_ = 0;
+  farm_member_value value = is;
+  value.serial = followed_;
+  const std::string text = written(value);
+  const std::string registered = key_of(farm_keys::nodes, node_.number());
+  // A key keeps its creation if it is written over: it is removed first.
+  if (condition.revision != 0 &&
+      !etcd_.change({condition}, {{etcd_step::kind::remove, name, {}, 0}}))
+    return;
+  condition.revision = 0;
+  if (!etcd_.change({condition}, {{etcd_step::kind::put, name, text, lease_},
+                                  {etcd_step::kind::put, registered, is.instance, 0}}))
+    return;
+  const auto found = etcd_.read({name}, 1);
+  if (found[0].keys.empty() || found[0].keys[0].name != name) return;
+  place_ = found[0].keys[0].created;
+  told_ = text;
+  same_node_.clear();
+  spdlog::info("farm: node {} has joined, by etcd at {}", node_.number(), etcd_.address());
+  const std::lock_guard lock(mutex_);
+  ++report_.joined;
+}
+
+void farm_member::tell_how_it_is(const farm_view& v) {
+  farm_member_value value = node_.now();
+  value.serial = followed_;
+  if (!why_apart_.empty()) value.failure = why_apart_;
+  std::string text = written(value);
+  const std::string name = key_of(farm_keys::members, node_.number());
+  const bool registered = v.nodes.contains(node_.number());
+  if (text == told_ && registered) return;
+  std::vector<etcd_step> steps{{etcd_step::kind::put, name, text, lease_}};
+  if (!registered) // somebody went on without this node
+    steps.push_back(
+        {etcd_step::kind::put, key_of(farm_keys::nodes, node_.number()), value.instance, 0});
+  if (etcd_.change({{name, true, place_}}, steps)) told_ = std::move(text);
+}
+
+/// What etcd has lost (or got back from a copy of yesterday), a node that knows it tells it again.
+void farm_member::restore(const farm_view& v) {
+  if (v.run && (!known_ || v.run->value.serial > known_->serial)) known_ = v.run->value;
+  if (!known_ || (v.run && v.run->value.serial == known_->serial)) return;
+  if (etcd_.change({{key(farm_keys::now), false, v.run_changed()}},
+                   {{etcd_step::kind::put, key(farm_keys::now), written(*known_), 0}}))
+    spdlog::warn("farm: etcd had lost order {}; this node has told it again", known_->serial);
+}
+
+/// Does what holds for the farm, once.
+void farm_member::follow() {
+  // What a person has begun here while etcd was not there yet goes on.
+  if (!std::exchange(has_followed_, true) && known_ && node_.now().state != "configured")
+    followed_ = known_->serial;
+  if (!known_ || known_->serial == followed_) return;
+  followed_ = known_->serial;
+  why_apart_.clear();
+  if (!known_->start) {
+    node_.stop();
+    return;
+  }
+  why_apart_ = node_.begin(*known_);
+  if (!why_apart_.empty())
+    spdlog::error("farm: run {} does not begin on this node: {}", known_->number, why_apart_);
+  else if (!known_->nodes.contains(node_.number()))
+    spdlog::info("farm: run {} was begun before this node came; it begins here", known_->number);
+}
+
+/// Says whether this node is ready for what is proposed.
+void farm_member::answer_order(const farm_view& v) {
+  if (!v.order || v.order->created == answered_) return;
+  const farm_order& o = v.order->value;
+  const auto asked = o.nodes.find(node_.number());
+  if (asked == o.nodes.end() || asked->second != node_.instance() || !o.start) return;
+  farm_reply reply{asked->second, v.order->created, node_.reasons_against(o)};
+  if (reply.reasons.size() > farm_limits::reasons) reply.reasons.resize(farm_limits::reasons);
+  const bool held = etcd_.change(
+      {{key(farm_keys::order), true, v.order->created},
+       {key_of(farm_keys::members, node_.number()), true, place_}},
+      {{etcd_step::kind::put, key_of(farm_keys::armed, node_.number()), written(reply), lease_}});
+  if (held) answered_ = v.order->created;
+}
+
+/// So that the others need not wait for this node's lease.
+void farm_member::go() {
+  try {
+    if (own_) withdraw({"the daemon ends"});
+    if (place_ != 0)
+      static_cast<void>(etcd_.change(
+          {{key_of(farm_keys::members, node_.number()), true, place_}},
+          {{etcd_step::kind::remove, key_of(farm_keys::members, node_.number()), {}, 0},
+           {etcd_step::kind::remove, key_of(farm_keys::nodes, node_.number()), {}, 0}}));
+    if (lease_ != 0) etcd_.revoke(lease_);
+  } catch (const etcd_error& e) {
+    spdlog::warn("farm: this node could not say that it leaves: {}", e.what());
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    report_.state = farm_state::left;
+    report_.text = "the daemon ends";
+  }
+  answer({"the daemon ends"}); // who asks from now on sees the state
+}
+
+/// What the others see, after each round.
+void farm_member::note(const farm_view* v, const std::string& trouble) {
+  farm_report next = now();
+  const auto silent = steady_clock::now() - spoke_at_;
+  if (v == nullptr) {
+    ++next.failed_rounds;
+    if (!has_spoken_ || silent > cut_off_after) {
+      next.state = has_spoken_ ? farm_state::cut_off : farm_state::joining;
+      next.text = fmt::format("{}; a run goes on, and none can be begun or ended on all nodes "
+                              "(koto-l3 run start --here does it on this one)",
+                              trouble);
+    }
+  } else {
+    next.state = place_ != 0 ? farm_state::joined : farm_state::refused;
+    next.text.clear();
+    if (place_ == 0) next.text = same_node_.empty() ? "it has not joined yet" : same_node_;
+    next.odd = v->odd;
+    next.run.reset();
+    next.order.reset();
+    if (known_ && known_->start) next.run = report_of(*known_);
+    if (v->order && v->order->value.start) next.order = report_of(v->order->value);
+    next.nodes.clear();
+    for (const auto& [number, m] : v->members) {
+      const farm_member_value& is = m.value;
+      const bool right =
+          !known_ || (known_->start ? is.run == known_->number && is.state == "running"
+                                    : is.state == "configured");
+      next.nodes.push_back({number, right ? farm_standing::in_order : farm_standing::apart, is.host,
+                            is.state, is.run, is.failure});
+    }
+    for (const std::uint32_t number : v->nodes)
+      if (!v->members.contains(number)) next.nodes.push_back({number, {}, {}, {}, {}, {}});
+    for (farm_node_report& n : next.nodes)
+      if (n.state.empty()) n.stands = farm_standing::missing;
+    std::ranges::sort(next.nodes, {}, &farm_node_report::node);
+    if (next.nodes.size() > farm_limits::nodes) next.nodes.resize(farm_limits::nodes);
+  }
+  const std::lock_guard lock(mutex_);
+  next.failure = report_.failure;
+  if (next.state != report_.state && next.state == farm_state::joined &&
+      report_.state == farm_state::cut_off)
+    spdlog::info("farm: etcd answers again, at {}", etcd_.address());
+  if (next.text != report_.text && !next.text.empty() && next.state != report_.state)
+    spdlog::warn("farm: {}", next.text);
+  report_ = std::move(next);
+}
+
+} // namespace l3

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node's place in a farm whose daemons find each other by etcd (docs/farm.md, decision 30). A
+// thread of its own tells etcd that this daemon lives, reads what all of them wrote, and follows
+// the farm's run. What this daemon is asked for, it proposes to all; once each has said that it is
+// ready, the order is made to hold in one step, early in a pause of the beam.
+//
+// The data path knows nothing of it. While etcd does not answer, a run goes on, and none begins
+// on all nodes.
+//
+//   run/order proposed ──▶ each node: run/armed/N ──▶ all ready, the beam pauses ──▶ run/now holds
+//           │ its lease is over, or a node refuses, dies, does not answer                 │
+//           └──▶ gone: nothing has happened                        each node follows run/now
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "daemon/farm/etcd_client.hpp"
+#include "daemon/farm/etcd_watch.hpp"
+#include "daemon/farm/farm_node.hpp"
+#include "daemon/farm/farm_report.hpp"
+#include "daemon/farm/farm_values.hpp"
+#include "daemon/settings.hpp"
+#include "transport/format/time.hpp"
+
+namespace l3 {
+
+/// What a person wants of all nodes.
+struct farm_wish {
+  bool start = false; ///< else the run ends
+  std::optional<std::uint32_t> number;
+  bool again = false;
+  std::string menu;
+  std::string comment;
+  std::vector<std::uint32_t> without; ///< nodes that are missing, and shall be forgotten
+};
+
+class farm_member {
+public:
+  /// `node` must outlive this object. Throws std::runtime_error if the password cannot be read.
+  farm_member(const farm_settings& settings, farm_node& node);
+  /// Leaves the farm if etcd answers in time.
+  ~farm_member();
+  farm_member(const farm_member&) = delete;
+  farm_member& operator=(const farm_member&) = delete;
+
+  /// Any thread. Empty once all nodes are ready, so that it will be at the next pause; else why it
+  /// cannot be, and then nothing happens on any node. Waits for eight seconds at most.
+  [[nodiscard]] std::vector<std::string> ask(const farm_wish& wish);
+  [[nodiscard]] farm_report now() const;
+  /// Whether the beam pauses: twice a second.
+  void beam(bool pauses);
+  /// The daemon ends: others do not wait for this node.
+  void leave();
+
+private:
+  /// What this daemon has proposed.
+  struct proposal {
+    farm_order order;
+    std::int64_t created = 0;
+    std::int64_t lease = 0;
+    time_point begun{};
+    bool agreed = false;
+    std::vector<std::string> over; ///< why it must not hold any more
+  };
+
+  // The thread. A round throws etcd_error.
+  void work();
+  void wait();
+  void round();
+  void keep_lease(time_point now);
+  void take_place(const farm_view& v);
+  void tell_how_it_is(const farm_view& v);
+  void follow();
+  void restore(const farm_view& v);
+  void answer_order(const farm_view& v);
+  void go();
+  void note(const farm_view* v, const std::string& trouble);
+
+  // farm_orders.cpp
+  void take_wish(const farm_view& v, time_point now);
+  [[nodiscard]] std::vector<std::string> wrong_with(const farm_wish& w, const farm_view& v) const;
+  [[nodiscard]] std::optional<std::uint32_t> next_number(const farm_view& v) const;
+  [[nodiscard]] farm_order order_of(const farm_wish& w, const farm_view& v) const;
+  void propose(farm_order order, const farm_wish& w, const farm_view& v, time_point now);
+  [[nodiscard]] bool pursue(const farm_view& v, time_point now);
+  [[nodiscard]] bool is_left_over(const farm_view& v) const;
+  [[nodiscard]] std::vector<std::string> wrong_by_now(const farm_view& v, time_point now);
+  [[nodiscard]] std::vector<std::string> refusals(const farm_view& v, bool late) const;
+  [[nodiscard]] const farm_reply* reply_of(std::uint32_t node, const farm_view& v) const;
+  [[nodiscard]] bool all_ready(const farm_view& v) const;
+  [[nodiscard]] bool accept();
+  void commit(const farm_view& v);
+  void remove_order(std::int64_t changed);
+  void withdraw(std::vector<std::string> reasons);
+  void finish(std::vector<std::string> reasons);
+  void answer(std::vector<std::string> reasons);
+  [[nodiscard]] bool beam_allows(time_point now) const;
+
+  [[nodiscard]] std::string key(std::string_view name) const {
+    return settings_.prefix + std::string(name);
+  }
+  [[nodiscard]] std::string key_of(std::string_view kind, std::uint32_t node) const {
+    return key(kind) + std::to_string(node);
+  }
+
+  const farm_settings& settings_;
+  farm_node& node_;
+  etcd_client etcd_;
+  boost::asio::io_context io_; // of the watch and the waiting
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> waits_{
+      io_.get_executor()};
+  etcd_watch watch_;
+
+  // The thread's own.
+  std::int64_t lease_ = 0;
+  std::int64_t place_ = 0; // creation of this node's key; 0: it has none
+  std::string told_;       // its value there
+  time_point kept_at_{};   // the lease
+  time_point spoke_at_;    // etcd
+  bool has_spoken_ = false;
+  std::string same_node_;           // who has this node's number
+  std::optional<farm_order> known_; // the latest order that held
+  std::uint64_t followed_ = 0;      // its serial
+  bool has_followed_ = false;       // since the daemon's start
+  std::string why_apart_;           // why it is not followed
+  std::int64_t answered_ = 0;       // creation of the proposal that this node has answered
+  std::optional<proposal> own_;
+  bool stopped_one_ = false; // a stop has removed what another node had proposed
+
+  mutable std::mutex mutex_; // guards what follows
+  std::condition_variable answered_now_;
+  std::optional<farm_wish> wish_;
+  std::optional<std::vector<std::string>> answer_;
+  bool given_up_ = false; // the wish: its person was told that nothing happens
+  bool leaves_ = false;
+  bool pauses_ = false;
+  time_point pauses_since_{};
+  bool pause_seen_ = false;
+  farm_report report_;
+
+  std::jthread thread_; // the last member: it uses the others
+};
+
+} // namespace l3

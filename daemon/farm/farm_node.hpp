@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node as its farm sees it: how it is, what speaks against a run on it, and the beginning and the
+// end of a run that the farm has decided on. Knows no etcd. One thread calls it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/farm/farm_values.hpp"
+#include "daemon/monitor/snapshot.hpp"
+#include "daemon/run/run_control.hpp"
+#include "daemon/run/run_host.hpp"
+#include "daemon/settings.hpp"
+
+namespace l3 {
+
+class farm_node {
+public:
+  /// All must outlive this object.
+  farm_node(const daemon_settings& settings, run_control& control, const run_host& host,
+            std::function<metrics_snapshot()> latest);
+
+  [[nodiscard]] std::uint32_t number() const { return settings_.run.node; }
+  [[nodiscard]] const std::string& instance() const { return is_.instance; }
+  /// As it is now; without what only the farm knows.
+  [[nodiscard]] const farm_member_value& now();
+  /// The menu that a person named: its text and the hash of the selection with it. Why it cannot
+  /// be, else.
+  [[nodiscard]] std::vector<std::string> add_menu(farm_order& order) const;
+  /// Why the run cannot begin here, a sentence each. May take two seconds.
+  [[nodiscard]] std::vector<std::string> reasons_against(const farm_order& order) const;
+  /// At the next pause. Empty, or why not.
+  [[nodiscard]] std::string begin(const farm_order& order);
+  void stop();
+
+private:
+  [[nodiscard]] std::string write_menu(const farm_order& order, const std::string& name) const;
+  [[nodiscard]] std::string why_other_selection(const farm_order& order,
+                                                const std::string& menu) const;
+
+  const daemon_settings& settings_;
+  run_control& control_;
+  const run_host& host_;
+  std::function<metrics_snapshot()> latest_;
+  farm_member_value is_;
+  time_point numbers_read_{};
+};
+
+} // namespace l3

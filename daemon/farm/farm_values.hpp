@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemons of a farm write into etcd, key by key (docs/formats.md, section 15), as plain
+// values, and back. Another program may have written anything there: a value that is not as it
+// shall be is left out and told of, and everything has a limit. Knows no etcd and no thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/farm/etcd_client.hpp"
+
+namespace l3 {
+
+namespace farm_limits {
+inline constexpr std::size_t nodes = 48; ///< a change of etcd has at most 128 conditions
+inline constexpr std::size_t menu = 48 << 10;
+inline constexpr std::size_t text = 4096; ///< of a name, a comment, a reason
+inline constexpr std::size_t reasons = 16;
+inline constexpr std::size_t keys = 64; ///< that are read of each kind
+inline constexpr std::size_t value = 128 << 10;
+inline constexpr std::uint64_t serial = 1'000'000'000'000;
+} // namespace farm_limits
+
+/// A daemon that is there: members/NODE, which goes with its lease.
+struct farm_member_value {
+  std::string instance; ///< of the process, 16 hexadecimal digits
+  std::string place;    ///< of its ledgers, which one daemon of a node has at a time
+  std::string host;
+  std::uint32_t process = 0;
+  std::string state;                ///< a name of run_state
+  std::optional<std::uint32_t> run; ///< in force
+  std::optional<std::uint32_t> next;
+  std::uint64_t serial = 0; ///< of the latest order that it has followed
+  std::string failure;      ///< why it is not in the run that it should be in
+
+  friend bool operator==(const farm_member_value&, const farm_member_value&) = default;
+};
+
+/// What all nodes shall do: run/order while it is proposed, run/now once it holds.
+struct farm_order {
+  std::uint64_t serial = 0; ///< each order has a higher one
+  bool start = false;       ///< else all runs end
+  std::uint32_t number = 0; ///< of the run
+  bool again = false;       ///< which had been begun before
+  std::string comment;
+  std::string menu;      ///< file as the person named it; empty: as configured on each node
+  std::string menu_text; ///< its content, unless it is built in
+  std::string selection; ///< hash of what selects with it; empty: nothing does
+  std::uint32_t by = 0;  ///< node that was asked
+  std::map<std::uint32_t, std::string> nodes; ///< and their instances
+
+  friend bool operator==(const farm_order&, const farm_order&) = default;
+};
+
+/// A node's answer to what is proposed: run/armed/NODE, which goes with the node's lease. Without
+/// reasons it is ready.
+struct farm_reply {
+  std::string instance;
+  std::int64_t order = 0; ///< creation of the proposal that it answers
+  std::vector<std::string> reasons;
+
+  friend bool operator==(const farm_reply&, const farm_reply&) = default;
+};
+
+[[nodiscard]] std::string written(const farm_member_value& m);
+[[nodiscard]] std::string written(const farm_order& o);
+[[nodiscard]] std::string written(const farm_reply& r);
+
+// These throw std::runtime_error with what is wrong.
+[[nodiscard]] farm_member_value read_member(std::string_view text);
+[[nodiscard]] farm_order read_order(std::string_view text);
+[[nodiscard]] farm_reply read_reply(std::string_view text);
+
+template <class Value>
+struct farm_entry {
+  Value value;
+  std::int64_t created = 0;
+  std::int64_t changed = 0;
+};
+
+/// All keys of a farm at one moment.
+struct farm_view {
+  std::map<std::uint32_t, farm_entry<farm_member_value>> members;
+  std::set<std::uint32_t> nodes; ///< that joined and did not leave: nodes/NODE
+  std::optional<farm_entry<farm_order>> order;
+  std::map<std::uint32_t, farm_entry<farm_reply>> replies;
+  std::optional<farm_entry<farm_order>> run;
+  std::vector<std::string> odd; ///< keys that cannot be understood, a sentence each
+  /// Of these, by their names behind the prefix, the revisions of those that hold nonsense, and not
+  /// the words of another version: who needs the key may write over it.
+  std::map<std::string, std::int64_t> nonsense;
+  bool cut = false; ///< there are more keys than are read
+
+  /// Revision of run/now, whatever it holds; 0: it is not there.
+  [[nodiscard]] std::int64_t run_changed() const;
+};
+
+/// The keys' names behind the prefix.
+namespace farm_keys {
+inline constexpr std::string_view members = "members/";
+inline constexpr std::string_view nodes = "nodes/";
+inline constexpr std::string_view runs = "run/";
+inline constexpr std::string_view order = "run/order";
+inline constexpr std::string_view now = "run/now";
+inline constexpr std::string_view armed = "run/armed/";
+} // namespace farm_keys
+
+/// Of the answer to a read of members, nodes and runs, in this order.
+[[nodiscard]] farm_view read_view(const std::string& prefix, const std::vector<etcd_keys>& found);
+
+} // namespace l3

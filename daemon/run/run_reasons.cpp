@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/run_reasons.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include "config/endpoint.hpp"
+#include "config/toml/complaints.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "transport/system/name_lookup.hpp"
+#include "transport/system/nearest_folder.hpp"
+
+namespace l3 {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr std::uint64_t room_for_ledger = 1 << 20;
+
+/// Whether something listens at "tcp://host:port". A link that a run has open says more.
+bool listens(const std::string& endpoint) {
+  const auto host_at = endpoint.find("://");
+  const auto colon = endpoint.rfind(':');
+  if (host_at == endpoint.npos || colon <= host_at) return true; // not known
+  std::string host = endpoint.substr(host_at + 3, colon - host_at - 3);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  const auto port = read_port(endpoint.substr(colon + 1));
+  auto found = look_up(host, addresses_of);
+  if (!port || found.wait_for(std::chrono::seconds(1)) != std::future_status::ready) return false;
+  std::vector<asio::ip::tcp::endpoint> at;
+  for (const std::string& number : found.get().addresses) {
+    boost::system::error_code none;
+    const auto address = asio::ip::make_address(number, none);
+    if (!none) at.emplace_back(address, *port);
+  }
+  asio::io_context io;
+  boost::beast::tcp_stream stream(io);
+  stream.expires_after(std::chrono::seconds(1));
+  bool connected = false;
+  stream.async_connect(at,
+                       [&](boost::system::error_code error, const auto&) { connected = !error; });
+  io.run();
+  return connected;
+}
+
+/// The room of the file system that a folder is on, or will be; nothing: it cannot be asked.
+std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
+  struct statvfs disk {};
+  if (::statvfs(nearest_folder(folder).c_str(), &disk) != 0) return std::nullopt;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+void look_at_disks(const daemon_settings& s, std::vector<std::string>& reasons) {
+  const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
+    const auto room = folder.empty() ? std::nullopt : room_in(folder);
+    if (room && *room < bytes)
+      reasons.push_back(fmt::format("the disk of {} is short: {:.1f} MB are free, {:.1f} MB are "
+                                    "needed ({})",
+                                    folder, static_cast<double>(*room) / 1e6,
+                                    static_cast<double>(bytes) / 1e6, why));
+  };
+  needs(s.spool.folder, s.spool.floor.bytes + s.spool.segment.bytes,
+        "spool.floor and spool.segment");
+  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
+}
+
+} // namespace
+
+std::vector<std::string> reasons_against(const run_order& order, const daemon_settings& settings,
+                                         const metrics_snapshot& s, const run_host& host) {
+  std::vector<std::string> reasons;
+  const bool in_force = s.state.now == phase::receiving;
+  if (in_force ? !s.receiver_connected : !listens(settings.forward.to))
+    reasons.push_back(fmt::format("the receiver is absent: none answers at {} (forward.to)",
+                                  settings.forward.to));
+  for (const crate_report& r : s.crates)
+    if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
+  for (const std::uint32_t crate : host.silent_crates())
+    reasons.push_back(fmt::format("crate {} is silent while others send", crate));
+  look_at_disks(settings, reasons);
+  if (order.menu.empty()) return reasons;
+  try {
+    selection_files files = settings.selection;
+    files.lines = order.menu;
+    static_cast<void>(load_selection(files, settings.building.crates, order.number));
+  } catch (const bad_file& e) {
+    for (const complaint& c : e.all()) reasons.push_back("the menu: " + to_string(c));
+  } catch (const std::exception& e) {
+    reasons.push_back(fmt::format("the menu: {}", e.what()));
+  }
+  return reasons;
+}
+
+} // namespace l3

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why no run can begin on this node now, a sentence each: the receiver is absent, a crate is silent
+// while others send, a disk is short, the menu has mistakes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/monitor/snapshot.hpp"
+#include "daemon/run/run_control.hpp"
+#include "daemon/run/run_host.hpp"
+#include "daemon/settings.hpp"
+
+namespace l3 {
+
+/// `s`: the newest snapshot. Looks up a name and opens a connection, for two seconds at most.
+[[nodiscard]] std::vector<std::string> reasons_against(const run_order& order,
+                                                       const daemon_settings& settings,
+                                                       const metrics_snapshot& s,
+                                                       const run_host& host);
+
+} // namespace l3

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One `koto-l3 run start` for all daemons of a farm that find each other by etcd: all begin the run, or none does, and why is said.
+The long forms, with leases that run out, are rows of `./run farm-test`."""
+import json
+import pathlib
+import threading
+import unittest
+
+import harness
+import own_etcd
+from selection_stage import SELECTION, Selecting
+from together_stage import FarmNode, TogetherStage
+
+REFUSED, BAD_CONFIGURATION = 1, 78
+
+
+@unittest.skipUnless(own_etcd.there(), "no etcd on this machine (Debian: etcd-server)")
+class Together(TogetherStage, harness.SystemTest):
+    number_of_nodes = 2
+
+    def setUp(self):
+        super().setUp()
+        self.set_up_farm(self.number_of_nodes)
+        self.addCleanup(self.end_relays)
+
+    def refused(self, answer, *texts):
+        status, body = answer
+        self.assertEqual(status, 409, body)
+        for text in texts:
+            self.assertRegex("\n".join(body["reasons"]), text)
+
+    def taken(self, answer):
+        self.assertEqual(answer[0], 202, answer[1])
+
+    def stop(self):
+        for node in self.nodes:
+            self.assertEqual(node.daemon.stop(), 0, node.daemon.said()[-3000:])
+
+
+class AllOrNone(Together):
+    number_of_nodes = 3
+
+    def test_a_run_begins_and_ends_on_all_nodes(self):
+        self.start_farm()
+        said = self.nodes[1].tool("start", "--wait", "--comment", "together")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertIn("in force    run 7 (together)", said.stdout)
+        self.assertTrue(all(n.is_in(7) for n in self.nodes))
+        sent = {}
+        for node in self.nodes:  # each has a spill of its own
+            sent.update(node.send(node.number, 20))
+        for node in self.nodes:
+            node.daemon.wait_for_stored(20)
+        said = self.nodes[2].tool("stop", "--wait")
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.wait_for_none()
+        for node in self.nodes:
+            (ledger,) = node.ledgers_of(7)
+            self.assert_conserved(ledger)
+            self.assertEqual((ledger["events"]["forwarded"], ledger["comment"]), (20, "together"))
+        self.taken(self.nodes[0].start())
+        self.wait_for_run(8)
+        names = self.etcd.keys().keys()
+        self.assertEqual(names, {*(f"{kind}/{n}" for kind in ("members", "nodes") for n in (1, 2, 3)), "run/now"})
+        self.stop()
+        self.assertEqual(self.etcd.keys().keys(), {"run/now"}, "who is stopped leaves")
+        self.assertEqual(set(self.stored()), set(sent))
+
+    def test_one_that_cannot_keeps_all_from_it(self):
+        self.start_farm()
+        (self.nodes[2].ledgers / "run000012-3-0123456789abcdef.json").write_text("{}")
+        self.refused(self.nodes[0].start(number=12), r"^node 3: the number 12 was used before on it")
+        self.refused(self.nodes[0].start(number=13, without=[2]), r"^node 2 is there: stop its daemon")
+        self.refused(self.nodes[0].start(number=13, without=[9]), r"^no node 9 has joined the farm")
+        self.refused(self.nodes[0].ask("/run/stop", {}), "no run is in force, and none waits")
+        self.assertNotIn("run/now", self.etcd.keys())
+        said = self.nodes[0].tool("start", "--number", "12", "--wait")
+        self.assertEqual((said.returncode, said.stdout), (REFUSED, ""))
+        self.assertIn("koto-l3 run: node 3: the number 12", said.stderr)
+        self.assertEqual([n.run()["state"] for n in self.nodes], ["configured"] * 3)
+        # Two at once: one of them, on all nodes.
+        answers = []
+        both = [threading.Thread(target=lambda n=n: answers.append(n.start(number=20 + n.number))) for n in self.nodes[:2]]
+        for t in both:
+            t.start()
+        for t in both:
+            t.join()
+        taken = [body for status, body in answers if status == 202]
+        self.assertEqual(len(taken), 1, answers)
+        self.refused(next(a for a in answers if a[0] != 202), r"run 2[12] is under way, for which node [12] was asked")
+        self.wait_for_run(taken[0]["next"]["number"])
+        self.stop()
+
+
+class OneMenu(Together, Selecting):
+    def test_a_menu_reaches_all_and_one_that_differs_is_named(self):
+        self.etcd.start()
+        self.start_receiver()
+        menu, other = self.write(SELECTION), self.write(SELECTION.replace("3.0", "4.0"), "other.toml")
+        more = {"building": {"chunk_bytes": self.chunk_bytes}, "readout": {"crates": self.crate_lines}}
+        self.nodes[0].begin(selection={"lines": str(menu)}, **more)
+        self.nodes[1].begin(selection={"lines": str(other)}, **more)
+        self.wait_for_members()
+        self.refused(self.nodes[0].start(), r"node 2: its selection for run 7 is [0-9a-f]{8}, and that of node 1 is [0-9a-f]{8}")
+        status, body = self.nodes[0].start(menu=str(menu))
+        self.assertEqual(status, 202, body)
+        self.wait_for_run(7)
+        hashes = set()
+        for node in self.nodes:
+            file, its_hash = node.daemon.wait_for(lambda s: s["run"] == 7 and s["menu"], "a menu")["menu"].split()
+            self.assertEqual(pathlib.Path(file).read_text(), menu.read_text())
+            hashes.add(its_hash)
+        self.assertEqual(len(hashes), 1)
+        self.refused(self.nodes[1].start(menu="/nowhere"), "the menu: /nowhere cannot be read")
+        self.refused(self.nodes[1].start(menu=str(self.write("x" * (49 << 10), "long.toml"))), "the menu: .* has 50176 bytes; at most 49152")
+        self.stop()
+
+
+class EtcdInTrouble(Together):
+    def test_it_goes_comes_back_and_has_lost_everything(self):
+        self.start_farm()
+        self.taken(self.nodes[0].start(number=30))
+        self.wait_for_run(30)
+        self.etcd.program.kill()
+        harness.wait_until(lambda: self.nodes[0].run()["farm"]["state"] == "cut_off", "cut_off")
+        sent = self.nodes[0].send(1, 20)  # a run goes on
+        self.nodes[0].daemon.wait_for_stored(20)
+        self.refused(self.nodes[0].start(), r"etcd does not answer at http://\S+: .*; a run goes on, and none can be begun or ended on all nodes")
+        status = self.nodes[0].daemon.wait_for(lambda s: s["problem"]["text"], "a problem")
+        self.assertEqual((status["problem"]["name"], status["farm"]["state"]), ("farm", "cut_off"))
+        self.assertEqual(self.nodes[0].daemon.metrics()['koto_l3_farm_state{state="cut_off"}'], 1)
+        self.taken(self.nodes[1].start(here=True, number=31))
+        self.wait_for_run(31, self.nodes[1:])
+        self.etcd.lose_everything()
+        self.wait_for_members()
+        harness.wait_until(lambda: self.etcd.value("run/now"), "the run to be told again")
+        self.assertEqual(self.etcd.value("run/now")["number"], 30)
+        self.assertTrue(self.nodes[0].is_in(30) and self.nodes[1].is_in(31), "what a person did by hand stays")
+        rows = harness.wait_until(lambda: [r for r in self.nodes[0].run()["farm"]["nodes"] if r["stands"] == "apart"], "a node apart")
+        self.assertEqual((rows[0]["node"], rows[0]["run"]), (2, 31))
+        self.taken(self.nodes[0].start())
+        self.wait_for_run(32)  # no number is used again
+        # A node that comes back is in the farm's run.
+        self.nodes[1].daemon.kill()
+        self.nodes[1].begin()
+        self.wait_for_run(32)
+        self.stop()
+        self.assertEqual(set(self.stored()), set(sent))
+
+    def test_no_etcd_at_the_start(self):
+        self.start_receiver()
+        for node in self.nodes:
+            node.begin()
+        farm = harness.wait_until(lambda: (f := self.nodes[0].run()["farm"])["text"] and f, "a sentence")
+        self.assertEqual(farm["state"], "joining")
+        self.refused(self.nodes[0].start(), "etcd does not answer at")
+        self.taken(self.nodes[0].start(here=True))
+        self.wait_for_run(7, self.nodes[:1])
+        self.etcd.start()
+        self.wait_for_members()
+        self.taken(self.nodes[1].start())
+        self.wait_for_run(8)
+        self.stop()
+
+    def test_nonsense_and_strangers_under_the_keys(self):
+        self.start_farm()
+        big = "x" * 1_000_000
+        for key, value in (("members/1", "no JSON"), ("members/2", big), ("run/order", '{"version": 1}'), ("run/now", "\0\xff"),
+                           ("run/armed/1", "[]"), ("members/x", "{}"), ("nodes/99999999999", ""), ("run/other", big)):
+            self.etcd.put(key, value)
+        self.etcd.put("members/77", json.dumps({"version": 2}))
+        harness.wait_until(lambda: "members/77 cannot be understood: it is of another version" in "\n".join(self.nodes[0].run()["farm"]["odd"]),
+                           lambda: f"the other version to be named: {self.nodes[0].run()['farm']}")
+        self.wait_for_members()
+        self.taken(self.nodes[0].start(number=9))
+        self.wait_for_run(9)
+        self.etcd.put("run/now", json.dumps({**self.etcd.value("run/now"), "serial": 10**15}))  # more than there can be
+        harness.wait_until(lambda: self.etcd.value("run/now")["serial"] < 10**12, "the order to be told again")
+        for n in range(100):
+            self.etcd.put(f"nodes/{1000 + n}", "")
+        harness.wait_until(lambda: "more than 64 keys under /koto-l3/nodes/" in "\n".join(self.nodes[0].run()["farm"]["odd"]), "too many")
+        self.refused(self.nodes[0].start(), "the farm has more than 48 nodes, or other keys lie under /koto-l3/")
+        for n in range(5):
+            self.etcd.put(f"run/big{n}", big)
+        harness.wait_until(lambda: "more than 4 MiB: look what lies under farm.prefix" in self.nodes[0].run()["farm"]["text"],
+                           lambda: f"the size to be named: {self.nodes[0].run()['farm']['text']}")
+        self.assertTrue(all(n.is_in(9) for n in self.nodes), "the run goes on")
+        self.stop()
+
+    def test_a_number_that_another_daemon_has(self):
+        self.start_farm()
+        twin = FarmNode(self, 5)
+        self.nodes.append(twin)
+        twin.begin(run={"node": 1})
+        farm = harness.wait_until(lambda: (f := twin.run()["farm"])["state"] == "refused" and f, "a refusal")
+        self.assertRegex(farm["text"], rf"the farm has a node 1 already: process {self.nodes[0].daemon.pid} of \S+; give each daemon its own")
+        self.refused(twin.start(), "the farm has a node 1 already")
+        self.taken(self.nodes[0].start())
+        self.wait_for_run(7, self.nodes[:2])
+        self.assertEqual(twin.run()["state"], "configured")
+        self.stop()
+
+    def test_a_password(self):
+        self.etcd.start()
+        self.etcd.set_password("l3", "secret words")
+        self.start_receiver()
+        right, wrong = self.folder / "right", self.folder / "wrong"
+        for file, word in ((right, "secret words"), (wrong, "other")):
+            file.write_text(word + "\n")
+            file.chmod(0o600)
+        self.nodes[0].begin(farm={"user": "l3", "password": str(right)})
+        self.nodes[1].begin(farm={"user": "l3", "password": str(wrong)})
+        self.wait_for_members(self.nodes[:1])
+        farm = harness.wait_until(lambda: (f := self.nodes[1].run()["farm"])["text"] and f, "a sentence")
+        self.assertIn("refuses: etcdserver: authentication failed", farm["text"])
+        self.assertNotIn("other", self.nodes[1].daemon.said())
+        self.taken(self.nodes[0].start())
+        self.wait_for_run(7, self.nodes[:1])
+        self.stop()
+        right.chmod(0o644)
+        config = self.nodes[0].daemon.config
+        p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", config, "--check-config"], self.folder / "check.log"))
+        self.assertEqual(p.wait(), BAD_CONFIGURATION)
+        self.assertIn(f"farm.password: {right} may be read or written by others", p.said())
+
+
+if __name__ == "__main__":
+    harness.main()
