@@ -27,6 +27,18 @@ namespace l3 {
   return h;
 }
 
+/// Of a hello. `process`: a mark of the daemon's process, the same in all its sessions; it stands
+/// where other messages have a reserved field, and is 0 where an older daemon says none.
+[[nodiscard]] inline link_header make_hello_header(std::uint64_t session, std::uint64_t sequence,
+                                                   std::uint16_t process) {
+  link_header h = make_link_header(link_message::hello, session, sequence);
+  h.reserved = process;
+  h.header_crc = header_crc(h);
+  return h;
+}
+
+[[nodiscard]] inline std::uint16_t process_of_hello(const link_header& h) { return h.reserved; }
+
 /// Nothing if the frame is not a link header.
 [[nodiscard]] inline std::optional<link_header> read_link_header(std::span<const std::byte> frame) {
   if (frame.size() != sizeof(link_header)) return std::nullopt;

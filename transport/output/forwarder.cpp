@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -36,6 +37,12 @@ constexpr auto longest_without_grant = 5s;
 /// How the lanes of a daemon divide what its receiver grants it, as link_pace does.
 constexpr std::uint32_t weight_of_fresh = 3;
 constexpr std::uint32_t weight_of_backlog = 1;
+
+/// By chance another one in each process, and never 0.
+std::uint16_t mark_of_process() {
+  static const auto mark = static_cast<std::uint16_t>(1 + std::random_device()() % 65535);
+  return mark;
+}
 
 } // namespace
 
@@ -251,10 +258,12 @@ bool forwarder::say_hello(way& over, const lane_state& lane, time_point now) {
   link_proof_body body{{lane.identity.run, lane.identity.node}, {}};
   const auto* const token = tokens_ != nullptr ? tokens_->find(lane.identity.session) : nullptr;
   if (token != nullptr) body.token = *token;
-  return send(over, link_message::hello, lane,
-              {reinterpret_cast<const char*>(&body),
-               token != nullptr ? sizeof body : sizeof(link_hello_body)},
-              now);
+  last_sent_at_ = now;
+  // It names the first block that the daemon has.
+  return over.link->send(
+      make_hello_header(lane.identity.session, lane.stored + 1, mark_of_process()),
+      std::string_view(reinterpret_cast<const char*>(&body),
+                       token != nullptr ? sizeof body : sizeof(link_hello_body)));
 }
 
 time_point forwarder::send_blocks(time_point now) {
@@ -282,12 +291,11 @@ bool forwarder::send_block(way& over, time_point now) {
   return true;
 }
 
-/// Speaks for `lane`: a hello names the first block that it has, other messages the last stored.
+/// Speaks for `lane`: it names the last block that is stored.
 bool forwarder::send(way& over, link_message type, const lane_state& lane, std::string_view body,
                      time_point now) {
   last_sent_at_ = now;
-  const std::uint64_t sequence = lane.stored + (type == link_message::hello ? 1 : 0);
-  return over.link->send(make_link_header(type, lane.identity.session, sequence), body);
+  return over.link->send(make_link_header(type, lane.identity.session, lane.stored), body);
 }
 
 /// Over the connections by turns: one of them may be dead, and not known to be.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "transport/link/link_message.hpp"
 #include "transport/store/block_receiver.hpp"
 
 namespace l3 {
@@ -74,6 +75,7 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
   });
   from.run = origin.run;
   from.node = origin.node;
+  from.process = process_of_hello(header);
   from.stored = last != 0;
   if (is_another) from.last_event = recent_.last_of({session, is_proven});
   answers_from_older_files_ = true;

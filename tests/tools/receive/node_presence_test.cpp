@@ -14,9 +14,10 @@ constexpr std::uint32_t run = 7;
 class farm {
 public:
   void hello(std::uint64_t session, std::uint32_t node,
-             const std::string& peer = "address 10.0.0.1") {
+             const std::string& peer = "address 10.0.0.1", std::uint16_t process = 0) {
     link_peer& from = peers_.greet(session, std::to_string(session), peer, true, now_);
     from.node = node;
+    from.process = process;
     from.run = run;
   }
   void hear(std::uint64_t session) { peers_.find(session)->heard_at = now_; }
@@ -164,6 +165,28 @@ TEST_F(two_of_one_number, of_one_machine_are_told_by_their_lanes) {
   EXPECT_EQ(f_.after(100ms, {1, 2}),
             std::vector<std::string>{"one daemon alone says now that it is node 3"});
   EXPECT_FALSE(f_.presence().any_missing());
+}
+
+TEST(node_presence, tells_two_daemons_of_one_machine_by_their_processes) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.0.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
+  f.goodbye(2);
+  f.hello(11, 3, "address 10.0.0.1", 2000); // one lane each
+  std::vector<std::string> said;
+  for (int second = 0; second < 10; ++second)
+    for (const std::string& line : f.after(1s, {1, 11})) said.push_back(line);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].find("several daemons say that they are node 3 (address 10.0.0.1"), 0U);
+  EXPECT_TRUE(f.presence().said_by_several().contains(3));
+}
+
+TEST(node_presence, takes_lanes_over_two_cards_of_one_process_for_one_daemon) {
+  farm f;
+  f.hello(1, 3, "address 10.0.0.1", 1000);
+  f.hello(2, 3, "address 10.0.1.1", 1000);
+  for (int second = 0; second < 10; ++second) EXPECT_TRUE(f.after(1s, {1, 2}).empty());
 }
 
 TEST_F(two_of_one_number, are_both_missing_when_both_are) {
