@@ -30,12 +30,6 @@ namespace l3 {
 
 class connection_watch {
 public:
-  /// High-water mark for messages that come, of a socket that is watched: there is none. At a mark
-  /// ZeroMQ stops reading from a connection; if the peer then resets it, the next heartbeat ends
-  /// the whole process by an assertion of the library (4.3.4, stream_engine_base.cpp). The watch
-  /// bounds whole messages that wait like others.
-  static constexpr int no_mark = 0;
-
   /// What ZeroMQ's monitor tells, in the watch's thread; `what` is among the events asked for.
   using event_function = std::function<void(std::uint16_t what, std::int32_t value)>;
   /// A sentence for a person about a connection that was shut down, in the watch's thread.

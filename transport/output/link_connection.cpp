@@ -31,6 +31,9 @@ constexpr byte_size largest_answer = kibibytes(64);
 /// Of its messages that were not taken. A receiver that stands still says nothing but ZeroMQ's
 /// heartbeats; after most of an hour of these the connection is made anew.
 constexpr byte_size most_of_a_receiver = kibibytes(256);
+/// The watch bounds the messages that come. At a mark ZeroMQ would stop reading, and if the
+/// receiver then resets the connection, the next heartbeat would end the process (decision 20).
+constexpr int no_mark = 0;
 /// The kernel's window, so that little comes between two looks of the watch. Answers are small.
 constexpr int receive_buffer = 16 << 10;
 /// See block_receiver.
@@ -108,7 +111,7 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
   socket_.set(zmq::sockopt::immediate, true);
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
-  socket_.set(zmq::sockopt::rcvhwm, connection_watch::no_mark);
+  socket_.set(zmq::sockopt::rcvhwm, no_mark);
   socket_.set(zmq::sockopt::rcvbuf, receive_buffer);
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest_answer.bytes));
   socket_.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);

@@ -9,7 +9,6 @@
 #include <zmq.hpp>
 
 #include "transport/format/endian.hpp"
-#include "transport/link/connection_watch.hpp"
 #include "transport/link/link_address.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/link/peer_share.hpp"
@@ -23,14 +22,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// For each connection; acknowledgements beyond are dropped: the next ones hold more.
-constexpr int answers_in_line = 160;
+/// For each connection, each way. Its TCP connection stands still beyond, which no daemon reaches
+/// that has only its credit under way; acknowledgements beyond are dropped: the next ones hold
+/// more.
+constexpr int messages_in_line = 160;
 constexpr int messages_in_a_step = 256;
 /// The receiver takes all waiting messages in one step and acknowledges once behind them. An
 /// acknowledgement waits little longer than this.
 constexpr auto longest_step = 5ms;
-constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
+/// The kernel asks a silent connection after two seconds, and once a second from then on.
+constexpr int asked_after_s = 2;
+constexpr int asked_again_s = 1;
+constexpr int asked_times = 2;
 constexpr int linger_ms = 200;
 /// For accept(). Of a burst of strangers these are the ones that a daemon has to wait behind.
 constexpr int connections_waiting = 1024;
@@ -124,14 +128,20 @@ struct block_receiver::link {
       : guard(context, settings, counters, report) {
     (void)zmq_ctx_set(context.handle(), share_read_buffers, 0);
     socket.set(zmq::sockopt::linger, linger_ms);
-    socket.set(zmq::sockopt::rcvhwm, connection_watch::no_mark);
-    socket.set(zmq::sockopt::sndhwm, answers_in_line);
+    // Messages of a second peer of one ZeroMQ name would be held for ever and never be read.
+    socket.set(zmq::sockopt::router_handover, true);
+    socket.set(zmq::sockopt::rcvhwm, messages_in_line);
+    socket.set(zmq::sockopt::sndhwm, messages_in_line);
     socket.set(zmq::sockopt::maxmsgsize,
                static_cast<std::int64_t>(settings.largest_block.bytes + sizeof(block_header)));
-    socket.set(zmq::sockopt::heartbeat_ivl, link_heartbeat_ms);
-    socket.set(zmq::sockopt::heartbeat_timeout, link_silence_ms);
     socket.set(zmq::sockopt::handshake_ivl, link_silence_ms);
+    // Not ZeroMQ's heartbeats: one of them ends the process if its connection has stood still at
+    // the mark and the peer then resets it (decision 20).
     socket.set(zmq::sockopt::tcp_keepalive, 1);
+    socket.set(zmq::sockopt::tcp_keepalive_idle, asked_after_s);
+    socket.set(zmq::sockopt::tcp_keepalive_intvl, asked_again_s);
+    socket.set(zmq::sockopt::tcp_keepalive_cnt, asked_times);
+    socket.set(zmq::sockopt::tcp_maxrt, link_silence_ms);
     socket.set(zmq::sockopt::backlog, connections_waiting);
     const std::size_t connections = connections_at_most();
     guard.guard(socket, {.stranger = most_of_a_stranger,
