@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp packs the samples of a board to KOTO records (gpu/codec/koto.hpp), and how it brings
-// bytes from shared memory to any address.
+// How a warp packs the samples of a board to KOTO records (gpu/codec/koto.hpp), from registers and
+// without shared memory.
 //
-// Thread t packs 16 consecutive samples of two records: those of pair t % 8, samples 16 (t / 8) and
-// on, which are two octets each. One permutation of bytes turns two words of a packet, with a
-// sample of each record, into two samples of one record in the machine's byte order. Octets are
-// built by multiplications: two samples d0, d1 side by side become d0 + d1 · 2^N, and so on.
+// Thread t packs half a record: 32 samples, or four octets, of record t / 2. So the threads follow
+// one another as their bytes do. A word of a packet has a sample of two records, so two threads
+// load the words of the same two records, and each gives the other what it needs: one permutation
+// of bytes turns two words of a packet into two samples of one record in the machine's byte order.
 //
-// The *image* of a board lies in shared memory at the destination's offset modulo 16, and leaves it
-// in 16-byte stores. Most boards are packed the short way (short_records.cuh). The way of this
-// header can pack all; its image begins as zeros, so that threads can merge the bytes of a word
-// that they share.
+// The bytes of a thread's half record, behind the head where it is the first half, are one *run*.
+// They leave in *pieces* of eight bytes, by one store each. A piece belongs to the thread that has
+// its last byte; the bytes before, of other threads, come to that thread by exchanges. Most boards
+// are packed the short way (short_records.cuh); the way of this header can pack all.
 #pragma once
 
 #include <cstddef>
@@ -22,170 +22,99 @@
 
 namespace l3::warp {
 
-inline constexpr std::uint32_t chunk = 16; ///< bytes of the widest access
+inline constexpr std::uint32_t piece = 8; ///< bytes that one store brings to the output
 
-struct alignas(chunk) chunk_words {
-  std::uint32_t word[chunk / sizeof(std::uint32_t)];
-};
+/// Which half of which record the thread packs.
+struct record_half {
+  std::uint32_t record;
+  std::uint32_t half;
+  std::uint32_t which;   ///< the half of a packet's words that has the record's samples
+  std::uint32_t partner; ///< in these bits the number of the thread with the words' other record
+                         ///< differs
 
-/// Which two records the thread packs, and where else records with numbers beside theirs are.
-struct record_pair {
-  std::uint32_t pair;  ///< 0 … 7
-  std::uint32_t first; ///< the number of the one whose samples are the lower halves of words
-  std::uint32_t second;
-
-  __device__ explicit record_pair(board_kind kind) {
+  __device__ explicit record_half(board_kind kind) : record(thread() / 2), half(thread() % 2) {
     const bool is_slow = kind == board_kind::sampling_125_mhz;
-    pair = thread() % 8;
-    first = pair + (pair & (is_slow ? 7U : 4U)); // 0, 2, 4 … or 0 … 3, 8 … 11
-    second = first + (is_slow ? 1 : 4);
+    which = (is_slow ? record : record / 4) % 2;
+    partner = is_slow ? 2 : 8;
   }
 };
 
-/// The samples that a thread packs: words[r][q] has samples 2 q and 2 q + 1 of its 16, of record r.
+/// The samples that a thread packs, two in a word. Of each octet, the thread has loaded one quad
+/// itself, the first one where `which` is 0; the other thread has loaded the other quad.
 struct packed_samples {
-  static constexpr std::uint32_t words_of_record = 8;
-  std::uint32_t words[2][words_of_record];
+  static constexpr std::uint32_t words_of_quad = 2;
+  static constexpr std::uint32_t octets = 4;
+  static constexpr std::uint32_t words = words_of_quad * octets;
+  std::uint32_t own[words];
+  std::uint32_t other[words];
 
   __device__ void load(const board_place& place, const batch_view& in,
-                       const fragment_entry& fragment, board_kind kind) {
-    std::uint32_t loaded[2 * words_of_record];
-    const std::uint32_t t = thread();
-    constexpr std::uint32_t quarter = board_place::samples / 4;
+                       const fragment_entry& fragment, const record_half& mine, board_kind kind) {
+    std::uint32_t loaded[2 * words];
+    constexpr std::uint32_t quad = 4;       // rows
+    constexpr std::uint32_t of_record = 64; // rows
+    const std::uint32_t row = of_record / 2 * mine.half + quad * mine.which;
     if (kind == board_kind::sampling_125_mhz) { // eight words are a row
-      place.load_samples<8>(in, fragment, quarter * (t / 8) + t % 8, loaded);
+      place.load_samples<8, quad>(in, fragment, 8 * row + mine.record / 2, loaded);
     } else { // two words are a row, and each quarter of the rows has its own records
-      place.load_samples<2>(in, fragment, quarter * (t % 4) + quarter / 4 * (t / 8) + t / 4 % 2,
-                            loaded);
+      place.load_samples<2, quad>(
+          in, fragment, 2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
     }
     constexpr std::uint32_t lower_halves = 0x4501;
     constexpr std::uint32_t upper_halves = 0x6723;
+    const std::uint32_t to_keep = mine.which == 0 ? lower_halves : upper_halves;
+    const std::uint32_t to_give = mine.which == 0 ? upper_halves : lower_halves;
 #pragma unroll
-    for (std::uint32_t q = 0; q < words_of_record; ++q) {
-      words[0][q] = __byte_perm(loaded[2 * q], loaded[2 * q + 1], lower_halves);
-      words[1][q] = __byte_perm(loaded[2 * q], loaded[2 * q + 1], upper_halves);
+    for (std::uint32_t q = 0; q < words; ++q) {
+      own[q] = permuted(loaded[2 * q], loaded[2 * q + 1], to_keep);
+      other[q] = across(permuted(loaded[2 * q], loaded[2 * q + 1], to_give), mine.partner);
     }
   }
 
-  /// The lowest and the highest of the thread's samples: of the first record in the lower halves,
-  /// of the second in the upper ones.
+  /// The lowest and the highest sample of the record, in both halves of a word.
   __device__ void find_extremes(std::uint32_t& low, std::uint32_t& high) const {
-    std::uint32_t lows[2];
-    std::uint32_t highs[2];
+    low = pairs::lowest(own[0], other[0]);
+    high = pairs::highest(own[0], other[0]);
 #pragma unroll
-    for (std::uint32_t r = 0; r < 2; ++r) {
-      lows[r] = highs[r] = words[r][0];
-#pragma unroll
-      for (std::uint32_t q = 1; q < words_of_record; ++q) {
-        lows[r] = pairs::lowest(lows[r], words[r][q]);
-        highs[r] = pairs::highest(highs[r], words[r][q]);
-      }
+    for (std::uint32_t q = 1; q < words; ++q) {
+      low = pairs::lowest(low, pairs::lowest(own[q], other[q]));
+      high = pairs::highest(high, pairs::highest(own[q], other[q]));
     }
-    constexpr std::uint32_t lower_halves = 0x5410;
-    constexpr std::uint32_t upper_halves = 0x7632;
-    low = pairs::lowest(__byte_perm(lows[0], lows[1], lower_halves),
-                        __byte_perm(lows[0], lows[1], upper_halves));
-    high = pairs::highest(__byte_perm(highs[0], highs[1], lower_halves),
-                          __byte_perm(highs[0], highs[1], upper_halves));
+    constexpr std::uint32_t halves_change_places = 0x1032;
+    constexpr std::uint32_t other_half = 1; // of the record
+    low = pairs::lowest(low, __byte_perm(low, 0, halves_change_places));
+    high = pairs::highest(high, __byte_perm(high, 0, halves_change_places));
+    low = pairs::lowest(low, across(low, other_half));
+    high = pairs::highest(high, across(high, other_half));
+  }
+
+private:
+  /// As __byte_perm, for a selector that has no other bits.
+  [[nodiscard]] __device__ static std::uint32_t permuted(std::uint32_t a, std::uint32_t b,
+                                                         std::uint32_t selector) {
+    std::uint32_t made = 0;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(a), "r"(b), "r"(selector));
+    return made;
   }
 };
 
-/// What a thread must know of a record to pack samples of it.
+/// What a thread must know of its record to pack samples of it.
 struct packed_record {
   std::uint32_t bits;    ///< N
   std::uint32_t minimum; ///< without its tag
   std::uint32_t place;   ///< where the record starts in its board's records
 
+  /// N and minimum are known; the place follows from the N of all other threads.
+  __device__ void find_place(const record_half& mine) {
+    place =
+        koto::record_head_bytes * mine.record + koto::octets * (sum_of_every_second(bits) - bits);
+  }
+  /// Where the bytes of the thread's samples start.
+  [[nodiscard]] __device__ std::uint32_t samples(const record_half& mine) const {
+    return place + koto::record_head_bytes + mine.half * packed_samples::octets * bits;
+  }
   /// The first three bytes of the record.
   [[nodiscard]] __device__ std::uint32_t head() const { return bits | minimum << 8; }
-};
-
-/// The two records of a thread.
-struct packed_pair {
-  packed_record first;
-  packed_record second;
-
-  /// Threads whose numbers differ by 8 have the same records. N and minimum are known; the places
-  /// follow from the N of all other threads.
-  __device__ void find_places(const record_pair& number, board_kind kind) {
-    std::uint32_t before = 0; // the sum of all N of records before the first
-    std::uint32_t between = first.bits;
-    if (kind == board_kind::sampling_125_mhz) {
-      const std::uint32_t both = first.bits + second.bits;
-      before = sum_so_far<8>(both) - both;
-    } else { // eight records of four threads, then those of four others
-      constexpr std::uint32_t half = 16;
-      const std::uint32_t both = first.bits | second.bits << half;
-      const std::uint32_t so_far = sum_so_far<4>(both);
-      const std::uint32_t all = of_thread(so_far, thread() | 3);
-      const std::uint32_t others = __shfl_up_sync(everyone, (all & 0xffff) + (all >> half), 4);
-      before = (so_far & 0xffff) - first.bits + ((number.pair & 4) != 0 ? others : 0);
-      between = (all & 0xffff) - (so_far & 0xffff) + first.bits + (so_far >> half) - second.bits;
-    }
-    first.place = koto::record_head_bytes * number.first + koto::octets * before;
-    second.place = koto::record_head_bytes * number.second + koto::octets * (before + between);
-  }
-};
-
-/// An image as the accesses below name it: its address in shared memory.
-class image_bytes {
-public:
-  /// `at` is the offset from which on places count.
-  __device__ explicit image_bytes(chunk_words* image, std::uint32_t at = 0)
-      : address_(static_cast<std::uint32_t>(__cvta_generic_to_shared(image)) + at) {}
-
-  [[nodiscard]] __device__ image_bytes from(std::uint32_t at) const {
-    return image_bytes(address_ + at);
-  }
-  [[nodiscard]] __device__ std::uint32_t address() const { return address_; }
-  [[nodiscard]] __device__ bool begins_at_word() const { return address_ % word == 0; }
-
-  /// Merges the first n bytes of a run of up to 16 bytes, from byte `at` on. All other bytes of the
-  /// run are 0. Words that are whole belong to no other run.
-  __device__ void put(std::uint32_t at, const std::uint32_t (&run)[4], std::uint32_t n) const {
-    const std::uint32_t byte = address_ + at;
-    const std::uint32_t to = byte & ~(word - 1);
-    const std::uint32_t shift = 8 * byte; // the exchange of words below takes it modulo 32
-    const std::uint32_t end = byte % word + n;
-    merge(to, __funnelshift_l(0, run[0], shift));
-    store<1>(to, end, __funnelshift_l(run[0], run[1], shift));
-    store<2>(to, end, __funnelshift_l(run[1], run[2], shift));
-    store<3>(to, end, __funnelshift_l(run[2], run[3], shift));
-    store<4>(to, end, __funnelshift_l(run[3], 0, shift));
-  }
-
-  /// Merges up to four bytes; those above them are 0.
-  __device__ void put(std::uint32_t at, std::uint32_t bytes) const {
-    const std::uint32_t byte = address_ + at;
-    const std::uint32_t to = byte & ~(word - 1);
-    const std::uint32_t shift = 8 * byte;
-    merge(to, __funnelshift_l(0, bytes, shift));
-    const std::uint32_t rest = __funnelshift_l(bytes, 0, shift);
-    if (rest != 0) merge(to + word, rest);
-  }
-
-private:
-  static constexpr std::uint32_t word = sizeof(std::uint32_t);
-
-  __device__ explicit image_bytes(std::uint32_t address) : address_(address) {}
-
-  /// Word k from `to` on, of a run that ends at byte `end` from there. Predicates, because as
-  /// branches the two kinds of stores would part the warp at every word.
-  template <std::uint32_t k>
-  __device__ static void store(std::uint32_t to, std::uint32_t end, std::uint32_t bytes) {
-    asm volatile("{\n\t.reg .pred %%ends, %%merges;\n\t"
-                 "setp.lt.u32 %%ends, %1, %3;\n\t"
-                 "setp.gt.and.u32 %%merges, %1, %2, %%ends;\n\t"
-                 "@!%%ends st.shared.u32 [%0+%2], %4;\n\t"
-                 "@%%merges red.shared.or.b32 [%0+%2], %4;\n\t}" ::"r"(to),
-                 "r"(end), "n"(word * k), "n"(word * (k + 1)), "r"(bytes)
-                 : "memory");
-  }
-  __device__ static void merge(std::uint32_t to, std::uint32_t bytes) {
-    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(to), "r"(bytes) : "memory");
-  }
-
-  std::uint32_t address_;
 };
 
 [[nodiscard]] __device__ inline std::uint64_t multiply_add(std::uint32_t a, std::uint32_t b,
@@ -234,92 +163,116 @@ private:
   std::uint64_t minimum_; ///< its negative
 };
 
-/// Merges all records of a board into an image, which begins with the first. Few boards need this
-/// way, so its code is short: a turn for each of the thread's octets, whose samples move up
-/// meanwhile, because registers have no index.
-__device__ inline void pack_records(const packed_samples& samples, const packed_pair& mine,
-                                    const image_bytes& image) {
-  constexpr std::uint32_t word_bits = 64;
-  constexpr std::uint32_t words = packed_samples::words_of_record;
-  const std::uint32_t quarter = thread() / 8;
-  std::uint32_t rest[2 * words];
-#pragma unroll
-  for (std::uint32_t q = 0; q < 2 * words; ++q) rest[q] = samples.words[q / words][q % words];
-  packed_record record = mine.first;
+/// What a thread has of its run that was not yet stored. The first piece is kept back: bytes of
+/// other threads may belong to it.
+class open_run {
+public:
+  /// The run begins `at` bytes behind `base`, a multiple of eight.
+  __device__ open_run(std::byte* base, std::uint32_t at)
+      : first_(base + at / piece * piece), to_(first_), filled_(8 * (at % piece)) {}
+
+  /// Appends up to 64 bits; all bits of `value` above them are 0.
+  __device__ void append(std::uint64_t value, std::uint32_t bits) {
+    constexpr std::uint32_t all = 8 * piece;
+    last_ |= shifted_up(value, filled_);
+    const std::uint32_t filled = filled_ + bits;
+    if (filled >= all) {
+      if (to_ == first_) {
+        kept_ = last_;
+      } else {
+        *reinterpret_cast<std::uint64_t*>(to_) = last_;
+      }
+      to_ += piece;
+      last_ = shifted_down(value, all - filled_);
+    }
+    filled_ = filled % all;
+  }
+
+  /// Stores what is left. All threads have appended all, to runs of one board, of which the first
+  /// begins `begin` bytes behind `base`: less than a piece.
+  __device__ void close(std::byte* base, std::uint32_t begin) {
+    const std::uint32_t t = thread();
+    // What a thread hands on: its last bytes, and if it has filled no piece, what it was given.
+    std::uint32_t low = static_cast<std::uint32_t>(last_);
+    std::uint32_t high = static_cast<std::uint32_t>(last_ >> 32);
+    std::uint32_t hands_on = to_ == first_ ? 1 : 0;
 #pragma unroll 1
-  for (std::uint32_t turn = 0; turn < 4; ++turn) {
-    const std::uint32_t octet = 2 * quarter + turn % 2;
-    if (turn == 2) record = mine.second;
-    if (octet == 0) image.put(record.place, record.head());
-    const octet_maker maker(record);
+    for (std::uint32_t distance = 1; distance < threads; distance *= 2) {
+      const std::uint32_t low_before = before(low, distance);
+      const std::uint32_t high_before = before(high, distance);
+      const std::uint32_t before_hands_on = before(hands_on, distance);
+      if (t < distance || hands_on == 0) continue;
+      low |= low_before;
+      high |= high_before;
+      hands_on = before_hands_on;
+    }
+    const std::uint64_t given = before(low, 1) | std::uint64_t{before(high, 1)} << 32;
+    if (t != 0) kept_ |= given;
+    const bool has_first = to_ != first_;
+    const bool is_partial = has_first && first_ == base && begin != 0;
+    if (has_first && !is_partial) *reinterpret_cast<std::uint64_t*>(first_) = kept_;
+    // Of the first and the last piece of the board by the byte: others may write to their rest. No
+    // thread has both.
+    std::byte* const to = is_partial ? first_ : to_;
+    const std::uint64_t bytes = is_partial ? kept_ : low | std::uint64_t{high} << 32;
+    const std::uint32_t end = is_partial ? piece : t == threads - 1 ? filled_ / 8 : 0;
+#pragma unroll 1
+    for (std::uint32_t k = is_partial ? begin : 0; k < end; ++k)
+      to[k] = static_cast<std::byte>(bytes >> 8 * k);
+  }
+
+private:
+  [[nodiscard]] __device__ static std::uint32_t before(std::uint32_t value,
+                                                       std::uint32_t distance) {
+    return __shfl_up_sync(everyone, value, distance);
+  }
+
+  std::byte* first_;       ///< the piece in which the run begins
+  std::byte* to_;          ///< the piece in which it ends so far
+  std::uint32_t filled_;   ///< bits of that piece
+  std::uint64_t last_ = 0; ///< the run's bytes in that piece
+  std::uint64_t kept_ = 0; ///< those in the first piece, when it is filled
+};
+
+/// Packs all records of a board to `to`. Few boards need this way, so its code is short: a turn for
+/// each of the thread's octets, whose samples move up meanwhile, because registers have no index.
+__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
+                                    const record_half& mine, std::byte* to) {
+  constexpr std::uint32_t octet_words = 2 * packed_samples::words_of_quad;
+  constexpr std::uint32_t words = 2 * packed_samples::words;
+  std::uint32_t rest[words];
+#pragma unroll
+  for (std::uint32_t q = 0; q < packed_samples::words; ++q) {
+    const std::uint32_t at = q / 2 * octet_words + q % 2;
+    rest[at] = mine.which == 0 ? samples.own[q] : samples.other[q];
+    rest[at + packed_samples::words_of_quad] = mine.which == 0 ? samples.other[q] : samples.own[q];
+  }
+  const auto begin = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % piece);
+  std::uint32_t at = begin + record.samples(mine);
+  if (mine.half == 0) at -= koto::record_head_bytes;
+  open_run run(to - begin, at);
+  const octet_maker maker(record);
+  constexpr std::uint32_t most = 64;
+  std::uint64_t low = record.head();
+  std::uint64_t high = 0;
+  std::uint32_t bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+#pragma unroll 1
+  for (std::uint32_t turn = 0;; ++turn) {
+#pragma unroll 1
+    for (; bits != 0; bits -= umin(bits, most)) {
+      run.append(low, umin(bits, most));
+      low = high;
+    }
+    if (turn == packed_samples::octets) break;
     const std::uint64_t first = maker.quad(rest[0], rest[1]);
     const std::uint64_t second = maker.quad(rest[2], rest[3]);
 #pragma unroll
-    for (std::uint32_t q = 0; q + words / 2 < 2 * words; ++q) rest[q] = rest[q + words / 2];
-    if (record.bits == 0) continue; // behind the head other boards may begin
-    const std::uint64_t low = first | shifted_up(second, 4 * record.bits);
-    const std::uint64_t high = shifted_down(second, word_bits - 4 * record.bits);
-    image.put(record.place + koto::record_head_bytes + octet * record.bits,
-              {static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> word_bits / 2),
-               static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> word_bits / 2)},
-              record.bits);
+    for (std::uint32_t q = 0; q + octet_words < words; ++q) rest[q] = rest[q + octet_words];
+    low = first | shifted_up(second, 4 * record.bits);
+    high = shifted_down(second, most - 4 * record.bits);
+    bits = 8 * record.bits;
   }
-}
-
-/// Fills the part of an image that n bytes from byte `at` on take with zeros, up to a chunk more.
-/// `t` is the number of the calling thread among `width` that do it together.
-__device__ inline void clear_image(chunk_words* image, std::uint32_t end, std::uint32_t t,
-                                   std::uint32_t width) {
-#pragma unroll 1
-  for (std::uint32_t c = t; c <= end / chunk; c += width) image[c] = {};
-}
-
-/// Fills n bytes of an image, from a word on, with zeros, and orders that before what the warp does
-/// next.
-__device__ inline void clear_words(const image_bytes& image, std::uint32_t n) {
-  constexpr std::uint32_t word = sizeof(std::uint32_t);
-#pragma unroll 1
-  for (std::uint32_t at = word * thread(); at < n; at += word * threads)
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(image.address() + at), "r"(0) : "memory");
-  sync();
-}
-
-/// Copies the chunk that lies `further` bytes behind `from` to that behind `to`, if the place of
-/// that in its image, `at` + `further`, is below `end`.
-template <std::uint32_t further>
-__device__ void copy_chunk_if(std::uint32_t at, std::uint32_t end, std::uint32_t from,
-                              std::byte* to) {
-  asm volatile("{\n\t.reg .pred %%there;\n\t.reg .b32 %%a, %%b, %%c, %%d;\n\t"
-               "setp.lt.u32 %%there, %0, %1;\n\t"
-               "@%%there ld.shared.v4.u32 {%%a, %%b, %%c, %%d}, [%2+%4];\n\t"
-               "@%%there st.global.v4.u32 [%3+%4], {%%a, %%b, %%c, %%d};\n\t}" ::"r"(at + further),
-               "r"(end), "r"(from), "l"(to), "n"(further)
-               : "memory");
-}
-
-/// Copies bytes at … at + n − 1 of an image to `to`, whose address modulo 16 is `at`, by `width`
-/// threads, at least 32.
-template <std::uint32_t width>
-__device__ inline void copy_image(const chunk_words* image, std::uint32_t at, std::uint32_t n,
-                                  std::byte* to, std::uint32_t t) {
-  const std::uint32_t end = at + n;
-  const auto* const from = reinterpret_cast<const std::byte*>(image);
-  std::byte* const base = to - at;
-  if (t < 2 * chunk) {
-    // The first and the last chunk byte for byte: others may write to the rest of them.
-    const std::uint32_t byte = t < chunk ? t : end / chunk * chunk + t - chunk;
-    if (byte < end && (t < chunk ? byte >= at : byte >= chunk)) base[byte] = from[byte];
-  }
-  // The chunks between; most images take two turns at most.
-  constexpr std::uint32_t turn = chunk * width;
-  const std::uint32_t shared = image_bytes(const_cast<chunk_words*>(image)).address();
-  const std::uint32_t last = end / chunk * chunk;
-  std::uint32_t byte = chunk + chunk * t;
-  copy_chunk_if<0>(byte, last, shared + byte, base + byte);
-  copy_chunk_if<turn>(byte, last, shared + byte, base + byte);
-#pragma unroll 1
-  for (byte += 2 * turn; byte < last; byte += turn)
-    copy_chunk_if<0>(byte, last, shared + byte, base + byte);
+  run.close(to - begin, begin);
 }
 
 } // namespace l3::warp

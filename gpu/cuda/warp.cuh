@@ -42,18 +42,16 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
 
 [[nodiscard]] __device__ inline bool any(bool yes) { return __any_sync(everyone, yes) != 0; }
 
-/// The sum over this thread and those before it, among `width` threads side by side.
-template <std::uint32_t width>
-[[nodiscard]] __device__ inline std::uint32_t sum_so_far(std::uint32_t value) {
-  constexpr std::uint32_t segment = (threads - width) << 8; // as the manual wants it
+/// The sum over this thread and every second thread before it.
+[[nodiscard]] __device__ inline std::uint32_t sum_of_every_second(std::uint32_t value) {
 #pragma unroll
-  for (std::uint32_t distance = 1; distance < width; distance *= 2) {
+  for (std::uint32_t distance = 2; distance < threads; distance *= 2) {
     // The predicate of the exchange says whether there is a thread at this distance.
     asm volatile("{\n\t.reg .pred %%there;\n\t.reg .u32 %%before;\n\t"
-                 "shfl.sync.up.b32 %%before|%%there, %0, %1, %2, -1;\n\t"
+                 "shfl.sync.up.b32 %%before|%%there, %0, %1, 0, -1;\n\t"
                  "@%%there add.u32 %0, %0, %%before;\n\t}"
                  : "+r"(value)
-                 : "r"(distance), "n"(segment));
+                 : "r"(distance));
   }
   return value;
 }

@@ -143,7 +143,8 @@ private:
       const std::uint32_t which = t / apart % 2;
       f.record = t % apart * 2 + which;
       f.owns_record = t < packet_lanes;
-      warp::conclude(f, apart, which, outer, board_kind::sampling_125_mhz);
+      warp::complete(f, apart);
+      warp::conclude(f, which, outer, board_kind::sampling_125_mhz);
       peak_ = pairs::half(in_time, which) & l2::payload_mask;
       // The sums of four samples fit into 16 bits, those of eight do not.
       const auto eight = [&](std::uint32_t one, std::uint32_t other) {
@@ -305,7 +306,8 @@ private:
       channel_ = t % 2 * 2 + which_;
       f.record = 4 * channel_ + t / 8;
       f.owns_record = (t & 4) == 0;
-      warp::conclude(f, apart, which_, outer, board_kind::sampling_500_mhz);
+      warp::complete(f, apart);
+      warp::conclude(f, which_, outer, board_kind::sampling_500_mhz);
       // The sums of four samples fit into 16 bits, those of sixteen do not: the thread takes the
       // other thread's sums of its own channel for its own sums of the other channel.
       std::uint32_t sums = words_[0] & payloads;

@@ -13,12 +13,11 @@
 
 namespace l3 {
 
-/// What a warp knows of a packet, in the order in which it finds it. Threads whose numbers differ
-/// only in the two bits `apart` have the samples of the same two records.
+/// What a warp knows of a packet, in the order in which it finds it.
 struct warp_findings {
   std::uint32_t record;      ///< the number of the record that this thread answers for
   bool owns_record;          ///< false in the second of two threads with the same record
-  std::uint32_t low;         ///< the lowest samples of both records, with their tags
+  std::uint32_t low;         ///< the lowest samples, with their tags, of one record or of two
   std::uint32_t high;        ///< the highest
   std::uint32_t own_minimum; ///< of `record`, with its tag
   std::uint32_t own_bits;    ///< N
@@ -65,16 +64,21 @@ struct outer_words {
   }
 };
 
-/// Completes the extremes over the threads of the same records, and finds all else.
-__device__ inline void conclude(warp_findings& f, std::uint32_t apart, std::uint32_t which,
-                                const outer_words& outer, board_kind kind) {
-  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
+/// Completes the extremes over the threads of the same records, whose numbers differ only in the
+/// two bits `apart`.
+__device__ inline void complete(warp_findings& f, std::uint32_t apart) {
 #pragma unroll
   for (std::uint32_t step = 1; step <= 2; ++step) {
     const std::uint32_t bits = step * apart;
     f.low = pairs::lowest(f.low, across(f.low, bits));
     f.high = pairs::highest(f.high, across(f.high, bits));
   }
+}
+
+/// Finds all else when the extremes are complete. `which` is the half of them that is the record's.
+__device__ inline void conclude(warp_findings& f, std::uint32_t which, const outer_words& outer,
+                                board_kind kind) {
+  constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
   f.own_minimum = pairs::half(f.low, which);
   f.own_bits = bits_needed(pairs::half(f.high, which) - f.own_minimum);
   const std::uint32_t unexpected = ballot(!outer.is_expected);
@@ -160,7 +164,8 @@ struct measure_boards_by_warp {
       f.low = pairs::lowest(f.low, pair);
       f.high = pairs::highest(f.high, pair);
     }
-    warp::conclude(f, apart, which, outer, board.kind);
+    warp::complete(f, apart);
+    warp::conclude(f, which, outer, board.kind);
     warp::write_findings(f, i, out);
   }
 };

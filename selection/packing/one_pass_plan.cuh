@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The form of pack_tiles on CUDA devices: a CUDA block takes a tile, and each of its eight warps a
 // board, whose samples stay in registers from measuring to packing. When all boards are measured
-// the first warp looks back for the place of the tile; then the warps pack into an image at the
-// offset modulo 16 that the tile has in the output.
+// the first warp looks back for the place of the tile; then each warp packs its board.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/cuda/short_records.cuh"
 #include "gpu/executors/cuda_form.hpp"
 
 namespace l3 {
@@ -16,16 +14,13 @@ namespace l3 {
 struct pack_tiles_by_warp {
   static constexpr std::uint32_t boards = pack_tiles::boards; // at most in a tile
   static constexpr std::uint32_t width = boards * warp::threads;
-  // A board that cannot be decoded is as long as its packet.
-  static constexpr std::uint32_t max_board_bytes =
-      l2::board_bytes + 2 * (l2::max_compression_words + 1);
-  static constexpr std::uint32_t chunks = boards * max_board_bytes / warp::chunk + 2;
+
+  static constexpr std::uint64_t no_room = ~std::uint64_t{0};
 
   struct shared {
-    warp::chunk_words image[chunks];
-    look_back::shared ends;
-    std::uint32_t bytes[boards];
     std::uint32_t ticket;
+    /// The lengths of the boards, then where the tile starts in the output, lower and upper half.
+    std::uint32_t words[boards + 2];
   };
 
   __device__ void operator()(const cuda_block& b, shared& s, const batch_view& in,
@@ -54,37 +49,35 @@ struct pack_tiles_by_warp {
         if (t == 0) measure_boards::write_shape(i, found.shape, columns);
       }
     }
-    if (t == 0) s.bytes[w] = found.shape.bytes;
+    if (t == 0) s.words[w] = found.shape.bytes;
     b.sync();
-    const std::uint32_t length = t < boards ? s.bytes[t] : 0;
-    const std::uint32_t made = warp::sum(length);
-    const std::uint32_t before = warp::sum(t < w ? length : 0);
-    const std::uint32_t lengths = warp::union_of(length);
-    const std::uint64_t bytes = tile.raw_bytes + made;
-    position_word mine;
-    if (w == 0) mine = pack_tiles::size_of(in, tile_number, bytes, tiles);
-    const std::uint64_t start = find_end(b, s.ends, tile_number, mine, tiles.position) - bytes;
-    if (start + bytes > out.capacity) return; // place_events marks the event as having no room
-    std::byte* const to = out.bytes + start;
-    const auto first =
-        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % warp::chunk);
-    // Else boards share words.
-    const bool begin_at_words = (lengths | first) % sizeof(std::uint32_t) == 0;
-    if (!begin_at_words) {
-      warp::clear_image(s.image, first + made, threadIdx.x, width);
-      b.sync();
-    }
-    if (has_board) {
-      const warp::image_bytes image(s.image, first + before);
-      if ((found.shape.form & board_raw) != 0) {
-        if (begin_at_words) warp::clear_words(image, found.shape.bytes);
-        put_raw(in, tile.fragment, board, image);
-      } else {
-        pack(samples, outer, found, board.kind, image, begin_at_words);
+    if (w == 0) {
+      const std::uint64_t bytes = tile.raw_bytes + warp::sum(t < boards ? s.words[t] : 0);
+      const position_word size = pack_tiles::size_of(in, tile_number, bytes, tiles);
+      const std::uint64_t end = find_end_by_warp(b, tile_number, size, tiles.position);
+      if (t == 0) { // place_events marks an event that has no room
+        const std::uint64_t start = end > out.capacity ? no_room : end - bytes;
+        s.words[boards] = static_cast<std::uint32_t>(start);
+        s.words[boards + 1] = static_cast<std::uint32_t>(start >> 32);
       }
     }
     b.sync();
-    warp::copy_image<width>(s.image, first, made, to, threadIdx.x);
+    // One access brings all that the warp must know: a word for each thread.
+    const std::uint32_t word = t < boards + 2 ? s.words[t] : 0;
+    const std::uint32_t before = warp::sum(t < w ? word : 0);
+    const std::uint64_t start =
+        warp::of_thread(word, boards) | std::uint64_t{warp::of_thread(word, boards + 1)} << 32;
+    if (start == no_room || !has_board) return;
+    std::byte* const to = out.bytes + start + before;
+    const std::uint32_t form = found.shape.form;
+    if ((form & board_raw) != 0)
+      return warp::copy_raw(in, tile.fragment, board, found.shape.bytes, to);
+    const warp::record_half mine(board.kind);
+    warp::packed_record record;
+    record.bits = found.own_bits;
+    record.minimum = found.own_minimum & l2::payload_mask;
+    record.find_place(mine);
+    warp::pack_board(samples, record, mine, outer, form, to);
   }
 
 private:
@@ -92,49 +85,14 @@ private:
                                  const board_entry& board, warp::packed_samples& samples,
                                  warp::outer_words& outer, warp_findings& found) {
     const board_place place(in, fragment, board.offset);
-    samples.load(place, in, fragment, board.kind);
+    const warp::record_half mine(board.kind);
+    samples.load(place, in, fragment, mine, board.kind);
     outer = warp::outer_words::load(place, in, fragment);
     outer.compare(in.events[board.event], board.slot);
     samples.find_extremes(found.low, found.high);
-    constexpr std::uint32_t apart = 8; // threads with the same records
-    const std::uint32_t t = warp::thread();
-    const std::uint32_t which = t / apart % 2;
-    const warp::record_pair pair(board.kind);
-    found.record = which == 0 ? pair.first : pair.second;
-    found.owns_record = t < packet_lanes;
-    warp::conclude(found, apart, which, outer, board.kind);
-  }
-
-  /// Packs a board into the image.
-  __device__ static void pack(const warp::packed_samples& samples, const warp::outer_words& outer,
-                              const warp_findings& found, board_kind kind,
-                              const warp::image_bytes& image, bool begins_at_word) {
-    const std::uint32_t lowest = found.low & l2::payload_mask * pairs::both;
-    const std::uint32_t ranges = found.high - found.low; // both at once: no half borrows
-    const warp::record_pair number(kind);
-    warp::packed_pair mine;
-    mine.first.bits = warp::bits_needed(ranges & 0xffff);
-    mine.second.bits = warp::bits_needed(ranges >> 16);
-    mine.first.minimum = lowest & 0xffff;
-    mine.second.minimum = lowest >> 16;
-    mine.find_places(number, kind);
-    const bool has_outer = (found.shape.form & (board_header_stored | board_footer_stored)) != 0;
-    if (begins_at_word && !has_outer && warp::can_be_short(mine)) {
-      warp::pack_short_records(samples, mine, kind, image);
-      return;
-    }
-    if (begins_at_word) warp::clear_words(image, found.shape.bytes);
-    const warp::image_bytes records = warp::put_outer_words(outer, found.shape.form, image);
-    warp::pack_records(samples, mine, records);
-  }
-
-  /// Merges a board into the image as it is.
-  __device__ static void put_raw(const batch_view& in, const fragment_entry& fragment,
-                                 const board_entry& board, const warp::image_bytes& image) {
-    for (std::uint32_t k = warp::thread(); k < packet_bytes(board, fragment); k += warp::threads) {
-      const std::byte here = *byte_of(in.input, in.pieces.data(), fragment, board.offset + k);
-      image.put(k, static_cast<std::uint32_t>(here));
-    }
+    found.record = mine.record;
+    found.owns_record = mine.half == 0;
+    warp::conclude(found, 0, outer, board.kind);
   }
 };
 

@@ -13,20 +13,42 @@ namespace l3 {
 
 namespace warp {
 
-/// Merges the header and footer words that the form stores into an image. Returns the image behind
-/// them.
-__device__ inline image_bytes put_outer_words(const outer_words& outer, std::uint32_t form,
-                                              const image_bytes& image) {
+/// Writes the header and footer words that the form stores to `to`. Returns where the records
+/// begin.
+__device__ inline std::byte* put_outer_words(const outer_words& outer, std::uint32_t form,
+                                             std::byte* to) {
   constexpr std::uint32_t size = sizeof(std::uint32_t);
   constexpr std::uint32_t header = board_place::header;
   constexpr std::uint32_t footer = board_place::footer;
-  if ((form & (board_header_stored | board_footer_stored)) == 0) return image;
+  if ((form & (board_header_stored | board_footer_stored)) == 0) return to;
   const std::uint32_t t = thread();
   const bool with_header = (form & board_header_stored) != 0;
   const bool with_footer = (form & board_footer_stored) != 0;
-  if (t < header ? with_header : with_footer && t < header + footer)
-    image.put(size * (with_header ? t : t - header), outer.word);
-  return image.from((with_header ? size * header : 0) + (with_footer ? size * footer : 0));
+  if (t < header ? with_header : with_footer && t < header + footer) {
+    std::byte* const word = to + size * (with_header ? t : t - header);
+    for (std::uint32_t k = 0; k < size; ++k) word[k] = static_cast<std::byte>(outer.word >> 8 * k);
+  }
+  return to + (with_header ? size * header : 0) + (with_footer ? size * footer : 0);
+}
+
+/// Writes a board that can be decoded to `to`.
+__device__ inline void pack_board(const packed_samples& samples, const packed_record& record,
+                                  const record_half& mine, const outer_words& outer,
+                                  std::uint32_t form, std::byte* to) {
+  to = put_outer_words(outer, form, to);
+  const bool is_word = reinterpret_cast<std::uintptr_t>(to) % sizeof(std::uint32_t) == 0;
+  if (is_word && can_be_short(record)) {
+    pack_short_records(samples, record, mine, to);
+  } else {
+    pack_records(samples, record, mine, to);
+  }
+}
+
+/// Copies the packet of a board that cannot be decoded to `to`.
+__device__ inline void copy_raw(const batch_view& in, const fragment_entry& fragment,
+                                const board_entry& board, std::uint32_t bytes, std::byte* to) {
+  for (std::uint32_t k = thread(); k < bytes; k += threads)
+    to[k] = *byte_of(in.input, in.pieces.data(), fragment, board.offset + k);
 }
 
 } // namespace warp
@@ -34,20 +56,14 @@ __device__ inline image_bytes put_outer_words(const outer_words& outer, std::uin
 struct pack_boards_by_warp {
   static constexpr std::uint32_t width = 128;
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
-  static constexpr std::uint32_t sample_bits = 14;
-  static constexpr std::uint32_t max_board_bytes =
-      2 * pack_boards::head_words + packet_lanes * koto::record_bytes(sample_bits);
-  static constexpr std::uint32_t chunks = max_board_bytes / warp::chunk + 2;
 
-  struct shared {
-    warp::chunk_words image[boards][chunks];
-  };
+  struct shared {};
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
     return (n + boards - 1) / boards;
   }
 
-  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
+  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
                              const frame_columns& columns, output_view out) const {
     const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
     if (i >= in.boards.size()) return;
@@ -57,40 +73,20 @@ struct pack_boards_by_warp {
     const fragment_entry fragment = in.fragments[board.fragment];
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const std::uint32_t form = columns.boards.form[i];
-    const std::uint32_t bytes = columns.boards.bytes[i];
-    const std::uint32_t t = warp::thread();
-    if ((form & board_raw) != 0) {
-      for (std::uint32_t k = t; k < bytes; k += warp::threads)
-        to[k] = *byte_of(in.input, in.pieces.data(), fragment, board.offset + k);
-      return;
-    }
+    if ((form & board_raw) != 0)
+      return warp::copy_raw(in, fragment, board, columns.boards.bytes[i], to);
     const board_place place(in, fragment, board.offset);
+    const warp::record_half mine(board.kind);
     warp::packed_samples samples;
-    samples.load(place, in, fragment, board.kind);
-    const warp::record_pair number(board.kind);
-    warp::packed_pair mine;
-    mine.first.bits = columns.records.bits[packet_lanes * i + number.first];
-    mine.second.bits = columns.records.bits[packet_lanes * i + number.second];
-    mine.first.minimum = columns.records.minimum[packet_lanes * i + number.first];
-    mine.second.minimum = columns.records.minimum[packet_lanes * i + number.second];
-    mine.find_places(number, board.kind);
-    warp::chunk_words* const image = s.image[threadIdx.x / warp::threads];
-    const auto first =
-        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % warp::chunk);
-    const warp::image_bytes to_pack(image, first);
-    const bool has_outer = (form & (board_header_stored | board_footer_stored)) != 0;
-    if (!has_outer && to_pack.begins_at_word() && warp::can_be_short(mine)) {
-      warp::pack_short_records(samples, mine, board.kind, to_pack);
-    } else {
-      warp::clear_image(image, first + bytes, t, warp::threads);
-      warp::sync();
-      warp::outer_words outer;
-      if (has_outer) outer = warp::outer_words::load(place, in, fragment);
-      const auto records = warp::put_outer_words(outer, form, to_pack);
-      warp::pack_records(samples, mine, records);
-    }
-    warp::sync();
-    warp::copy_image<warp::threads>(image, first, bytes, to, t);
+    samples.load(place, in, fragment, mine, board.kind);
+    warp::packed_record record;
+    record.bits = columns.records.bits[packet_lanes * i + mine.record];
+    record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
+    record.find_place(mine);
+    warp::outer_words outer;
+    if ((form & (board_header_stored | board_footer_stored)) != 0)
+      outer = warp::outer_words::load(place, in, fragment);
+    warp::pack_board(samples, record, mine, outer, form, to);
   }
 };
 

@@ -156,18 +156,22 @@ TYPED_TEST_P(both_forms, fits_the_worst_case) {
 }
 
 TYPED_TEST_P(both_forms, packs_quiet_boards) {
-  // As real data: of no record more than 8 bits are left, so that devices pack the short way.
+  // As real data: of no record more than 8 bits are left. Devices pack boards of 3 to 7 bits the
+  // short way. Boards of one N each, of any of these, and of any.
   constexpr std::uint32_t most_bits = 8;
+  constexpr std::uint32_t boards_of_a_kind = 16;
   randomness r(6);
   for (const std::uint32_t piece_bytes : {0U, 1400U}) {
     std::vector<made_event> events;
     for (const auto kind : {board_kind::sampling_125_mhz, board_kind::sampling_500_mhz}) {
       const auto number = static_cast<std::uint32_t>(events.size() + 1);
       std::vector<made_board> boards;
-      for (std::uint32_t k = 0; k <= most_bits + 2; ++k) {
+      for (std::uint32_t k = 0; k < boards_of_a_kind; ++k) {
         std::vector<std::uint16_t> samples;
         for (std::uint32_t c = 0; c < packet_lanes; ++c) {
-          const std::uint32_t bits = k <= most_bits ? k : below(r, most_bits + 1);
+          const std::uint32_t bits = k <= most_bits              ? k
+                                     : k + 1 == boards_of_a_kind ? below(r, most_bits + 1)
+                                                                 : 3 + below(r, 5);
           const auto w = make_waveform(bits, l2::payload_mask, r);
           samples.insert(samples.end(), w.begin(), w.end());
         }
