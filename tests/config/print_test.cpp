@@ -163,9 +163,10 @@ TEST(keys, every_setting_has_one) {
   EXPECT_EQ(keys().size(),
             members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
                     frame_settings{}, compute_settings{}, selection_files{}, outbox_settings{},
-                    spool_settings{}, forward_settings{}, monitor_settings{}, log_settings{}) -
+                    spool_settings{}, forward_settings{}, farm_settings{}, monitor_settings{},
+                    log_settings{}) -
                 addresses - remembered - left_open);
-  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 12U);
+  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 13U);
 }
 
 TEST(keys, each_belongs_to_a_section_and_says_what_it_does) {

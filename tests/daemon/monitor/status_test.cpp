@@ -30,6 +30,8 @@ TEST(status, is_json_with_state_sums_and_latency) {
 TEST(status, names_the_problem_that_is_to_be_mended_first) {
   metrics_snapshot s = sample_snapshot();
   s.state.has = {};
+  EXPECT_EQ(boost::json::parse(render_status(s)).at("problem").at("name").as_string(), "farm");
+  s.farm.reset();
   EXPECT_TRUE(boost::json::parse(render_status(s)).at("problem").is_null());
   s.receiver = "tcp://10.0.0.1:42200";
   s.state.has[static_cast<std::size_t>(trouble::spilling)] = true;
