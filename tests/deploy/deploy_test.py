@@ -16,7 +16,7 @@ SKIPPED = 77
 # The dashboards' files, uids and rows, from top to bottom.
 DASHBOARDS = {
     "dashboard.json": ("koto-l3", ["State", "Input by crate", "Event building", "Frames and device", "Selection by line", "Output", "Disk",
-                                   "Latency", "Process", "Receiver"]),
+                                   "Latency", "Process", "Receiver", "Farm, by etcd"]),
     "dashboard-farm.json": ("koto-l3-farm", ["Farm", "By node", "Daemons"])}
 # Facts, and sums of what is shown by label or as a degraded reason.
 NOT_SHOWN = {"koto_l3_build_info", "koto_l3_backend_info", "koto_l3_start_time_seconds", "koto_l3_state", "koto_l3_reloads_total",
