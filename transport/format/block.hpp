@@ -14,7 +14,7 @@ enum block_flag : std::uint16_t {
 
 enum class codec_id : std::uint8_t {
   koto = 1,   ///< docs/formats.md, section 5
-  strong = 2, ///< the same section; of files of bare waveforms, no block has it as yet
+  strong = 2, ///< the same section
 };
 
 struct block_header {
@@ -72,6 +72,7 @@ enum board_form : std::uint8_t {
   board_header_stored = 2,
   board_footer_stored = 4,
   board_raw = 8,
+  board_strong = 16, ///< its samples are a group of the strong codec; in blocks of that codec only
 };
 
 struct packed_board {

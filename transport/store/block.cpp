@@ -6,12 +6,18 @@
 
 namespace l3 {
 
+namespace {
+
+bool is_known(codec_id codec) { return codec == codec_id::koto || codec == codec_id::strong; }
+
+} // namespace
+
 block_fault read_block_header(std::span<const std::byte> bytes, block_header& header) {
   if (bytes.size() < sizeof(block_header)) return block_fault::too_short;
   const auto h = load<block_header>(bytes.data());
   if (h.magic != block_header{}.magic) return block_fault::magic;
   if (h.header_crc != header_crc(h)) return block_fault::header_checksum;
-  if (h.version != block_header{}.version || h.codec != codec_id::koto) return block_fault::version;
+  if (h.version != block_header{}.version || !is_known(h.codec)) return block_fault::version;
   if (h.payload_bytes > max_block_payload) return block_fault::length;
   header = h;
   return block_fault::none;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/event_view.hpp"
 
+#include <algorithm>
+
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/store/koto_record.hpp"
+#include "transport/store/strong_group.hpp"
 
 namespace l3 {
 
@@ -13,11 +16,37 @@ constexpr std::size_t alignment = 8;
 constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
 constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
 constexpr unsigned known_board_forms =
-    board_256_samples | board_header_stored | board_footer_stored | board_raw;
+    board_256_samples | board_header_stored | board_footer_stored | board_raw | board_strong;
 
 std::size_t stored_words_bytes(packed_board b) {
   return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
          ((b.form & board_footer_stored) != 0 ? stored_footer_bytes : 0);
+}
+
+/// Whether these bytes are the sixteen KOTO records of a board, and no more.
+bool are_koto_records(std::span<const std::byte> data) {
+  for (int record = 0; record < l2::waveforms_per_board; ++record) {
+    const std::size_t length = koto_record_bytes(data);
+    if (length == 0) return false;
+    data = data.subspan(length);
+  }
+  return data.empty();
+}
+
+/// The samples of a board, record by record; false if the data is that of no board.
+bool unpack_samples(packed_board board, std::span<const std::byte> data, strong_samples& samples) {
+  if ((board.form & board_strong) != 0)
+    return strong_group_bytes(data) == data.size() && data.size() != 0 &&
+           unpack_strong_group(data, (board.form & board_256_samples) != 0, samples);
+  if (!are_koto_records(data)) return false;
+  waveform w;
+  for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
+    const std::size_t length = koto_record_bytes(data);
+    unpack_koto_record(data.first(length), w);
+    data = data.subspan(length);
+    std::ranges::copy(w, samples.begin() + record * w.size());
+  }
+  return true;
 }
 
 std::size_t original_bytes(packed_board b) {
@@ -47,17 +76,14 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
 
   const bool wide = (board.form & board_256_samples) != 0;
   const unsigned channels = wide ? 4 : 16;
-  const unsigned records_per_channel = l2::waveforms_per_board / channels;
-  waveform w;
-  for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
-    const std::size_t length = koto_record_bytes(data);
-    unpack_koto_record(data.first(length), w);
-    data = data.subspan(length);
-    const unsigned channel = record / records_per_channel;
-    const unsigned first_sample = record % records_per_channel * l2::waveform_samples;
-    for (unsigned s = 0; s < w.size(); ++s) {
-      const std::size_t word = std::size_t{channels} * (first_sample + s) + channel;
-      store_big(samples + 2 * word, static_cast<std::uint16_t>(l2::sample_tag | w[s]));
+  const unsigned samples_of_channel = l2::sample_words / channels;
+  strong_samples values;
+  static_cast<void>(unpack_samples(board, data, values)); // a view is of whole boards only
+  for (unsigned channel = 0; channel < channels; ++channel) {
+    for (unsigned s = 0; s < samples_of_channel; ++s) {
+      const std::size_t word = std::size_t{channels} * s + channel;
+      const unsigned value = values[samples_of_channel * channel + s];
+      store_big(samples + 2 * word, static_cast<std::uint16_t>(l2::sample_tag | value));
     }
   }
 }
@@ -100,17 +126,15 @@ std::size_t packed_event_view::data_offset() const {
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
   if ((board.form & ~known_board_forms) != 0) return false;
   if (at + board.bytes > bytes_.size()) return false;
-  if ((board.form & board_raw) != 0) return true;
+  if ((board.form & board_raw) != 0) return (board.form & board_strong) == 0;
   auto data = bytes_.subspan(at, board.bytes);
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
-  for (int record = 0; record < l2::waveforms_per_board; ++record) {
-    const std::size_t length = koto_record_bytes(data);
-    if (length == 0) return false;
-    data = data.subspan(length);
-  }
-  return data.empty();
+  if ((board.form & board_strong) == 0) return are_koto_records(data);
+  // Only decoding tells whether an encoder wrote a group.
+  strong_samples samples;
+  return unpack_samples(board, data, samples);
 }
 
 bool packed_event_view::well_formed() const {

@@ -11,6 +11,7 @@ import sys
 from array import array
 from typing import NamedTuple
 
+import strong_reader
 from crc32c import crc32c
 
 FILE_HEADER = struct.Struct("<4sB3sQ")
@@ -28,7 +29,7 @@ QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_e
               "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
               "transverse_momentum"]
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
-LONG, HEADER_STORED, FOOTER_STORED, RAW = 1, 2, 4, 8
+LONG, HEADER_STORED, FOOTER_STORED, RAW, STRONG = 1, 2, 4, 8, 16
 RECORDS_OF_A_BOARD = 16
 
 
@@ -110,7 +111,7 @@ def big_endian(words) -> bytes:
 def rebuild_board(data, form, slot, spill, number, reference):
     if form & RAW:
         return bytes(data)
-    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED) == 0, f"board form {form}")
+    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED | STRONG) == 0, f"board form {form}")
     at = 0
     if form & HEADER_STORED:
         header, at = bytes(data[:12]), 12
@@ -125,7 +126,16 @@ def rebuild_board(data, form, slot, spill, number, reference):
     channels = 4 if form & LONG else 16
     records_of_a_channel = RECORDS_OF_A_BOARD // channels
     words = array("H", bytes(2048))
-    for channel in range(channels):
+    if form & STRONG:
+        try:
+            samples, used = strong_reader.read_group(bytes(data[at:]), bool(form & LONG))
+        except strong_reader.Damage as e:
+            raise StoreError(str(e)) from None
+        at += used
+        for channel in range(channels):
+            of_channel = samples[1024 // channels * channel:1024 // channels * (channel + 1)]
+            words[channel::channels] = array("H", [0x8000 | s for s in of_channel])
+    for channel in range(0 if form & STRONG else channels):
         samples = []
         for _ in range(records_of_a_channel):
             record, at = unpack_record(data, at)
@@ -223,7 +233,7 @@ def read_event(data) -> Event:
 
 def read_block(header, payload, fields, read=read_event) -> Block:
     (_, _, codec, flags, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
-    need(codec == 1, f"codec {codec}")
+    need(codec in (1, 2), f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
     need(sequence >= 1, "sequence numbers count from 1")
     at, found = 0, []
