@@ -95,9 +95,10 @@ public:
         check_promises_(program.check_promises) {}
 
   [[nodiscard]] columns take(region& from, const batch_capacity& capacity,
-                             column<event_result> results, column<event_summary> summary) const {
+                             column<event_result> results, column<event_summary> summary,
+                             codec_id codec) const {
     columns c;
-    c.packing = frame_columns::take(from, capacity, results);
+    c.packing = frame_columns::take(from, capacity, results, codec);
     c.packing.selected = {summary, tables_.there().packed_lines,
                           tables_.there().constants.settings};
     auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));

@@ -73,6 +73,27 @@ struct pack_boards {
     b.sync();
   }
 
+  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
+    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
+           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+  }
+
+  /// Writes the header and footer words that the form stores.
+  template <block B>
+  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
+                                       std::byte* image) {
+    const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
+      for_each(b, n, [&](std::uint32_t w) {
+        constexpr std::uint32_t size = sizeof words[0];
+        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
+      });
+    };
+    const bool with_header = (form & board_header_stored) != 0;
+    if (with_header) write(packet.header(), l2::header_words, image);
+    if ((form & board_footer_stored) != 0)
+      write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
+  }
+
 private:
   template <block B>
   L3_FN static void take_findings(const B& b, packet_findings& found, std::uint32_t i,
@@ -82,11 +103,6 @@ private:
       found.bits[lane] = records.bits[record];
       found.minimum[lane] = static_cast<std::uint16_t>(records.minimum[record] | l2::sample_tag);
     });
-  }
-
-  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
-    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
-           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
   }
 
   /// Each lane adds up the lengths of the records before its own; the first record is at `first`.
@@ -164,22 +180,6 @@ private:
         store(to + sizeof s.low[k][lane], s.high[k][lane]);
       }
     }
-  }
-
-  /// Writes the header and footer words that the form stores.
-  template <block B>
-  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
-                                       std::byte* image) {
-    const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
-      for_each(b, n, [&](std::uint32_t w) {
-        constexpr std::uint32_t size = sizeof words[0];
-        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
-      });
-    };
-    const bool with_header = (form & board_header_stored) != 0;
-    if (with_header) write(packet.header(), l2::header_words, image);
-    if ((form & board_footer_stored) != 0)
-      write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
   }
 };
 
