@@ -92,16 +92,18 @@ bool is_cut(const fs::path& file, const task_record& r) {
 
 } // namespace
 
-/// Of a run, which enters the prescales.
+/// Of a run, which enters the prescales, and of a codec.
 struct file_reprocessor::compute_side {
-  compute_side(const selection_options& how, const batch_filler& filler, std::uint32_t of_run)
-      : run(of_run), selection(load_selection(how, filler.crates(), of_run)),
-        kernels(make_selecting_engine(how, filler.capacity(how.batch), selection)),
+  compute_side(const selection_options& how, const batch_filler& filler, std::uint32_t of_run,
+               codec_id of_codec)
+      : run(of_run), codec(of_codec), selection(load_selection(how, filler.crates(), of_run)),
+        kernels(make_selecting_engine(how, filler.capacity(how.batch), selection, codec)),
         one(*kernels->frames()[0]) {
     one.input.clear();
   }
 
   std::uint32_t run;
+  codec_id codec;
   loaded_selection selection;
   std::unique_ptr<engine> kernels;
   frame& one;
@@ -188,10 +190,10 @@ file_reprocessor::file_reprocessor(const reprocess_folder& folder, const reproce
 
 file_reprocessor::~file_reprocessor() = default;
 
-file_reprocessor::compute_side& file_reprocessor::computing(std::uint32_t run) {
-  if (!compute_ || compute_->run != run) {
+file_reprocessor::compute_side& file_reprocessor::computing(std::uint32_t run, codec_id codec) {
+  if (!compute_ || compute_->run != run || compute_->codec != codec) {
     compute_.reset();
-    compute_ = std::make_unique<compute_side>(how_, filler_, run);
+    compute_ = std::make_unique<compute_side>(how_, filler_, run, codec);
     if (const auto is = compute_->selection.tables.constants.settings; is != plan_.settings)
       throw command_error(
           fmt::format("what decides is not what the plan was made with (settings {:08x}, and not "
@@ -256,7 +258,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
 void file_reprocessor::take_block(const stored_block& block, std::span<const std::byte> payload,
                                   task_record& to, output_file& out) {
   block_header header = block.header;
-  compute_side& with = computing(header.run);
+  compute_side& with = computing(header.run, header.codec);
   header.session = session_made_of(header.session, plan_.settings);
   if (std::ranges::find(to.sessions, header.session) == to.sessions.end())
     to.sessions.push_back(header.session);

@@ -51,7 +51,7 @@ private:
   class output_file;
   struct compute_side;
 
-  compute_side& computing(std::uint32_t run);
+  compute_side& computing(std::uint32_t run, codec_id codec);
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
   void take_event(const packed_event_view& event, const compute_side& with);

@@ -38,7 +38,7 @@ constexpr std::chrono::seconds longest_hold_up(1);
 outbox::outbox(const outbox_settings& settings, const block_identity& identity,
                safe_batches& safety)
     : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
-      block_age_(settings.block_age), identity_(identity), safety_(safety),
+      block_age_(settings.block_age), codec_(settings.codec), identity_(identity), safety_(safety),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
       times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
   if (block_bytes_ == 0 || block_bytes_ > largest_block_setting.bytes) {
@@ -130,6 +130,7 @@ void outbox::seal() {
   if (!has_open_block()) return;
   const open_block sealed = std::exchange(open_, {});
   block_header header;
+  header.codec = codec_;
   header.payload_bytes = sealed.bytes - static_cast<std::uint32_t>(sizeof header);
   header.events = sealed.events;
   header.session = identity_.session;
