@@ -203,10 +203,10 @@ TEST(store, refuses_a_file_of_another_version_or_kind) {
   const auto read = [&] { (void)contents(folder.path()); };
   const auto go_on = [&] { const store_writer again({folder.path()}); };
   auto file = read_file(path);
-  file[4] = std::byte{2};
+  file[4] = std::byte{3};
   write_file(path, file);
   EXPECT_EQ(refusal(read),
-            path.string() + " is of version 2 of the store; this program knows version 1");
+            path.string() + " is of version 3 of the store; this program knows version 2");
   EXPECT_EQ(refusal(go_on), refusal(read));
 
   const bytes foreign(1000, std::byte{'x'});
