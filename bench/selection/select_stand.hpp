@@ -149,8 +149,12 @@ private:
     frame_.packing =
         frame_columns::take(columns, capacity_, results.take<event_result>(capacity_.events));
     const auto summary = columns.take<event_summary>(capacity_.events);
-    frame_.packing.selected = {summary, tables_.there().packed_lines,
-                               tables_.there().constants.settings};
+    frame_.packing.selected = {summary,
+                               tables_.there().packed_lines,
+                               tables_.there().packed_payloads,
+                               tables_.there().constants.settings,
+                               tables_.there().constants.levels,
+                               {}};
     auto* const slots = static_cast<std::byte*>(columns.take_bytes(plan_.bytes));
     if (slots == nullptr) return {};
     return algorithms::bind<Queue>(

@@ -127,6 +127,22 @@ struct packed_pair {
   }
 };
 
+/// Where a record starts among those of its board that are in the mask `kept`. `bits` is N of all
+/// 16 records, one byte each.
+[[nodiscard]] __device__ inline std::uint32_t place_among(std::uint32_t kept, std::uint32_t record,
+                                                          const std::uint32_t (&bits)[4]) {
+  const std::uint32_t before = kept & ((1U << record) - 1);
+  std::uint32_t sums = 0; // of every fourth record: a byte each, at most 4 × 14
+#pragma unroll
+  for (std::uint32_t k = 0; k < 4; ++k) {
+    // Bits 0 … 3 become the lowest bits of four bytes, and these become whole bytes.
+    const std::uint32_t lowest = (before >> 4 * k & 0xf) * 0x00204081 & 0x01010101;
+    sums += bits[k] & lowest * 0xff;
+  }
+  return koto::record_head_bytes * static_cast<std::uint32_t>(__popc(before)) +
+         koto::octets * (sums * 0x01010101 >> 24);
+}
+
 /// An image as the accesses below name it: its address in shared memory.
 class image_bytes {
 public:
@@ -234,11 +250,13 @@ private:
   std::uint64_t minimum_; ///< its negative
 };
 
-/// Merges all records of a board into an image, which begins with the first. Few boards need this
-/// way, so its code is short: a turn for each of the thread's octets, whose samples move up
-/// meanwhile, because registers have no index.
+/// Merges all records of a board into an image, which begins with the first; or those that are in
+/// the mask `kept`, whose bit r is record r. Few boards need this way, so its code is short: a turn
+/// for each of the thread's octets, whose samples move up meanwhile, because registers have no
+/// index.
 __device__ inline void pack_records(const packed_samples& samples, const packed_pair& mine,
-                                    const image_bytes& image) {
+                                    const image_bytes& image, const record_pair& number,
+                                    std::uint32_t kept = 0xffff) {
   constexpr std::uint32_t word_bits = 64;
   constexpr std::uint32_t words = packed_samples::words_of_record;
   const std::uint32_t quarter = thread() / 8;
@@ -250,13 +268,14 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
   for (std::uint32_t turn = 0; turn < 4; ++turn) {
     const std::uint32_t octet = 2 * quarter + turn % 2;
     if (turn == 2) record = mine.second;
-    if (octet == 0) image.put(record.place, record.head());
+    const bool is_kept = (kept >> (turn < 2 ? number.first : number.second) & 1) != 0;
+    if (octet == 0 && is_kept) image.put(record.place, record.head());
     const octet_maker maker(record);
     const std::uint64_t first = maker.quad(rest[0], rest[1]);
     const std::uint64_t second = maker.quad(rest[2], rest[3]);
 #pragma unroll
     for (std::uint32_t q = 0; q + words / 2 < 2 * words; ++q) rest[q] = rest[q + words / 2];
-    if (record.bits == 0) continue; // behind the head other boards may begin
+    if (record.bits == 0 || !is_kept) continue; // behind the head other boards may begin
     const std::uint64_t low = first | shifted_up(second, 4 * record.bits);
     const std::uint64_t high = shifted_down(second, word_bits - 4 * record.bits);
     image.put(record.place + koto::record_head_bytes + octet * record.bits,

@@ -23,9 +23,12 @@ constexpr double noise_height = 5; // counts: below it is nothing
 constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
 constexpr double least_gain = 1e-4; // the highest pulse would be 1.6 MeV
 constexpr double most_gain = 10;    // MeV per count: a full range of 160 GeV
+constexpr double most_noise = 100;  // counts, rms
 constexpr double most_time = 200;   // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
-constexpr std::size_t fields = 5;
+constexpr std::string_view with_levels = ",pedestal,noise";
+constexpr std::size_t fields = 7;
+constexpr std::size_t without_levels = 5;
 
 std::string_view without_space(std::string_view s) {
   constexpr std::string_view space = " \t\r";
@@ -65,14 +68,16 @@ private:
   }
 
   [[noreturn]] void refuse_header() const {
-    throw bad_file(place_, "the table must begin with its header; write {}", header);
+    throw bad_file(place_, "the table must begin with its header; write {}, or {}{}", header,
+                   header, with_levels);
   }
 
   void take_row(std::string_view row) {
     if (headed_) {
       wrong_.hear(place_, [&] { take_input(row); });
-    } else if (row == header) {
+    } else if (row == header || row == std::string(header) + std::string(with_levels)) {
       headed_ = true;
+      fields_ = row == header ? without_levels : fields;
     } else {
       refuse_header();
     }
@@ -83,9 +88,9 @@ private:
     std::string_view rest = row;
     for (auto& f : field) f = without_space(cut(rest, ','));
     const auto commas = static_cast<std::size_t>(std::count(row.begin(), row.end(), ','));
-    if (commas != fields - 1)
+    if (commas != fields_ - 1)
       refuse("a line has {} fields, this one {}; leave a field empty to keep its nominal value",
-             fields, commas + 1);
+             fields_, commas + 1);
 
     const auto at = address_of(field[0]);
     const auto input = detector_.number_of(at);
@@ -108,6 +113,9 @@ private:
       if (*dead != 0 && *dead != 1) refuse("dead must be 0 or 1");
       c.dead = *dead == 1;
     }
+    c.pedestal =
+        number("pedestal", field[5], 0, highest_sample(detector_.kind_of(at))).value_or(c.pedestal);
+    c.noise = number("noise", field[6], 0, most_noise).value_or(c.noise);
   }
 
   /// The address of an input that carries a crystal or a veto.
@@ -147,6 +155,7 @@ private:
   const detector& detector_;
   source_place place_; // of the row
   bool headed_ = false;
+  std::size_t fields_ = fields;
   calibration result_;
   std::set<std::uint32_t> seen_;
   complaints wrong_;
@@ -161,6 +170,8 @@ calibration nominal_calibration(const detector& d) {
     const auto& e = d.at(n);
     auto& c = all[n];
     c.time = constants[n].time;
+    c.pedestal = constants[n].pedestal;
+    c.noise = constants[n].noise;
     c.least_height = static_cast<std::uint32_t>(
         std::ceil(std::max(noise_height, noise_factor * constants[n].noise)));
     if (e.what == element::kind::crystal) {

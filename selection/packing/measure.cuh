@@ -21,6 +21,7 @@ struct warp_findings {
   std::uint32_t low;         ///< the lowest samples of both records, with their tags
   std::uint32_t high;        ///< the highest
   std::uint32_t own_minimum; ///< of `record`, with its tag
+  std::uint32_t own_maximum; ///< likewise
   std::uint32_t own_bits;    ///< N
   board_shape shape;         ///< of the board
 };
@@ -76,7 +77,8 @@ __device__ inline void conclude(warp_findings& f, std::uint32_t apart, std::uint
     f.high = pairs::highest(f.high, across(f.high, bits));
   }
   f.own_minimum = pairs::half(f.low, which);
-  f.own_bits = bits_needed(pairs::half(f.high, which) - f.own_minimum);
+  f.own_maximum = pairs::half(f.high, which);
+  f.own_bits = bits_needed(f.own_maximum - f.own_minimum);
   const std::uint32_t unexpected = ballot(!outer.is_expected);
   const bool is_wrong = any(!outer.is_tagged || pairs::wrong(f.low, f.high));
   std::uint32_t form = measure_boards::kind_form(kind);

@@ -125,7 +125,7 @@ private:
     }
     if (begins_at_word) warp::clear_words(image, found.shape.bytes);
     const warp::image_bytes records = warp::put_outer_words(outer, found.shape.form, image);
-    warp::pack_records(samples, mine, records);
+    warp::pack_records(samples, mine, records, number);
   }
 
   /// Merges a board into the image as it is.

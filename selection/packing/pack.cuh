@@ -65,6 +65,17 @@ struct pack_boards_by_warp {
       return;
     }
     const board_place place(in, fragment, board.offset);
+    warp::chunk_words* const image = s.image[threadIdx.x / warp::threads];
+    const auto first =
+        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % warp::chunk);
+    if ((form & board_limited) != 0) {
+      warp::clear_image(image, first + bytes, t, warp::threads);
+      warp::sync();
+      put_limited(place, in, fragment, columns, i, form, bytes, warp::image_bytes(image, first));
+      warp::sync();
+      warp::copy_image<warp::threads>(image, first, bytes, to, t);
+      return;
+    }
     warp::packed_samples samples;
     samples.load(place, in, fragment, board.kind);
     const warp::record_pair number(board.kind);
@@ -74,9 +85,6 @@ struct pack_boards_by_warp {
     mine.first.minimum = columns.records.minimum[packet_lanes * i + number.first];
     mine.second.minimum = columns.records.minimum[packet_lanes * i + number.second];
     mine.find_places(number, board.kind);
-    warp::chunk_words* const image = s.image[threadIdx.x / warp::threads];
-    const auto first =
-        static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % warp::chunk);
     const warp::image_bytes to_pack(image, first);
     const bool has_outer = (form & (board_header_stored | board_footer_stored)) != 0;
     if (!has_outer && to_pack.begins_at_word() && warp::can_be_short(mine)) {
@@ -87,10 +95,61 @@ struct pack_boards_by_warp {
       warp::outer_words outer;
       if (has_outer) outer = warp::outer_words::load(place, in, fragment);
       const auto records = warp::put_outer_words(outer, form, to_pack);
-      warp::pack_records(samples, mine, records);
+      warp::pack_records(samples, mine, records, number);
     }
     warp::sync();
     warp::copy_image<warp::threads>(image, first, bytes, to, t);
+  }
+
+private:
+  /// What pack_boards::pack_limited writes, into an image of zeros.
+  __device__ static void put_limited(const board_place& place, const batch_view& in,
+                                     const fragment_entry& fragment, const frame_columns& columns,
+                                     std::uint32_t i, std::uint32_t form, std::uint32_t bytes,
+                                     const warp::image_bytes& image) {
+    const std::uint32_t kept = columns.boards.records[i];
+    if (warp::thread() == 0) image.put(0, kept);
+    std::uint32_t end = bytes;
+    if ((form & board_features) != 0) {
+      end -= features_bytes(columns.boards.rows[i]);
+      put_features(columns, i, image.from(end));
+    }
+    if (end == board_mask_bytes) return;
+    const warp::outer_words outer = warp::outer_words::load(place, in, fragment);
+    const auto records = warp::put_outer_words(outer, form, image.from(board_mask_bytes));
+    if (kept == 0) return;
+    const board_kind kind = in.boards[i].kind;
+    warp::packed_samples samples;
+    samples.load(place, in, fragment, kind);
+    std::uint32_t bits[4];
+#pragma unroll
+    for (std::uint32_t k = 0; k < 4; ++k)
+      bits[k] = load<std::uint32_t>(
+          aligned<4>(reinterpret_cast<const std::byte*>(&columns.records.bits[packet_lanes * i])) +
+          4 * k);
+    const warp::record_pair number(kind);
+    const auto record = [&](std::uint32_t r) {
+      return warp::packed_record{columns.records.bits[packet_lanes * i + r],
+                                 columns.records.minimum[packet_lanes * i + r],
+                                 warp::place_among(kept, r, bits)};
+    };
+    warp::pack_records(samples, {record(number.first), record(number.second)}, records, number,
+                       kept);
+  }
+
+  __device__ static void put_features(const frame_columns& columns, std::uint32_t i,
+                                      const warp::image_bytes& image) {
+    const std::uint32_t rows = columns.boards.rows[i];
+    const std::uint32_t r = warp::thread();
+    if (r == 0) image.put(0, rows);
+    if (r >= packet_lanes || (rows >> r & 1) == 0) return;
+    const packed_pulse p = packed_row(columns.selected.pulses, packet_lanes * i + r);
+    const std::uint32_t before = count_of(rows & ((1U << r) - 1));
+    image.put(board_mask_bytes + before * static_cast<std::uint32_t>(sizeof p),
+              {p.pedestal | std::uint32_t{p.peak} << 16,
+               p.time | std::uint32_t{p.peak_sample} << 16 | std::uint32_t{p.flags} << 24,
+               static_cast<std::uint32_t>(p.sum), 0},
+              sizeof p);
   }
 };
 

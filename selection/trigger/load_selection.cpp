@@ -54,6 +54,18 @@ void check_sequence(const selection_settings& settings) {
     refuse(names.size() - 1,
            fmt::format("sequence: nothing decides which events are kept; end it with `{}`",
                        decide::name));
+  const auto keeps = std::ranges::find(names, keep_waveforms::name);
+  for (const line_settings& line : settings.lines)
+    if (line.payload.value != event_payload::all && keeps == names.end())
+      throw bad_file(line.payload.place,
+                     "nothing limits what is kept of the events of line {}; end the sequence with "
+                     "`{}`",
+                     quote(line.name.value), keep_waveforms::name);
+  // Packing reads the pulses after the last step.
+  if (keeps != names.end() && keeps + 1 != names.end())
+    refuse(
+        static_cast<std::size_t>(keeps - names.begin()),
+        fmt::format("sequence: `{}` must be the last; move it to the end", keep_waveforms::name));
 }
 
 } // namespace
@@ -77,12 +89,14 @@ std::vector<std::string> loaded_selection::line_names() const {
 }
 
 loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                std::uint32_t run) {
+                                std::uint32_t run,
+                                const std::function<void(selection_settings&)>& change) {
   detector d = load_detector(files, crates);
   const calibration c =
       files.calibration.empty() ? nominal_calibration(d) : read_calibration(files.calibration, d);
   selection_settings settings =
       files.lines == built_in ? default_selection() : read_selection(files.lines);
+  if (change) change(settings);
   check_sequence(settings);
   complaints wrong;
   wrong.hear({files.detector}, [&] { check_fits(d, c); });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,10 @@ struct loaded_selection {
 /// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
 /// only fits KOTO's. Both throw bad_file (config/toml/complaints.hpp).
 [[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
-[[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                              std::uint32_t run);
+/// `change`, if given, changes the settings before anything is made of them: a what-if.
+[[nodiscard]] loaded_selection
+load_selection(const selection_files& files, const readout& crates, std::uint32_t run,
+               const std::function<void(selection_settings&)>& change = {});
 
 /// The files as text; empty for one that is built in, left out or unreadable.
 struct selection_texts {
