@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/command.hpp"
 #include "tools/evaluate/decision_totals.hpp"
@@ -56,6 +57,9 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
   return {{"spill", e.event.spill},
           {"event", e.event.number},
           {"kept", s.kept != 0},
+          {"payload", name_of(s.payload)},
+          {"asked_by", names_of(s.asked, lines)},
+          {"control_of", names_of(s.control, lines)},
           {"trigger", s.trigger},
           {"fired", names_of(s.fired, lines)},
           {"kept_by", names_of(s.kept_by, lines)},
@@ -77,6 +81,12 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
     if ((s.kept_by >> n & 1) == 0) fired += "(prescaled)";
   }
   if ((s.status & l3::not_judged) != 0) fired += fired.empty() ? "overfull" : " (overfull)";
+  if (s.payload != event_payload::all) {
+    std::vector<std::string> by;
+    for (std::uint32_t n = 0; n < s.lines; ++n)
+      if ((s.asked >> n & 1) != 0) by.push_back(lines[n]);
+    fired += fmt::format(", {} by {}", name_of(s.payload), fmt::join(by, " and "));
+  }
   constexpr double kev_per_mev = 1000;
   fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
              s.kept != 0 ? "kept" : "rejected", s.trigger, s.photons_found,

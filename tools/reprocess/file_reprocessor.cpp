@@ -295,6 +295,12 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
 
 /// The store does not know the readout, only whether a crate or a board of it was missing.
 void file_reprocessor::take_event(const packed_event_view& event, const compute_side& with) {
+  if (!event.is_whole())
+    throw command_error(fmt::format("event {} of spill {} is {}: not all its waveforms were kept, "
+                                    "so that it cannot be decided again",
+                                    event.key().number, event.key().spill,
+                                    name_of(event.header().payload)),
+                        exit_bad_configuration);
   const std::uint32_t n = event.fragments();
   if (fragments_.size() < n) fragments_.resize(n);
   views_.clear();
