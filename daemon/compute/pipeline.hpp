@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/compute/frame_ring.hpp"
+#include "daemon/compute/histogram_book.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shedding.hpp"
 #include "daemon/monitor/kept_events.hpp"
@@ -31,7 +32,7 @@ public:
   using report = std::function<void(std::string_view)>;
 
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
-           outcome_counters& outcomes, report failed);
+           outcome_counters& outcomes, histogram_book& histograms, report failed);
   /// Ends both threads without draining the frames under way: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -72,6 +73,7 @@ private:
   spilling_outbox& outbox_;
   shedding& sheds_;
   outcome_counters& outcomes_;
+  histogram_book& histograms_;
   report failed_;
   time_point looked_at_{}; // at the room, by the drain thread
   bool holds_ = false;     // the drain thread's: frames that the device may still read

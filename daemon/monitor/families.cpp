@@ -310,6 +310,10 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "events_not_judged_total", "events_not_judged",
        "Events with more clusters or hits than there is room for, kept or not.",
        s.events_not_judged},
+      {gauge, "inputs_changed", "inputs_changed",
+       "Inputs whose pedestal, noise, occupancy or time differs from the reference run of "
+       "histograms.reference.",
+       s.inputs_changed},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

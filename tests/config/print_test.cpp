@@ -71,6 +71,9 @@ fault = "hang:at=5:for=3 s"
 lines = "mine.toml"
 detector = "another.toml"
 calibration = "run80.csv"
+[histograms]
+one_in = 7
+reference = "good.json"
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"
