@@ -9,12 +9,12 @@ namespace l3 {
 // Each in the source of its name.
 command_adder add_simulate, add_replay, add_keys, add_receive, add_verify, add_extract, add_pack,
     add_unpack, add_select, add_evaluate, add_reprocess, add_plan, add_demo, add_info, add_inspect,
-    add_run, add_status, add_doctor;
+    add_run, add_status, add_histograms, add_doctor;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
-  constexpr std::array<l3::command, 18> commands{{{"simulate", l3::add_simulate},
+  constexpr std::array<l3::command, 19> commands{{{"simulate", l3::add_simulate},
                                                   {"replay", l3::add_replay},
                                                   {"keys", l3::add_keys},
                                                   {"receive", l3::add_receive},
@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
                                                   {"inspect", l3::add_inspect},
                                                   {"run", l3::add_run},
                                                   {"status", l3::add_status},
+                                                  {"histograms", l3::add_histograms},
                                                   {"doctor", l3::add_doctor},
                                                   {"pack", l3::add_pack},
                                                   {"unpack", l3::add_unpack},
