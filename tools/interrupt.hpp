@@ -42,7 +42,10 @@ public:
     // One that came after the loop had asked would end the process here, in place of its message
     // and its exit code.
     while (take_one()) came_ = true;
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    if (came_)
+      limit_the_rest();
+    else
+      ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   interrupt(const interrupt&) = delete;
   interrupt& operator=(const interrupt&) = delete;
@@ -59,6 +62,7 @@ public:
 
 private:
   static constexpr auto longest_end = std::chrono::seconds(10);
+  static constexpr const char* too_long = "koto-l3: not ended 10 s after a signal: it ends now\n";
 
   [[nodiscard]] bool take_one() const {
     constexpr timespec now{};
@@ -83,8 +87,17 @@ private:
     std::condition_variable_any ended;
     while (!ended.wait_for(lock, stop, look, [&] { return stop.stop_requested(); })) {
       if (until == clock::time_point::max() && has_come()) until = clock::now() + longest_end;
-      if (clock::now() >= until) end_now("koto-l3: not ended 10 s after a signal: it ends now\n");
+      if (clock::now() >= until) end_now(too_long);
     }
+  }
+
+  /// After a signal there is only a message and an exit code to come. Further signals stay held
+  /// back, so that none of them is the end before these, and the alarm is what ends a wait.
+  static void limit_the_rest() {
+    struct sigaction at_the_end {};
+    at_the_end.sa_handler = [](int) { end_now(too_long); };
+    ::sigaction(SIGALRM, &at_the_end, nullptr);
+    ::alarm(static_cast<unsigned>(longest_end.count()));
   }
 
   sigset_t signals_{};

@@ -43,7 +43,7 @@ protected:
     host_.emplace(settings(), text_of, stop_question(), [] {});
   }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
-    std::filesystem::remove_all(ledgers_);
+    std::filesystem::rename(ledgers_, ledgers_.string() + ".moved"); // a ledger may be in writing
     std::ofstream(ledgers_) << "no folder";
   }
   run_host::ended_run end() {
