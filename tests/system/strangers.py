@@ -222,6 +222,41 @@ class OnTheReceiver(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0)
         self.assert_stored(sent)
 
+    def test_a_flood_of_empty_messages(self):
+        """Messages of two empty frames cost a peer 4 bytes and the library a hundred times as much until they are read."""
+        receiver = self.start_receiver()
+        daemon = self.start_daemon()
+        before, stop = receiver.memory(), threading.Event()
+
+        def flood(identity):
+            message = bytes([line_sender.MORE, 0, 0, 0])
+            with LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE, identity=identity) as peer:
+                try:
+                    while not stop.is_set():
+                        peer.send_raw(message * 10_000)
+                except OSError:
+                    pass  # shut out, or not read for long
+
+        peers = [threading.Thread(target=flood, args=(b"peer %d" % n,), daemon=True) for n in range(8)]
+        for p in peers:
+            p.start()
+        sent = {(1, n): level2.EventMaker(self.crates, 37).fragments(1, n) for n in range(1, 31)}
+        udp = self.udp_sender(daemon)
+        most = before
+        for (_, number), fragments in sent.items():
+            udp.event(1, number, fragments)
+            time.sleep(0.1)
+            most = max(most, receiver.memory())
+        udp.end(1, 30)
+        daemon.wait_for_stored(30)
+        stop.set()
+        for p in peers:
+            p.join(harness.PATIENCE)
+        self.assertLess(most - before, 64 << 20)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0)
+        self.assert_stored(sent)
+
     def test_an_independent_daemon(self):
         """Sections 6 and 8 from the other end: hello, blocks, wrong blocks, repeats, gaps, heartbeat, goodbye."""
         receiver = self.start_receiver()

@@ -103,6 +103,10 @@ bool event_assembler::wants(std::uint32_t handle, const arrived_chunk& c) const 
   return (f.have >> c.header.chunk & 1) == 0 || f.early;
 }
 
+bool event_assembler::has_chunks(std::uint32_t handle, std::uint32_t crate) const {
+  return events_[handle].fragments[crate].have != 0;
+}
+
 void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
   fragment_assembly& f = e.fragments[crate];
   if (f.seen) return;

@@ -52,6 +52,8 @@ public:
   void add_trailer(std::uint32_t handle, std::uint32_t crate, std::uint32_t chunks, time_point now);
   /// Whether the event lacks the chunk, or is in doubt about it.
   [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
+  /// Whether a chunk of the crate's fragment is there.
+  [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
 
   // What is due. None of these gives a busy event.
 

@@ -195,12 +195,14 @@ void event_builder::take_unstated(const arrived_chunk& c) {
   unstated_.hold(c.header, c.bytes, now_);
 }
 
-/// Whether its event is being assembled and lacks the chunk, or is in doubt about it.
+/// Whether its event is being assembled and lacks the chunk, or is in doubt about it. As long as a
+/// spill is not proven, its trailers may be strays: they draw no chunk that may be another spill's.
 bool event_builder::is_wanted(const arrived_chunk& c, std::uint32_t spill) {
   const auto* table = spills_.find(spill);
   const std::uint32_t number = c.place.event_number;
   if (table == nullptr || table->state(number) != spill_table::event_state::open) return false;
-  return events_.wants(table->handle(number), c);
+  const std::uint32_t handle = table->handle(number);
+  return events_.wants(handle, c) && (table->proven || events_.has_chunks(handle, c.place.crate));
 }
 
 /// A datagram has named the spill of its fragment: takes the chunks that waited for that.

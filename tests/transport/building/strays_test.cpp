@@ -51,6 +51,32 @@ TEST(strays, between_two_spills_cost_nothing) {
   }
 }
 
+/// Last chunks do not name their spill, and a receiver may read one before its siblings.
+TEST(strays, do_not_draw_chunks_that_come_before_their_siblings) {
+  constexpr std::uint32_t events = 20;
+  for (const std::uint32_t strays_of : {5U, 200U}) {
+    rig r;
+    r.send(whole_spill(r, 3, events));
+    r.pass(1ms);
+    r.send(strays(r, strays_of));
+    r.pass(1ms);
+    for (std::uint32_t n = 1; n <= events; ++n) {
+      datagrams event = r.event({4, n});
+      std::ranges::stable_partition(event, [&](const wire_datagram& d) {
+        return !d.payload.empty() && d.payload.size() < r.settings.chunk_bytes;
+      });
+      r.send(event);
+    }
+    r.send(r.ends_of_spill(4, events));
+    r.pass(3s);
+    r.send(whole_spill(r, 5, events));
+    r.drain();
+    EXPECT_EQ(r.pool.received.size(), 3U * events) << strays_of << ": " << r.counted();
+    r.expect_balance();
+    r.expect_bytes();
+  }
+}
+
 TEST(strays, in_a_spill_cost_nothing) {
   constexpr std::uint32_t events = 20;
   for (std::size_t at = 1; at < 40; ++at) {
