@@ -118,6 +118,13 @@ void check_farm(const daemon_settings& s, std::vector<conflict>& found) {
         {{"farm.user", "farm.password"}, "farm.user and farm.password are of use together only"});
 }
 
+void check_selection(const daemon_settings& s, std::vector<conflict>& found) {
+  if (s.selection.mode == selection_mode::record && s.selection.lines.empty())
+    found.push_back({{"selection.mode", "selection.lines"},
+                     "selection.mode = record is of no use without selection.lines: every event "
+                     "is kept as it is, and there are no lines to decide"});
+}
+
 } // namespace
 
 std::vector<conflict> conflicts_in(const daemon_settings& s) {
@@ -128,6 +135,7 @@ std::vector<conflict> conflicts_in(const daemon_settings& s) {
   check_keys(s, found);
   check_ways(s, found);
   check_farm(s, found);
+  check_selection(s, found);
   if (s.outbox.memory.bytes < blocks_in_outbox * s.outbox.block.bytes) {
     found.push_back(
         {{"outbox.memory", "outbox.block"},

@@ -423,6 +423,12 @@ const std::vector<key>& keys() {
       file_name(
           "selection.calibration", [](auto& s) -> auto& { return s.selection.calibration; },
           "Gains, times and dead channels of the inputs that differ from the description."),
+      choice<>(
+          "selection.mode", [](auto& s) -> auto& { return s.selection.mode; },
+          std::vector{std::pair{"select", selection_mode::select},
+                      {"record", selection_mode::record}},
+          "Whether the lines decide which events are kept; record: every event is kept, and what "
+          "the lines decide is stored with it and counted."),
 
       size(
           "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),

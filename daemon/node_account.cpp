@@ -37,6 +37,7 @@ ledger node::parts::sums() const {
   if (p.selection)
     a.menu = fmt::format("{} {:08x}", p.settings.selection.lines,
                          p.selection->tables.constants.settings);
+  if (p.records()) a.recorded = p.work.lines().events_recorded();
   a.sessions = {p.out.lane().identity.session};
   if (p.backlog) {
     a.sessions.push_back(p.backlog->own().identity.session);
@@ -107,6 +108,8 @@ metrics_snapshot node::snapshot() const {
   }
   if (p.selection) s.lines = p.line_snapshots();
   s.events_not_judged = p.work.lines().events_not_judged();
+  if (p.selection) s.selection_mode = p.records() ? "record" : "select";
+  s.events_recorded = p.work.lines().events_recorded();
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -134,6 +137,8 @@ std::optional<double> node::parts::granted() const {
   if (for_fresh < 0 && for_old < 0) return std::nullopt;
   return (std::max(for_fresh, 0.0) + std::max(for_old, 0.0)) / bits_per_byte;
 }
+
+bool node::parts::records() const { return selection && selection->tables.constants.record != 0; }
 
 std::vector<line_snapshot> node::parts::line_snapshots() const {
   std::vector<line_snapshot> lines;

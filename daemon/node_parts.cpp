@@ -47,7 +47,7 @@ std::optional<event_display> display_of(const daemon_settings& s,
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
          crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
-         packed_summary_bytes(max_lines, max_summary_photons);
+         packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits);
 }
 
 block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {
@@ -192,6 +192,9 @@ void node::parts::log_sequence() const {
     spdlog::warn("selection: without selection.calibration gains and times are nominal, from the "
                  "detector's description");
   }
+  if (records())
+    spdlog::warn("selection: selection.mode is \"record\": every event is kept, and the lines only "
+                 "count what they would do");
   std::istringstream lines(describe_sequence(selection->settings, frame_capacity(settings)));
   for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
 }

@@ -8,15 +8,14 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "config/readout_list.hpp"
 #include "monitor/version.hpp"
 #include "tools/command.hpp"
+#include "tools/crates_option.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
@@ -42,18 +41,6 @@ struct options {
   slurm_options slurm;
   bool json = false;
 };
-
-readout readout_of(const std::vector<std::string>& entries) {
-  if (entries.empty()) return readout::koto();
-  readout all;
-  for (const std::string& entry : entries) {
-    const auto crates = read_crates(entry);
-    if (const auto* const wrong = std::get_if<std::string>(&crates))
-      throw command_error(fmt::format("--crates: \"{}\" {}", entry, *wrong), exit_usage);
-    for (const crate_readout& c : std::get<0>(crates)) all.crates.push_back(c);
-  }
-  return all;
-}
 
 /// The hash of what these files decide. Of the run it is independent.
 std::uint32_t settings_of(const options& o, const readout& crates) {
@@ -321,9 +308,7 @@ void add_reprocess(CLI::App& program, command_body& run) {
                 "cuts, counters and lines: a file, or built-in; a copy is kept");
   c->add_option("--out", o->out, "the folder to write")->required();
   add_selecting_options(*c, o->how);
-  c->add_option("--crates", o->crates,
-                "the readout of the runs, as in readout.crates: \"0-10: 16 x 125 MHz\" …; by "
-                "default KOTO's");
+  add_crates_option(*c, o->crates);
   c->add_option("--jobs", o->jobs, "files that are done at a time on this machine")
       ->check(CLI::Range(1U, 256U))
       ->capture_default_str();

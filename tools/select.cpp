@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// `koto-l3 select`: shows the selection's decision on every event of a file, and its reason.
+// `koto-l3 select`: shows the selection's decision on every event of a file of level-2 data, a
+// store or a spool, and its reason.
+#include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/selection_run.hpp"
+#include "tools/evaluate/stored_run.hpp"
+#include "tools/verify/store_folder.hpp"
 
 namespace l3 {
 namespace {
@@ -16,6 +21,7 @@ namespace json = boost::json;
 
 struct options {
   selection_options run;
+  std::vector<std::string> crates;
   bool json = false;
   bool totals = false;
 };
@@ -47,6 +53,14 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
     photons.push_back(json::object{
         {"energy", p.energy}, {"x", p.x}, {"y", p.y}, {"time", p.time}, {"crystals", p.crystals}});
   }
+  json::array hits;
+  for (std::uint32_t k = 0; k < s.hits; ++k) {
+    const veto_hit_summary& h = s.hit[k];
+    hits.push_back(json::object{{"counter", counters[h.counter]},
+                                {"module", h.module},
+                                {"energy", h.energy},
+                                {"time", h.time}});
+  }
   json::object reasons;
   for (std::uint32_t n = 0; n < s.lines; ++n)
     if (s.reason[n] != line_fired) reasons[lines[n]] = name_of_reason(s.reason[n]);
@@ -65,7 +79,8 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
           {"status", s.status},
           {"quantities", values},
           {"photons_found", s.photons_found},
-          {"photons", photons}};
+          {"photons", photons},
+          {"hits", hits}};
 }
 
 void print_text(const decided_event& e, const std::vector<std::string>& lines) {
@@ -79,46 +94,98 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
   if ((s.status & l3::not_judged) != 0) fired += fired.empty() ? "overfull" : " (overfull)";
   constexpr double kev_per_mev = 1000;
   fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
-             s.kept != 0 ? "kept" : "rejected", s.trigger, s.photons_found,
+             (s.status & recorded) != 0 ? "recorded"
+             : s.kept != 0              ? "kept"
+                                        : "rejected",
+             s.trigger, s.photons_found,
              s.quantity[static_cast<std::size_t>(quantity::calorimeter_energy)] / kev_per_mev,
              s.vetoes, fired.empty() ? "-" : fired);
 }
 
-int select(const options& o) {
-  interrupt signals;
-  check_readable(o.run.in);
+/// What is printed, from the first event to the last.
+class report {
+public:
+  report(const options& o, std::string_view executor, const loaded_selection& selection)
+      : json_(o.json), totals_only_(o.totals), lines_(selection.line_names()),
+        counters_(counter_names(selection.what)), totals_(lines_.size()) {
+    if (json_)
+      fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
+                 json::serialize(json::value(executor)), selection.tables.constants.settings);
+    if (!json_ && !totals_only_)
+      fmt::print("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
+  }
+
+  void add(const decided_event& e) {
+    if (json_ && !totals_only_)
+      fmt::print("{}\n{}", totals_.events == 0 ? "" : ",",
+                 json::serialize(to_json(e, lines_, counters_)));
+    if (!json_ && !totals_only_) print_text(e, lines_);
+    totals_.add(e.summary);
+  }
+
+  void end(const loaded_selection& selection) const {
+    if (json_) {
+      fmt::print("],\"total\":{}}}\n",
+                 json::serialize(json::object{{"events", totals_.events},
+                                              {"kept", totals_.kept},
+                                              {"not_judged", totals_.not_judged},
+                                              {"lines", lines_to_json(totals_, selection)}}));
+    } else {
+      if (!totals_only_) fmt::print("\n");
+      print_totals(totals_, selection);
+    }
+  }
+
+private:
+  bool json_;
+  bool totals_only_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> counters_;
+  decision_totals totals_;
+};
+
+int select_level2(const options& o, interrupt& signals) {
   file_batches in(o.run.in);
   const loaded_selection selection = load_selection(o.run, in.crates(), in.run());
   const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
-  const auto lines = selection.line_names();
-  const auto counters = counter_names(selection.what);
-  decision_totals t(lines.size());
-  if (o.json)
-    fmt::print("{{\"executor\":{},\"settings\":{},\"events\":[",
-               json::serialize(json::value(compute->name())), selection.tables.constants.settings);
-  if (!o.json && !o.totals)
-    fmt::print("spill    event  decision trigger photons energy/MeV vetoes    lines\n");
+  report said(o, compute->name(), selection);
   for_each_decided(
-      in, *compute,
-      [&](const decided_event& e) {
-        if (o.json && !o.totals)
-          fmt::print("{}\n{}", t.events == 0 ? "" : ",",
-                     json::serialize(to_json(e, lines, counters)));
-        if (!o.json && !o.totals) print_text(e, lines);
-        t.add(e.summary);
-      },
-      "select", signals);
-  if (o.json) {
-    fmt::print("],\"total\":{}}}\n",
-               json::serialize(json::object{{"events", t.events},
-                                            {"kept", t.kept},
-                                            {"not_judged", t.not_judged},
-                                            {"lines", lines_to_json(t, selection)}}));
-  } else {
-    if (!o.totals) fmt::print("\n");
-    print_totals(t, selection);
-  }
+      in, *compute, [&](const decided_event& e) { said.add(e); }, "select", signals);
+  said.end(selection);
   return 0;
+}
+
+int tell(const unreadable_parts& lost) {
+  if (lost.none()) return 0;
+  print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
+              "written, {} events in these or damaged themselves, {} torn ends\n",
+              lost.places, lost.blocks, lost.events, lost.torn_ends);
+  return exit_failure;
+}
+
+int select_stored(const options& o, interrupt& signals) {
+  check_store(o.run.in);
+  const readout crates = readout_of(o.crates);
+  // Of the run only the prescales depend, and the first block names it.
+  const loaded_selection any_run = load_selection(o.run, crates, 1);
+  std::optional<report> said;
+  const unreadable_parts lost = for_each_stored(
+      o.run.in, o.run, crates,
+      [&](const block_selector& by, const decided_event& e) {
+        if (!said) said.emplace(o, by.executor(), by.selection());
+        said->add(e);
+      },
+      signals);
+  if (!said) said.emplace(o, "none: there is no event", any_run);
+  said->end(any_run);
+  return tell(lost);
+}
+
+int select(const options& o) {
+  interrupt signals;
+  if (std::filesystem::is_directory(o.run.in)) return select_stored(o, signals);
+  check_readable(o.run.in);
+  return select_level2(o, signals);
 }
 
 } // namespace
@@ -130,6 +197,8 @@ void add_select(CLI::App& program, command_body& run) {
   add_selection_options(*c, o->run);
   c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
       ->capture_default_str();
+  add_record_flag(*c, o->run.files);
+  add_crates_option(*c, o->crates);
   c->add_flag("--totals", o->totals, "only what all events together gave");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return select(*o); }; });

@@ -313,6 +313,7 @@ void add_verify(CLI::App& program, command_body& run) {
       ->capture_default_str();
   c->add_option("--calibration", o->selection.files.calibration,
                 "the calibration with which the daemon ran");
+  add_record_flag(*c, o->selection.files)->needs(selection);
   c->add_flag("--skip-damaged", o->skip_damaged,
               "leave out what is damaged, tell how much that is, and judge the rest")
       ->excludes(selection);

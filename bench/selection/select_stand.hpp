@@ -33,8 +33,8 @@ public:
       : memory_(make_queue()), tables_(make_queue(), program.tables), batch_(batch),
         capacity_(batch.capacity()), plan_(with_slots_apart(program, capacity_)),
         input_(memory_.place(batch.bytes())), copied_(memory_.allocate(batch.bytes().size())),
-        output_(memory_.allocate(
-            largest_output(capacity_, packed_summary_bytes(max_lines, max_summary_photons)))) {
+        output_(memory_.allocate(largest_output(
+            capacity_, packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits)))) {
     region columns;
     region results;
     static_cast<void>(take(columns, results));

@@ -17,6 +17,7 @@ public:
 
   void add(const event_summary& s) {
     if ((s.status & not_judged) != 0) not_judged_.add();
+    if ((s.status & recorded) != 0) recorded_.add();
     for (std::uint32_t n = 0; n < s.lines; ++n) {
       of_line& l = lines_[n];
       if ((s.fired >> n & 1) != 0) l.fired.add();
@@ -35,6 +36,8 @@ public:
   }
   /// With more clusters or hits than there is room for, kept or not.
   [[nodiscard]] std::uint64_t events_not_judged() const { return not_judged_; }
+  /// That no line kept, and that the mode `record` kept.
+  [[nodiscard]] std::uint64_t events_recorded() const { return recorded_; }
 
 private:
   struct of_line {
@@ -44,6 +47,7 @@ private:
   };
   std::array<of_line, max_lines> lines_;
   counter not_judged_;
+  counter recorded_;
 };
 
 } // namespace l3

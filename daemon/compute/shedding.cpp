@@ -70,9 +70,11 @@ bool shedding::keeps(const event_entry& event, const event_summary* summary, tim
   unkept_at_ = now;
   if (level_ == 0) return true;
   const std::uint32_t kept_by = summary != nullptr ? summary->kept_by : 0;
-  if (kept_by == 0) { // no line kept it: it counts as the highest priority
-    const std::uint32_t factor = prescale_of_class(classes_ - 1);
-    return factor == 1 || survives_prescale(run_, event.spill, event.number, salt, factor);
+  if (kept_by == 0) { // no line kept it: recorded, it is the first to go, else the last
+    const bool is_recorded = summary != nullptr && (summary->status & recorded) != 0;
+    const std::uint32_t factor = prescale_of_class(is_recorded ? 0 : classes_ - 1);
+    return factor == 1 ||
+           (factor != 0 && survives_prescale(run_, event.spill, event.number, salt, factor));
   }
   for (std::size_t n = 0; n < lines_.size(); ++n) {
     if ((kept_by >> n & 1) != 0 && survives(n, event)) return true;

@@ -365,6 +365,16 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "events_not_judged_total", "events_not_judged",
        "Events with more clusters or hits than there is room for, kept or not.",
        s.events_not_judged},
+      {"selection_mode",
+       "`select`: the lines decide which events are kept; `record`: every event is kept, and the "
+       "lines count what they would do; empty: no selection runs.",
+       s.selection_mode},
+      {gauge, "selection_mode{mode}", "", "1 for the mode of the selection.",
+       one_of({"select", "record"}, s.selection_mode)},
+      {counter, "events_recorded_total", "events_recorded",
+       "Events that no line kept: the selection would reject them, and its mode `record` keeps "
+       "them.",
+       s.events_recorded},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

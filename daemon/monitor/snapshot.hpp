@@ -106,6 +106,8 @@ struct metrics_snapshot {
   std::optional<event_key> conflict;     ///< the latest event that came again with other bytes
   std::vector<line_snapshot> lines;      ///< at most 32; none where no selection runs
   std::uint64_t events_not_judged = 0;
+  std::string selection_mode; ///< empty where no selection runs
+  std::uint64_t events_recorded = 0;
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
   std::uint32_t frame_events = 0; ///< that a frame holds

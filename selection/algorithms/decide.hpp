@@ -7,7 +7,8 @@
 // An event with more clusters or hits than there is room for is overfull: its quantities and
 // counters are not known. Lines that ask for neither judge it as any other, lines with `overfull`
 // take it, and all others do not judge it. Without a line that takes overfull events, all of them
-// are kept.
+// are kept. In the mode `record` every event is kept, and its status says which events no line
+// kept.
 //
 // A prescale of n keeps one event in n, chosen by a hash of run, spill, event number and line
 // alone: the same event gets the same answer on any node, in any batch, on any device, in any
@@ -26,7 +27,7 @@ namespace l3 {
 struct decide {
   static constexpr std::string_view name = "decide";
   static constexpr blocks_for run_for = blocks_for::event;
-  using reads = slot_list<board_signals, hit_counts, veto_bits>;
+  using reads = slot_list<board_signals, hit_counts, veto_bits, high_hits>;
   using updates = slot_list<summaries>;
   using writes = slot_list<>;
 
@@ -42,6 +43,7 @@ struct decide {
                         const board_signals::columns::const_view& boards,
                         const hit_counts::columns::const_view& found,
                         const veto_bits::columns::const_view& vetoes,
+                        const high_hits::columns::const_view& high,
                         const summaries::columns::view& out) const {
     const std::uint32_t e = b.index();
     const event_entry event = f.batch.events[e];
@@ -62,6 +64,8 @@ struct decide {
     const bool overfull = (status & not_judged) != 0;
     const seen what{vetoes.fired[e], vetoes.unknown[e], vetoes.trigger[e], s.undecodable != 0,
                     overfull};
+    const high_hits::list& highest = high.all.data()[e]; // in place: a copy would be long
+    for_each(b, highest.count, [&](std::uint32_t k) { out.all[e].hit[k] = highest.hit[k]; });
     for_each(b, lines, [&](std::uint32_t n) {
       const line_entry& line = f.tables.lines[n];
       std::uint8_t why = reason_against(line, what, out.all[e]);
@@ -78,13 +82,17 @@ struct decide {
       summary.unknown = what.unknown;
       summary.trigger = what.trigger;
       summary.lines = static_cast<std::uint8_t>(lines);
+      summary.hits = highest.count;
       for (std::uint32_t n = 0; n < lines; ++n) {
         const std::uint8_t why = s.reason[n];
         summary.reason[n] = why;
         if (why == line_fired) summary.kept_by |= 1U << n;
         if (why == line_fired || why == line_prescale) summary.fired |= 1U << n;
       }
-      summary.kept = summary.kept_by != 0 || is_kept_unjudged(f.tables.constants, status) ? 1 : 0;
+      const bool wanted = summary.kept_by != 0 || is_kept_unjudged(f.tables.constants, status);
+      const bool records = f.tables.constants.record != 0;
+      if (records && !wanted) summary.status = static_cast<std::uint8_t>(summary.status | recorded);
+      summary.kept = wanted || records ? 1 : 0;
       f.packing.events.accepted[e] = summary.kept;
     });
   }
@@ -93,14 +101,20 @@ struct decide {
                                     const board_signals::columns::const_view&,
                                     const hit_counts::columns::const_view&,
                                     const veto_bits::columns::const_view&,
+                                    const high_hits::columns::const_view& high,
                                     const summaries::columns::const_view& out) {
     const std::uint32_t lines = f.tables.constants.lines;
     for (std::uint32_t e = 0; e < f.batch.events.size(); ++e) {
       const event_summary& s = out.all[e];
       if ((s.kept_by & ~s.fired) != 0) return "a line keeps an event on which it did not fire";
       if (lines < max_lines && (s.fired >> lines) != 0) return "a line fired that does not exist";
-      if ((s.kept != 0) != (s.kept_by != 0 || is_kept_unjudged(f.tables.constants, s.status)))
+      const bool wanted = s.kept_by != 0 || is_kept_unjudged(f.tables.constants, s.status);
+      const bool records = f.tables.constants.record != 0;
+      if ((s.kept != 0) != (wanted || records))
         return "an event is kept and no line kept it, or the reverse";
+      if (((s.status & recorded) != 0) != (records && !wanted))
+        return "the status says something else of recording than the lines";
+      if (s.hits != high.all[e].count) return "the hits are not those that were found";
       if (f.packing.events.accepted[e] != s.kept) return "the decision and `accepted` differ";
     }
     return nullptr;

@@ -58,7 +58,8 @@ struct selected_columns {
   [[nodiscard]] L3_FN std::uint32_t summary_bytes(std::uint32_t event) const {
     return summaries.size() == 0
                ? 0
-               : packed_summary_bytes(summaries[event].lines, summaries[event].photons);
+               : packed_summary_bytes(summaries[event].lines, summaries[event].photons,
+                                      summaries[event].hits);
   }
 };
 

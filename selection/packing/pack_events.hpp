@@ -88,6 +88,8 @@ private:
     std::byte* const lines = to + sizeof(packed_summary);
     std::byte* const photons = lines + s.lines * sizeof(packed_line);
     std::byte* const values = photons + s.photons * sizeof(photon_summary);
+    std::byte* const hits = values + quantities * sizeof(std::int32_t);
+    std::byte* const reasons = hits + s.hits * sizeof(veto_hit_summary);
     for_each(b, 1, [&](std::uint32_t) {
       packed_summary head;
       head.lines = s.lines;
@@ -95,6 +97,7 @@ private:
       head.quantities = static_cast<std::uint8_t>(quantities);
       head.trigger = s.trigger;
       head.status = s.status;
+      head.hits = static_cast<std::uint8_t>(s.hits);
       head.photons_found = s.photons_found;
       head.settings = selected.settings;
       head.fired = s.fired;
@@ -102,10 +105,6 @@ private:
       head.vetoes = s.vetoes;
       head.unknown = s.unknown;
       store(aligned<packed_alignment>(to), head);
-      if (quantities % 2 != 0) { // zeros up to a multiple of 8
-        store(aligned<sizeof(std::uint32_t)>(values + quantities * sizeof(std::int32_t)),
-              std::uint32_t{0});
-      }
     });
     for_each(b, s.lines, [&](std::uint32_t n) {
       store(aligned<packed_alignment>(lines + n * sizeof(packed_line)), selected.lines[n]);
@@ -115,6 +114,13 @@ private:
     });
     for_each(b, quantities, [&](std::uint32_t n) {
       store(aligned<sizeof(std::int32_t)>(values + n * sizeof(std::int32_t)), s.quantity[n]);
+    });
+    for_each(b, s.hits, [&](std::uint32_t n) {
+      store(aligned<sizeof(std::int32_t)>(hits + n * sizeof(veto_hit_summary)), s.hit[n]);
+    });
+    const auto left = static_cast<std::uint32_t>(to + selected.summary_bytes(e) - reasons);
+    for_each(b, left, [&](std::uint32_t n) { // zeros up to a multiple of 8
+      reasons[n] = std::byte{n < s.lines ? s.reason[n] : std::uint8_t{0}};
     });
   }
 

@@ -133,6 +133,22 @@ struct veto_bits {
   static std::uint32_t rows(const batch_capacity& c) { return c.events; }
 };
 
+/// The highest hits of each counter, a list for each event, by counter and falling energy. Windows
+/// and thresholds play no part: whoever reads the summary may try others.
+struct high_hits {
+  static constexpr std::string_view name = "high_hits";
+  struct list {
+    std::uint32_t count = 0;
+    veto_hit_summary hit[max_summary_hits];
+  };
+  template <template <class> class column>
+  struct fields {
+    column<list> all;
+  };
+  using columns = soa<fields>;
+  static std::uint32_t rows(const batch_capacity& c) { return c.events; }
+};
+
 /// Photons and quantities of the event; `decide` adds the decision.
 struct summaries {
   static constexpr std::string_view name = "summaries";

@@ -54,6 +54,7 @@ std::uint32_t hash_of(const host_tables& t, const selection_settings& settings) 
   for (const auto& v : t.vetoes) add(hash, v);
   for (const auto& a : t.attenuation) add(hash, a.grown, a.shrunk);
   for (const auto& line : t.lines) add(hash, line);
+  if (t.constants.record != 0) hash.add("record\n");
   return hash.value();
 }
 

@@ -87,7 +87,7 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   complaints wrong;
   wrong.hear({files.detector}, [&] { check_fits(d, c); });
   wrong.raise();
-  host_tables tables = make_tables(d, c, settings, run);
+  host_tables tables = make_tables(d, c, settings, run, files.mode);
   return {std::move(d), std::move(settings), std::move(tables)};
 }
 

@@ -153,7 +153,7 @@ void check_fits(const detector& d, const calibration& c) {
 }
 
 host_tables make_tables(const detector& d, const calibration& c, const selection_settings& settings,
-                        std::uint32_t run) {
+                        std::uint32_t run, selection_mode mode) {
   check_fits(d, c);
   auto cuts = make_cut_tables(d, settings);
   host_tables t;
@@ -166,6 +166,7 @@ host_tables make_tables(const detector& d, const calibration& c, const selection
   add_modules(t, d, c);
   add_inputs(t, d, c);
   add_attenuation(t, d);
+  t.constants.record = mode == selection_mode::record ? 1 : 0;
   t.constants.settings = hash_of(t, settings);
   t.constants.run = run;
   return t;

@@ -7,6 +7,7 @@
 
 #include "selection/detector/calibration.hpp"
 #include "selection/sequence/tables.hpp"
+#include "selection/trigger/selection_files.hpp"
 #include "selection/trigger/settings.hpp"
 
 namespace l3 {
@@ -29,8 +30,8 @@ struct host_tables {
   [[nodiscard]] selection_tables view() const;
 };
 
-/// A number for all that decides: algorithms, cuts, vetoes, lines, calibration and geometry, but
-/// not the run (constants.run, .settings). Each selected event carries it, so that analysts can
+/// A number for all that decides: algorithms, cuts, vetoes, lines, mode, calibration and geometry,
+/// but not the run (constants.run, .settings). Each selected event carries it, so that analysts can
 /// tell what was in force; two files with the same number select alike. FNV-1a, 32 bits.
 [[nodiscard]] std::uint32_t hash_of(const host_tables& t, const selection_settings& settings);
 
@@ -40,6 +41,7 @@ void check_fits(const detector& d, const calibration& c);
 
 /// Throws bad_file if the settings do not fit the detector; and as check_fits.
 [[nodiscard]] host_tables make_tables(const detector& d, const calibration& c,
-                                      const selection_settings& settings, std::uint32_t run);
+                                      const selection_settings& settings, std::uint32_t run,
+                                      selection_mode mode = selection_mode::select);
 
 } // namespace l3

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the files that describe the selection.
+// What the user says of the selection: the names of the files that describe it, and its mode.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace l3 {
@@ -9,10 +10,16 @@ namespace l3 {
 /// In place of a file name: what is compiled in.
 inline constexpr const char* built_in = "built-in";
 
+enum class selection_mode : std::uint8_t {
+  select, ///< the lines decide which events are kept
+  record, ///< every event is kept, with what the lines decide
+};
+
 struct selection_files {
   std::string lines;               ///< cuts, counters, lines; empty: no selection, all is kept
   std::string detector = built_in; ///< channel map and geometry; empty: built-in
   std::string calibration;         ///< empty: the detector's nominal one
+  selection_mode mode = selection_mode::select;
 };
 
 } // namespace l3

@@ -210,6 +210,10 @@ TEST(load, settings_that_do_not_go_together_are_told_where_they_are_set) {
   EXPECT_EQ(
       errors_of("forward.to = \"tcp://127.0.0.1:42100\""),
       texts{"l3.toml:1:14: forward.to = tcp://127.0.0.1:42100 is this daemon's own tcp.bind"});
+  EXPECT_EQ(errors_of("selection.mode = \"record\""),
+            texts{"l3.toml:1:18: selection.mode = record is of no use without selection.lines: "
+                  "every event is kept as it is, and there are no lines to decide"});
+  EXPECT_EQ(errors_of("selection = { mode = \"record\", lines = \"built-in\" }"), texts{});
   EXPECT_EQ(errors_of("forward.secret_key = \"node.secret\""),
             texts{"l3.toml:1:22: forward.secret_key = node.secret is of no use without "
                   "forward.receiver_key"});

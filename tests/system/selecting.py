@@ -3,13 +3,14 @@
 """Selection from end to end: what `koto-l3 select` says of a file is what a daemon stores and counts, however the file reaches it and
 wherever its kernels run."""
 import random
+import shutil
 import struct
 
 import harness
 import l2raw
 import level2
 import store_reader
-from selection_stage import FAILED, RUN, SELECTION, Selecting, counters_of_boards
+from selection_stage import BAD_CONFIGURATION, FAILED, MISSING, RUN, SELECTION, Selecting, counters_of_boards
 
 
 class Chain(Selecting):
@@ -39,6 +40,56 @@ class Chain(Selecting):
                 stored[way] = store_reader.packed_events_of(self.store)
                 self.assert_summaries(said, stored[way])
         self.assertTrue(stored["tcp"] == stored["udp"] == stored["serial"], "other bytes over another way")
+
+    def test_a_selection_that_records_keeps_all_and_decides_all_the_same(self):
+        file = self.simulate(80)
+        selected, said = self.select(file), self.select(file, "built-in", "--record")
+        self.assertNotEqual(said["settings"], selected["settings"])
+        daemon = self.run_daemon(80, file=file, mode="record")
+        m, status = self.assert_metrics_conserved(daemon), daemon.status()
+        ledger = self.finish(daemon)
+        stored = store_reader.packed_events_of(self.store)
+        self.assert_summaries(said, stored)
+        self.assertEqual(len(stored), 80)
+        for recorded, e in zip(said["events"], selected["events"]):
+            s = store_reader.summary_of(stored[e["spill"], e["event"]])
+            self.assertEqual(bool(s.status & store_reader.RECORDED), not e["kept"])
+            self.assertEqual(recorded, {**e, "kept": True, "status": s.status})
+            self.assertEqual(len(s.reasons), len(selected["total"]["lines"]))
+        rejected = 80 - selected["total"]["kept"]
+        self.assertGreater(rejected, 40)
+        self.assertEqual((m["koto_l3_events_recorded_total"], status["events_recorded"], ledger["recorded"]), (rejected,) * 3)
+        self.assertEqual((ledger["events"]["forwarded"], ledger["events"]["rejected"]), (80, 0))
+        self.assertEqual((status["selection_mode"], m['koto_l3_selection_mode{mode="record"}']), ("record", 1))
+        for mine, line in zip(status["lines"], selected["total"]["lines"]):
+            self.assertEqual((mine["fired"], mine["kept"], mine["refused"]), (line["fired"], line["kept"], line["refused"]))
+        code, verdict = self.verify(file, "--selection", "built-in", "--record", "--ledger", daemon.ledger_file)
+        self.assertEqual((code, verdict["holds"], verdict["events"]["equal"]), (0, True, 80), verdict)
+        self.assertIn("recorded", self.run_tool("inspect", self.store, "--event", next("/".join(map(str, key)) for key, e in stored.items()
+                      if store_reader.summary_of(e).status & store_reader.RECORDED))[1])
+
+    def test_a_store_and_a_spool_are_decided_as_the_file_was(self):
+        file = self.simulate(60)
+        self.finish(self.run_daemon(60, file=file, mode="record"))
+        said = self.select(file)
+        spool = self.folder / "spool"
+        spool.mkdir()
+        for stored in self.store.glob("blocks-*.kl3"):
+            shutil.copy(stored, spool / f"spool-{stored.name[7:13]}.kl3")
+        for folder in (self.store, spool):
+            again = self.select(folder, "built-in", "--batch", "7")
+            self.assertEqual(sorted(again["events"], key=lambda e: (e["spill"], e["event"])), said["events"])
+            self.assertEqual({**again["total"], "events": 60}, said["total"])
+        code, text = self.run_tool("select", self.store, "--crates", "0-17: 16 x 125 MHz", "--detector", "built-in")
+        self.assertEqual(code, BAD_CONFIGURATION, text)
+        broken = next(spool.iterdir())
+        data = bytearray(broken.read_bytes())
+        data[len(data) // 2] ^= 1
+        broken.write_bytes(data)
+        code, text = self.run_tool("select", spool, "--totals")
+        self.assertEqual(code, FAILED, text)
+        self.assertRegex(text, "damaged: .* blocks whose payload is not what was written")
+        self.assertEqual(self.run_tool("select", self.folder)[0], MISSING)
 
     def test_prescales_go_by_the_daemons_run(self):
         """UDP does not say of which run its events are: the stored events do, and verify goes by them."""

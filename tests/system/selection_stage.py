@@ -95,11 +95,11 @@ class Selecting(harness.SystemTest):
         return spills
 
     def run_daemon(self, events, selection="built-in", file=None, spills=None, backend="pool", frames=None, incomplete="drop",
-                   run=None):
+                   run=None, mode="select"):
         """Sends a file over TCP, or spills over UDP, and gives the daemon when each of so many events is accounted for."""
         self.start_receiver()
         more = {"run": {"number": run}} if run else {}
-        daemon = self.start_daemon(**more, selection={"lines": str(selection)}, frames=frames or self.frames, compute={"backend": backend},
+        daemon = self.start_daemon(**more, selection={"lines": str(selection), "mode": mode}, frames=frames or self.frames, compute={"backend": backend},
                                    building={"chunk_bytes": self.chunk_bytes, "incomplete": incomplete})
         if file:
             code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
@@ -147,7 +147,8 @@ class Selecting(harness.SystemTest):
             self.assertEqual(
                 {"trigger": s.trigger, "status": s.status, "photons_found": s.photons_found, "fired": named(s.fired, names),
                  "kept_by": named(s.kept_by, names), "vetoes": named(s.vetoes, counters), "unknown": named(s.unknown, counters),
-                 "quantities": s.quantities, "photons": [p._asdict() for p in s.photons]},
+                 "quantities": s.quantities, "photons": [p._asdict() for p in s.photons],
+                 "hits": [{"counter": counters[c], "module": module, "energy": energy, "time": time} for c, module, energy, time in s.hits]},
                 {k: v for k, v in event.items() if k not in ("spill", "event", "kept", "refused")}, key)
             self.assertEqual(s.settings, said["settings"])
 

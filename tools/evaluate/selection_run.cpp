@@ -43,8 +43,14 @@ void add_selecting_options(CLI::App& command, selection_options& o) {
 }
 
 void add_selection_options(CLI::App& command, selection_options& o) {
-  command.add_option("in", o.in, "the .l2raw file")->required();
+  command.add_option("in", o.in, "a .l2raw file, a store or a spool")->required();
   add_selecting_options(command, o);
+}
+
+CLI::Option* add_record_flag(CLI::App& command, selection_files& files) {
+  return command.add_flag_function(
+      "--record", [&files](std::int64_t) { files.mode = selection_mode::record; },
+      "every event is kept, as with selection.mode = \"record\"");
 }
 
 loaded_selection load_selection(const selection_options& o, const readout& crates,

@@ -18,7 +18,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+} // namespace CLI
 
 namespace l3 {
 
@@ -32,8 +33,11 @@ struct selection_options {
 /// --detector, --calibration, --executor, --threads and --batch; `o` lives as long as the command.
 /// Each command adds its own option for the selection: some take several.
 void add_selecting_options(CLI::App& command, selection_options& o);
-/// The .l2raw file, and these.
+/// The data, and these.
 void add_selection_options(CLI::App& command, selection_options& o);
+
+/// --record: of `select` and `verify`, which compare with what a daemon stores.
+CLI::Option* add_record_flag(CLI::App& command, selection_files& files);
 
 /// Loads the options' files for events of this run, which enters the prescales. Throws
 /// command_error for a bad configuration.

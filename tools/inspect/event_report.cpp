@@ -46,10 +46,12 @@ std::string kind_name(board_kind kind) {
 
 void add_lines(std::string& text, const named_summary& s) {
   if (s.lines.empty()) return;
-  text += fmt::format("  {:<20} {:>9} {:>6} {:>5}\n", "line", "prescale", "fired", "kept");
+  text += fmt::format("  {:<20} {:>9} {:>6} {:>5}  {}\n", "line", "prescale", "fired", "kept",
+                      "refused for");
   for (const named_line& line : s.lines)
-    text += fmt::format("  {:<20} {:>9} {:>6} {:>5}\n", line.name, line.prescale,
-                        line.fired ? "yes" : "no", line.kept ? "yes" : "no");
+    text += fmt::format("  {:<20} {:>9} {:>6} {:>5}  {}\n", line.name, line.prescale,
+                        line.fired ? "yes" : "no", line.kept ? "yes" : "no",
+                        line.reason.empty() ? "–" : line.reason);
 }
 
 void add_quantities(std::string& text, const summary_view& s) {
@@ -71,6 +73,15 @@ void add_photons(std::string& text, const summary_view& s) {
     text += fmt::format("  {:>12.1f} {:>10.1f} {:>10.1f} {:>10.2f} {:>9}\n",
                         p.energy / kev_in_a_mev, p.x / lengths_in_a_mm, p.y / lengths_in_a_mm,
                         p.time / times_in_a_ns, p.crystals);
+}
+
+void add_hits(std::string& text, const named_summary& s) {
+  if (s.hits.empty()) return;
+  text += fmt::format("  highest hits of counters\n  {:>12} {:>8} {:>12} {:>10}\n", "counter",
+                      "module", "energy", "time/ns");
+  for (const named_hit& h : s.hits)
+    text += fmt::format("  {:>12} {:>8} {:>12.2f} {:>10.2f}\n", h.counter, h.hit.module,
+                        h.hit.energy / kev_in_a_mev, h.hit.time / times_in_a_ns);
 }
 
 /// As its board sent them; nothing if that is missing, or not known.
@@ -106,6 +117,7 @@ void add_summary(std::string& text, const inspected_event& e) {
   add_lines(text, named);
   add_quantities(text, s);
   add_photons(text, s);
+  add_hits(text, named);
 }
 
 void add_crates(std::string& text, const std::vector<inspected_crate>& crates) {
@@ -152,7 +164,10 @@ json::object summary_json(const summary_view& s, const loaded_selection* selecti
                                  {"id", s.lines[n].id},
                                  {"prescale", named.lines[n].prescale},
                                  {"fired", named.lines[n].fired},
-                                 {"kept", named.lines[n].kept}});
+                                 {"kept", named.lines[n].kept},
+                                 {"refused", named.lines[n].reason.empty()
+                                                 ? json::value(nullptr)
+                                                 : json::value(named.lines[n].reason)}});
   json::object values;
   for (std::size_t q = 0; q < s.quantities.size(); ++q)
     values[name_of(static_cast<quantity>(q))] =
@@ -161,6 +176,12 @@ json::object summary_json(const summary_view& s, const loaded_selection* selecti
   for (const photon_summary& p : s.photons)
     photons.push_back(json::object{
         {"energy", p.energy}, {"x", p.x}, {"y", p.y}, {"time", p.time}, {"crystals", p.crystals}});
+  json::array hits;
+  for (const named_hit& h : named.hits)
+    hits.push_back(json::object{{"counter", h.counter},
+                                {"module", h.hit.module},
+                                {"energy", h.hit.energy},
+                                {"time", h.hit.time}});
   return {{"settings", fmt::format("{:08x}", s.head.settings)},
           {"names_are_of_these_settings", named.same_settings},
           {"trigger", list_of(named.trigger)},
@@ -170,7 +191,8 @@ json::object summary_json(const summary_view& s, const loaded_selection* selecti
           {"lines", std::move(lines)},
           {"quantities", std::move(values)},
           {"photons_found", s.head.photons_found},
-          {"photons", std::move(photons)}};
+          {"photons", std::move(photons)},
+          {"hits", std::move(hits)}};
 }
 
 json::array crates_json(const std::vector<inspected_crate>& crates) {

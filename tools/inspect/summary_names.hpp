@@ -15,6 +15,12 @@ struct named_line {
   std::uint32_t prescale = 0;
   bool fired = false;
   bool kept = false;
+  std::string reason; ///< why it did not keep the event; empty if it did, or if that is not known
+};
+
+struct named_hit {
+  std::string counter;
+  veto_hit_summary hit;
 };
 
 struct named_summary {
@@ -22,7 +28,8 @@ struct named_summary {
   std::vector<std::string> trigger; ///< names of the level-1 bits
   std::vector<std::string> vetoes;  ///< "counter 3" without a detector
   std::vector<std::string> unknown;
-  std::vector<std::string> status; ///< why it was not judged
+  std::vector<named_hit> hits;
+  std::vector<std::string> status; ///< why it was not judged, or is there all the same
   bool same_settings = false;      ///< the given selection is the one that was in force
 };
 

@@ -92,21 +92,6 @@ bool is_cut(const fs::path& file, const task_record& r) {
 
 } // namespace
 
-/// Of a run, which enters the prescales.
-struct file_reprocessor::compute_side {
-  compute_side(const selection_options& how, const batch_filler& filler, std::uint32_t of_run)
-      : run(of_run), selection(load_selection(how, filler.crates(), of_run)),
-        kernels(make_selecting_engine(how, filler.capacity(how.batch), selection)),
-        one(*kernels->frames()[0]) {
-    one.input.clear();
-  }
-
-  std::uint32_t run;
-  loaded_selection selection;
-  std::unique_ptr<engine> kernels;
-  frame& one;
-};
-
 /// It gets its name when it is whole and on the disk, after its sidecar.
 class file_reprocessor::output_file {
 public:
@@ -182,25 +167,25 @@ file_reprocessor::file_reprocessor(const reprocess_folder& folder, const reproce
                                    const selection_options& how, std::string software,
                                    stop_question stop)
     : folder_(folder), plan_(plan), how_(how), software_(std::move(software)),
-      stop_(std::move(stop)), filler_(plan.crates) {
+      stop_(std::move(stop)) {
   how_.files = plan.files;
 }
 
 file_reprocessor::~file_reprocessor() = default;
 
-file_reprocessor::compute_side& file_reprocessor::computing(std::uint32_t run) {
-  if (!compute_ || compute_->run != run) {
-    compute_.reset();
-    compute_ = std::make_unique<compute_side>(how_, filler_, run);
-    if (const auto is = compute_->selection.tables.constants.settings; is != plan_.settings)
+block_selector& file_reprocessor::selector_of(std::uint32_t run) {
+  if (!selector_ || selector_->run() != run) {
+    selector_.reset();
+    selector_ = std::make_unique<block_selector>(how_, plan_.crates, run);
+    if (const auto is = selector_->selection().tables.constants.settings; is != plan_.settings)
       throw command_error(
           fmt::format("what decides is not what the plan was made with (settings {:08x}, and not "
                       "{:08x}): a file in {} was changed, or this is another version of koto-l3",
                       is, plan_.settings, folder_.own().string()),
           exit_bad_configuration);
-    if (!totals_) totals_.emplace(compute_->selection.line_names().size());
+    if (!totals_) totals_.emplace(selector_->selection().line_names().size());
   }
-  return *compute_;
+  return *selector_;
 }
 
 task_record file_reprocessor::run(const reprocess_task& task) {
@@ -213,7 +198,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
   r.store = task.store;
   r.input = look_through(path, stop_);
   totals_.reset();
-  if (compute_) totals_.emplace(compute_->selection.line_names().size());
+  if (selector_) totals_.emplace(selector_->selection().line_names().size());
 
   output_file out(folder_, task.number);
   store_file in(path, task.kind, stop_);
@@ -240,7 +225,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
     r.kept = totals_->kept;
     r.rejected = totals_->events - totals_->kept;
     r.not_judged = totals_->not_judged;
-    r.lines = lines_to_json(*totals_, compute_->selection);
+    r.lines = lines_to_json(*totals_, selector_->selection());
   }
   r.output = out.finish(software_);
   out.remove_others(r.output.name);
@@ -256,7 +241,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
 void file_reprocessor::take_block(const stored_block& block, std::span<const std::byte> payload,
                                   task_record& to, output_file& out) {
   block_header header = block.header;
-  compute_side& with = computing(header.run);
+  block_selector& with = selector_of(header.run);
   header.session = session_made_of(header.session, plan_.settings);
   if (std::ranges::find(to.sessions, header.session) == to.sessions.end())
     to.sessions.push_back(header.session);
@@ -273,10 +258,10 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
       ++to.unreadable.events;
       continue;
     }
-    take_event(*event, with);
-    if (with.one.input.used_events == with.one.input.events.size()) compute(with, made);
+    with.add(*event);
+    if (with.is_full()) decide(with, made);
   }
-  compute(with, made);
+  decide(with, made);
   // A header may promise what is not there, and the other way round.
   if (!walk.complete() || walked != header.events) ++to.unreadable.places;
   if (walked < header.events) to.unreadable.events += header.events - walked;
@@ -293,45 +278,12 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   out.add(made, header);
 }
 
-/// The store does not know the readout, only whether a crate or a board of it was missing.
-void file_reprocessor::take_event(const packed_event_view& event, const compute_side& with) {
-  const std::uint32_t n = event.fragments();
-  if (fragments_.size() < n) fragments_.resize(n);
-  views_.clear();
-  std::uint32_t raw = 0;
-  const auto wrong = [&](const std::string& why) {
-    return command_error(fmt::format("event {} of spill {}: {}; name the readout of the run by "
-                                     "--crates",
-                                     event.key().number, event.key().spill, why),
-                         exit_bad_configuration);
-  };
-  for (std::uint32_t i = 0; i < n; ++i) {
-    const packed_fragment f = event.fragment(i);
-    if (f.crate >= plan_.crates.size())
-      throw wrong(fmt::format("it has a fragment of place {} of the readout, which has {} crates",
-                              f.crate, plan_.crates.size()));
-    raw += f.form == fragment_form::raw ? 1U : 0U;
-    rebuild_fragment(event, i, fragments_[i]);
-    views_.push_back({f.crate, fragments_[i]});
-  }
-  input_batch& batch = with.one.input;
-  event_entry& entry = filler_.add(batch, event.key(), views_);
-  const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
-  if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
-    throw wrong("its crates have other boards than the readout says");
-  entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
-                (event.header().flags & std::uint32_t{event_incomplete});
-  entry.reference_time = event.header().reference_time;
-}
-
-void file_reprocessor::compute(compute_side& with, std::vector<std::byte>& block) {
+void file_reprocessor::decide(block_selector& with, std::vector<std::byte>& block) {
   if (stop_ && stop_()) throw scan_stopped();
-  if (with.one.input.used_events == 0) return;
-  decide_batch(*with.kernels, with.one, [&](const decided_event& e) {
+  with.decide([&](const decided_event& e) {
     totals_->add(e.summary);
     block.insert(block.end(), e.packed.begin(), e.packed.end());
   });
-  with.one.input.clear();
 }
 
 } // namespace l3

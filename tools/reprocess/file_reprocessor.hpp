@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "tools/evaluate/batch_filler.hpp"
+#include "tools/evaluate/block_selector.hpp"
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/reprocess/reprocess_plan.hpp"
@@ -49,24 +49,19 @@ public:
 
 private:
   class output_file;
-  struct compute_side;
 
-  compute_side& computing(std::uint32_t run);
+  block_selector& selector_of(std::uint32_t run);
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
-  void take_event(const packed_event_view& event, const compute_side& with);
-  void compute(compute_side& with, std::vector<std::byte>& block);
+  void decide(block_selector& with, std::vector<std::byte>& block);
 
   const reprocess_folder& folder_;
   const reprocess_plan& plan_;
   selection_options how_;
   std::string software_;
   stop_question stop_;
-  batch_filler filler_;
-  std::unique_ptr<compute_side> compute_;
+  std::unique_ptr<block_selector> selector_; ///< of the run of the block at hand
   std::optional<decision_totals> totals_;
-  std::vector<std::vector<std::byte>> fragments_; ///< of the event at hand
-  std::vector<crate_fragment> views_;
 };
 
 } // namespace l3

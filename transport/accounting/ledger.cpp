@@ -223,6 +223,7 @@ std::string to_json(const ledger& l) {
   o["clean"] = l.clean;
   if (!l.menu.empty()) o["menu"] = l.menu;
   if (!l.comment.empty()) o["comment"] = l.comment;
+  if (l.recorded) o["recorded"] = *l.recorded;
   each_section(
       l, [&](std::string_view key, const auto& section) { o[key] = json::value_from(section); });
   if (!l.crates.empty()) o["crates"] = json::value_from(l.crates);
@@ -260,6 +261,10 @@ ledger ledger_from_json(std::string_view text) {
     l.clean = o.at("clean").as_bool();
     if (const auto* menu = o.if_contains("menu")) l.menu = short_text(*menu);
     if (const auto* comment = o.if_contains("comment")) l.comment = short_text(*comment);
+    if (const auto* recorded = o.if_contains("recorded")) {
+      l.recorded = recorded->to_number<std::uint64_t>();
+      check_figure(*l.recorded);
+    }
     each_section(l, [&](std::string_view key, auto& section) { read(o.at(key), section); });
     if (const auto* spool = o.if_contains("spool"); spool != nullptr && !of_store) {
       if (l.sessions.empty()) throw std::runtime_error("a spool without a session");

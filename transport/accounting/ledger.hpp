@@ -133,6 +133,8 @@ struct ledger {
   bool clean = false;  ///< the program ended by itself, with nothing under way
   std::string menu;    ///< of a daemon's run: file and hash of its selection; empty: none
   std::string comment; ///< of a person, on the run
+  /// Of a daemon whose selection records: events that no line kept.
+  std::optional<std::uint64_t> recorded;
   fragment_account fragments;
   event_account events;
   datagram_account datagrams;

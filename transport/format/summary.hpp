@@ -43,6 +43,8 @@ inline constexpr std::int32_t undefined_quantity = -0x7fffffff - 1;
 inline constexpr std::uint32_t max_lines = 32;
 inline constexpr std::uint32_t max_vetoes = 30;
 inline constexpr std::uint32_t max_summary_photons = 16;
+inline constexpr std::uint32_t max_hits_of_counter = 3;
+inline constexpr std::uint32_t max_summary_hits = max_vetoes * max_hits_of_counter;
 // In event_summary::unknown, beside the vetoes' bits.
 inline constexpr std::uint32_t trigger_unknown = 1U << 30; ///< no level-1 bits could be read
 inline constexpr std::uint32_t calorimeter_unknown = 1U << 31;
@@ -60,12 +62,25 @@ struct photon_summary {
 };
 static_assert(sizeof(photon_summary) == 16);
 
-/// Why an event is overfull: its quantities and counters are not known, so that lines that ask for
-/// them do not judge it.
+/// One of the highest hits of a counter, whatever the counter's threshold and window.
+struct veto_hit_summary {
+  std::int32_t energy = 0;  ///< keV or 1/1000 photoelectron
+  std::int32_t time = 0;    ///< 1/128 ns
+  std::uint16_t module = 0; ///< counted in its counter
+  std::uint8_t counter = 0; ///< its bit in event_summary::vetoes
+  std::uint8_t reserved = 0;
+
+  friend bool operator==(const veto_hit_summary&, const veto_hit_summary&) = default;
+};
+static_assert(sizeof(veto_hit_summary) == 12);
+
+/// With `not_judged` an event is overfull: its quantities and counters are not known, so that lines
+/// that ask for them do not judge it.
 enum selection_status : std::uint8_t {
   too_many_clusters = 1,
   too_many_hits = 2,
   more_photons = 4, ///< than the summary has places; the event was judged
+  recorded = 8,     ///< no line kept it: it is kept because the mode of the selection is `record`
 };
 inline constexpr std::uint32_t not_judged = too_many_clusters | too_many_hits;
 
@@ -94,28 +109,31 @@ struct event_summary {
   std::uint8_t status = 0;  ///< selection_status
   std::uint8_t photons = 0; ///< in the list below
   std::uint8_t lines = 0;
-  std::uint8_t kept = 0; ///< 1: by a line, or overfull while no line takes such events
+  std::uint8_t kept = 0; ///< 1: by a line, overfull while no line takes such events, or recorded
   std::int32_t quantity[quantities] = {};
   std::uint8_t reason[max_lines] = {}; ///< line_reason
-  std::uint32_t reserved = 0;
+  std::uint32_t hits = 0;              ///< in the list below
   photon_summary photon[max_summary_photons];
+  veto_hit_summary hit[max_summary_hits]; ///< by counter, each counter's by falling energy
 
   friend bool operator==(const event_summary&, const event_summary&) = default;
 };
 static_assert(sizeof(event_summary) % 8 == 0);
 
 /// The head of an event's summary in the output stream. A packed_line for each line follows, then
-/// the photons (photon_summary), the quantities (i32), and zeros up to a multiple of 8.
+/// the photons (photon_summary), the quantities (i32), the hits of vetoes (veto_hit_summary), the
+/// lines' reasons (u8, line_reason), and zeros up to a multiple of 8. Version 1 has neither hits
+/// nor reasons.
 struct packed_summary {
-  std::uint8_t version = 1;
+  std::uint8_t version = 2;
   std::uint8_t lines = 0;
   std::uint8_t photons = 0;
   std::uint8_t quantities = 0;
   std::uint16_t trigger = 0;
   std::uint8_t status = 0;
-  std::uint8_t reserved0 = 0;
+  std::uint8_t hits = 0;
   std::uint16_t photons_found = 0;
-  std::uint16_t reserved1 = 0;
+  std::uint16_t reserved = 0;
   std::uint32_t settings = 0; ///< a hash of the lines and cuts in force
   std::uint32_t fired = 0;
   std::uint32_t kept_by = 0;
@@ -131,11 +149,11 @@ struct packed_line {
 static_assert(sizeof(packed_line) == 8);
 
 /// Bytes of a packed summary, a multiple of 8.
-[[nodiscard]] L3_FN constexpr std::uint32_t packed_summary_bytes(std::uint32_t lines,
-                                                                 std::uint32_t photons) {
+[[nodiscard]] L3_FN constexpr std::uint32_t
+packed_summary_bytes(std::uint32_t lines, std::uint32_t photons, std::uint32_t hits) {
   const auto bytes = static_cast<std::uint32_t>(
       sizeof(packed_summary) + lines * sizeof(packed_line) + photons * sizeof(photon_summary) +
-      quantities * sizeof(std::int32_t));
+      quantities * sizeof(std::int32_t) + hits * sizeof(veto_hit_summary) + lines);
   return (bytes + 7) / 8 * 8;
 }
 

@@ -28,14 +28,21 @@ std::optional<summary_view> summary_view::parse(std::span<const std::byte> bytes
   const packed_summary& h = view.head;
   const std::size_t wanted = sizeof(packed_summary) + h.lines * sizeof(packed_line) +
                              h.photons * sizeof(photon_summary) +
-                             h.quantities * sizeof(std::int32_t);
-  if (h.version != packed_summary{}.version || h.lines > max_lines ||
-      h.photons > max_summary_photons || bytes.size() < wanted)
+                             h.quantities * sizeof(std::int32_t) +
+                             (h.version == 1 ? 0 : h.hits * sizeof(veto_hit_summary) + h.lines);
+  if (h.version == 0 || h.version > packed_summary{}.version || h.lines > max_lines ||
+      h.photons > max_summary_photons || h.hits > max_summary_hits || bytes.size() < wanted)
     return std::nullopt;
   bytes = bytes.subspan(sizeof(packed_summary));
   view.lines = take<packed_line>(bytes, h.lines);
   view.photons = take<photon_summary>(bytes, h.photons);
-  view.quantities = take<std::int32_t>(bytes, std::min<std::size_t>(h.quantities, l3::quantities));
+  const auto of_quantities = bytes.first(h.quantities * sizeof(std::int32_t));
+  bytes = bytes.subspan(of_quantities.size());
+  auto known = of_quantities;
+  view.quantities = take<std::int32_t>(known, std::min<std::size_t>(h.quantities, l3::quantities));
+  if (h.version == 1) return view;
+  view.hits = take<veto_hit_summary>(bytes, h.hits);
+  view.reasons = take<std::uint8_t>(bytes, h.lines);
   return view;
 }
 

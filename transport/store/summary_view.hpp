@@ -19,8 +19,10 @@ struct summary_view {
   std::vector<packed_line> lines; ///< from bit 0 on
   std::vector<photon_summary> photons;
   std::vector<std::int32_t> quantities; ///< in the order of `quantity`
+  std::vector<veto_hit_summary> hits;
+  std::vector<std::uint8_t> reasons; ///< line_reason of each line; empty in version 1
 
-  /// Nothing: the bytes are no summary of this version.
+  /// Nothing: the bytes are no summary of a version up to this one.
   [[nodiscard]] static std::optional<summary_view> parse(std::span<const std::byte> bytes);
 };
 

@@ -70,6 +70,17 @@ TEST(line_counts, do_not_look_at_lines_that_there_are_not) {
   EXPECT_EQ(counts.refused(1, line_veto), 0U);
 }
 
+TEST(line_counts, know_events_that_no_line_kept_and_that_were_recorded) {
+  line_counts counts;
+  event_summary s = rejected(line_veto);
+  counts.add(s);
+  EXPECT_EQ(counts.events_recorded(), 0U);
+  s.status = recorded;
+  counts.add(s);
+  EXPECT_EQ(counts.events_recorded(), 1U);
+  EXPECT_EQ(counts.kept(0), 0U);
+}
+
 TEST(line_counts, know_events_that_were_not_judged) {
   line_counts counts;
   event_summary s;

@@ -128,6 +128,18 @@ TEST(shedding, an_event_goes_on_if_any_of_its_lines_wants_it) {
   EXPECT_EQ(r.s.events_shed(2), 100U);
 }
 
+TEST(shedding, gives_up_first_what_no_line_kept_and_is_only_recorded) {
+  rig r;
+  event_summary only_recorded = kept_by(0);
+  only_recorded.status = recorded;
+  r.steps(full, 4);
+  std::uint32_t kept = 0;
+  for (std::uint32_t n = 1; n <= 100; ++n)
+    kept += r.s.keeps(event(n), &only_recorded, r.now) ? 1 : 0;
+  EXPECT_EQ(kept, 0U);
+  EXPECT_EQ(r.kept_of(0, 100), 100U) << "overfull, and no line takes such events";
+}
+
 TEST(shedding, without_lines_and_for_events_not_judged_has_one_priority_the_highest) {
   shedding all(run, {});
   time_point now{1s};

@@ -98,6 +98,8 @@ inline metrics_snapshot sample_snapshot() {
   s.lines = {{"pi0nunu", 1, next, next, next, 1, {{"trigger", next}, {"photon_energy_min", next}}},
              {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
   s.events_not_judged = next;
+  s.selection_mode = "record";
+  s.events_recorded = next;
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;

@@ -27,6 +27,7 @@ struct seen_event {
   std::uint32_t unknown = 0;
   std::uint16_t trigger = 0;
   std::uint32_t hits = 0;
+  std::vector<veto_hit_summary> high;
   bool undecodable = false;  ///< one of its two boards cannot be decoded
   bool raw_fragment = false; ///< one of its fragments is raw
 };
@@ -36,30 +37,33 @@ constexpr std::uint32_t spill = 3;
 
 /// Judges events of two boards and a fragment each, in poisoned memory.
 template <class Queue>
-std::vector<event_summary> judge(Queue queue, const std::vector<line_entry>& lines,
-                                 const std::vector<seen_event>& events,
-                                 std::vector<std::uint8_t>* accepted = nullptr) {
+std::vector<event_summary>
+judge(Queue queue, const std::vector<line_entry>& lines, const std::vector<seen_event>& events,
+      std::vector<std::uint8_t>* accepted = nullptr, bool record = false) {
   const auto n = static_cast<std::uint32_t>(events.size());
   const batch_capacity capacity{n, n, 0, 2 * n, 0};
-  const auto take = [&](region& r, auto& f, auto& boards, auto& counts, auto& bits, auto& out) {
+  const auto take = [&](region& r, auto& f, auto& boards, auto& counts, auto& bits, auto& high,
+                        auto& out) {
     f.packing.events = event_columns::view(
         {.accepted = r.take<std::uint8_t>(n), .results = r.take<event_result>(n)});
     boards = board_signals::columns::take(r, board_signals::rows(capacity));
     counts = hit_counts::columns::take(r, n);
     bits = veto_bits::columns::take(r, n);
+    high = high_hits::columns::take(r, n);
     out = summaries::columns::take(r, n);
   };
   selection_frame f;
   board_signals::columns::view boards;
   hit_counts::columns::view counts;
   veto_bits::columns::view bits;
+  high_hits::columns::view high;
   summaries::columns::view out;
   region counted;
-  take(counted, f, boards, counts, bits, out);
+  take(counted, f, boards, counts, bits, high, out);
   const buffer memory = host_memory::allocate(counted.used());
   std::memset(memory.data(), 0xa5, memory.size());
   region here(memory);
-  take(here, f, boards, counts, bits, out);
+  take(here, f, boards, counts, bits, high, out);
 
   std::vector<event_entry> entries(n);
   std::vector<fragment_entry> fragments(n);
@@ -77,6 +81,8 @@ std::vector<event_summary> judge(Queue queue, const std::vector<line_entry>& lin
     bits.fired[e] = events[e].vetoes;
     bits.unknown[e] = events[e].unknown;
     bits.trigger[e] = events[e].trigger;
+    high.all[e].count = static_cast<std::uint32_t>(events[e].high.size());
+    std::ranges::copy(events[e].high, high.all[e].hit);
     out.all[e] = events[e].before;
   }
   f.batch.events = {entries.data(), n};
@@ -87,9 +93,11 @@ std::vector<event_summary> judge(Queue queue, const std::vector<line_entry>& lin
     f.tables.constants.overfull_lines =
         static_cast<std::uint16_t>(f.tables.constants.overfull_lines + l.overfull);
   f.tables.constants.run = run;
+  f.tables.constants.record = record ? 1 : 0;
   queue.run(decide{}, n, f, board_signals::columns::const_view(boards),
-            hit_counts::columns::const_view(counts), veto_bits::columns::const_view(bits), out);
-  EXPECT_EQ(decide::broken_promise(f, boards, counts, bits, out), nullptr);
+            hit_counts::columns::const_view(counts), veto_bits::columns::const_view(bits),
+            high_hits::columns::const_view(high), out);
+  EXPECT_EQ(decide::broken_promise(f, boards, counts, bits, high, out), nullptr);
   if (accepted != nullptr)
     accepted->assign(f.packing.events.accepted.data(), f.packing.events.accepted.data() + n);
   return {out.all.data(), out.all.data() + n};
@@ -285,6 +293,38 @@ TEST(decide, keeps_overfull_events_unless_a_line_takes_them) {
     EXPECT_EQ(neither.kept, 0);
     EXPECT_EQ(neither.reason[1], line_trigger);
   }
+}
+
+TEST(decide, keeps_all_when_it_records_and_says_what_no_line_kept) {
+  line_entry wants = any_event();
+  wants.trigger_any = 4;
+  std::vector<seen_event> events(3);
+  events[0].trigger = 4;
+  events.push_back(overfull_events()[1]);
+  const auto selected = judge(serial_queue(), {wants}, events);
+  std::vector<std::uint8_t> accepted;
+  const auto all = judge(serial_queue(), {wants}, events, &accepted, true);
+  EXPECT_EQ(accepted, (std::vector<std::uint8_t>{1, 1, 1, 1}));
+  for (std::size_t e = 0; e < all.size(); ++e) {
+    event_summary without = all[e];
+    EXPECT_EQ(without.kept, 1);
+    EXPECT_EQ((without.status & recorded) != 0, selected[e].kept == 0) << e;
+    without.status &= static_cast<std::uint8_t>(~std::uint32_t{recorded});
+    without.kept = selected[e].kept;
+    EXPECT_EQ(without, selected[e]) << "what the lines decide is the same";
+  }
+  EXPECT_EQ(all[0].status, 0);
+  EXPECT_EQ(all[3].status, too_many_hits) << "it is kept with or without recording";
+}
+
+TEST(decide, hands_on_the_highest_hits) {
+  seen_event e;
+  e.high = {{700, -3, 2, 0, 0}, {900, 5, 0, 1, 0}};
+  const event_summary s = judge_one(any_event(), e);
+  ASSERT_EQ(s.hits, 2U);
+  EXPECT_EQ(s.hit[0], e.high[0]);
+  EXPECT_EQ(s.hit[1], e.high[1]);
+  EXPECT_EQ(s.hit[2], veto_hit_summary{});
 }
 
 TEST(decide, prescales_overfull_events) {

@@ -71,6 +71,26 @@ inline judged textbook_judgement(const veto_tables& t, const veto_event& at_any_
   return v;
 }
 
+/// The three highest hits of each counter, by sorting all; of equal energies first the lower
+/// module, then the earlier hit.
+inline std::vector<veto_hit_summary> textbook_highest(const veto_tables& t, const veto_event& e) {
+  std::vector<veto_hit_summary> all;
+  for (std::size_t n = 0; n < t.vetoes.size(); ++n) {
+    std::vector<std::tuple<std::int32_t, int, std::int32_t>> of_it;
+    for (std::size_t i = 0; i < std::min<std::size_t>(e.known.size(), hits::max_hits); ++i) {
+      const int module = int{e.known[i].module} - t.vetoes[n].first_module;
+      if (module >= 0 && module < t.vetoes[n].modules)
+        of_it.emplace_back(-e.known[i].energy, module, e.known[i].time);
+    }
+    std::sort(of_it.begin(), of_it.end());
+    if (of_it.size() > 3) of_it.resize(3);
+    for (const auto& [energy, module, time] : of_it)
+      all.push_back(
+          {-energy, time, static_cast<std::uint16_t>(module), static_cast<std::uint8_t>(n), 0});
+  }
+  return all;
+}
+
 inline veto_tables random_counters(randomness& r) {
   veto_tables t;
   t.add_boards(1 + below(r, 70), board_kind::sampling_125_mhz);
@@ -146,9 +166,13 @@ TYPED_TEST_P(judging, says_what_every_choice_of_hits_says) {
     const veto_tables t = random_counters(r);
     std::vector<veto_event> events;
     for (int e = 0; e < 40; ++e) events.push_back(random_judged_event(t, r));
-    const auto found = this->judge(t, events);
-    for (std::size_t e = 0; e < events.size(); ++e)
+    auto queue = TypeParam::make();
+    veto_stand stand(queue, t, events);
+    const auto found = stand.judge();
+    for (std::size_t e = 0; e < events.size(); ++e) {
       ASSERT_EQ(tied(found[e]), tied(textbook_judgement(t, events[e]))) << again << ", event " << e;
+      ASSERT_EQ(stand.highest()[e], textbook_highest(t, events[e])) << again << ", event " << e;
+    }
   }
 }
 
@@ -265,8 +289,13 @@ TYPED_TEST_P(judging, tells_a_broken_promise) {
   const std::vector<veto_event> events{e};
   auto queue = TypeParam::make();
   const veto_stand stand(queue, t, events);
+  high_hits::list highest;
+  highest.count = 3;
+  highest.hit[0] = {10, 0, 0, 0, 0};
+  highest.hit[1] = {9, 0, 1, 0, 0};
+  highest.hit[2] = {3000, 0, 2, 1, 0};
   const auto promise = [&](const judged& v) {
-    const char* const broken = stand.promise_of_judging(v);
+    const char* const broken = stand.promise_of_judging(v, highest);
     return std::string(broken == nullptr ? "" : broken);
   };
   EXPECT_EQ(promise({1, 3, 0x3fff}), "");
@@ -275,6 +304,12 @@ TYPED_TEST_P(judging, tells_a_broken_promise) {
   EXPECT_EQ(promise({2, 0, 0}), "a hit that counts did not fire its counter");
   EXPECT_EQ(promise({1, 4, 0}), "a counter without boards is unknown");
   EXPECT_EQ(promise({1, 0, 0x4000}), "the level-1 bits are more than a word holds");
+  const std::string wrong_list = "the list of high hits is not that of the highest of each counter";
+  highest.hit[1].energy = 10;
+  EXPECT_EQ(promise({1, 0, 0}), wrong_list);
+  highest.hit[1].energy = 9;
+  highest.count = 2;
+  EXPECT_EQ(promise({1, 0, 0}), wrong_list);
 }
 
 REGISTER_TYPED_TEST_SUITE_P(judging, says_what_every_choice_of_hits_says,

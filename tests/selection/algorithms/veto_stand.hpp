@@ -3,6 +3,7 @@
 // on any queue, in poisoned memory, and returns all of that memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -170,32 +171,49 @@ public:
     const auto [all, counts] = known_hits();
     const host_columns<calorimeter::columns> times = known_times();
     host_columns<veto_bits::columns> out = poisoned<veto_bits>();
+    host_columns<high_hits::columns> high = poisoned<high_hits>();
     lent<veto_bits::columns> out_there(queue_, out);
+    lent<high_hits::columns> high_there(queue_, high);
     const lent<board_signals::columns> boards_there(queue_, boards);
     const lent<calorimeter::columns> times_there(queue_, times);
     const lent<hits::columns> all_there(queue_, all);
     const lent<hit_counts::columns> counts_there(queue_, counts);
     queue_.run(judge_vetoes{}, capacity_.events, there_, boards_there.const_view(),
                times_there.const_view(), all_there.const_view(), counts_there.const_view(),
-               out_there.view());
+               out_there.view(), high_there.view());
     out_there.read(out);
+    high_there.read(high);
     EXPECT_STREQ(judge_vetoes::broken_promise(here_, boards.const_view(), times.const_view(),
                                               all.const_view(), counts.const_view(),
-                                              out.const_view()),
+                                              out.const_view(), high.const_view()),
                  nullptr);
     std::vector<veto_bits::columns::value> bits;
-    for (std::uint32_t e = 0; e < capacity_.events; ++e) bits.push_back(out.const_view()[e]);
+    highest_.clear();
+    for (std::uint32_t e = 0; e < capacity_.events; ++e) {
+      bits.push_back(out.const_view()[e]);
+      const high_hits::list& list = high.const_view().all[e];
+      highest_.emplace_back(list.hit, list.hit + std::min(list.count, max_summary_hits));
+    }
     return bits;
   }
 
+  /// What the latest judge() listed of each event.
+  [[nodiscard]] const std::vector<std::vector<veto_hit_summary>>& highest() const {
+    return highest_;
+  }
+
   /// The promise that judge_vetoes would break with this output for the only event.
-  [[nodiscard]] const char* promise_of_judging(const veto_bits::columns::value& said) const {
+  [[nodiscard]] const char* promise_of_judging(const veto_bits::columns::value& said,
+                                               const high_hits::list& listed) const {
     const host_columns<board_signals::columns> boards = signals();
     const auto [all, counts] = known_hits();
     host_columns<veto_bits::columns> out(1);
+    host_columns<high_hits::columns> high(1);
     out.view()[0] = said;
+    high.view().all[0] = listed;
     return judge_vetoes::broken_promise(here_, boards.const_view(), known_times().const_view(),
-                                        all.const_view(), counts.const_view(), out.const_view());
+                                        all.const_view(), counts.const_view(), out.const_view(),
+                                        high.const_view());
   }
 
   static constexpr int poison = 0xa5;
@@ -284,6 +302,7 @@ private:
 
   Queue& queue_;
   const std::vector<veto_event>& events_;
+  std::vector<std::vector<veto_hit_summary>> highest_;
   std::vector<std::uint16_t> first_board_;
   std::vector<event_entry> event_table_;
   std::vector<board_entry> board_table_;

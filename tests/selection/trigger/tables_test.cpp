@@ -355,6 +355,10 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
   c[0].dead = true;
   EXPECT_NE(make_tables(koto(), c, parse_selection(one_line, "s.toml"), 7).constants.settings,
             same);
+  EXPECT_NE(make_tables(koto(), without_offsets(koto()), parse_selection(one_line, "s.toml"), 7,
+                        selection_mode::record)
+                .constants.settings,
+            same);
 }
 
 TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {

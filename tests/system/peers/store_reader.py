@@ -19,8 +19,10 @@ EVENT_HEADER = struct.Struct("<IIIHHIIII")
 SUMMARY_HEADER = struct.Struct("<BBBBHBBHHIIIII")
 LINE = struct.Struct("<II")
 PHOTON = struct.Struct("<iihhHH")
-MOST_LINES, MOST_PHOTONS = 32, 16
-NOT_JUDGED, MORE_PHOTONS = 3, 4  # bits of a summary's status
+HIT = struct.Struct("<iiHBB")
+MOST_LINES, MOST_PHOTONS, MOST_HITS_OF_A_COUNTER = 32, 16, 3
+NOT_JUDGED, MORE_PHOTONS, RECORDED = 3, 4, 8  # bits of a summary's status
+PRESCALED, LAST_REASON = 5, 8  # of a line; from 16 on a quantity's number + 16
 CALORIMETER_UNKNOWN = 1 << 31
 UNDEFINED = -(1 << 31)
 # Section 7 of docs/formats.md, in their order.
@@ -67,6 +69,8 @@ class Summary(NamedTuple):
     lines: list  # (id, prescale)
     photons: list
     quantities: dict  # name -> value, None if the event does not have it
+    hits: list  # (counter, module, energy, time)
+    reasons: list  # of each line, 0 if it kept the event; None in version 1
 
 
 class Event(NamedTuple):
@@ -156,25 +160,38 @@ def survives_prescale(run, spill, number, line, prescale):
 
 def read_summary(data) -> Summary:
     need(len(data) >= SUMMARY_HEADER.size, "a summary's head is cut")
-    (version, n_lines, n_photons, n_quantities, trigger, status, zero0, found, zero1, settings, fired, kept_by, vetoes,
+    (version, n_lines, n_photons, n_quantities, trigger, status, n_hits, found, zero, settings, fired, kept_by, vetoes,
      unknown) = SUMMARY_HEADER.unpack_from(data)
-    need(version == 1, f"summary version {version}")
+    need(version in (1, 2), f"summary version {version}")
     need(n_lines <= MOST_LINES and n_photons <= MOST_PHOTONS and n_quantities == len(QUANTITIES), "a summary's tables")
-    need(status <= 7 and zero0 == zero1 == 0 and trigger < 1 << 14, "a summary's head")
+    need(status <= (7 if version == 1 else 15) and zero == 0 and (version > 1 or n_hits == 0) and trigger < 1 << 14, "a summary's head")
     photons_at = SUMMARY_HEADER.size + LINE.size * n_lines
     quantities_at = photons_at + PHOTON.size * n_photons
-    end = quantities_at + 4 * n_quantities
+    hits_at = quantities_at + 4 * n_quantities
+    reasons_at = hits_at + HIT.size * n_hits
+    end = reasons_at + (n_lines if version > 1 else 0)
     need(up_to(end, 8) == len(data) and not any(data[end:]), f"a summary of {len(data)} bytes, of which {end} are used")
     lines = [LINE.unpack_from(data, SUMMARY_HEADER.size + LINE.size * n) for n in range(n_lines)]
     photons = [PHOTON.unpack_from(data, photons_at + PHOTON.size * n) for n in range(n_photons)]
     need(all(p[-1] == 0 for p in photons), "a photon's reserved bytes")
     need(all(prescale > 0 for _, prescale in lines), "a prescale of 0")
     need(fired >> n_lines == 0 and kept_by & ~fired == 0, "a line keeps what it did not fire on, or is none")
-    need(kept_by != 0 or status & NOT_JUDGED, "a stored event that nothing kept")
+    need(kept_by != 0 or status & (NOT_JUDGED | RECORDED), "a stored event that nothing kept")
+    hits = [HIT.unpack_from(data, hits_at + HIT.size * n) for n in range(n_hits)]
+    need(all(h[-1] == 0 and h[3] < 30 for h in hits), "a hit's counter or its reserved byte")
+    need(hits == sorted(hits, key=lambda h: (h[3], -h[0])), "hits out of order")
+    need(all(a[3] != b[3] for a, b in zip(hits, hits[MOST_HITS_OF_A_COUNTER:])), "too many hits of a counter")
+    need(not status & RECORDED or kept_by == 0, "an event is recorded that a line kept")
+    reasons = list(data[reasons_at:end]) if version > 1 else None
+    for n, reason in enumerate(reasons or []):
+        need(reason <= LAST_REASON or 16 <= reason < 16 + n_quantities, f"reason {reason}")
+        need((reason == 0) == bool(kept_by >> n & 1), "a reason of a line that kept the event, or none")
+        need((reason in (0, PRESCALED)) == bool(fired >> n & 1), "a reason against a line that fired")
     need(bool(status & MORE_PHOTONS) == (found > n_photons) and found >= n_photons, "photons found")
     values = struct.unpack_from(f"<{n_quantities}i", data, quantities_at)
     return Summary(trigger, status, found, settings, fired, kept_by, vetoes, unknown, lines, [Photon(*p[:-1]) for p in photons],
-                   {name: None if v == UNDEFINED else v for name, v in zip(QUANTITIES, values)})
+                   {name: None if v == UNDEFINED else v for name, v in zip(QUANTITIES, values)},
+                   [(h[3], h[2], h[0], h[1]) for h in hits], reasons)
 
 
 def summary_of(data):

@@ -21,6 +21,7 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d") l.sessions = {number()};
   if (l.program == "receive") l.sessions = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
   l.clean = *rc::gen::arbitrary<bool>();
+  if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
     l.spool = {number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/block_selector.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tools/command_error.hpp"
+
+namespace l3 {
+
+block_selector::block_selector(const selection_options& how, const readout& crates,
+                               std::uint32_t run)
+    : filler_(crates), run_(run), selection_(load_selection(how, crates, run)),
+      kernels_(make_selecting_engine(how, filler_.capacity(how.batch), selection_)),
+      one_(*kernels_->frames()[0]) {
+  one_.input.clear();
+}
+
+/// The store does not know the readout, only whether a crate or a board of it was missing.
+void block_selector::add(const packed_event_view& event) {
+  const std::uint32_t n = event.fragments();
+  if (fragments_.size() < n) fragments_.resize(n);
+  views_.clear();
+  std::uint32_t raw = 0;
+  const auto wrong = [&](const std::string& why) {
+    return command_error(fmt::format("event {} of spill {}: {}; name the readout of the run by "
+                                     "--crates",
+                                     event.key().number, event.key().spill, why),
+                         exit_bad_configuration);
+  };
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const packed_fragment f = event.fragment(i);
+    if (f.crate >= filler_.crates().size())
+      throw wrong(fmt::format("it has a fragment of place {} of the readout, which has {} crates",
+                              f.crate, filler_.crates().size()));
+    raw += f.form == fragment_form::raw ? 1U : 0U;
+    rebuild_fragment(event, i, fragments_[i]);
+    views_.push_back({f.crate, fragments_[i]});
+  }
+  input_batch& batch = one_.input;
+  event_entry& entry = filler_.add(batch, event.key(), views_);
+  const auto added = batch.fragments.subspan(entry.first_fragment, entry.fragments);
+  if (std::ranges::count(added, 1, &fragment_entry::raw) != raw)
+    throw wrong("its crates have other boards than the readout says");
+  entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
+                (event.header().flags & std::uint32_t{event_incomplete});
+  entry.reference_time = event.header().reference_time;
+}
+
+void block_selector::decide(const std::function<void(decided_event)>& f) {
+  if (one_.input.used_events == 0) return;
+  decide_batch(*kernels_, one_, f);
+  one_.input.clear();
+}
+
+} // namespace l3
