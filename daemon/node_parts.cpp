@@ -7,11 +7,13 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "config/toml/complaints.hpp"
 #include "daemon/naming_key.hpp"
 #include "gpu/memory/numa.hpp"
+#include "monitor/version.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -86,12 +88,12 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
 node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
                    std::vector<udp_socket> ports)
     : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
-      frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety),
+      frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety, decided_by()),
       disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
-                          [](std::string_view text) { spdlog::warn("{}", text); })
+                          [](std::string_view text) { spdlog::warn("{}", text); }, decided_by())
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
       fresh(
@@ -143,6 +145,20 @@ std::vector<shedding::line> node::parts::shed_lines() const {
     lines.push_back({l.id, l.priority});
   }
   return lines;
+}
+
+std::vector<std::byte> node::parts::decided_by() const {
+  recorded_settings all;
+  if (selection) all = selection->recorded;
+  all.crates = settings.building.crates;
+  all.software = "koto-l3d " + std::string(version());
+  auto bytes = encode(all);
+  if (bytes.size() > max_settings_bytes)
+    throw std::runtime_error(fmt::format(
+        "selection.lines, selection.detector and selection.calibration have {} bytes together; "
+        "every store holds them, and has room for {}: make them shorter",
+        bytes.size(), max_settings_bytes));
+  return bytes;
 }
 
 /// Starts the second forwarder, for blocks on disk of this and earlier starts.

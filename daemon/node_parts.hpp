@@ -128,6 +128,8 @@ struct node::parts {
 
 private:
   [[nodiscard]] std::vector<shedding::line> shed_lines() const;
+  /// What decides, as it goes into the stream.
+  [[nodiscard]] std::vector<std::byte> decided_by() const;
   void start_backlog();
   void watch_threads();
   void log_sequence() const;

@@ -2,8 +2,11 @@
 // `koto-l3 select`: shows the selection's decision on every event of a file of level-2 data, a
 // store or a spool, and its reason.
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -11,7 +14,7 @@
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
-#include "tools/evaluate/stored_run.hpp"
+#include "tools/evaluate/recorded_run.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -24,6 +27,7 @@ struct options {
   std::vector<std::string> crates;
   bool json = false;
   bool totals = false;
+  bool as_recorded = false;
 };
 
 json::array names_of(std::uint32_t mask, const std::vector<std::string>& names) {
@@ -181,8 +185,90 @@ int select_stored(const options& o, interrupt& signals) {
   return tell(lost);
 }
 
+/// Of the events of a store that were decided again by their own settings.
+class recorded_report {
+public:
+  explicit recorded_report(const options& o) : json_(o.json), totals_only_(o.totals) {
+    if (json_) fmt::print("{{\"events\":[");
+  }
+
+  void add(const recorded_event& e) {
+    const bool decided = e.now != nullptr;
+    ++(!e.refusal.empty() ? refused_[e.refusal]
+       : !decided         ? unselected_
+       : e.as_stored      ? as_stored_
+                          : different_);
+    if (totals_only_) return;
+    if (json_)
+      print_json(e);
+    else if (decided && !e.as_stored)
+      fmt::print("run {} spill {} event {}: is decided otherwise than it is stored\n", e.run,
+                 e.key.spill, e.key.number);
+    else if (!e.refusal.empty())
+      fmt::print("run {} spill {} event {}: refused: {}\n", e.run, e.key.spill, e.key.number,
+                 e.refusal);
+  }
+
+  /// The exit code.
+  int end() const {
+    std::uint64_t refused = 0;
+    json::object reasons;
+    for (const auto& [reason, events] : refused_) {
+      refused += events;
+      reasons[reason] = events;
+    }
+    const std::uint64_t all = as_stored_ + different_ + unselected_ + refused;
+    if (json_) {
+      const json::object total{{"events", all},           {"as_stored", as_stored_},
+                               {"different", different_}, {"not_selected", unselected_},
+                               {"refused", refused},      {"reasons", reasons}};
+      fmt::print("],\"total\":{}}}\n", json::serialize(total));
+    } else {
+      fmt::print("{} events: {} are decided as they are stored, bit for bit, {} otherwise; {} are "
+                 "refused; of {} no selection ran\n",
+                 all, as_stored_, different_, refused, unselected_);
+      for (const auto& [reason, events] : refused_) fmt::print("  {}: {}\n", events, reason);
+    }
+    return different_ + refused == 0 ? 0 : exit_failure;
+  }
+
+private:
+  void print_json(const recorded_event& e) {
+    json::object o{{"run", e.run}, {"spill", e.key.spill}, {"event", e.key.number}};
+    if (e.now != nullptr) {
+      const loaded_selection& by = e.by->selection();
+      o = to_json(*e.now, by.line_names(), counter_names(by.what));
+      o["run"] = e.run;
+      o["settings"] = by.tables.constants.settings;
+      o["as_stored"] = e.as_stored;
+    }
+    if (!e.refusal.empty()) o["refused_because"] = e.refusal;
+    fmt::print("{}\n{}", std::exchange(first_, false) ? "" : ",", json::serialize(o));
+  }
+
+  bool json_;
+  bool totals_only_;
+  bool first_ = true;
+  std::uint64_t as_stored_ = 0;
+  std::uint64_t different_ = 0;
+  std::uint64_t unselected_ = 0;
+  std::map<std::string, std::uint64_t> refused_; ///< by reason
+};
+
+int select_recorded(const options& o, interrupt& signals) {
+  check_folder(o.run.in);
+  check_store(o.run.in);
+  recorded_report said(o);
+  const unreadable_parts lost = for_each_recorded(
+      o.run.in, o.run, [&](const recorded_event& e) { said.add(e); }, signals);
+  const int verdict = said.end();
+  const int damage = tell(lost);
+  return verdict != 0 ? verdict : damage;
+}
+
 int select(const options& o) {
   interrupt signals;
+  if (o.as_recorded) return select_recorded(o, signals);
   if (std::filesystem::is_directory(o.run.in)) return select_stored(o, signals);
   check_readable(o.run.in);
   return select_level2(o, signals);
@@ -195,8 +281,12 @@ void add_select(CLI::App& program, command_body& run) {
   auto* c = program.add_subcommand("select", "what the selection decides on each event, and why");
   c->footer("Energies are in keV, lengths in 0.1 mm, times in 1/128 ns (docs/selection.md).");
   add_selection_options(*c, o->run);
-  c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
-      ->capture_default_str();
+  auto* selection = c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
+                        ->capture_default_str();
+  c->add_flag("--as-recorded", o->as_recorded,
+              "decide each stored event by the settings that are stored with it, and compare with "
+              "what was decided then; ends with 0 only if all are equal")
+      ->excludes(selection);
   add_record_flag(*c, o->run.files);
   add_crates_option(*c, o->crates);
   c->add_flag("--totals", o->totals, "only what all events together gave");

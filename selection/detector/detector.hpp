@@ -188,5 +188,6 @@ struct crystal_place {
                                      readout crates = readout::koto());
 /// The one compiled in, on the crates of KOTO.
 [[nodiscard]] detector default_detector();
+[[nodiscard]] std::string_view default_detector_text();
 
 } // namespace l3

@@ -56,15 +56,21 @@ void check_sequence(const selection_settings& settings) {
                        decide::name));
 }
 
-} // namespace
+bool is_built_in(const std::string& detector) { return detector.empty() || detector == built_in; }
 
-detector load_detector(const selection_files& files, const readout& crates) {
-  if (!files.detector.empty() && files.detector != built_in)
-    return read_detector(files.detector, crates);
+/// Of the built-in detector.
+void check_readout(const readout& crates) {
   if (!(crates == readout::koto()))
     throw bad_file({built_in},
                    "describes another readout than the one that is set, that of KOTO; name a "
                    "detector file that describes what hangs on this one");
+}
+
+} // namespace
+
+detector load_detector(const selection_files& files, const readout& crates) {
+  if (!is_built_in(files.detector)) return read_detector(files.detector, crates);
+  check_readout(crates);
   return default_detector();
 }
 
@@ -76,19 +82,49 @@ std::vector<std::string> loaded_selection::line_names() const {
   return names;
 }
 
-loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                std::uint32_t run) {
-  detector d = load_detector(files, crates);
-  const calibration c =
-      files.calibration.empty() ? nominal_calibration(d) : read_calibration(files.calibration, d);
-  selection_settings settings =
-      files.lines == built_in ? default_selection() : read_selection(files.lines);
+namespace {
+
+/// The names of the texts, for messages.
+struct text_names {
+  std::string lines, detector, calibration;
+};
+
+loaded_selection load(recorded_settings texts, const text_names& names, std::uint32_t run) {
+  detector d = parse_detector(texts.detector, names.detector, texts.crates);
+  const calibration c = texts.calibration.empty()
+                            ? nominal_calibration(d)
+                            : parse_calibration(texts.calibration, names.calibration, d);
+  selection_settings settings = parse_selection(texts.lines, names.lines);
   check_sequence(settings);
   complaints wrong;
-  wrong.hear({files.detector}, [&] { check_fits(d, c); });
+  wrong.hear({names.detector}, [&] { check_fits(d, c); });
   wrong.raise();
-  host_tables tables = make_tables(d, c, settings, run, files.mode);
-  return {std::move(d), std::move(settings), std::move(tables)};
+  host_tables tables = make_tables(d, c, settings, run, texts.mode);
+  return {std::move(d), std::move(settings), std::move(tables), std::move(texts)};
+}
+
+} // namespace
+
+loaded_selection load_selection(const selection_files& files, const readout& crates,
+                                std::uint32_t run) {
+  const bool own_detector = is_built_in(files.detector);
+  if (own_detector) check_readout(crates);
+  recorded_settings texts;
+  texts.crates = crates;
+  texts.mode = files.mode;
+  texts.lines =
+      files.lines == built_in ? std::string(default_selection_text()) : read_text(files.lines);
+  texts.detector = own_detector ? std::string(default_detector_text()) : read_text(files.detector);
+  if (!files.calibration.empty()) texts.calibration = read_text(files.calibration);
+  return load(std::move(texts),
+              {files.lines == built_in ? "built-in selection.toml" : files.lines,
+               own_detector ? "built-in detector.toml" : files.detector, files.calibration},
+              run);
+}
+
+loaded_selection load_selection(const recorded_settings& recorded, const std::string& name,
+                                std::uint32_t run) {
+  return load(recorded, {name + ", selection", name + ", detector", name + ", calibration"}, run);
 }
 
 std::string hash_of_selection(const selection_files& files, const readout& crates,

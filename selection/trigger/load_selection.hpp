@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that an engine needs to select, from its files: the detector, its calibration, the
-// settings, and the tables made of them. What is wrong with any of them is said here, before an
-// engine is made.
+// Everything that an engine needs to select, from its files, or from what the stream has recorded
+// of them: the detector, its calibration, the settings, and the tables made of them. What is wrong
+// with any of them is said here, before an engine is made.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "selection/sequence/program.hpp"
 #include "selection/trigger/make_tables.hpp"
+#include "selection/trigger/recorded_settings.hpp"
 #include "selection/trigger/selection_files.hpp"
 #include "transport/format/batch_capacity.hpp"
 
@@ -19,6 +20,7 @@ struct loaded_selection {
   detector what;
   selection_settings settings;
   host_tables tables;
+  recorded_settings recorded; ///< the texts that it was made of; of no software yet
 
   /// For make_engine; valid as long as this object is neither moved nor destroyed.
   [[nodiscard]] selection_program program() const;
@@ -31,6 +33,9 @@ struct loaded_selection {
 [[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
                                               std::uint32_t run);
+/// `name` stands in messages in the place of the files' names. Throws bad_file.
+[[nodiscard]] loaded_selection load_selection(const recorded_settings& recorded,
+                                              const std::string& name, std::uint32_t run);
 
 /// Eight hexadecimal digits, the same where the same is selected: ledgers and blocks name it.
 [[nodiscard]] std::string hash_of_selection(const selection_files& files, const readout& crates,

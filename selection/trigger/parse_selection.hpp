@@ -18,5 +18,6 @@ namespace l3 {
 [[nodiscard]] selection_settings read_selection(const std::filesystem::path& file);
 /// The one compiled in.
 [[nodiscard]] selection_settings default_selection();
+[[nodiscard]] std::string_view default_selection_text();
 
 } // namespace l3

@@ -113,7 +113,7 @@ class WhatIsNot(Info):
                            ("a.l3batch", b"KL3D\x02" + bytes(19)), ("l.json.live", b"KL3L\0\0\x02\0" + bytes(80))):
             file = self.folder / name
             file.write_bytes(data)
-            self.refused(file, FAILED, f"of version {data[6] if data[3:4] == b'L' else data[4]}; this koto-l3 reads version 1")
+            self.refused(file, FAILED, f"of version {data[6] if data[3:4] == b'L' else data[4]}; this koto-l3 reads version")
 
     def test_a_ledger_of_another_version(self):
         file = self.folder / "ledger.json"

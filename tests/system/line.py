@@ -54,7 +54,7 @@ class Line(harness.SystemTest):
         self.assertEqual((kind, session, its_sequence), (BLOCK, self.session, sequence))
         head, payload = memoryview(body)[:64], memoryview(body)[64:]
         fields = store_reader.BLOCK_HEADER.unpack(head)
-        self.assertEqual((fields[0], fields[1], fields[4]), (b"KL3B", 1, len(payload)))
+        self.assertEqual((fields[0], fields[1], fields[4]), (b"KL3B", 2 if fields[12] else 1, len(payload)))
         self.assertEqual(store_reader.crc32c(head[:60]), fields[-1])
         block = store_reader.read_block(head, payload, fields)
         self.assertEqual((block.session, block.sequence, block.run, block.node), (session, sequence, 7, 3))
@@ -71,8 +71,10 @@ class Line(harness.SystemTest):
             self.assertIn(message[2], (1, come + 1))
             come = message[2]
 
-    def say(self, kind, sequence=0, credit=0, body=b"", session=None):
-        self.receiver.send(line_sender.header(kind, self.session if session is None else session, sequence, credit), body)
+    def say(self, kind, sequence=0, credit=0, body=None, session=None):
+        if kind == WELCOME and body is None:
+            body = line_sender.answer(sequence + 1)
+        self.receiver.send(line_sender.header(kind, self.session if session is None else session, sequence, credit), body or b"")
 
     def nothing_but_heartbeats(self, seconds):
         end = time.monotonic() + seconds
@@ -173,6 +175,21 @@ class Line(harness.SystemTest):
         self.say(WELCOME, last, 4)
         self.send(20)
         self.take_all(last, 100)
+        self.assert_all_came()
+        self.finish()
+
+    def test_a_receiver_that_takes_no_settings_is_told_to_be_updated(self):
+        self.start()
+        self.receiver.accept()
+        self.hello()
+        self.send(30)
+        self.say(WELCOME, 0, 4, body=b"")  # as of version 0.1.0
+        self.daemon.wait_to_say("older than this daemon, and takes no blocks that hold the settings")
+        self.nothing_but_heartbeats(1.5)
+        self.receiver.accept()
+        self.hello()
+        self.say(WELCOME, 0, 4)
+        self.take_all(0, 30)
         self.assert_all_came()
         self.finish()
 

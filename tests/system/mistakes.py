@@ -19,7 +19,7 @@ FAILED, USAGE, MISSING, BAD_CONFIGURATION = 1, 2, 69, 78
 HUGE = b'[outbox]\nmemory = "1024 GiB"\n[udp]\nbind = "127.77.0.1:42000"\n[tcp]\nbind = ""\n[monitor]\nbind = ""\n'
 FILES = {  # what the commands are given; the names stand in the table
     "empty": b"", "text": b"This is no file of koto-l3.\n", "image.png": b"\x89PNG\r\n\x1a\n" + bytes(40),
-    "other.l2raw": b"KL3R\x02" + bytes(59), "other.kl3": b"KL3S\x02" + bytes(11), "other.json": b'{"ledger": 2}',
+    "other.l2raw": b"KL3R\x02" + bytes(59), "other.kl3": b"KL3S\x03" + bytes(11), "other.json": b'{"ledger": 2}',
     "short.l3batch": b"KL3D\x01", "unknown-key.toml": b"[forward]\nrat = 1\n", "no-unit.toml": b"[outbox]\nmemory = 64\n",
     "bad-unit.toml": b'[outbox]\nmemory = "64 MIB"\n', "range.toml": b'[forward]\nrate = "1 b/s"\n',
     "receive-key.toml": b'secret-key = "x"\n', "receive-flag.toml": b"sync = 3\n", "receive-value.toml": b'\nbind = "127.0.0.1:42200"\n',
@@ -106,7 +106,7 @@ TABLE = [
     ("koto-l3 info text", FAILED, "is none of the files that koto-l3 stores: it begins with 54 68 69 73"),
     ("koto-l3 info image.png", FAILED, "it begins with 89 50 4E 47"),
     ("koto-l3 info other.l2raw", FAILED, "of version 2; this koto-l3 reads version 1: use the koto-l3 that wrote it"),
-    ("koto-l3 info other.kl3", FAILED, "of version 2; this koto-l3 reads version 1"),
+    ("koto-l3 info other.kl3", FAILED, "of version 3; this koto-l3 reads versions 1 to 2"),
     ("koto-l3 info other.json", FAILED, "not a ledger: it is of version 2; this program reads version 1"),
     ("koto-l3 info short.l3batch", FAILED, "short.l3batch: ends too early, at offset 5"),
     ("koto-l3 inspect other.json --event 3/1", FAILED, "is a ledger, which holds no events to look at"),

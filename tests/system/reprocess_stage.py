@@ -16,12 +16,12 @@ HEAD = store_reader.FILE_HEADER
 
 
 def blocks_in(file):
-    """[(fields of the header, payload)] of a file that holds whole blocks only."""
+    """[(fields of the header, packed events)] of a file that holds whole blocks only."""
     data, at, found = pathlib.Path(file).read_bytes(), HEAD.size, []
     while at < len(data):
         fields = store_reader.BLOCK_HEADER.unpack_from(data, at)
         end = at + store_reader.BLOCK_HEADER.size + fields[4]
-        found.append((fields, data[at + store_reader.BLOCK_HEADER.size:end]))
+        found.append((fields, data[at + store_reader.BLOCK_HEADER.size:end - fields[12]]))
         at = end
     return found
 
@@ -40,6 +40,7 @@ def block_of(fields, events, run=None):
     """A block like that of these fields, with these packed events."""
     payload = b"".join(events)
     changed = list(fields)
+    changed[1], changed[12] = 1, 0  # without settings
     changed[4], changed[5], changed[-2] = len(payload), len(events), crc32c(payload)
     if run is not None:
         changed[8] = run

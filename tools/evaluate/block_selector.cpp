@@ -2,6 +2,7 @@
 #include "tools/evaluate/block_selector.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,11 @@ namespace l3 {
 
 block_selector::block_selector(const selection_options& how, const readout& crates,
                                std::uint32_t run)
-    : filler_(crates), run_(run), selection_(load_selection(how, crates, run)),
+    : block_selector(how, load_selection(how, crates, run), crates, run) {}
+
+block_selector::block_selector(const selection_options& how, loaded_selection selection,
+                               const readout& crates, std::uint32_t run)
+    : filler_(crates), run_(run), selection_(std::move(selection)),
       kernels_(make_selecting_engine(how, filler_.capacity(how.batch), selection_)),
       one_(*kernels_->frames()[0]) {
   one_.input.clear();

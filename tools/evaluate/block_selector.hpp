@@ -18,6 +18,9 @@ class block_selector {
 public:
   /// Throws command_error for a bad configuration, or without an engine.
   block_selector(const selection_options& how, const readout& crates, std::uint32_t run);
+  /// `how` says where the kernels run. `selection` is of this readout and run.
+  block_selector(const selection_options& how, loaded_selection selection, const readout& crates,
+                 std::uint32_t run);
 
   [[nodiscard]] std::uint32_t run() const { return run_; }
   [[nodiscard]] const loaded_selection& selection() const { return selection_; }

@@ -65,6 +65,15 @@ loaded_selection load_selection(const selection_options& o, const readout& crate
   }
 }
 
+loaded_selection load_recorded(const recorded_settings& recorded, const std::string& name,
+                               std::uint32_t run) {
+  try {
+    return load_selection(recorded, name, run);
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+}
+
 std::vector<std::byte> summary_of(const decided_event& e) {
   const auto view = packed_event_view::parse(e.packed);
   if (!view) throw command_error("the engine made a damaged packed event");

@@ -44,6 +44,10 @@ CLI::Option* add_record_flag(CLI::App& command, selection_files& files);
 [[nodiscard]] loaded_selection load_selection(const selection_options& o, const readout& crates,
                                               std::uint32_t run);
 
+/// The same from what a stream has recorded.
+[[nodiscard]] loaded_selection load_recorded(const recorded_settings& recorded,
+                                             const std::string& name, std::uint32_t run);
+
 /// A decided event; valid while its batch is.
 struct decided_event {
   const event_entry& event;

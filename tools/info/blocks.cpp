@@ -42,6 +42,7 @@ class block_facts {
 public:
   void take(const block_header& h, std::span<const std::byte> payload) {
     ++blocks_;
+    with_settings_ += h.settings_bytes != 0 ? 1 : 0;
     session_facts& s = sessions_[{h.session, (h.flags & block_proven) != 0}];
     if (s.blocks++ == 0) {
       s.run = h.run;
@@ -89,6 +90,7 @@ public:
     json::object& f = to.facts;
     f["runs"] = json::array(runs.begin(), runs.end());
     f["blocks"] = blocks_;
+    f["blocks_with_settings"] = with_settings_;
     f["events"] = events;
     f["events_incomplete"] = incomplete_;
     f["events_with_raw_parts"] = raw_;
@@ -111,7 +113,7 @@ public:
       to.damage.push_back(fmt::format("{} events break the format", damaged_events_));
     if (damaged_summaries_ > 0)
       to.damage.push_back(
-          fmt::format("{} summaries are not of version 1, or are cut", damaged_summaries_));
+          fmt::format("{} summaries are of a later version, or are cut", damaged_summaries_));
   }
 
 private:
@@ -136,6 +138,7 @@ private:
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
   std::uint64_t blocks_ = 0;
+  std::uint64_t with_settings_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t raw_ = 0;

@@ -151,10 +151,12 @@ recognised recognise_file(const fs::path& path) {
   const std::string bytes = beginning_of(path);
   const auto known = recognise(bytes, path.filename().string());
   if (!known) refuse_unknown(path, bytes);
-  if (known->version != 1)
-    throw command_error(fmt::format("{} is {} of version {}; this koto-l3 reads version 1: use the "
+  const std::uint32_t newest = known->format->newest;
+  if (known->version < 1 || known->version > newest)
+    throw command_error(fmt::format("{} is {} of version {}; this koto-l3 reads version{}: use the "
                                     "koto-l3 that wrote it",
-                                    path.string(), known->format->title, known->version));
+                                    path.string(), known->format->title, known->version,
+                                    newest == 1 ? " 1" : fmt::format("s 1 to {}", newest)));
   return *known;
 }
 

@@ -23,10 +23,11 @@ enum class stored_format : std::uint8_t {
 
 struct known_format {
   stored_format format;
-  std::string_view word;  ///< for programs
-  std::string_view title; ///< for people
-  std::string_view magic; ///< first bytes
-  std::size_t version_at; ///< offset of the byte that says the version; 0: not in the bytes
+  std::string_view word;    ///< for programs
+  std::string_view title;   ///< for people
+  std::string_view magic;   ///< first bytes
+  std::size_t version_at;   ///< offset of the byte that says the version; 0: not in the bytes
+  std::uint32_t newest = 1; ///< the last version that this program reads
 };
 
 struct recognised {

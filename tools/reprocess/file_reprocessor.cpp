@@ -243,8 +243,8 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   block_header header = block.header;
   block_selector& with = selector_of(header.run);
   header.session = session_made_of(header.session, plan_.settings);
-  if (std::ranges::find(to.sessions, header.session) == to.sessions.end())
-    to.sessions.push_back(header.session);
+  const bool is_first = std::ranges::find(to.sessions, header.session) == to.sessions.end();
+  if (is_first) to.sessions.push_back(header.session);
   to.last_run = header.run;
 
   std::vector<std::byte> made(sizeof header);
@@ -273,9 +273,26 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   header.payload_bytes = static_cast<std::uint32_t>(packed.size());
   header.events = static_cast<std::uint32_t>(totals_->kept - kept_before);
   header.payload_crc = crc32c(packed);
+  set_settings(header, 0);
   seal_header(header);
   std::memcpy(made.data(), &header, sizeof header);
+  if (is_first) {
+    made = with_settings(made, header, settings_of(with));
+    (void)read_block_header(made, header);
+  }
   out.add(made, header);
+}
+
+std::vector<std::byte> file_reprocessor::settings_of(const block_selector& with) const {
+  recorded_settings all = with.selection().recorded;
+  all.software = software_;
+  auto bytes = encode(all);
+  if (bytes.size() > max_settings_bytes)
+    throw command_error(fmt::format("selection, detector and calibration have {} bytes together; "
+                                    "a store has room for {}: make them shorter",
+                                    bytes.size(), max_settings_bytes),
+                        exit_bad_configuration);
+  return bytes;
 }
 
 void file_reprocessor::decide(block_selector& with, std::vector<std::byte>& block) {

@@ -54,6 +54,7 @@ private:
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
   void decide(block_selector& with, std::vector<std::byte>& block);
+  [[nodiscard]] std::vector<std::byte> settings_of(const block_selector& with) const;
 
   const reprocess_folder& folder_;
   const reprocess_plan& plan_;

@@ -17,9 +17,13 @@ enum class codec_id : std::uint8_t {
   strong = 2, ///< the same section; of files of bare waveforms, no block has it as yet
 };
 
+/// A block of version 2 holds the settings that decided its events, behind them
+/// (docs/formats.md, section 6). Both ends refuse longer ones.
+inline constexpr std::uint32_t max_settings_bytes = 1U << 20;
+
 struct block_header {
   std::array<char, 4> magic{'K', 'L', '3', 'B'};
-  std::uint8_t version = 1;
+  std::uint8_t version = 1; ///< 2: with settings
   codec_id codec = codec_id::koto;
   std::uint16_t flags = 0; ///< block_flag, by the receiver; a daemon writes 0
   std::uint32_t payload_bytes = 0;
@@ -31,7 +35,7 @@ struct block_header {
   std::uint64_t sealed_at = 0; ///< ns since 1970-01-01 UTC
   std::uint32_t repeated =
       0; ///< events that a receiver left out, because another session stored them
-  std::uint32_t reserved1 = 0;
+  std::uint32_t settings_bytes = 0; ///< at the end of the payload; version 1 has none
   std::uint32_t payload_crc = 0;
   std::uint32_t header_crc = 0; ///< of the 60 bytes before it
 };
@@ -121,7 +125,7 @@ inline constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 63) - 1;
 
 struct store_file_header {
   std::array<char, 4> magic{'K', 'L', '3', 'S'};
-  std::uint8_t version = 1;
+  std::uint8_t version = 2; ///< 1: none of its blocks holds settings
   std::array<std::uint8_t, 3> reserved{};
   std::uint64_t number = 0;
 };

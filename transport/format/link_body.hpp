@@ -34,7 +34,8 @@ struct link_answer_body {
 static_assert(sizeof(link_answer_body) == 48);
 
 enum answer_flag : std::uint32_t {
-  answer_divides = 1, ///< the receiver divides its line: no block goes without a grant
+  answer_divides = 1,        ///< the receiver divides its line: no block goes without a grant
+  answer_takes_settings = 2, ///< the receiver takes blocks of version 2
 };
 
 } // namespace l3

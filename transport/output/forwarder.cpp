@@ -173,7 +173,9 @@ void forwarder::take(way& from, const link_header& header, std::string_view body
   }
   window_.take(header, body, now);
   if (header.type == link_message::welcome) {
-    in_any_order_ = read_sealed<link_answer_body>(bytes).has_value();
+    const auto answer = read_sealed<link_answer_body>(bytes);
+    in_any_order_ = answer.has_value();
+    takes_settings_ = answer && (answer->flags & answer_takes_settings) != 0;
     grant_.welcomed(bytes, now);
     from.is_welcome = window_.is_welcome();
   }
@@ -280,9 +282,16 @@ time_point forwarder::send_blocks(time_point now) {
 bool forwarder::send_block(way& over, time_point now) {
   const auto block = source_.hold(window_.next());
   if (!block) return false;
+  const std::uint64_t session = source_.lane().identity.session;
+  if (!takes_settings_ && load<block_header>(block.bytes.data()).settings_bytes != 0) {
+    constexpr std::string_view why =
+        "it is older than this daemon, and takes no blocks that hold the settings which decided "
+        "their events; update receivers before daemons";
+    window_.take(make_link_header(link_message::refusal, session, 0), why, now);
+    return false;
+  }
   if (window_.next_is_new() && !source_.may_send(window_.next(), now)) return false;
-  const auto head =
-      make_link_header(link_message::block, source_.lane().identity.session, window_.next());
+  const auto head = make_link_header(link_message::block, session, window_.next());
   if (!over.link->send(head, block)) return false;
   pace_.sent(share_, block.bytes.size(), now);
   grant_.sent(block.bytes.size(), now);

@@ -97,8 +97,9 @@ private:
   send_window window_;
   link_grant grant_;
   std::vector<way> ways_;
-  std::size_t last_way_ = 0;  ///< over which a message other than a block went
-  bool in_any_order_ = false; ///< the receiver puts the blocks of several connections in order
+  std::size_t last_way_ = 0;    ///< over which a message other than a block went
+  bool in_any_order_ = false;   ///< the receiver puts the blocks of several connections in order
+  bool takes_settings_ = false; ///< the receiver takes blocks that hold them
   counter turns_;
 
   time_point last_sent_at_;

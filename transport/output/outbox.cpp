@@ -30,21 +30,29 @@ constexpr std::uint64_t smallest_mean_block = 4096;
 constexpr std::uint64_t smallest_mean_event = 1024;
 constexpr std::uint64_t fewest_slots = 64;
 constexpr std::uint64_t fewest_times = 1024;
+/// The settings go with one block in so many times their length: a receiver that did not get the
+/// first block, because another one stored it, has them soon.
+constexpr std::uint64_t settings_once_in = 256;
+constexpr std::uint64_t least_between_settings = std::uint64_t{16} << 20;
 /// A disk that hangs must not keep fresh blocks from leaving.
 constexpr std::chrono::seconds longest_hold_up(1);
 
 } // namespace
 
 outbox::outbox(const outbox_settings& settings, const block_identity& identity,
-               safe_batches& safety)
+               safe_batches& safety, std::vector<std::byte> decided_by)
     : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
       block_age_(settings.block_age), identity_(identity), safety_(safety),
+      decided_by_(std::move(decided_by)),
+      between_settings_(std::max(least_between_settings, settings_once_in * decided_by_.size())),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
       times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
   if (block_bytes_ == 0 || block_bytes_ > largest_block_setting.bytes) {
     throw std::invalid_argument("a block must be between 1 B and 32 MiB");
   }
-  if (capacity_ < 2 * (block_bytes_ + sizeof(block_header))) {
+  if (decided_by_.size() > max_settings_bytes)
+    throw std::invalid_argument("a block has no room for such long settings");
+  if (capacity_ < 2 * (block_bytes_ + sizeof(block_header) + decided_by_.size())) {
     throw std::invalid_argument("the outbox must have room for two blocks");
   }
   void* const memory = ::mmap(nullptr, capacity_, PROT_READ | PROT_WRITE,
@@ -65,7 +73,7 @@ bool outbox::times_full() const {
 }
 
 bool outbox::fits_in_open(std::size_t bytes) const {
-  const std::uint64_t end = open_.start + open_.bytes + bytes;
+  const std::uint64_t end = open_.start + open_.bytes + bytes + settings_of(open_);
   const std::uint64_t lap_end = open_.start - open_.start % capacity_ + capacity_;
   return end <= lap_end && end <= tail_.load(std::memory_order_acquire) + capacity_ &&
          !times_full();
@@ -92,12 +100,15 @@ bool outbox::make_room(std::size_t bytes) {
     if (fits_in_open(bytes)) return true;
     seal(); // so that it can leave
   }
-  return fits_as_new(bytes);
+  return fits_as_new(bytes + settings_of_next());
 }
 
 bool outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
   if (!make_room(packed_event.size())) return false;
-  if (!has_open_block()) open_.start = start_for(packed_event.size());
+  if (!has_open_block()) {
+    open_.with_settings = settings_of_next() != 0;
+    open_.start = start_for(packed_event.size() + settings_of(open_));
+  }
   std::byte* const to = at(open_.start) + open_.bytes;
   std::memcpy(to, packed_event.data(), packed_event.size());
   open_.payload_crc = crc32c({to, packed_event.size()}, open_.payload_crc);
@@ -112,10 +123,11 @@ bool outbox::append(std::span<const std::byte> packed_event, time_point complete
 }
 
 bool outbox::wait_for_room(std::chrono::nanoseconds limit, std::size_t bytes) {
-  if (sizeof(block_header) + bytes > capacity_) return false;
+  const std::size_t all = bytes + settings_of_next();
+  if (sizeof(block_header) + all > capacity_) return false;
   if (make_room(bytes)) return true;
   std::unique_lock guard(lock_);
-  return room_.wait_for(guard, limit, [&] { return fits_as_new(bytes); });
+  return room_.wait_for(guard, limit, [&] { return fits_as_new(all); });
 }
 
 void outbox::batch_done(std::uint64_t serial) {
@@ -126,10 +138,22 @@ void outbox::batch_done(std::uint64_t serial) {
   }
 }
 
+/// Into the room that was kept for them.
+void outbox::add_settings() {
+  since_settings_ = open_.with_settings ? 0 : since_settings_ + open_.bytes;
+  if (!open_.with_settings) return;
+  std::memcpy(at(open_.start) + open_.bytes, decided_by_.data(), decided_by_.size());
+  open_.payload_crc = crc32c(decided_by_, open_.payload_crc);
+  open_.bytes += static_cast<std::uint32_t>(decided_by_.size());
+  bytes_appended_.add(decided_by_.size());
+}
+
 void outbox::seal() {
   if (!has_open_block()) return;
+  add_settings();
   const open_block sealed = std::exchange(open_, {});
   block_header header;
+  set_settings(header, settings_of(sealed));
   header.payload_bytes = sealed.bytes - static_cast<std::uint32_t>(sizeof header);
   header.events = sealed.events;
   header.session = identity_.session;

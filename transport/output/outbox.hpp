@@ -36,8 +36,10 @@ class outbox final : public block_source {
 public:
   /// Each block is told to `safety` when it is sealed, and again when it is secured. Throws
   /// std::invalid_argument if the settings contradict each other, std::system_error if there is no
-  /// memory.
-  outbox(const outbox_settings& settings, const block_identity& identity, safe_batches& safety);
+  /// memory. `decided_by`, what decides the events, goes with the first block and with others now
+  /// and then; empty: with none.
+  outbox(const outbox_settings& settings, const block_identity& identity, safe_batches& safety,
+         std::vector<std::byte> decided_by = {});
   ~outbox() override; ///< no block may be held any more
 
   // --- the thread that fills it ---
@@ -118,6 +120,7 @@ private:
     std::uint32_t payload_crc = 0;
     time_point oldest = never;    ///< when the event that has waited longest was complete
     std::uint64_t last_batch = 0; ///< that ends in it; 0: none does
+    bool with_settings = false;   ///< room is kept for them behind the events
   };
 
   [[nodiscard]] bool make_room(std::size_t bytes);
@@ -125,8 +128,15 @@ private:
   [[nodiscard]] std::uint64_t start_for(std::size_t bytes) const;
   [[nodiscard]] bool fits_as_new(std::size_t bytes) const;
   [[nodiscard]] bool times_full() const;
+  [[nodiscard]] std::size_t settings_of(const open_block& block) const {
+    return block.with_settings ? decided_by_.size() : 0;
+  }
+  [[nodiscard]] std::size_t settings_of_next() const {
+    return events_appended_ == 0 || since_settings_ >= between_settings_ ? decided_by_.size() : 0;
+  }
   [[nodiscard]] std::byte* at(std::uint64_t position) const { return ring_ + position % capacity_; }
   [[nodiscard]] slot& slot_of(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
+  void add_settings();
   void let_go(slot& held);
   void reuse_released(); ///< under the lock
 
@@ -137,6 +147,8 @@ private:
   std::chrono::nanoseconds block_age_;
   block_identity identity_;
   safe_batches& safety_;
+  std::vector<std::byte> decided_by_;
+  std::uint64_t between_settings_; ///< bytes
   std::byte* ring_ = nullptr;
   std::vector<slot> slots_;       ///< of the blocks not yet reused, by sequence number
   std::vector<time_point> times_; ///< when each event in the ring was complete, as a ring
@@ -145,6 +157,7 @@ private:
   open_block open_;
   std::uint64_t sealed_end_ = 0; ///< where the next block may begin
   std::uint64_t next_time_ = 0;
+  std::uint64_t since_settings_ = 0; ///< bytes of blocks since the last that has them
 
   std::optional<time_point> held_up_since_; ///< the emptying thread's own: by the limit
 

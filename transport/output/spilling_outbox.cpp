@@ -31,15 +31,16 @@ constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
 spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory,
                                  spool& disk, spool_backlog& backlog, safe_batches& safety,
-                                 std::size_t largest_event, report_function report)
+                                 std::size_t largest_event, report_function report,
+                                 const std::vector<std::byte>& decided_by)
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
-      block_room_(sizeof(block_header) + settings.block.bytes + largest_event),
+      block_room_(sizeof(block_header) + settings.block.bytes + largest_event + decided_by.size()),
       progress_at_(steady_clock::now()) {
   disk.keep_in_memory(memory.lane().identity.session);
   way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
                                        .block = settings.block,
                                        .block_age = spilled_block_age},
-                       backlog.own().identity, safety);
+                       backlog.own().identity, safety, decided_by);
   disk.open_lane(memory.lane().identity.session);
   disk.open_lane(backlog.own().identity.session);
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });

@@ -32,10 +32,10 @@ public:
   using report_function = std::function<void(std::string_view)>;
 
   /// The others outlive this object; what finds no room in memory is added to the backlog's own
-  /// lane. `largest_event`: the longest packed event there may be.
+  /// lane. `largest_event`: the longest packed event there may be; `decided_by`: see outbox.
   spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory, spool& disk,
                   spool_backlog& backlog, safe_batches& safety, std::size_t largest_event,
-                  report_function report);
+                  report_function report, const std::vector<std::byte>& decided_by = {});
   /// Without a disk it is the outbox's memory alone.
   explicit spilling_outbox(outbox& memory) : memory_(memory) {}
   ~spilling_outbox();

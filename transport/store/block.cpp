@@ -6,13 +6,21 @@
 
 namespace l3 {
 
+namespace {
+constexpr std::uint8_t version_with_settings = 2;
+}
+
 block_fault read_block_header(std::span<const std::byte> bytes, block_header& header) {
   if (bytes.size() < sizeof(block_header)) return block_fault::too_short;
-  const auto h = load<block_header>(bytes.data());
+  auto h = load<block_header>(bytes.data());
   if (h.magic != block_header{}.magic) return block_fault::magic;
   if (h.header_crc != header_crc(h)) return block_fault::header_checksum;
-  if (h.version != block_header{}.version || h.codec != codec_id::koto) return block_fault::version;
-  if (h.payload_bytes > max_block_payload) return block_fault::length;
+  if (h.version < 1 || h.version > version_with_settings || h.codec != codec_id::koto)
+    return block_fault::version;
+  if (h.version == 1) h.settings_bytes = 0; // of version 1 these bytes are reserved
+  if (h.payload_bytes > max_block_payload || h.settings_bytes > max_settings_bytes ||
+      h.settings_bytes > h.payload_bytes)
+    return block_fault::length;
   header = h;
   return block_fault::none;
 }
@@ -26,6 +34,25 @@ block_fault check_block(std::span<const std::byte> bytes, block_header& header) 
 }
 
 void seal_header(block_header& header) { header.header_crc = header_crc(header); }
+
+void set_settings(block_header& header, std::size_t bytes) {
+  header.version = bytes == 0 ? 1 : version_with_settings;
+  header.settings_bytes = static_cast<std::uint32_t>(bytes);
+}
+
+std::vector<std::byte> with_settings(std::span<const std::byte> block, block_header header,
+                                     std::span<const std::byte> settings) {
+  std::vector<std::byte> made;
+  made.reserve(block.size() + settings.size());
+  made.assign(block.begin(), block.end());
+  made.insert(made.end(), settings.begin(), settings.end());
+  header.payload_bytes += static_cast<std::uint32_t>(settings.size());
+  header.payload_crc = crc32c(settings, header.payload_crc);
+  set_settings(header, settings.size());
+  seal_header(header);
+  store(made.data(), header);
+  return made;
+}
 
 std::optional<std::span<const std::byte>> event_walk::next() {
   if (rest_.size() < sizeof(packed_event)) return std::nullopt;

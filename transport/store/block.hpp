@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "transport/accounting/enumerator_names.hpp"
 #include "transport/format/block.hpp"
@@ -28,7 +29,7 @@ enum class block_fault : std::uint8_t {
   magic,
   version, ///< or a codec that is not known
   header_checksum,
-  length, ///< above the limit, or not that of the bytes at hand
+  length, ///< above the limit, or not that of the bytes at hand, or the settings' beyond it
   payload_checksum,
   events, ///< its payload is not so many whole events as its header says
   count_
@@ -42,6 +43,16 @@ enum class block_fault : std::uint8_t {
 
 /// Writes the CRC of the header's own bytes into it.
 void seal_header(block_header& header);
+
+/// The block says that so many bytes at the end of its payload are settings.
+void set_settings(block_header& header, std::size_t bytes);
+[[nodiscard]] inline std::uint32_t events_bytes(const block_header& header) {
+  return header.payload_bytes - header.settings_bytes;
+}
+/// The block with settings behind its events; it has none.
+[[nodiscard]] std::vector<std::byte> with_settings(std::span<const std::byte> block,
+                                                   block_header header,
+                                                   std::span<const std::byte> settings);
 
 /// Walks the packed events of a payload by their length words; it does not look into them.
 class event_walk {

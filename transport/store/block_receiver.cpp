@@ -487,6 +487,7 @@ void block_receiver::send(const std::string& address, link_message type, std::ui
   link_answer_body answer;
   if (is_answer) {
     answer = line_.grant_of(session).value_or(answer);
+    answer.flags |= answer_takes_settings;
     const link_peer* const to = peers_.find(session);
     answer.missing = std::max(sequence + 1, to != nullptr ? to->first : 0);
     answer.early = early_.behind(session, answer.missing);

@@ -26,7 +26,7 @@ block_sender sender_of(const block_header& block) {
 /// False: the header's number of events is not that of the payload. Ledgers count by headers.
 bool block_receiver::identify_events(std::span<const std::byte> body, const block_header& block,
                                      time_point now) {
-  event_walk walk(body.subspan(sizeof(block_header)));
+  event_walk walk(body.subspan(sizeof(block_header), events_bytes(block)));
   events_.clear();
   while (const auto event = walk.next()) events_.push_back(recent_events::identity_of(*event));
   if (walk.complete() && events_.size() == block.events) return true;
@@ -78,6 +78,8 @@ std::span<const std::byte> block_receiver::without_repeats(std::span<const std::
   }
   events_.resize(kept);
   if (repeated == 0) return body;
+  const auto settings = payload.subspan(at);
+  shortened_.insert(shortened_.end(), settings.begin(), settings.end());
   block.events -= repeated;
   block.repeated = repeated;
   block.payload_bytes = static_cast<std::uint32_t>(shortened_.size() - sizeof(block_header));

@@ -17,7 +17,7 @@ struct block_tally {
   std::uint64_t last = 0;  ///< the highest
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
-  std::uint64_t bytes = 0;    ///< of payload
+  std::uint64_t bytes = 0;    ///< of packed events
   std::uint64_t repeated = 0; ///< events left out, because another session has stored them
 
   /// Every number from the first to the last. Else it is known how many there are, and between
@@ -28,7 +28,8 @@ struct block_tally {
   }
 
   void add(const block_header& block) {
-    add({block.sequence, block.sequence, 1, block.events, block.payload_bytes, block.repeated});
+    add({block.sequence, block.sequence, 1, block.events,
+         std::uint64_t{block.payload_bytes} - block.settings_bytes, block.repeated});
   }
   void add(const block_tally& other) {
     if (other.blocks == 0) return;

@@ -143,7 +143,7 @@ void store_file::check_head() {
   const auto head = load<store_file_header>(bytes);
   const store_file_header ours;
   // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
-  if (head.magic == ours.magic && head.version != ours.version &&
+  if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version) &&
       !(kind_ == store_kind::spool && search_from(sizeof head))) {
     throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
                              " of the store; this program knows version " +
@@ -197,7 +197,21 @@ bool store_file::payload_is_right(const stored_block& block) const {
 
 bool store_file::read_payload(const stored_block& block, std::vector<std::byte>& payload) const {
   payload.resize(block.header.payload_bytes);
-  return read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
+  const bool right =
+      read(block.payload_offset(), payload) && crc32c(payload) == block.header.payload_crc;
+  payload.resize(events_bytes(block.header));
+  return right;
+}
+
+bool store_file::read_settings(const stored_block& block, std::vector<std::byte>& settings) const {
+  settings.clear();
+  if (block.header.settings_bytes == 0) return true;
+  settings.resize(block.header.payload_bytes);
+  const bool right =
+      read(block.payload_offset(), settings) && crc32c(settings) == block.header.payload_crc;
+  settings.erase(settings.begin(),
+                 settings.begin() + static_cast<std::ptrdiff_t>(events_bytes(block.header)));
+  return right;
 }
 
 block_scan scan_block_file(const held_folder& folder, const std::string& name, std::uint64_t number,

@@ -71,8 +71,11 @@ public:
   [[nodiscard]] std::optional<stored_block> next();
   /// Fills `to` from this place in the file; false if there are fewer bytes.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
-  /// The block's payload, if its checksum is right.
+  /// The block's packed events, if the checksum of its payload is right.
   [[nodiscard]] bool read_payload(const stored_block& block, std::vector<std::byte>& payload) const;
+  /// The settings behind them, checked likewise; empty: it has none.
+  [[nodiscard]] bool read_settings(const stored_block& block,
+                                   std::vector<std::byte>& settings) const;
   [[nodiscard]] bool payload_is_right(const stored_block& block) const;
   [[nodiscard]] std::uint64_t size() const; ///< now
   /// What lies behind the last whole block; meant for when next() has given that one.
@@ -139,6 +142,10 @@ public:
   [[nodiscard]] bool read_payload(const stored_block& block,
                                   std::vector<std::byte>& payload) const {
     return file_->read_payload(block, payload);
+  }
+  [[nodiscard]] bool read_settings(const stored_block& block,
+                                   std::vector<std::byte>& settings) const {
+    return file_->read_settings(block, settings);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
   /// Of all files, once next() gives nothing.

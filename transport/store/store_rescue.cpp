@@ -87,6 +87,7 @@ std::error_code store_writer::write_anew(open_file& old_file, const std::error_c
   for (const stored_block& b : fresh.blocks) {
     held[b.header.session].add(b.header);
     sessions_[b.header.session].file = fresh.file.number();
+    note_settings(fresh, b);
   }
   closed_.move(old_file.file.number(), fresh.file.number(), held, lost);
   old_file = std::move(fresh);

@@ -45,6 +45,7 @@ std::optional<file_contents> contents_of_new(const block_file& file) {
 void become_proven(stored_session& s) {
   s.proven = true;
   s.numbers = {};
+  s.settings_file = 0;
 }
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
@@ -88,7 +89,12 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
   session_tallies found;
   for (const auto& block : scan.blocks) {
     account(block.header, block.behind_damage);
-    sessions_[block.header.session].file = number;
+    stored_session& s = sessions_[block.header.session];
+    s.file = number;
+    if (block.header.settings_bytes != 0) {
+      s.settings_file = number;
+      s.settings_offset = block.offset;
+    }
     found[block.header.session].add(block.header);
   }
   std::uint64_t wrong_payloads = 0;
@@ -193,7 +199,7 @@ void store_writer::account(const block_header& header, bool behind_damage) {
   s.node = header.node;
   ++s.blocks;
   s.events += header.events;
-  s.bytes += header.payload_bytes;
+  s.bytes += events_bytes(header);
   s.repeated += header.repeated;
 }
 
@@ -217,10 +223,46 @@ std::uint64_t store_writer::last_stored(std::uint64_t session, std::uint64_t fir
   return found == sessions_.end() ? 0 : found->second.numbers.last(first);
 }
 
-std::error_code store_writer::append(std::span<const std::byte> block, const block_header& header) {
-  assert(header.sequence > last_stored(header.session));
+/// Those that the block must take along; empty: none.
+std::vector<std::byte> store_writer::settings_for(open_file& to, const block_header& block) const {
+  const auto known = sessions_.find(block.session);
+  if (block.settings_bytes != 0 || known == sessions_.end() || known->second.settings_file == 0 ||
+      !to.with_settings.insert(block.session).second)
+    return {};
+  stored_block from;
+  from.offset = known->second.settings_offset;
+  std::vector<std::byte> settings(sizeof(block_header));
+  try {
+    const std::uint64_t number = known->second.settings_file;
+    const store_file file(folder_, names_.of(number), number, store_kind::store);
+    if (file.read(from.offset, settings) &&
+        read_block_header(settings, from.header) == block_fault::none &&
+        from.header.session == block.session && file.read_settings(from, settings))
+      return settings;
+  } catch (const std::runtime_error&) { // another program has taken the file away
+  }
+  return {};
+}
+
+void store_writer::note_settings(open_file& in, const stored_block& block) {
+  if (block.header.settings_bytes == 0) return;
+  in.with_settings.insert(block.header.session);
+  stored_session& s = sessions_[block.header.session];
+  s.settings_file = block.file;
+  s.settings_offset = block.offset;
+}
+
+std::error_code store_writer::append(std::span<const std::byte> block, const block_header& given) {
+  assert(given.sequence > last_stored(given.session));
   open_files::iterator to;
-  if (const auto error = file_for(header, block.size(), to)) return error;
+  if (const auto error = file_for(given, block.size(), to)) return error;
+  block_header header = given;
+  std::vector<std::byte> longer;
+  if (const auto settings = settings_for(*to, given); !settings.empty()) {
+    longer = with_settings(block, given, settings);
+    block = longer;
+    (void)read_block_header(block, header);
+  }
   const std::uint64_t offset = to->file.end();
   if (const auto error = to->file.append(block)) return error;
   stored_session& s = sessions_[header.session];
@@ -229,6 +271,7 @@ std::error_code store_writer::append(std::span<const std::byte> block, const blo
   s.file = to->file.number();
   s.mixed = s.mixed || to->owner.several;
   to->blocks.push_back({header, to->file.number(), offset});
+  note_settings(*to, to->blocks.back());
   if (to->contents) to->contents->add(block, header);
   to->used_at = settings_.now();
   to->ended = false;
@@ -458,6 +501,9 @@ void store_writer::take_back() {
     if (f.file.end() != f.committed_end) f.contents.reset();
     f.file.cut(f.committed_end);
     while (!f.blocks.empty() && f.blocks.back().offset >= f.committed_end) f.blocks.pop_back();
+    f.with_settings.clear(); // as of what stays; no harm if a block brings some once more
+    for (const stored_block& b : f.blocks)
+      if (b.header.settings_bytes != 0) f.with_settings.insert(b.header.session);
   }
   for (const auto& [session, before] : uncommitted_) {
     sessions_[session] = before;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing a store (docs/formats.md, section 9): a file for each run and node, several at a time,
-// and a sidecar for each that is complete. What append() took survives the death of this process;
-// what commit() took after it, with `sync`, survives the death of the machine. A full disk is a
-// state, not an end: append() says so, leaves no half block behind, and may be tried again. A start
-// finds out what is there: blocks behind a damaged place stay, but do not speak for those that the
-// damage may have taken away (stored_numbers). A file or folder that other programs remove, move,
-// cut or replace while it is written is noticed before anything in it is called stored: what can be
-// read of it is written anew, and what is lost is counted.
+// and a sidecar for each that is complete. In each file, the first block of a session holds the
+// session's settings, if it has told them: a file can be read without the others. What append()
+// took survives the death of this process; what commit() took after it, with `sync`, survives the
+// death of the machine. A full disk is a state, not an end: append() says so, leaves no half block
+// behind, and may be tried again. A start finds out what is there: blocks behind a damaged place
+// stay, but do not speak for those that the damage may have taken away (stored_numbers). A file or
+// folder that other programs remove, move, cut or replace while it is written is noticed before
+// anything in it is called stored: what can be read of it is written anew, and what is lost is
+// counted.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +17,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <system_error>
@@ -55,10 +58,12 @@ struct stored_session {
   std::uint32_t node = 0;
   std::uint64_t blocks = 0;
   std::uint64_t events = 0;
-  std::uint64_t bytes = 0;    ///< of payload
-  std::uint64_t repeated = 0; ///< events left out, because another session has stored them
-  std::uint64_t file = 0;     ///< of its last block: they rise with its numbers
-  bool mixed = false;         ///< it changed its run or node: it has no file of either
+  std::uint64_t bytes = 0;         ///< of packed events
+  std::uint64_t repeated = 0;      ///< events left out, because another session has stored them
+  std::uint64_t file = 0;          ///< of its last block: they rise with its numbers
+  bool mixed = false;              ///< it changed its run or node: it has no file of either
+  std::uint64_t settings_file = 0; ///< where its latest block with settings lies; 0: nowhere
+  std::uint64_t settings_offset = 0;
 };
 
 /// What a writer has written.
@@ -139,6 +144,7 @@ private:
     block_file file;
     std::vector<stored_block> blocks;      ///< `stored_files::most_blocks` in all open files
     std::optional<file_contents> contents; ///< none after blocks were taken back: the file tells
+    std::set<std::uint64_t> with_settings; ///< sessions that have theirs in it, or have none
     std::uint64_t committed_end = 0;
     time_point used_at{};
     bool ended = false; ///< a session that is in it has come to its end
@@ -153,6 +159,8 @@ private:
   void flush(const std::string& name) const;
   void complete_found(const block_file_name& name);
   void account(const block_header& header, bool behind_damage);
+  [[nodiscard]] std::vector<std::byte> settings_for(open_file& to, const block_header& block) const;
+  void note_settings(open_file& in, const stored_block& block);
   [[nodiscard]] std::error_code file_for(const block_header& header, std::size_t bytes,
                                          open_files::iterator& to);
   [[nodiscard]] std::error_code make_room(file_owner& wanted);

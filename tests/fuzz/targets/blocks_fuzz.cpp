@@ -43,14 +43,14 @@ void read_block(std::vector<std::byte> bytes, bool repair) {
     require(check_block(bytes, header) == block_fault::none, "a block with right sums is one");
   }
   if (check_block(bytes, header) != block_fault::none) return;
-  event_walk walk(std::span<const std::byte>(bytes).subspan(sizeof header));
+  event_walk walk(std::span<const std::byte>(bytes).subspan(sizeof header, events_bytes(header)));
   std::size_t sum = 0;
   while (const auto event = walk.next()) {
     require(!event->empty(), "a walk goes on");
     sum += event->size();
     read_event(*event);
   }
-  require(sum <= header.payload_bytes && (!walk.complete() || sum == header.payload_bytes),
+  require(sum <= events_bytes(header) && (!walk.complete() || sum == events_bytes(header)),
           "the events of a block are its payload");
 }
 

@@ -27,7 +27,7 @@ struct outcome {
 class small_selecting {
 public:
   small_selecting()
-      : loaded_{make_small_detector(), parse_selection(small_selection, "small"), {}} {
+      : loaded_{make_small_detector(), parse_selection(small_selection, "small"), {}, {}} {
     loaded_.tables =
         make_tables(loaded_.what, nominal_calibration(loaded_.what), loaded_.settings, 5);
   }

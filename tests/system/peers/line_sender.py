@@ -19,6 +19,12 @@ def header(kind, session, sequence=0, credit=0, magic=b"KL3L", version=1, crc=No
     return head + struct.pack("<I", crc32c(head) if crc is None else crc)
 
 
+def answer(missing, flags=2) -> bytes:
+    """The body of a welcome of a receiver that takes blocks with settings."""
+    body = struct.pack("<QIIIIQQI", 0, 0, 0, 0, flags, missing, 0, 0)
+    return body + struct.pack("<I", crc32c(body))
+
+
 def block(session, sequence, payload, events, run=7, node=3, payload_crc=None) -> bytes:
     head = BLOCK_HEADER.pack(b"KL3B", 1, 1, 0, len(payload), events, session, sequence, run, node, 0, 0,
                              crc32c(payload) if payload_crc is None else payload_crc)

@@ -14,12 +14,13 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 FILE_HEADER = struct.Struct("<4sB3sQ")
-BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQQII")
+BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQIIII")
 EVENT_HEADER = struct.Struct("<IIIHHIIII")
 SUMMARY_HEADER = struct.Struct("<BBBBHBBHHIIIII")
 LINE = struct.Struct("<II")
 PHOTON = struct.Struct("<iihhHH")
 HIT = struct.Struct("<iiHBB")
+MOST_SETTINGS = 1 << 20
 MOST_LINES, MOST_PHOTONS, MOST_HITS_OF_A_COUNTER = 32, 16, 3
 NOT_JUDGED, MORE_PHOTONS, RECORDED = 3, 4, 8  # bits of a summary's status
 PRESCALED, LAST_REASON = 5, 8  # of a line; from 16 on a quantity's number + 16
@@ -38,6 +39,16 @@ class StoreError(Exception):
     pass
 
 
+class Settings(NamedTuple):
+    """What decided events, as a block holds it."""
+    software: str
+    crates: list  # (number, boards, kind)
+    mode: str
+    selection: str
+    detector: str
+    calibration: str
+
+
 class Block(NamedTuple):
     session: int
     proven: bool
@@ -46,6 +57,7 @@ class Block(NamedTuple):
     node: int
     sealed: int
     events: list
+    settings: Settings  # None if it holds none
 
 
 class Photon(NamedTuple):
@@ -239,7 +251,8 @@ def read_event(data) -> Event:
 
 
 def read_block(header, payload, fields, read=read_event) -> Block:
-    (_, _, codec, flags, _, events, session, sequence, run, node, sealed, _, payload_crc, _) = fields
+    (_, version, codec, flags, _, events, session, sequence, run, node, sealed, _, settings, payload_crc, _) = fields
+    need((version == 2) == (settings != 0), f"version {version} with {settings} bytes of settings")
     need(codec == 1, f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
     need(sequence >= 1, "sequence numbers count from 1")
@@ -250,8 +263,25 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         need(EVENT_HEADER.size <= length <= len(payload) - at, "an event's length")
         found.append(read(payload[at:at + length]))
         at += length
-    need(at == len(payload), "bytes after the last event of a block")
-    return Block(session, bool(flags & 1), sequence, run, node, sealed, found)
+    need(at == len(payload) - settings, "bytes after the last event of a block")
+    return Block(session, bool(flags & 1), sequence, run, node, sealed, found, read_settings(payload[at:]) if settings else None)
+
+
+def read_settings(data) -> Settings:
+    """The entries behind the events of a block."""
+    need(len(data) % 8 == 0 and len(data) <= MOST_SETTINGS, "the settings' length")
+    at, entries = 0, {}
+    while at < len(data):
+        key, length = struct.unpack_from("<II", data, at)
+        end = up_to(at + 8 + length, 8)
+        need(key != 0 and key not in entries and end <= len(data) and not any(data[at + 8 + length:end]), f"settings entry {key}")
+        entries[key] = bytes(data[at + 8:at + 8 + length])
+        at = end
+    need(set(entries) <= set(range(1, 7)) and len(entries[2]) % 4 == 0, "settings entries")
+    crates = [(number, boards, kind) for number, boards, kind, zero in struct.iter_unpack("<4B", entries[2]) if not zero]
+    texts = {key: entries[key].decode() for key in entries if key != 2}
+    need(texts.get(3, "record") == "record" and (4 in texts) == (5 in texts), "the settings' mode or texts")
+    return Settings(texts[1], crates, texts.get(3, "select"), texts.get(4), texts.get(5), texts.get(6))
 
 
 def open_file(path):
@@ -271,13 +301,13 @@ def read_file(path, read=read_event):
     if len(data) < FILE_HEADER.size:
         return
     magic, version, _, number = FILE_HEADER.unpack_from(data)
-    need(magic == b"KL3S" and version == 1, f"{path.name}: not a store file")
+    need(magic == b"KL3S" and version in (1, 2), f"{path.name}: not a store file")
     need(number == int(re.fullmatch(r"blocks-(\d{6})(-several|-run\d{6}-node\d+)?\.kl3", path.name)[1]), f"{path.name}: says it is file {number}")
     at, view = FILE_HEADER.size, memoryview(data)
     while at + BLOCK_HEADER.size <= len(data):
         head = view[at:at + BLOCK_HEADER.size]
         fields = BLOCK_HEADER.unpack(head)
-        need(fields[0] == b"KL3B" and fields[1] == 1, f"{path.name}: no block at {at}")
+        need(fields[0] == b"KL3B" and fields[1] in (1, 2), f"{path.name}: no block at {at}")
         need(crc32c(head[:60]) == fields[-1], f"{path.name}: header checksum at {at}")
         end = at + BLOCK_HEADER.size + fields[4]
         if end > len(data):

@@ -45,7 +45,7 @@ std::vector<std::uint32_t> contents_of(std::span<const std::byte> bytes, std::ui
   EXPECT_EQ(header.run, identity.run);
   EXPECT_EQ(header.node, identity.node);
   std::vector<std::uint32_t> contents;
-  event_walk walk(bytes.subspan(sizeof(block_header)));
+  event_walk walk(bytes.subspan(sizeof(block_header), events_bytes(header)));
   while (const auto e = walk.next()) {
     contents.push_back(load<std::uint32_t>(e->data() + 4));
     EXPECT_EQ(e->back(), static_cast<std::byte>(contents.back()));
@@ -68,6 +68,37 @@ TEST(outbox, refuses_settings_that_cannot_work) {
   s = small_settings();
   s.memory = s.block;
   EXPECT_THROW(outbox(s, identity, safety), std::invalid_argument);
+}
+
+TEST(outbox, puts_the_settings_behind_the_events_of_its_first_block_and_of_one_now_and_then) {
+  safe_batches safety;
+  auto s = small_settings();
+  s.memory = mebibytes(4);
+  s.block = kibibytes(64);
+  const std::vector<std::byte> settings(4096, std::byte{0x5a});
+  outbox o(s, identity, safety, settings);
+  std::uint64_t since = 0;
+  std::uint64_t with = 0;
+  for (std::uint32_t n = 1; n <= 700; ++n) {
+    ASSERT_TRUE(o.append(event_of(60'000, n), {}));
+    o.seal();
+    const auto block = o.hold(n);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(contents_of(block.bytes, n), std::vector{n});
+    block_header header;
+    ASSERT_EQ(check_block(block.bytes, header), block_fault::none);
+    EXPECT_EQ(header.settings_bytes != 0, n == 1 || since >= (std::uint64_t{16} << 20)) << n;
+    if (header.settings_bytes != 0) {
+      EXPECT_TRUE(std::ranges::equal(block.bytes.last(settings.size()), settings));
+      since = 0;
+      ++with;
+    } else {
+      since += block.bytes.size();
+    }
+    o.stored_up_to(n, {});
+    EXPECT_EQ(o.bytes_waiting(), 0U);
+  }
+  EXPECT_EQ(with, 3U);
 }
 
 TEST(outbox, seals_by_size_and_wakes_the_forwarder) {

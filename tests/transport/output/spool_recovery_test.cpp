@@ -243,14 +243,14 @@ TEST(spool_recovery, does_without_a_segment_that_is_lost) {
 
 TEST(spool_recovery, refuses_segments_of_another_version_and_leaves_them) {
   const test::scratch_folder folder;
-  const unsigned char head[head_bytes + 4] = {'K', 'L', '3', 'S', 2, 0, 0, 0, 1};
+  const unsigned char head[head_bytes + 4] = {'K', 'L', '3', 'S', 3, 0, 0, 0, 1};
   test::write_file(segment_path(folder.path(), 1), std::as_bytes(std::span(head)));
   try {
     const spool disk(small_spool(folder.path()));
     FAIL() << "what it holds is not known";
   } catch (const std::runtime_error& e) {
     EXPECT_EQ(e.what(), segment_path(folder.path(), 1).string() +
-                            " is of version 2 of the store; this program knows version 1");
+                            " is of version 3 of the store; this program knows version 2");
   }
   EXPECT_EQ(fs::file_size(segment_path(folder.path(), 1)), sizeof head);
 }

@@ -62,7 +62,7 @@ TEST(spool, writes_what_the_formats_page_says) {
   ASSERT_FALSE(disk.append(spool_block(0x42, 1)));
   ASSERT_FALSE(disk.append(spool_block(0x42, 2)));
   const auto file = test::read_file(folder.path() + "/spool-000001.kl3");
-  const unsigned char head[head_bytes] = {'K', 'L', '3', 'S', 1, 0, 0, 0, 1};
+  const unsigned char head[head_bytes] = {'K', 'L', '3', 'S', 2, 0, 0, 0, 1};
   ASSERT_EQ(file.size(), sizeof head + 2 * block_bytes);
   EXPECT_EQ(std::memcmp(file.data(), head, sizeof head), 0);
   const auto first = spool_block(0x42, 1);

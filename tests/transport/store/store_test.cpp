@@ -29,7 +29,7 @@ TEST(store, gives_back_what_was_appended) {
   }
   // Word by word as docs/formats.md has it: a header of 16 bytes, then the blocks.
   const auto file = read_file(folder.path() + "/blocks-000001.kl3");
-  const unsigned char head[16] = {'K', 'L', '3', 'S', 1, 1, 0, 0, 1};
+  const unsigned char head[16] = {'K', 'L', '3', 'S', 2, 1, 0, 0, 1};
   ASSERT_GT(file.size(), sizeof head + first.size());
   EXPECT_EQ(std::memcmp(file.data(), head, sizeof head), 0);
   EXPECT_TRUE(std::equal(first.begin(), first.end(), file.begin() + sizeof head));
@@ -203,10 +203,10 @@ TEST(store, refuses_a_file_of_another_version_or_kind) {
   const auto read = [&] { (void)contents(folder.path()); };
   const auto go_on = [&] { const store_writer again({folder.path()}); };
   auto file = read_file(path);
-  file[4] = std::byte{2};
+  file[4] = std::byte{3};
   write_file(path, file);
   EXPECT_EQ(refusal(read),
-            path.string() + " is of version 2 of the store; this program knows version 1");
+            path.string() + " is of version 3 of the store; this program knows version 2");
   EXPECT_EQ(refusal(go_on), refusal(read));
 
   const bytes foreign(1000, std::byte{'x'});

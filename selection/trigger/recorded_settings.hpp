@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that decided events, as the stream holds it behind some of them (docs/formats.md,
+// section 6): the texts of lines, detector and calibration, the readout, the mode. From it the same
+// tables are made again, on any machine, years later.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selection/trigger/selection_files.hpp"
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+struct recorded_settings {
+  std::string software; ///< program and version that decided
+  readout crates;
+  selection_mode mode = selection_mode::select;
+  std::string lines;       ///< empty: no selection ran
+  std::string detector;    ///< never empty if one ran
+  std::string calibration; ///< empty: the nominal one
+
+  friend bool operator==(const recorded_settings&, const recorded_settings&) = default;
+};
+
+/// A multiple of 8 bytes.
+[[nodiscard]] std::vector<std::byte> encode(const recorded_settings& settings);
+/// Nothing: these bytes are no settings. Entries of later versions are passed over.
+[[nodiscard]] std::optional<recorded_settings> decode_settings(std::span<const std::byte> bytes);
+
+} // namespace l3

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The settings in the stream: from a store alone, whatever became of the daemon's files, each event is decided again as it was, bit
+for bit; and where that cannot be, it is said why."""
+import json
+import shutil
+
+import harness
+import store_reader
+from selection_stage import DETECTOR, FAILED, RUN, SELECTION, Selecting
+
+CALIBRATION = "input,gain,time,threshold,dead\n0/3/7,0.09,,,\n12/4/0,,,,1\n"
+
+
+class Recorded(Selecting):
+    def again(self, store, *more, code=0):
+        got, said = self.run_tool("select", store, "--as-recorded", "--json", *more)
+        self.assertEqual(got, code, said)
+        return json.loads(said[said.index("{"):said.rindex("}") + 1])
+
+    def two_runs(self):
+        """A store of two runs: of one menu that selects, with a calibration, and of another that records. Its files are gone."""
+        receiver = self.start_receiver()
+        calibration, detector = self.write(CALIBRATION, "calibration.csv"), self.write(DETECTOR, "detector.toml")
+        menus = {RUN: {"lines": "built-in", "calibration": str(calibration), "detector": str(detector)},
+                 RUN + 1: {"lines": str(self.write(SELECTION)), "mode": "record"}}
+        self.kept = {}
+        for run, menu in menus.items():
+            file = self.simulate(40, f"{run}.l2raw", run)
+            daemon = self.start_daemon(run={"number": run}, selection=menu, frames=self.frames)
+            code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+            self.assertEqual(code, 0, said)
+            daemon.wait_for(lambda s: s["events"]["admitted"] == 40 and not s["events"]["in_flight"], "40 events")
+            ledger = self.stop_daemon(daemon)
+            self.kept[run] = ledger["events"]["forwarded"]
+        self.assertEqual(receiver.stop(), 0)
+        for name in ("calibration.csv", "detector.toml", "selection.toml"):
+            (self.folder / name).unlink()
+        self.assertGreater(self.kept[RUN], 2)
+        self.assertEqual(self.kept[RUN + 1], 40)
+
+    def test_a_store_is_decided_again_from_itself_alone(self):
+        self.two_runs()
+        said = self.again(self.store)
+        both = sum(self.kept.values())
+        self.assertEqual(said["total"], {"events": both, "as_stored": both, "different": 0, "not_selected": 0, "refused": 0, "reasons": {}})
+        stored = {(b.run, e.spill, e.number): e for b in store_reader.read_store(self.store) for e in b.events}
+        for e in said["events"]:
+            summary = stored[e["run"], e["spill"], e["event"]].summary
+            self.assertEqual((e["settings"], e["quantities"]), (summary.settings, summary.quantities))
+        for executor in ("serial", "shuffled"):
+            self.assertEqual(self.again(self.store, "--executor", executor, "--batch", "3"), said)
+        told = {b.run: b.settings for b in store_reader.read_store(self.store) if b.settings}
+        self.assertEqual((told[RUN].mode, told[RUN].calibration, told[RUN].detector), ("select", CALIBRATION, DETECTOR))
+        self.assertEqual((told[RUN + 1].mode, told[RUN + 1].selection, told[RUN + 1].calibration), ("record", SELECTION, None))
+        self.assertEqual(len(told[RUN].crates), 18)
+        self.assertTrue(all(t.software.startswith("koto-l3d ") for t in told.values()))
+        self.reprocessed(both)
+        self.damaged(both)
+
+    def reprocessed(self, both):
+        """What is made of a store holds its own settings."""
+        out = self.folder / "out"
+        code, said = self.run_tool("reprocess", self.store, "--menu", "built-in", "--out", out)
+        self.assertEqual(code, 0, said)
+        total = self.again(out)["total"]
+        self.assertEqual(total["as_stored"], total["events"])
+        self.assertGreater(total["events"], 2)
+        self.assertLess(total["events"], both)
+
+    def damaged(self, both):
+        """A store whose only copy of the settings is damaged, one of version 0.1.0, and one whose blocks say other settings."""
+        first = min(self.store.glob("blocks-*.kl3"))
+        data = first.read_bytes()
+        head = store_reader.FILE_HEADER.size
+        fields = store_reader.BLOCK_HEADER.unpack_from(data, head)
+        end = head + store_reader.BLOCK_HEADER.size + fields[4]
+        events = len([b for b in store_reader.read_file(first)][0].events)
+        store = self.folder / "damaged"
+        shutil.copytree(self.store, store)
+        (store / first.name).write_bytes(data[:end - 9] + bytes([data[end - 9] ^ 1]) + data[end - 8:])
+        code, said = self.run_tool("select", store, "--as-recorded")
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("1 blocks whose payload is not what was written", said)
+        refused = self.kept[RUN] - events
+        self.assertIn(f"{both - self.kept[RUN]} are decided as they are stored", said)
+        if refused:
+            self.assertIn("the block that holds its session's settings is damaged", said)
+        golden = harness.HERE / "golden/0.1.0/store"
+        old = self.again(golden, code=FAILED)
+        self.assertEqual(list(old["total"]["reasons"]), ["no settings are stored with its session: it was written by version 0.1.0, "
+                                                         "or the file that has them is not here"])
+        # A line more in the recorded text, of the same length: the summaries' hash tells.
+        changed = data[:end].replace(b'name = "pi0nunu"', b'name = "pi0nunU"', 1)
+        self.assertNotEqual(changed, data[:end])
+        payload = changed[head + store_reader.BLOCK_HEADER.size:]
+        top = list(fields)
+        top[-2] = store_reader.crc32c(payload)
+        top = store_reader.BLOCK_HEADER.pack(*top)[:60]
+        top += store_reader.crc32c(top).to_bytes(4, "little")
+        (store / first.name).write_bytes(data[:head] + top + payload + data[end:])
+        code, said = self.run_tool("select", store, "--as-recorded")
+        self.assertEqual(code, FAILED, said)
+        self.assertRegex(said, f"{self.kept[RUN]}: koto-l3d .* decided it by settings ........, and koto-l3 .* makes ........ of the same texts")
+
+    def test_a_run_without_a_selection_tells_its_readout(self):
+        file = self.simulate(4, spills=1)
+        self.finish(self.run_daemon(4, selection="", file=file))
+        told, = [b.settings for b in store_reader.read_store(self.store) if b.settings]
+        self.assertEqual((len(told.crates), told.selection, told.detector), (18, None, None))
+        self.assertEqual(self.again(self.store)["total"]["not_selected"], 4)
+
+
+if __name__ == "__main__":
+    harness.main()
