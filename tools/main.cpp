@@ -8,13 +8,13 @@ namespace l3 {
 
 // Each in the source of its name.
 command_adder add_simulate, add_replay, add_keys, add_receive, add_verify, add_extract, add_pack,
-    add_unpack, add_select, add_evaluate, add_reprocess, add_plan, add_demo, add_info, add_inspect,
-    add_run, add_status, add_doctor;
+    add_unpack, add_cables, add_select, add_evaluate, add_reprocess, add_plan, add_demo, add_info,
+    add_inspect, add_run, add_status, add_doctor;
 
 } // namespace l3
 
 int main(int argc, char** argv) {
-  constexpr std::array<l3::command, 18> commands{{{"simulate", l3::add_simulate},
+  constexpr std::array<l3::command, 19> commands{{{"simulate", l3::add_simulate},
                                                   {"replay", l3::add_replay},
                                                   {"keys", l3::add_keys},
                                                   {"receive", l3::add_receive},
@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
                                                   {"doctor", l3::add_doctor},
                                                   {"pack", l3::add_pack},
                                                   {"unpack", l3::add_unpack},
+                                                  {"cables", l3::add_cables},
                                                   {"select", l3::add_select},
                                                   {"evaluate", l3::add_evaluate},
                                                   {"reprocess", l3::add_reprocess},

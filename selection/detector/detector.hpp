@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs and their parts of the detector: the crystals of the calorimeter with their places,
 // and the veto counters with their modules and ends. A detector is read from a description
-// (deploy/detector.toml is the one compiled in); the calorimeter is computed from a few rules, the
-// vetoes are runs of consecutive inputs. A part that does not fit the readout, or claims an input
-// that another one has, is refused with its place in the description.
+// (deploy/detector.toml is the one compiled in). It names a cable map
+// (selection/detector/cable_map.hpp), which says what each input carries; or the calorimeter is
+// computed from a few rules, and the vetoes are runs of consecutive inputs. A part that does not
+// fit the readout, or claims an input that another one has, is refused with its place in the
+// description.
 #pragma once
 
 #include <compare>
@@ -184,6 +186,9 @@ struct crystal_place {
 /// The detector that hangs on these crates. Throw bad_file (config/toml/complaints.hpp).
 [[nodiscard]] detector parse_detector(std::string_view toml, const std::string& name,
                                       readout crates = readout::koto());
+/// The description, and behind it the cable map that it names: all that describes a detector in one
+/// text. Throws bad_file.
+[[nodiscard]] std::string detector_text(const std::filesystem::path& file);
 [[nodiscard]] detector read_detector(const std::filesystem::path& file,
                                      readout crates = readout::koto());
 /// The one compiled in, on the crates of KOTO.

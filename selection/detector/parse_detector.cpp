@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a detector from TOML.
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "config/toml/table.hpp"
+#include "selection/detector/cable_map.hpp"
 #include "selection/detector/detector.hpp"
 #include "selection/detector/pulse_reach.hpp"
 
@@ -24,49 +24,46 @@ constexpr double most_threshold = 1e6;   // MeV, photoelectrons
 constexpr double most_factor = 1000;     // of what is multiplied
 constexpr double attenuation_reach = 10; // attenuation lengths: 16 bits hold no more
 
-/// `parts` numbers with slashes between them.
-std::optional<input_address> parse_address(std::string_view text, std::size_t parts) {
-  std::array<std::uint8_t, 3> n{};
-  const char* p = text.data();
-  const char* end = p + text.size();
-  for (std::size_t i = 0; i < parts; ++i) {
-    if (i > 0 && (p == end || *p++ != '/')) return std::nullopt;
-    const auto r = std::from_chars(p, end, n[i]);
-    if (r.ec != std::errc{}) return std::nullopt;
-    p = r.ptr;
-  }
-  if (p != end) return std::nullopt;
-  return input_address{n[0], n[1], n[2]};
-}
-
 input_address address(const toml_table& s, std::string_view key, std::size_t parts) {
   const auto text = s.text(key).value;
-  const auto at = parse_address(text, parts);
+  const auto at = parse_input(text, parts);
   if (!at && !text.empty())
     s.complain(key, parts == 3 ? "is not \"crate/slot/channel\"" : "is not \"crate/slot\"");
   return at.value_or(input_address{});
 }
 
-void add_calorimeter(detector& d, const toml_table& s) {
-  s.allow({"first", "front", "small_size", "small_columns", "small_hole_columns",
-           "small_tile_columns", "small_counts_per_mev", "large_size", "large_radius",
-           "large_counts_per_mev", "accidental_rate", "hole_distance", "hole_accidental_factor"},
-          {});
+/// What the calorimeter's crystals have in common, beside their places.
+struct crystal_figures {
+  double small_size = 0;
+  double large_size = 0;
+  double small_scale = 0;
+  double large_scale = 0;
+  double rate = 0;
+  double near = 0; ///< to the axis: there are more accidental pulses
+  double hole_factor = 0;
+
+  [[nodiscard]] crystal at(double x, double y, double size, input_address input) const {
+    const bool at_hole = std::max(std::abs(x), std::abs(y)) < near;
+    return {x,
+            y,
+            size,
+            size == small_size ? small_scale : large_scale,
+            at_hole ? rate * hole_factor : rate,
+            input};
+  }
+};
+
+/// By rules: crystals on consecutive inputs.
+void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figures& all) {
   constexpr std::uint32_t most_columns = 1000;
   const auto first = address(s, "first", 3);
   calorimeter_rules rules;
-  rules.small_size = s.number("small_size", 1, most_place);
+  rules.small_size = all.small_size;
+  rules.large_size = all.large_size;
   rules.columns = static_cast<int>(s.count("small_columns", 1, most_columns));
   rules.hole_columns = static_cast<int>(s.count("small_hole_columns", 0, most_columns));
   rules.tile_columns = static_cast<int>(s.count("small_tile_columns", 1, most_columns));
-  rules.large_size = s.number("large_size", 1, most_place);
   rules.large_radius = s.number("large_radius", 1, most_place);
-  const double near = s.number("hole_distance", 0, most_place);
-  const double small_scale = s.number("small_counts_per_mev", least_scale, l2::payload_mask);
-  const double large_scale = s.number("large_counts_per_mev", least_scale, l2::payload_mask);
-  const double rate = s.number("accidental_rate", 0, most_rate);
-  const double hole_factor = s.number("hole_accidental_factor", 0, most_factor);
-  d.set_front(s.number("front", -most_distance, most_distance));
   if (s.wrong().any()) return;
 
   if (rules.columns % rules.tile_columns != 0)
@@ -79,13 +76,57 @@ void add_calorimeter(detector& d, const toml_table& s) {
     if (!inputs.empty() && d.kind_of(first) != board_kind::sampling_125_mhz)
       return s.complain("first",
                         "is at 500 MHz, where no crystal is looked for; choose a crate at 125 MHz");
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const auto& p = places[i];
-      const bool at_hole = std::max(std::abs(p.x), std::abs(p.y)) < near;
-      d.add_crystal({p.x, p.y, p.size, p.size == rules.small_size ? small_scale : large_scale,
-                     at_hole ? rate * hole_factor : rate, inputs[i]});
-    }
+    for (std::size_t i = 0; i < places.size(); ++i)
+      d.add_crystal(all.at(places[i].x, places[i].y, places[i].size, inputs[i]));
   });
+}
+
+void add_crystals_of(const cable_map& map, detector& d, const toml_table& s,
+                     const crystal_figures& all) {
+  const auto crystals = map.crystals(s.wrong());
+  if (crystals.empty() && !s.wrong().any())
+    s.complain("small_size", "is of no use: the cable map has no crystals");
+  for (const cable& c : crystals) {
+    if (c.size != all.small_size && c.size != all.large_size)
+      s.wrong().add(c.place,
+                    "crystal {} has the size {:g}, which is neither small_size {:g} nor large_size "
+                    "{:g}; correct one of them",
+                    c.module, c.size, all.small_size, all.large_size);
+    else if (d.kind_of(c.at) != board_kind::sampling_125_mhz)
+      s.wrong().add(c.place,
+                    "crystal {} is on input {}, at 500 MHz, where no crystal is looked for; move "
+                    "it to a crate at 125 MHz",
+                    c.module, to_string(c.at));
+    else
+      s.wrong().hear(c.place, [&] { d.add_crystal(all.at(c.x, c.y, c.size, c.at)); });
+  }
+}
+
+void add_calorimeter(detector& d, const toml_table& s, const cable_map* map) {
+  std::vector<std::string_view> always = {"front",
+                                          "small_size",
+                                          "small_counts_per_mev",
+                                          "large_size",
+                                          "large_counts_per_mev",
+                                          "accidental_rate",
+                                          "hole_distance",
+                                          "hole_accidental_factor"};
+  std::vector<std::string_view> rules = {"first", "small_columns", "small_hole_columns",
+                                         "small_tile_columns", "large_radius"};
+  // A description may keep its rules beside a map, which then holds.
+  if (map == nullptr) always.insert(always.end(), rules.begin(), rules.end());
+  s.allow(always, map == nullptr ? std::vector<std::string_view>{} : rules);
+  crystal_figures all;
+  all.small_size = s.number("small_size", 1, most_place);
+  all.large_size = s.number("large_size", 1, most_place);
+  all.near = s.number("hole_distance", 0, most_place);
+  all.small_scale = s.number("small_counts_per_mev", least_scale, l2::payload_mask);
+  all.large_scale = s.number("large_counts_per_mev", least_scale, l2::payload_mask);
+  all.rate = s.number("accidental_rate", 0, most_rate);
+  all.hole_factor = s.number("hole_accidental_factor", 0, most_factor);
+  d.set_front(s.number("front", -most_distance, most_distance));
+  if (map == nullptr) return add_crystals_in_order(d, s, all);
+  if (!s.wrong().any()) add_crystals_of(*map, d, s, all);
 }
 
 veto_shape shape_of(const toml_table& s) {
@@ -99,10 +140,30 @@ veto_shape shape_of(const toml_table& s) {
   return {veto_shape::kind::wall, n[0], n[1], n[2], n[2]};
 }
 
-void add_veto(detector& d, const toml_table& s) {
-  s.allow({"name", "modules", "first", "threshold", "window", "counts_per_unit"},
-          {"ends", "length", "neighbours", "within", "unit_per_mev", "accidental_rate", "barrel",
-           "wall", "t0", "charged"});
+/// The counter's inputs, consecutive or by the map; none if one is wrong.
+std::vector<input_address> inputs_of(const veto& v, const detector& d, const toml_table& s,
+                                     const cable_map* map) {
+  if (map == nullptr)
+    return d.run_of_inputs(address(s, "first", 3), std::size_t{v.modules} * v.ends);
+  auto inputs = map->inputs_of(v.name, v.modules, v.ends, s.wrong());
+  if (s.wrong().any()) return {};
+  for (const input_address at : inputs)
+    if (d.kind_of(at) != d.kind_of(inputs.front()))
+      throw std::runtime_error(fmt::format(
+          "{} has inputs at 125 and at 500 MHz, {} and {}: a counter has one kind of boards; "
+          "correct the map, or describe two counters",
+          v.name, to_string(inputs.front()), to_string(at)));
+  return inputs;
+}
+
+void add_veto(detector& d, const toml_table& s, const cable_map* map) {
+  std::vector<std::string_view> needed = {"name", "modules", "threshold", "window",
+                                          "counts_per_unit"};
+  std::vector<std::string_view> optional = {
+      "ends",   "length", "neighbours", "within", "unit_per_mev", "accidental_rate",
+      "barrel", "wall",   "t0",         "charged"};
+  (map == nullptr ? needed : optional).emplace_back("first");
+  s.allow(needed, optional);
   veto v;
   v.name = s.text("name");
   if (v.name.find_first_of("\"\\\n\t") != std::string::npos)
@@ -110,6 +171,8 @@ void add_veto(detector& d, const toml_table& s) {
   for (const auto& other : d.vetoes())
     if (other.name == v.name)
       s.complain("name", "stands there already; give each veto one of its own");
+  if (v.name == calorimeter_name)
+    s.complain("name", "is what cable maps call the calorimeter; give the veto another one");
   v.modules = s.count("modules", 1, d.input_count());
   v.ends = s.count("ends", 1, 2, 1U);
   v.length = s.number("length", 0, most_distance);
@@ -125,7 +188,6 @@ void add_veto(detector& d, const toml_table& s) {
   const auto window = read_window(s, "window"); // offline's; level 3 takes its own from it
   v.window_from = window[0];
   v.window_to = window[1];
-  const auto first = address(s, "first", 3);
   if (s.wrong().any()) return;
 
   if ((v.neighbours > 1) != s.has("within"))
@@ -134,9 +196,10 @@ void add_veto(detector& d, const toml_table& s) {
   if (v.length / 2 > attenuation_reach * d.signals().attenuation_length)
     s.complain("length",
                "is more than 20 times signals.attenuation_length; correct one of the two");
-  s.wrong().hear(s.place("first"), [&] {
-    v.inputs = d.run_of_inputs(first, std::size_t{v.modules} * v.ends);
-    const auto reach = reach_of(d.kind_of(first), d.signals().pulse_time);
+  s.wrong().hear(s.place(s.has("first") ? "first" : "name"), [&] {
+    v.inputs = inputs_of(v, d, s, map);
+    if (v.inputs.empty()) return;
+    const auto reach = reach_of(d.kind_of(v.inputs.front()), d.signals().pulse_time);
     if (!reach.meets(v.window_from, v.window_to)) s.complain("window", reach.missed());
     d.add_veto(std::move(v));
   });
@@ -163,25 +226,61 @@ void add_signals(detector& d, const toml_table& s) {
                  s.number("light_speed", 1, vacuum), s.count("seed", 0, any).value});
 }
 
+/// Behind a description, in the text of both: then the rest is the cable map of this name.
+constexpr std::string_view map_mark = "\n#!cables ";
+
+/// The name and the text of the map; nothing: the text has none.
+struct map_text {
+  std::string_view description;
+  std::optional<std::string> name;
+  std::string_view table;
+};
+
+map_text split(std::string_view text) {
+  const auto at = text.find(map_mark);
+  if (at == std::string_view::npos) return {text, std::nullopt, {}};
+  const std::string_view rest = text.substr(at + map_mark.size());
+  const auto end = std::min(rest.find('\n'), rest.size());
+  return {text.substr(0, at + 1), std::string(rest.substr(0, end)),
+          rest.substr(std::min(end + 1, rest.size()))};
+}
+
 } // namespace
 
 detector parse_detector(std::string_view text, const std::string& name, readout crates) {
-  const auto root = parse_toml(text, name);
+  const map_text parts = split(text);
+  const auto root = parse_toml(parts.description, name);
   complaints wrong;
   const toml_table whole(root, name, wrong);
-  whole.allow({"calorimeter", "signals", "trigger"}, {"dead", "veto"});
+  whole.allow({"calorimeter", "signals", "trigger"}, {"dead", "veto", "cables"});
+  if (whole.has("cables") && !parts.name)
+    whole.complain("cables", "is a file beside the description, which was read without it");
 
   detector d(std::move(crates));
+  std::optional<cable_map> cables;
+  complaints wrong_cables; // which have places in another file
+  if (parts.name) cables = cable_map::parse(parts.table, *parts.name, d, wrong_cables);
+  wrong_cables.raise();
+  const cable_map* const map = cables ? &*cables : nullptr;
   whole.inner("signals", [&](const toml_table& s) { add_signals(d, s); });
-  whole.inner("calorimeter", [&](const toml_table& s) { add_calorimeter(d, s); });
+  whole.inner("calorimeter", [&](const toml_table& s) { add_calorimeter(d, s, map); });
   whole.inner("trigger", [&](const toml_table& s) {
     s.allow({"board"}, {});
     const auto board = address(s, "board", 2);
     if (!wrong.any()) wrong.hear(s.place("board"), [&] { d.set_trigger_board(board); });
   });
-  whole.for_each_table("veto", [&](const toml_table& s) { add_veto(d, s); });
+  std::vector<setting<std::string>> names;
+  whole.for_each_table("veto", [&](const toml_table& s) {
+    if (s.has("name")) names.push_back(s.text("name"));
+    add_veto(d, s, map);
+  });
+  if (map != nullptr) {
+    std::vector<std::string_view> known;
+    for (const auto& one : names) known.push_back(one.value);
+    map->check_names(known, wrong);
+  }
   for (const auto& input : whole.texts("dead")) {
-    const auto at = parse_address(input.value, 3);
+    const auto at = parse_input(input.value);
     if (!at) wrong.add(input.place, "dead = {} is not \"crate/slot/channel\"", quote(input.value));
     if (at && !wrong.any()) wrong.hear(input.place, [&] { d.kill(*at); });
   }
@@ -189,8 +288,27 @@ detector parse_detector(std::string_view text, const std::string& name, readout 
   return d;
 }
 
+std::string detector_text(const std::filesystem::path& file) {
+  std::string text = read_text(file);
+  if (split(text).name) return text; // of both already
+  const std::string name = file.string();
+  const auto root = parse_toml(text, name);
+  complaints wrong;
+  const toml_table whole(root, name, wrong);
+  if (!whole.has("cables")) return text;
+  const auto cables = whole.text("cables");
+  wrong.raise();
+  const auto table = file.parent_path() / cables.value;
+  wrong.hear(cables.place, [&] {
+    const std::string rows = read_text(table);
+    text += std::string(map_mark) + table.string() + "\n" + rows;
+  });
+  wrong.raise();
+  return text;
+}
+
 detector read_detector(const std::filesystem::path& file, readout crates) {
-  return parse_detector(read_text(file), file.string(), std::move(crates));
+  return parse_detector(detector_text(file), file.string(), std::move(crates));
 }
 
 } // namespace l3

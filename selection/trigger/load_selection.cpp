@@ -114,7 +114,8 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   texts.mode = files.mode;
   texts.lines =
       files.lines == built_in ? std::string(default_selection_text()) : read_text(files.lines);
-  texts.detector = own_detector ? std::string(default_detector_text()) : read_text(files.detector);
+  texts.detector =
+      own_detector ? std::string(default_detector_text()) : detector_text(files.detector);
   if (!files.calibration.empty()) texts.calibration = read_text(files.calibration);
   return load(std::move(texts),
               {files.lines == built_in ? "built-in selection.toml" : files.lines,
@@ -133,16 +134,19 @@ std::string hash_of_selection(const selection_files& files, const readout& crate
 }
 
 selection_texts texts_of(const selection_files& files) {
-  const auto text_of = [](const std::string& file) -> std::string {
+  const auto text_of = [](const std::string& file, auto read) -> std::string {
     if (file.empty() || file == built_in) return {};
     try {
-      return read_text(file);
+      return read(file);
     } catch (const bad_file&) {
       return {};
     }
   };
   if (files.lines.empty()) return {};
-  return {text_of(files.lines), text_of(files.detector), text_of(files.calibration)};
+  const auto plain = [](const std::string& file) { return read_text(file); };
+  return {text_of(files.lines, plain),
+          text_of(files.detector, [](const std::string& file) { return detector_text(file); }),
+          text_of(files.calibration, plain)};
 }
 
 std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity) {

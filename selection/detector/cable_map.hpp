@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cable map: which part of the detector each input carries, as a table that people keep and
+// check.
+//
+//   input,detector,module,end,x,y,size
+//   0/3/0,CSI,0,,-587.5,-587.5,25
+//   14/7/3,CBAR,5,1,,,
+//
+// The calorimeter is called CSI: module is the crystal's number, x and y its place and size its
+// side in mm. Counters have the names of the detector's description, and no place. A description
+// that names a map (`cables = "FILE"`) needs no rules about consecutive inputs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/toml/complaints.hpp"
+#include "selection/detector/detector.hpp"
+
+namespace l3 {
+
+/// The calorimeter's name in cable maps.
+inline constexpr std::string_view calorimeter_name = "CSI";
+
+/// A row, and where its fields stand.
+struct cable {
+  input_address at;
+  std::uint32_t module = 0;
+  std::uint32_t end = 0;
+  double x = 0;
+  double y = 0;
+  double size = 0;
+  source_place module_place;
+  source_place place; ///< of x for a crystal, of the end for others
+};
+
+class cable_map {
+public:
+  /// Notes what is wrong with single rows, among them inputs that the readout of `d` does not have
+  /// and those that stand there twice.
+  [[nodiscard]] static cable_map parse(std::string_view text, const std::string& name,
+                                       const detector& d, complaints& wrong);
+
+  /// All inputs of a counter of so many modules and ends, that of end e of module m at m · ends +
+  /// e; complains of those that are there twice, or not at all.
+  [[nodiscard]] std::vector<input_address> inputs_of(const std::string& counter,
+                                                     std::uint32_t modules, std::uint32_t ends,
+                                                     complaints& wrong) const;
+  /// The crystals by their numbers; complains of numbers that are there twice, or not at all, and
+  /// of crystals that lie in each other.
+  [[nodiscard]] std::vector<cable> crystals(complaints& wrong) const;
+  /// Complains of rows whose detector is none of these.
+  void check_names(std::vector<std::string_view> known, complaints& wrong) const;
+
+private:
+  std::string name_;
+  std::map<std::string, std::vector<cable>, std::less<>> of_; ///< by the detector's name
+  std::map<std::string, source_place, std::less<>> first_;    ///< where the name stands first
+};
+
+/// The map of a detector, whatever described it: a table that parses to the same detector.
+[[nodiscard]] std::string to_table(const detector& d);
+
+/// "crate/slot/channel". Nothing: the text is none.
+[[nodiscard]] std::optional<input_address> parse_input(std::string_view text,
+                                                       std::size_t parts = 3);
+
+} // namespace l3

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection/detector/cable_map.hpp"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "selection/trigger/make_tables.hpp"
+#include "selection/trigger/parse_selection.hpp"
+
+namespace l3 {
+namespace {
+
+const std::string& map_of_koto() {
+  static const std::string table = to_table(default_detector());
+  return table;
+}
+
+/// The built-in description with this map.
+detector with(const std::string& table) {
+  return parse_detector(std::string(default_detector_text()) + "\n#!cables cables.csv\n" + table,
+                        "detector.toml");
+}
+
+std::string refusal(const std::string& table) {
+  try {
+    (void)with(table);
+  } catch (const bad_file& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+/// The map with one line changed; lines count from 1.
+std::string changed(std::size_t line, const std::string& to) {
+  auto lines = lines_of(map_of_koto());
+  lines[line - 1] = to;
+  return joined(lines);
+}
+
+std::uint32_t settings_of(const detector& d) {
+  return make_tables(d, nominal_calibration(d), default_selection(), 1).constants.settings;
+}
+
+TEST(cable_map, of_a_description_makes_the_same_detector) {
+  const detector by_map = with(map_of_koto());
+  EXPECT_EQ(to_table(by_map), map_of_koto());
+  EXPECT_EQ(settings_of(by_map), settings_of(default_detector()));
+}
+
+TEST(cable_map, may_have_its_lines_in_any_order) {
+  auto lines = lines_of(map_of_koto());
+  std::mt19937 random(1);
+  std::shuffle(lines.begin() + 1, lines.end(), random);
+  EXPECT_EQ(settings_of(with(joined(lines))), settings_of(default_detector()));
+}
+
+TEST(cable_map, may_put_any_part_on_any_input) {
+  // The inputs of all crystals change places, and so do those of a counter's modules.
+  auto lines = lines_of(map_of_koto());
+  std::vector<std::string> inputs;
+  const auto is_crystal = [](const std::string& line) { return line.find(",CSI,") != line.npos; };
+  for (const auto& line : lines)
+    if (is_crystal(line)) inputs.push_back(line.substr(0, line.find(',')));
+  std::mt19937 random(2);
+  std::shuffle(inputs.begin(), inputs.end(), random);
+  for (auto& line : lines)
+    if (is_crystal(line)) {
+      line = inputs.back() + line.substr(line.find(','));
+      inputs.pop_back();
+    }
+  const detector d = with(joined(lines));
+  const detector usual = default_detector();
+  ASSERT_EQ(d.crystals().size(), usual.crystals().size());
+  std::size_t moved = 0;
+  for (std::size_t n = 0; n < d.crystals().size(); ++n) {
+    EXPECT_EQ(d.crystals()[n].x, usual.crystals()[n].x);
+    moved += d.crystals()[n].at != usual.crystals()[n].at ? 1 : 0;
+    EXPECT_EQ(d.at(d.number_of(d.crystals()[n].at)).index, n);
+  }
+  EXPECT_GT(moved, 2000U);
+  EXPECT_NE(settings_of(d), settings_of(usual));
+}
+
+TEST(cable_map, tells_what_is_wrong_with_a_line_and_where) {
+  const auto first = lines_of(map_of_koto())[1];
+  ASSERT_EQ(first, "0/3/0,CSI,0,,-587.5,-587.5,25");
+  const auto says = [](const std::string& line, const std::string& what) {
+    EXPECT_EQ(refusal(changed(2, line)).substr(0, what.size()), what);
+  };
+  says("0/3,CSI,0,,-587.5,-587.5,25",
+       "cables.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
+  says("0/2/0,CSI,0,,-587.5,-587.5,25", "cables.csv:2:1: the readout has no input 0/2/0");
+  says("0/3/0,CSI,zero,,-587.5,-587.5,25", "cables.csv:2:11: module \"zero\" is not a number");
+  says("0/3/0,CSI,0,1,-587.5,-587.5,25", "cables.csv:2:13: a crystal has no end");
+  says("0/3/0,CSI,0,,nan,-587.5,25", "cables.csv:2:14: x \"nan\" is not a number");
+  says("0/3/0,CSI,0,,-9999,-587.5,25", "cables.csv:2:14: x -9999 is out of range -3200..3200");
+  says("0/3/0,CSI,0,,-587.5,-587.5", "cables.csv:2:1: a line has 7 fields, this one 6");
+  says("0/3/0,,0,,-587.5,-587.5,25", "cables.csv:2:7: the detector is missing");
+  says("0/3/0,CSI,,,-587.5,-587.5,25", "cables.csv:2:11: the module is missing");
+  says("0/3/0,CSI,0,,-587.5,-587.5,26",
+       "cables.csv:2:14: crystal 0 has the size 26, which is neither small_size 25 nor large_size "
+       "50");
+  says("0/3/0,CSI,0,,-562.5,-587.5,25", "cables.csv:3:14: crystal 1 lies in crystal 0");
+  EXPECT_EQ(refusal("a,b\n"), "cables.csv:1:1: the table must begin with its header; write "
+                              "input,detector,module,end,x,y,size");
+  EXPECT_EQ(refusal(""), "cables.csv: the table must begin with its header; write "
+                         "input,detector,module,end,x,y,size");
+}
+
+TEST(cable_map, tells_doubles_holes_and_unknown_names) {
+  EXPECT_EQ(refusal(changed(3, "0/3/0,CSI,1,,-562.5,-587.5,25")).substr(0, 74),
+            "cables.csv:3:1: input 0/3/0 stands in line 2 already; each has one line");
+  const std::string twice = refusal(changed(3, "0/3/1,CSI,0,,-562.5,-587.5,25"));
+  EXPECT_NE(twice.find("cables.csv:3:11: crystal 0 has input 0/3/0 already; each has one"),
+            twice.npos)
+      << twice;
+  EXPECT_NE(twice.find("cables.csv: crystal 1 has no input; add a line for it, or number the "
+                       "others without it"),
+            twice.npos)
+      << twice;
+  auto lines = lines_of(map_of_koto());
+  const auto at = std::ranges::find_if(
+      lines, [](const std::string& line) { return line.find(",CBAR,3,1") != line.npos; });
+  ASSERT_NE(at, lines.end());
+  const auto number = std::to_string(at - lines.begin() + 1);
+  const std::string input = at->substr(0, at->find(','));
+  const auto says = [&](const std::string& line, const std::string& what) {
+    *at = line;
+    const std::string said = refusal(joined(lines));
+    EXPECT_NE(said.find(what), said.npos) << said;
+  };
+  says("# " + input, "cables.csv: CBAR module 3 end 1 has no input; add a line for it, or lower "
+                     "`modules`; dead inputs are named in `dead`");
+  const auto column = std::to_string(input.size() + 2);
+  says(input + ",CBARR,3,1,,,", "cables.csv:" + number + ":" + column +
+                                    ": no part of the detector is called \"CBARR\"; did you mean "
+                                    "CBAR?");
+  says(input + ",CBAR,64,1,,,", ": CBAR has 64 modules, from 0 to 63; correct the number");
+  says(input + ",CBAR,2,1,,,", ": CBAR module 2 end 1 has input ");
+  says(input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1");
+  says(input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty");
+  says("15/3/0,CBAR,3,1,,,", "cables.csv:");
+}
+
+TEST(cable_map, is_wanted_with_a_description_that_names_one) {
+  try {
+    (void)parse_detector("cables = \"cables.csv\"\n" + std::string(default_detector_text()),
+                         "detector.toml");
+    FAIL();
+  } catch (const bad_file& e) {
+    EXPECT_EQ(std::string(e.what()).substr(0, 66),
+              "detector.toml:1:10: cables = \"cables.csv\" is a file beside the des");
+  }
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 cables`: the cable map of a detector as a table, checked, and as a picture.
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "selection/detector/cable_map.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "tools/cables/cable_drawing.hpp"
+#include "tools/command.hpp"
+#include "tools/crates_option.hpp"
+#include "tools/pending_file.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  selection_files files;
+  std::vector<std::string> crates;
+  std::string svg;
+  bool json = false;
+};
+
+detector detector_of(const options& o) {
+  if (o.files.detector != built_in) check_readable(o.files.detector);
+  try {
+    return load_detector(o.files, readout_of(o.crates));
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+}
+
+void write(const std::string& name, const std::string& text) {
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!out)
+    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  if (!(out << text) || (out.close(), !out)) throw command_error("cannot write " + name);
+  file.finish();
+}
+
+boost::json::object to_json(const detector& d) {
+  boost::json::array counters;
+  for (const veto& v : d.vetoes())
+    counters.push_back(boost::json::object{
+        {"name", v.name}, {"modules", v.modules}, {"ends", v.ends}, {"inputs", v.inputs.size()}});
+  std::uint32_t used = 0;
+  for (std::uint32_t n = 0; n < d.input_count(); ++n)
+    used += d.at(n).what != element::kind::none ? 1 : 0;
+  return {{"crystals", d.crystals().size()},
+          {"counters", std::move(counters)},
+          {"inputs", used},
+          {"table", to_table(d)}};
+}
+
+int cables(const options& o) {
+  const detector d = detector_of(o);
+  if (!o.svg.empty()) write(o.svg, drawing_of(d));
+  if (o.json)
+    fmt::print("{}\n", boost::json::serialize(to_json(d)));
+  else
+    fmt::print("{}", to_table(d));
+  return 0;
+}
+
+} // namespace
+
+void add_cables(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("cables", "which part of the detector each input carries");
+  c->footer(
+      "The table has a line for each input that carries something: input, detector, module,\n"
+      "end, and for crystals x, y and size in mm. A description of the detector that names\n"
+      "such a table (cables = \"FILE\") is checked with it: inputs, modules and ends that are\n"
+      "missing, or there twice, and names that are not known, are told by line and column.");
+  c->add_option("--detector", o->files.detector, "description of the detector")
+      ->capture_default_str();
+  add_crates_option(*c, o->crates);
+  c->add_option("--svg", o->svg, "draw the calorimeter and the counters into this file");
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return cables(*o); }; });
+}
+
+} // namespace l3
