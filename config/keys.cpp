@@ -422,7 +422,9 @@ const std::vector<key>& keys() {
           "Channel map and geometry; \"built-in\" is deploy/detector.toml."),
       file_name(
           "selection.calibration", [](auto& s) -> auto& { return s.selection.calibration; },
-          "Gains, times and dead channels of the inputs that differ from the description."),
+          "Gains, times and dead channels of the inputs that differ from the description, by run "
+          "if "
+          "need be."),
       choice<>(
           "selection.mode", [](auto& s) -> auto& { return s.selection.mode; },
           std::vector{std::pair{"select", selection_mode::select},

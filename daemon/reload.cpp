@@ -31,8 +31,10 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   if (!mistakes.empty()) return mistakes;
   const daemon_settings& s = config.settings;
   try {
+    // With run control the number of the next run is not known yet.
+    const auto run = s.run.control.empty() ? std::optional(s.run.number) : std::nullopt;
     if (!s.selection.lines.empty())
-      static_cast<void>(load_selection(s.selection, s.building.crates, s.run.number));
+      static_cast<void>(load_selection(s.selection, s.building.crates, run));
   } catch (const bad_file& e) {
     tell(e.all());
   }

@@ -42,9 +42,9 @@ struct options {
   bool json = false;
 };
 
-/// The hash of what these files decide. Of the run it is independent.
+/// The hash of what these files decide, of all runs.
 std::uint32_t settings_of(const options& o, const readout& crates) {
-  return load_selection(o.how, crates, 1).tables.constants.settings;
+  return load_selection(o.how, crates, std::nullopt).tables.constants.settings;
 }
 
 /// The plan in the folder, with the stores that were named added to it.

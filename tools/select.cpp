@@ -170,8 +170,8 @@ int tell(const unreadable_parts& lost) {
 int select_stored(const options& o, interrupt& signals) {
   check_store(o.run.in);
   const readout crates = readout_of(o.crates);
-  // Of the run only the prescales depend, and the first block names it.
-  const loaded_selection any_run = load_selection(o.run, crates, 1);
+  // For names, which are those of every run.
+  const loaded_selection any_run = load_selection(o.run, crates, std::nullopt);
   std::optional<report> said;
   const unreadable_parts lost = for_each_stored(
       o.run.in, o.run, crates,

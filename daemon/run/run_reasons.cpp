@@ -87,10 +87,10 @@ std::vector<std::string> reasons_against(const run_order& order, const daemon_se
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
   look_at_disks(settings, reasons);
-  if (order.menu.empty()) return reasons;
+  selection_files files = settings.selection;
+  if (!order.menu.empty()) files.lines = order.menu;
+  if (files.lines.empty()) return reasons;
   try {
-    selection_files files = settings.selection;
-    files.lines = order.menu;
     static_cast<void>(load_selection(files, settings.building.crates, order.number));
   } catch (const bad_file& e) {
     for (const complaint& c : e.all()) reasons.push_back("the menu: " + to_string(c));

@@ -2,19 +2,21 @@
 #include "selection/detector/calibration.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
+#include "selection/detector/cable_map.hpp"
 #include "selection/detector/input_constants.hpp"
 #include "selection/detector/pulse_form.hpp"
+#include "selection/detector/table_rows.hpp"
 
 namespace l3 {
 namespace {
@@ -25,130 +27,166 @@ constexpr double least_gain = 1e-4; // the highest pulse would be 1.6 MeV
 constexpr double most_gain = 10;    // MeV per count: a full range of 160 GeV
 constexpr double most_time = 200;   // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
-constexpr std::size_t fields = 5;
+constexpr std::string_view header_of_runs = "runs,input,gain,time,threshold,dead";
+constexpr std::size_t fields = 5; // beside the runs
+constexpr std::size_t most_runs_told = 8;
 
-std::string_view without_space(std::string_view s) {
-  constexpr std::string_view space = " \t\r";
-  const auto first = s.find_first_not_of(space);
-  return first == std::string_view::npos ? std::string_view{}
-                                         : s.substr(first, s.find_last_not_of(space) - first + 1);
+/// From a first run to a last, both included.
+struct run_range {
+  std::uint32_t first = 0;
+  std::uint32_t last = last_run;
+
+  static constexpr std::uint32_t last_run = 0xffffffff;
+  [[nodiscard]] bool has(std::uint32_t run) const { return first <= run && run <= last; }
+  [[nodiscard]] bool meets(const run_range& o) const { return first <= o.last && o.first <= last; }
+};
+
+std::string to_string(const run_range& r) {
+  if (r.first == r.last) return fmt::format("{}", r.first);
+  return r.last == run_range::last_run ? fmt::format("{}-", r.first)
+                                       : fmt::format("{}-{}", r.first, r.last);
 }
 
-/// Takes the text before the next separator, and the separator, off `rest`.
-std::string_view cut(std::string_view& rest, char separator) {
-  const auto end = rest.find(separator);
-  const auto part = rest.substr(0, end);
-  rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
-  return part;
+/// "100", "100-199", "100-"; empty: all runs.
+run_range runs_in(std::string_view text) {
+  if (text.empty()) return {};
+  run_range r;
+  const char* const end = text.data() + text.size();
+  auto at = std::from_chars(text.data(), end, r.first);
+  bool good = at.ec == std::errc{};
+  if (good && at.ptr == end) {
+    r.last = r.first;
+  } else if (good && *at.ptr == '-' && at.ptr + 1 != end) {
+    at = std::from_chars(at.ptr + 1, end, r.last);
+    good = at.ec == std::errc{} && at.ptr == end;
+  } else {
+    good = good && *at.ptr == '-';
+  }
+  if (!good)
+    refuse_field("{} is no range of runs; write one such as 100-199, 100- or 100", quote(text));
+  if (r.last < r.first)
+    refuse_field("the runs {} end before they begin; write the lower number first", text);
+  return r;
 }
 
 class calibration_reader {
 public:
-  calibration_reader(const detector& d, const std::string& name)
-      : detector_(d), place_{name}, result_(nominal_calibration(d)) {}
+  calibration_reader(std::string_view text, const std::string& name, const detector& d,
+                     std::optional<std::uint32_t> run)
+      : detector_(d), run_(run), rows_(text, name), result_(nominal_calibration(d)) {}
 
-  calibration read(std::string_view text) {
-    do {
-      ++place_.line;
-      const auto row = without_space(cut(text, '\n'));
-      if (!row.empty() && row.front() != '#') take_row(row);
-    } while (!text.empty() && !wrong_.full());
-    if (!headed_) refuse_header();
+  run_calibration read() {
+    if (!rows_.next() || (rows_.row() != header && rows_.row() != header_of_runs))
+      throw bad_file(rows_.row().empty() ? rows_.file() : rows_.place(),
+                     "the table must begin with its header; write {}, or {} for values that hold "
+                     "for some runs only",
+                     header, header_of_runs);
+    by_run_ = rows_.row() == header_of_runs;
+    while (rows_.next() && !wrong_.full()) {
+      try {
+        take_row();
+      } catch (const std::runtime_error& e) {
+        wrong_.add(rows_.place(), "{}", e.what());
+      }
+    }
+    if (by_run_ && run_ && !wrong_.any()) check_gaps(*run_);
     wrong_.raise();
-    return std::move(result_);
+    return {std::move(result_), std::move(in_force_)};
   }
 
 private:
-  template <class... Parts>
-  [[noreturn]] static void refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
-    throw std::runtime_error(fmt::format(text, std::forward<Parts>(parts)...));
-  }
+  struct known_input {
+    std::vector<std::pair<run_range, std::uint32_t>> rows; ///< with their lines
+    source_place place;                                    ///< of the first
+    bool holds = false;                                    ///< one is of this run
+  };
 
-  [[noreturn]] void refuse_header() const {
-    throw bad_file(place_, "the table must begin with its header; write {}", header);
-  }
-
-  void take_row(std::string_view row) {
-    if (headed_) {
-      wrong_.hear(place_, [&] { take_input(row); });
-    } else if (row == header) {
-      headed_ = true;
-    } else {
-      refuse_header();
-    }
-  }
-
-  void take_input(std::string_view row) {
-    std::array<std::string_view, fields> field;
-    std::string_view rest = row;
-    for (auto& f : field) f = without_space(cut(rest, ','));
-    const auto commas = static_cast<std::size_t>(std::count(row.begin(), row.end(), ','));
-    if (commas != fields - 1)
-      refuse("a line has {} fields, this one {}; leave a field empty to keep its nominal value",
-             fields, commas + 1);
-
-    const auto at = address_of(field[0]);
-    const auto input = detector_.number_of(at);
-    if (!seen_.insert(input).second)
-      refuse("input {} stands in the table twice; leave one line", field[0]);
-    auto& c = result_[input];
-    if (const auto gain = number("gain", field[1], 0, most_gain)) {
+  void take_row() {
+    const std::size_t first = by_run_ ? 1 : 0;
+    if (rows_.size() != fields + first)
+      refuse_field("a line has {} fields, this one {}; leave a field empty to keep its nominal "
+                   "value",
+                   fields + first, rows_.size());
+    const run_range runs = by_run_ ? runs_in(rows_.field(0)) : run_range();
+    const auto at = address_of(rows_.field(first));
+    note(at, runs);
+    channel_calibration c = result_[detector_.number_of(at)];
+    if (const auto gain = rows_.number(first + 1, "gain", 0, most_gain)) {
       if (*gain < least_gain)
-        refuse("gain must be 0.0001 or more; mark an input without signal as dead");
+        refuse_field("gain must be 0.0001 or more; mark an input without signal as dead");
       c.gain = *gain;
     }
-    c.time = number("time", field[2], -most_time, most_time).value_or(c.time);
+    c.time = rows_.number(first + 2, "time", -most_time, most_time).value_or(c.time);
     // Over the pedestal: no pulse is higher.
     const double highest = highest_sample(detector_.kind_of(at)) - detector_.signals().pedestal_max;
-    if (const auto height = number("threshold", field[3], 0, highest)) {
-      if (*height != std::floor(*height)) refuse("threshold must be a whole number of counts");
+    if (const auto height = rows_.number(first + 3, "threshold", 0, highest)) {
+      if (*height != std::floor(*height))
+        refuse_field("threshold must be a whole number of counts");
       c.least_height = static_cast<std::uint32_t>(*height);
     }
-    if (const auto dead = number("dead", field[4], 0, 1)) {
-      if (*dead != 0 && *dead != 1) refuse("dead must be 0 or 1");
+    if (const auto dead = rows_.number(first + 4, "dead", 0, 1)) {
+      if (*dead != 0 && *dead != 1) refuse_field("dead must be 0 or 1");
       c.dead = *dead == 1;
+    }
+    if (!holds(at, runs)) return;
+    result_[detector_.number_of(at)] = c;
+    const auto row = rows_.row();
+    in_force_ += std::string(by_run_ ? row.substr(row.find(',') + 1) : row) + "\n";
+  }
+
+  /// An input has one line for each run.
+  void note(input_address at, const run_range& runs) {
+    auto& known = inputs_[at];
+    if (known.rows.empty()) known.place = rows_.place();
+    for (const auto& [others, line] : known.rows)
+      if (others.meets(runs))
+        refuse_field("input {} has line {} already{}; leave one", to_string(at), line,
+                     by_run_ ? fmt::format(", for the runs {}", to_string(others)) : "");
+    known.rows.emplace_back(runs, rows_.line());
+    known.holds = known.holds || holds(at, runs);
+    if (by_run_ && runs_.size() < most_runs_told) runs_.insert(to_string(runs));
+  }
+
+  [[nodiscard]] bool holds(input_address at, const run_range& runs) const {
+    return run_ ? runs.has(*run_) : inputs_.at(at).rows.size() == 1;
+  }
+
+  /// What has lines for other runs has to have one for this run, too.
+  void check_gaps(std::uint32_t run) {
+    const bool any = std::ranges::any_of(inputs_, [](const auto& i) { return i.second.holds; });
+    if (!inputs_.empty() && !any)
+      return wrong_.add(rows_.file(),
+                        "the table is of the runs {}, and this is run {}; add lines for it, or "
+                        "name another table",
+                        fmt::join(runs_, ", "), run);
+    for (const auto& [at, known] : inputs_) {
+      if (known.holds) continue;
+      std::vector<std::string> others;
+      for (const auto& row : known.rows) others.push_back(to_string(row.first));
+      wrong_.add(known.place, "input {} has lines for the runs {} and none for run {}; add one",
+                 to_string(at), fmt::join(others, ", "), run);
     }
   }
 
   /// The address of an input that carries a crystal or a veto.
   input_address address_of(std::string_view text) const {
-    input_address at;
-    std::string_view rest = text;
-    bool good = true;
-    for (auto* part : {&at.crate, &at.slot, &at.channel}) {
-      const auto digits = cut(rest, '/');
-      const auto end = digits.data() + digits.size();
-      const auto r = std::from_chars(digits.data(), end, *part);
-      good = good && r.ec == std::errc{} && r.ptr == end;
-    }
-    if (!good || std::count(text.begin(), text.end(), '/') != 2)
-      refuse("{} is no input; write crate/slot/channel, such as 0/3/7", quote(text));
-    if (!detector_.exists(at))
-      refuse("the readout has no input {}; correct it or leave it out", text);
-    if (detector_.at(detector_.number_of(at)).what == element::kind::none)
-      refuse("input {} carries nothing; correct it or leave it out", text);
-    return at;
-  }
-
-  /// Empty if the field is.
-  static std::optional<double> number(std::string_view what, std::string_view text, double least,
-                                      double most) {
-    if (text.empty()) return std::nullopt;
-    double v = 0;
-    const auto end = text.data() + text.size();
-    const auto r = std::from_chars(text.data(), end, v);
-    if (r.ec != std::errc{} || r.ptr != end)
-      refuse("{} {} is not a number; write one such as 0.085", what, quote(text));
-    if (!(v >= least && v <= most))
-      refuse("{} {} is out of range {:g}..{:g}", what, text, least, most);
-    return v;
+    const auto at = parse_input(text);
+    if (!at) refuse_field("{} is no input; write crate/slot/channel, such as 0/3/7", quote(text));
+    if (!detector_.exists(*at))
+      refuse_field("the readout has no input {}; correct it or leave it out", text);
+    if (detector_.at(detector_.number_of(*at)).what == element::kind::none)
+      refuse_field("input {} carries nothing; correct it or leave it out", text);
+    return *at;
   }
 
   const detector& detector_;
-  source_place place_; // of the row
-  bool headed_ = false;
+  std::optional<std::uint32_t> run_;
+  table_rows rows_;
+  bool by_run_ = false;
   calibration result_;
-  std::set<std::uint32_t> seen_;
+  std::string in_force_ = std::string(header) + "\n";
+  std::map<input_address, known_input> inputs_;
+  std::set<std::string> runs_; ///< that some line names
   complaints wrong_;
 };
 
@@ -176,12 +214,9 @@ calibration nominal_calibration(const detector& d) {
   return all;
 }
 
-calibration parse_calibration(std::string_view text, const std::string& name, const detector& d) {
-  return calibration_reader(d, name).read(text);
-}
-
-calibration read_calibration(const std::filesystem::path& file, const detector& d) {
-  return parse_calibration(read_text(file), file.string(), d);
+run_calibration calibration_of_run(std::string_view text, const std::string& name,
+                                   const detector& d, std::optional<std::uint32_t> run) {
+  return calibration_reader(text, name, d, run).read();
 }
 
 } // namespace l3

@@ -8,11 +8,14 @@
 //   0/3/7,0.0851,-2.4,,
 //   12/4/0,,,,1
 //
-// Empty fields, and inputs that are not named, keep the nominal value.
+// Empty fields, and inputs that are not named, keep the nominal value. With `runs,` in front of the
+// header each line holds for some runs, such as 100-199, 200- or 100; an input that has lines has
+// one for each run that is taken.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,9 +35,16 @@ using calibration = std::vector<channel_calibration>;
 
 [[nodiscard]] calibration nominal_calibration(const detector& d);
 
-/// Throw bad_file (config/toml/complaints.hpp).
-[[nodiscard]] calibration parse_calibration(std::string_view text, const std::string& name,
-                                            const detector& d);
-[[nodiscard]] calibration read_calibration(const std::filesystem::path& file, const detector& d);
+/// What a table says of one run.
+struct run_calibration {
+  calibration inputs;
+  std::string in_force; ///< the lines that hold, as a table for all runs
+};
+
+/// Without a run the first line of each input holds, whatever its runs: to find mistakes where the
+/// run is not known yet. Throws bad_file (config/toml/complaints.hpp).
+[[nodiscard]] run_calibration calibration_of_run(std::string_view text, const std::string& name,
+                                                 const detector& d,
+                                                 std::optional<std::uint32_t> run);
 
 } // namespace l3

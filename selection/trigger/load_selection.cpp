@@ -89,24 +89,30 @@ struct text_names {
   std::string lines, detector, calibration;
 };
 
-loaded_selection load(recorded_settings texts, const text_names& names, std::uint32_t run) {
+loaded_selection load(recorded_settings texts, const text_names& names,
+                      std::optional<std::uint32_t> run) {
   detector d = parse_detector(texts.detector, names.detector, texts.crates);
-  const calibration c = texts.calibration.empty()
-                            ? nominal_calibration(d)
-                            : parse_calibration(texts.calibration, names.calibration, d);
+  calibration c;
+  if (texts.calibration.empty()) {
+    c = nominal_calibration(d);
+  } else {
+    run_calibration of_run = calibration_of_run(texts.calibration, names.calibration, d, run);
+    c = std::move(of_run.inputs);
+    texts.calibration = std::move(of_run.in_force);
+  }
   selection_settings settings = parse_selection(texts.lines, names.lines);
   check_sequence(settings);
   complaints wrong;
   wrong.hear({names.detector}, [&] { check_fits(d, c); });
   wrong.raise();
-  host_tables tables = make_tables(d, c, settings, run, texts.mode);
+  host_tables tables = make_tables(d, c, settings, run.value_or(0), texts.mode);
   return {std::move(d), std::move(settings), std::move(tables), std::move(texts)};
 }
 
 } // namespace
 
 loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                std::uint32_t run) {
+                                std::optional<std::uint32_t> run) {
   const bool own_detector = is_built_in(files.detector);
   if (own_detector) check_readout(crates);
   recorded_settings texts;
@@ -116,7 +122,10 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
       files.lines == built_in ? std::string(default_selection_text()) : read_text(files.lines);
   texts.detector =
       own_detector ? std::string(default_detector_text()) : detector_text(files.detector);
-  if (!files.calibration.empty()) texts.calibration = read_text(files.calibration);
+  if (!files.calibration.empty()) {
+    texts.calibration = read_text(files.calibration);
+    if (texts.calibration.empty()) texts.calibration = "\n"; // a file without a table is refused
+  }
   return load(std::move(texts),
               {files.lines == built_in ? "built-in selection.toml" : files.lines,
                own_detector ? "built-in detector.toml" : files.detector, files.calibration},

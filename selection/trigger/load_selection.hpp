@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,11 @@ struct loaded_selection {
 };
 
 /// `crates` is what is read out: a detector file describes what hangs on it, the built-in detector
-/// only fits KOTO's. Both throw bad_file (config/toml/complaints.hpp).
+/// only fits KOTO's. Both throw bad_file (config/toml/complaints.hpp). Without a run, to find
+/// mistakes where it is not known yet, the first line of each input of a calibration holds.
 [[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
 [[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                              std::uint32_t run);
+                                              std::optional<std::uint32_t> run);
 /// `name` stands in messages in the place of the files' names. Throws bad_file.
 [[nodiscard]] loaded_selection load_selection(const recorded_settings& recorded,
                                               const std::string& name, std::uint32_t run);

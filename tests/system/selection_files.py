@@ -3,6 +3,7 @@
 """Whatever is wrong with the files that say how to select, or with those that are judged, is told with its place."""
 import pathlib
 import subprocess
+import xml.etree.ElementTree
 
 import harness
 import l2raw
@@ -106,10 +107,47 @@ class BadFiles(Selecting):
                           ("0/3/7,,,,2", "dead 2 is out of range 0..1"),
                           ("0/3/7,0.1", "a line has 5 fields, this one 2; leave a field empty")):
             with self.subTest(row):
-                self.check("calibration", self.write(header + "0/3/8,0.08,,,\n" + row + "\n", "c.csv"), "c.csv:3: ", [text])
+                self.check("calibration", self.write(header + "0/3/8,0.08,,,\n" + row + "\n", "c.csv"), "c.csv:3:", [text])
         twice = self.write(header + "0/3/7,0.1,,,\n0/3/7,0.1,,,\n", "c.csv")
-        self.check("calibration", twice, "c.csv:3: ", ["0/3/7 stands in the table twice"])
-        self.check("calibration", self.write("0/3/7,0.1,,,\n", "c.csv"), "c.csv:1: ", ["begin with its header; write input,gain"])
+        self.check("calibration", twice, "c.csv:3:1: ", ["input 0/3/7 has line 2 already; leave one"])
+        self.check("calibration", self.write("0/3/7,0.1,,,\n", "c.csv"), "c.csv:1:1: ", ["begin with its header; write input,gain"])
+        runs = self.write("runs," + header + "8-,0/3/7,0.1,,,\n-9,0/3/8,0.1,,,\n", "c.csv")
+        self.check("calibration", runs, "c.csv:3:1: ", ['"-9" is no range of runs; write one such as 100-199'])
+        runs = self.write("runs," + header + "8-,0/3/7,0.1,,,\n", "c.csv")
+        self.check("calibration", runs, "c.csv: ", ["the table is of the runs 8-, and this is run 7; add lines for it"])
+        runs = self.write("runs," + header + "8-,0/3/7,0.1,,,\n1-7,0/3/8,,nan,,\n", "c.csv")
+        self.check("calibration", runs, "c.csv:3:12: ", ['time "nan" is not a number'])
+        runs = self.write("runs," + header + "8-,0/3/7,0.1,,,\n1-7,0/3/8,,1.0,,\n", "c.csv")
+        self.check("calibration", runs, "c.csv:2:4: ", ["input 0/3/7 has lines for the runs 8- and none for run 7; add one"])
+
+    def test_cable_maps(self):
+        p = subprocess.run([harness.BIN / "koto-l3", "cables"], capture_output=True, text=True, timeout=harness.PATIENCE)
+        self.assertEqual((p.returncode, p.stderr), (0, ""))
+        table = p.stdout.splitlines(keepends=True)
+        self.assertEqual(len(table), 1 + 2716 + 892 + 152)
+        description = self.write('cables = "maps/cables.csv"\n' + DETECTOR, "d.toml")
+        (self.folder / "maps").mkdir()
+        self.check("detector", description, "d.toml:1:10: ", ["cables.csv: cannot be read: No such file or directory"])
+        self.write("".join(table), "maps/cables.csv")
+        file = self.simulate(6)
+        by_map = self.select(file, "built-in", "--detector", description)
+        self.assertEqual(by_map, self.select(file))
+        svg = self.folder / "cables.svg"
+        code, said = self.run_tool("cables", "--detector", description, "--svg", svg)
+        self.assertEqual((code, said), (0, "".join(table)))
+        drawing = xml.etree.ElementTree.parse(svg).getroot()
+        titles = [t.text for t in drawing.iter("{http://www.w3.org/2000/svg}title")]
+        self.assertEqual(len(titles), len(table) - 1)
+        self.assertIn("CBAR module 3 end 1, input ", "\n".join(titles))
+        at = next(n for n, line in enumerate(table, 1) if ",CBAR,3,1" in line)
+        one = table[at - 1]
+        for changed, place, text in ((one.replace("CBAR", "CBRA"), f"cables.csv:{at}:", 'no part of the detector is called "CBRA"; did you mean CBAR?'),
+                                     (one.replace(",3,1", ",3,0"), f"cables.csv:{at}:", "CBAR module 3 end 0 has input "),
+                                     ("", "cables.csv: ", "CBAR module 3 end 1 has no input; add a line for it"),
+                                     (one + one, f"cables.csv:{at + 1}:1: ", f"stands in line {at} already; each has one line")):
+            with self.subTest(text):
+                self.write("".join(table[:at - 1]) + changed + "".join(table[at:]), "maps/cables.csv")
+                self.check("detector", description, place, [text])
 
     def check_detector(self, old, new, *texts, at=None):
         text = edited(DETECTOR, old, new)
@@ -139,7 +177,7 @@ class BadFiles(Selecting):
             (self.folder / "bytes").write_bytes(bytes(range(256)))
             self.check(what, self.folder / "bytes", "bytes:1:", [])
         (self.folder / "bytes").write_bytes(bytes(range(256)))
-        self.check("calibration", self.folder / "bytes", "bytes:1: ", ["begin with its header"])
+        self.check("calibration", self.folder / "bytes", "bytes:1:1: ", ["begin with its header"])
 
     def test_a_readout_that_is_not_the_detector_s(self):
         other = self.folder / "other.l2raw"

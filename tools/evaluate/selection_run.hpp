@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ CLI::Option* add_record_flag(CLI::App& command, selection_files& files);
 /// Loads the options' files for events of this run, which enters the prescales. Throws
 /// command_error for a bad configuration.
 [[nodiscard]] loaded_selection load_selection(const selection_options& o, const readout& crates,
-                                              std::uint32_t run);
+                                              std::optional<std::uint32_t> run);
 
 /// The same from what a stream has recorded.
 [[nodiscard]] loaded_selection load_recorded(const recorded_settings& recorded,

@@ -169,6 +169,13 @@ file_reprocessor::file_reprocessor(const reprocess_folder& folder, const reproce
     : folder_(folder), plan_(plan), how_(how), software_(std::move(software)),
       stop_(std::move(stop)) {
   how_.files = plan.files;
+  const auto is = load_selection(how_, plan_.crates, std::nullopt).tables.constants.settings;
+  if (is != plan_.settings)
+    throw command_error(
+        fmt::format("what decides is not what the plan was made with (settings {:08x}, and not "
+                    "{:08x}): a file in {} was changed, or this is another version of koto-l3",
+                    is, plan_.settings, folder_.own().string()),
+        exit_bad_configuration);
 }
 
 file_reprocessor::~file_reprocessor() = default;
@@ -177,12 +184,6 @@ block_selector& file_reprocessor::selector_of(std::uint32_t run) {
   if (!selector_ || selector_->run() != run) {
     selector_.reset();
     selector_ = std::make_unique<block_selector>(how_, plan_.crates, run);
-    if (const auto is = selector_->selection().tables.constants.settings; is != plan_.settings)
-      throw command_error(
-          fmt::format("what decides is not what the plan was made with (settings {:08x}, and not "
-                      "{:08x}): a file in {} was changed, or this is another version of koto-l3",
-                      is, plan_.settings, folder_.own().string()),
-          exit_bad_configuration);
     if (!totals_) totals_.emplace(selector_->selection().line_names().size());
   }
   return *selector_;

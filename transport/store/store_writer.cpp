@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 
+#include "transport/store/block.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/file_io.hpp"
 

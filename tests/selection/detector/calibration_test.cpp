@@ -21,7 +21,7 @@ const std::string header = "input,gain,time,threshold,dead\n";
 
 std::string refusal(const std::string& text) {
   try {
-    (void)parse_calibration(text, "c.csv", koto());
+    (void)calibration_of_run(text, "c.csv", koto(), 150);
   } catch (const std::runtime_error& e) {
     return e.what();
   }
@@ -70,9 +70,10 @@ TEST(calibration, dead_inputs_of_the_detector_are_dead) {
 
 TEST(calibration, a_file_changes_what_it_names) {
   const auto nominal = nominal_calibration(koto());
-  const auto c = parse_calibration("# run 87\n" + header +
-                                       "0/3/7, 0.09, -2.5, 12, 0\r\n\n12/3/1,,,,1\n0/3/8,,4.0,,\n",
-                                   "c.csv", koto());
+  const auto c = calibration_of_run("# run 87\n" + header +
+                                        "0/3/7, 0.09, -2.5, 12, 0\r\n\n12/3/1,,,,1\n0/3/8,,4.0,,\n",
+                                    "c.csv", koto(), 1)
+                     .inputs;
   const auto first = koto().number_of({0, 3, 7});
   EXPECT_EQ(c[first].gain, 0.09);
   EXPECT_EQ(c[first].time, -2.5);
@@ -90,52 +91,95 @@ TEST(calibration, a_file_changes_what_it_names) {
   EXPECT_EQ(c[other].time, nominal[other].time);
 }
 
+const std::string no_header =
+    "the table must begin with its header; write input,gain,time,threshold,dead, or "
+    "runs,input,gain,time,threshold,dead for values that hold for some runs only";
+
 TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal(header + "0/3/7,0.09,0,5,0"), "");
-  EXPECT_EQ(refusal("0/3/7,0.09,0,5,0\n"),
-            "c.csv:1: the table must begin with its header; write input,gain,time,threshold,dead");
-  EXPECT_EQ(refusal(""),
-            "c.csv:1: the table must begin with its header; write input,gain,time,threshold,dead");
+  EXPECT_EQ(refusal("0/3/7,0.09,0,5,0\n"), "c.csv:1:1: " + no_header);
+  EXPECT_EQ(refusal(""), "c.csv: " + no_header);
   EXPECT_EQ(refusal(header + "0/3,1,,,"),
-            "c.csv:2: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
-  EXPECT_EQ(refusal(header + "0/3/7/1,1,,,").substr(0, 31), "c.csv:2: \"0/3/7/1\" is no input;");
-  EXPECT_EQ(refusal(header + "0/3/300,1,,,").substr(0, 31), "c.csv:2: \"0/3/300\" is no input;");
+            "c.csv:2:1: \"0/3\" is no input; write crate/slot/channel, such as 0/3/7");
+  EXPECT_EQ(refusal(header + "0/3/7/1,1,,,").substr(0, 33), "c.csv:2:1: \"0/3/7/1\" is no input;");
+  EXPECT_EQ(refusal(header + "0/3/300,1,,,").substr(0, 33), "c.csv:2:1: \"0/3/300\" is no input;");
   EXPECT_EQ(refusal(header + "0/2/7,1,,,"),
-            "c.csv:2: the readout has no input 0/2/7; correct it or leave it out");
+            "c.csv:2:1: the readout has no input 0/2/7; correct it or leave it out");
   EXPECT_EQ(refusal(header + "10/18/15,1,,,"),
-            "c.csv:2: input 10/18/15 carries nothing; correct it or leave it out");
+            "c.csv:2:1: input 10/18/15 carries nothing; correct it or leave it out");
   EXPECT_EQ(refusal(header + "0/3/7,1,,,\n0/3/8,1,,,\n0/3/7,1,,,\n"),
-            "c.csv:4: input 0/3/7 stands in the table twice; leave one line");
+            "c.csv:4:1: input 0/3/7 has line 2 already; leave one");
   EXPECT_EQ(refusal(header + "0/3/7,0.1x,,,"),
-            "c.csv:2: gain \"0.1x\" is not a number; write one such as 0.085");
-  EXPECT_EQ(refusal(header + "0/3/7,nan,,,"), "c.csv:2: gain nan is out of range 0..10");
-  EXPECT_EQ(refusal(header + "0/3/7,11,,,"), "c.csv:2: gain 11 is out of range 0..10");
+            "c.csv:2:7: gain \"0.1x\" is not a number; write one such as 0.085");
+  EXPECT_EQ(refusal(header + "0/3/7,nan,,,"),
+            "c.csv:2:7: gain \"nan\" is not a number; write one such as 0.085");
+  EXPECT_EQ(refusal(header + "0/3/7,11,,,"), "c.csv:2:7: gain 11 is out of range 0..10");
   EXPECT_EQ(refusal(header + "0/3/7,0,,,"),
-            "c.csv:2: gain must be 0.0001 or more; mark an input without signal as dead");
-  EXPECT_EQ(refusal(header + "0/3/7,,-201,,"), "c.csv:2: time -201 is out of range -200..200");
-  EXPECT_EQ(refusal(header + "0/3/7,,,-1,"), "c.csv:2: threshold -1 is out of range 0..15483");
+            "c.csv:2:7: gain must be 0.0001 or more; mark an input without signal as dead");
+  EXPECT_EQ(refusal(header + "0/3/7,,-201,,"), "c.csv:2:8: time -201 is out of range -200..200");
+  EXPECT_EQ(refusal(header + "0/3/7,,,-1,"), "c.csv:2:9: threshold -1 is out of range 0..15483");
   EXPECT_EQ(refusal(header + "0/3/7,,,15484,"),
-            "c.csv:2: threshold 15484 is out of range 0..15483");
-  EXPECT_EQ(refusal(header + "15/3/0,,,3196,"), "c.csv:2: threshold 3196 is out of range 0..3195");
+            "c.csv:2:9: threshold 15484 is out of range 0..15483");
+  EXPECT_EQ(refusal(header + "15/3/0,,,3196,"),
+            "c.csv:2:10: threshold 3196 is out of range 0..3195");
   EXPECT_EQ(refusal(header + "15/3/0,,,3195,"), "");
   EXPECT_EQ(refusal(header + "0/3/7,,,12.5,"),
-            "c.csv:2: threshold must be a whole number of counts");
-  EXPECT_EQ(refusal(header + "0/3/7,,,,0.5"), "c.csv:2: dead must be 0 or 1");
+            "c.csv:2:9: threshold must be a whole number of counts");
+  EXPECT_EQ(refusal(header + "0/3/7,,,,0.5"), "c.csv:2:10: dead must be 0 or 1");
   EXPECT_EQ(refusal(header + "0/3/7,1,1"),
-            "c.csv:2: a line has 5 fields, this one 3; leave a field empty to keep its nominal "
+            "c.csv:2:1: a line has 5 fields, this one 3; leave a field empty to keep its nominal "
             "value");
-  EXPECT_EQ(refusal(header + "0/3/7,1,1,1,1,1").substr(0, 42),
-            "c.csv:2: a line has 5 fields, this one 6; ");
+  EXPECT_EQ(refusal(header + "0/3/7,1,1,1,1,1").substr(0, 44),
+            "c.csv:2:1: a line has 5 fields, this one 6; ");
 }
 
 TEST(calibration, all_mistakes_are_told_at_once) {
   EXPECT_EQ(refusal(header + "0/3/7,0,,,\n0/3/8,1,,,\n0/2/7,1,,,\n"),
-            "c.csv:2: gain must be 0.0001 or more; mark an input without signal as dead\n"
-            "c.csv:4: the readout has no input 0/2/7; correct it or leave it out");
+            "c.csv:2:7: gain must be 0.0001 or more; mark an input without signal as dead\n"
+            "c.csv:4:1: the readout has no input 0/2/7; correct it or leave it out");
 }
 
-TEST(calibration, a_file_that_is_not_there_is_named) {
-  EXPECT_THROW((void)read_calibration("no/such/file.csv", koto()), std::runtime_error);
+const std::string by_run = "runs,input,gain,time,threshold,dead\n";
+
+TEST(calibration, holds_for_the_runs_that_a_line_names) {
+  const std::string table = by_run + "-,0/3/6,0.5,,,\n";
+  EXPECT_EQ(refusal(table), "c.csv:2:1: \"-\" is no range of runs; write one such as 100-199, 100- "
+                            "or 100");
+  const std::string good = by_run + "100-199,0/3/7,0.09,,,\n200-,0/3/7,0.08,,,\n99,0/3/7,0.07,,,\n"
+                                    ",0/3/8,,4.0,,\n";
+  const auto input = koto().number_of({0, 3, 7});
+  const auto gain = [&](std::uint32_t run) {
+    return calibration_of_run(good, "c.csv", koto(), run).inputs[input].gain;
+  };
+  EXPECT_EQ(gain(99), 0.07);
+  EXPECT_EQ(gain(100), 0.09);
+  EXPECT_EQ(gain(199), 0.09);
+  EXPECT_EQ(gain(200), 0.08);
+  EXPECT_EQ(gain(0xffffffff), 0.08);
+  const auto of_150 = calibration_of_run(good, "c.csv", koto(), 150);
+  EXPECT_EQ(of_150.in_force, header + "0/3/7,0.09,,,\n0/3/8,,4.0,,\n");
+  const auto again = calibration_of_run(of_150.in_force, "c.csv", koto(), 7);
+  for (std::size_t n = 0; n < again.inputs.size(); ++n) {
+    EXPECT_EQ(again.inputs[n].gain, of_150.inputs[n].gain);
+    EXPECT_EQ(again.inputs[n].time, of_150.inputs[n].time);
+  }
+}
+
+TEST(calibration, of_other_runs_and_with_gaps_is_refused) {
+  EXPECT_EQ(refusal(by_run + "100-149,0/3/7,0.09,,,\n200-,0/3/8,0.08,,,\n"),
+            "c.csv: the table is of the runs 100-149, 200-, and this is run 150; add lines for it, "
+            "or name another table");
+  EXPECT_EQ(refusal(by_run + "100-199,0/3/7,0.09,,,\n200-,0/3/8,0.08,,,\n10,0/3/8,0.1,,,\n"),
+            "c.csv:3:6: input 0/3/8 has lines for the runs 200-, 10 and none for run 150; add one");
+  EXPECT_EQ(refusal(by_run + "100-199,0/3/7,0.09,,,\n199-,0/3/7,0.08,,,\n"),
+            "c.csv:3:6: input 0/3/7 has line 2 already, for the runs 100-199; leave one");
+  EXPECT_EQ(refusal(by_run + "199-100,0/3/7,0.09,,,\n"),
+            "c.csv:2:1: the runs 199-100 end before they begin; write the lower number first");
+  EXPECT_EQ(refusal(by_run + "150,0/3/7,inf,,,\n"),
+            "c.csv:2:11: gain \"inf\" is not a number; write one such as 0.085");
+  EXPECT_EQ(refusal(by_run + "0/3/7,0.09,,,\n"),
+            "c.csv:2:1: a line has 6 fields, this one 5; leave a field empty to keep its nominal "
+            "value");
 }
 
 } // namespace
