@@ -103,6 +103,27 @@ class Recorded(Selecting):
         self.assertEqual(code, FAILED, said)
         self.assertRegex(said, f"{self.kept[RUN]}: koto-l3d .* decided it by settings ........, and koto-l3 .* makes ........ of the same texts")
 
+    def test_efficiencies_are_those_of_the_unbiased_events(self):
+        file = self.simulate(80)
+        self.finish(self.run_daemon(80, file=file, mode="record"))
+        said = self.select(file)
+        code, text = self.run_tool("efficiency", self.store, "--json")
+        self.assertEqual(code, 0, text)
+        of, = json.loads(text[text.index("{"):])["settings"]
+        samples = {s["reference"]: s for s in of["samples"]}
+        self.assertEqual(set(samples), {"pass_through", "minimum_bias", "all events"})
+        self.assertEqual(samples["all events"]["events"], 80)
+        self.assertEqual(samples["pass_through"]["one_in"], 100)
+        for line, total in zip(samples["all events"]["lines"], said["total"]["lines"]):
+            self.assertEqual((line["line"], line["fired"]["some"], line["fired"]["all"]), (total["line"], total["fired"], 80))
+            triggered = 80 - total["refused"].get("trigger", 0)
+            self.assertEqual(line["fired_of_triggered"] and line["fired_of_triggered"]["all"], triggered or None)
+            self.assertLessEqual(line["fired"]["lower"], line["fired"]["value"])
+        kept = [e for e in said["events"] if "minimum_bias" in e["kept_by"]]
+        self.assertEqual(samples["minimum_bias"]["events"], len(kept))
+        self.assertIn("all events: 80 events", self.run_tool("efficiency", self.store)[1])
+        self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
+
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)
         self.finish(self.run_daemon(4, selection="", file=file))

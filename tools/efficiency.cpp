@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 efficiency`: what part of unbiased events each line fires on, from a store alone.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "config/toml/value.hpp"
+#include "selection/trigger/load_selection.hpp"
+#include "selection/trigger/parse_selection.hpp"
+#include "tools/command.hpp"
+#include "tools/efficiency/line_efficiency.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/progress.hpp"
+#include "tools/verify/store_folder.hpp"
+#include "transport/store/block.hpp"
+#include "transport/store/event_view.hpp"
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+struct options {
+  std::string store;
+  std::vector<std::string> references{"pass_through", "minimum_bias"};
+  std::string lines = built_in;
+  bool json = false;
+};
+
+struct efficiencies {
+  std::map<std::uint32_t, settings_efficiency> by_settings;
+  std::uint64_t without_summary = 0;
+  std::uint64_t unreadable = 0; ///< places, blocks and events
+};
+
+/// What decided, by the number that each summary has: a session's settings stand in its blocks.
+class known_settings {
+public:
+  explicit known_settings(const options& o) : options_(o) {
+    given_ = line_names(o.lines == built_in ? std::string(default_selection_text())
+                                            : read_text(o.lines));
+  }
+
+  void take(const block_header& block, const std::vector<std::byte>& settings) {
+    if (!settings.empty()) sessions_[block.session] = decode_settings(settings);
+  }
+
+  [[nodiscard]] settings_efficiency of(const block_header& block) const {
+    const auto found = sessions_.find(block.session);
+    const bool known = found != sessions_.end() && found->second;
+    return {known ? line_names(found->second->lines) : given_,
+            known && found->second->mode == selection_mode::record, options_.references};
+  }
+
+private:
+  const options& options_;
+  std::map<std::uint32_t, std::string> given_; ///< names for blocks without settings
+  std::map<std::uint64_t, std::optional<recorded_settings>> sessions_;
+};
+
+efficiencies measure(const options& o, interrupt& signals) {
+  const auto check = [&] { return signals.check(), false; };
+  known_settings settings(o);
+  std::vector<std::byte> bytes;
+  store_reader heads(o.store, check);
+  while (const auto block = heads.next()) {
+    if (block->header.settings_bytes != 0 && heads.read_settings(*block, bytes))
+      settings.take(block->header, bytes);
+  }
+  efficiencies e;
+  progress line("efficiency", 0, "MiB");
+  std::uint64_t read = 0;
+  store_reader in(o.store, check);
+  while (const auto block = in.next()) {
+    if (!in.read_payload(*block, bytes)) {
+      ++e.unreadable;
+      continue;
+    }
+    event_walk walk(bytes);
+    while (const auto packed = walk.next()) {
+      const auto event = packed_event_view::parse(*packed);
+      if (!event) {
+        ++e.unreadable;
+        continue;
+      }
+      const auto summary = summary_view::parse(event->summary());
+      if (!summary) {
+        ++(event->summary().empty() ? e.without_summary : e.unreadable);
+        continue;
+      }
+      auto at = e.by_settings.find(summary->head.settings);
+      if (at == e.by_settings.end())
+        at = e.by_settings.emplace(summary->head.settings, settings.of(block->header)).first;
+      at->second.add(*summary);
+    }
+    line.update((read += bytes.size()) >> 20);
+  }
+  e.unreadable += in.damaged() + in.torn_ends().size();
+  return e;
+}
+
+constexpr double per_cent = 100;
+
+std::string text_of(const proportion& p) {
+  if (p.all == 0) return fmt::format("{:>24}", "none");
+  return fmt::format("{:8.2f} +{:5.2f} -{:5.2f} %", per_cent * p.value(),
+                     per_cent * (p.upper() - p.value()), per_cent * (p.value() - p.lower()));
+}
+
+json::value to_json(const proportion& p) {
+  if (p.all == 0) return nullptr;
+  return {{"some", p.some},
+          {"all", p.all},
+          {"value", p.value()},
+          {"lower", p.lower()},
+          {"upper", p.upper()}};
+}
+
+/// Most often first.
+std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficiency& l) {
+  std::vector<std::pair<std::uint64_t, std::string>> all;
+  for (std::size_t r = 0; r < l.refused.size(); ++r)
+    if (l.refused[r] != 0)
+      all.emplace_back(l.refused[r], name_of_reason(static_cast<std::uint8_t>(r)));
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
+  return all;
+}
+
+void print_text(std::uint32_t settings, const settings_efficiency& s) {
+  fmt::print("settings {:08x}: {} events\n", settings, s.events());
+  if (s.samples().empty())
+    fmt::print("  no unbiased sample: the selection has none of the reference lines, and does not "
+               "record\n");
+  for (const reference_sample& of : s.samples()) {
+    fmt::print("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events, of.one_in);
+    fmt::print("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line", "prescale",
+               "fires on", "of its level-1 bits");
+    for (const line_efficiency& l : of.lines) {
+      std::vector<std::string> reasons;
+      for (const auto& [events, why] : reasons_of(l))
+        reasons.push_back(fmt::format("{} {}", why, events));
+      fmt::print("{:<16} {:>9}  {}  {}   {}\n", l.name, l.prescale, text_of(l.of_all),
+                 text_of(l.of_triggered), fmt::join(reasons, ", "));
+    }
+  }
+  fmt::print("\n");
+}
+
+json::object to_json(std::uint32_t settings, const settings_efficiency& s) {
+  json::array samples;
+  for (const reference_sample& of : s.samples()) {
+    json::array lines;
+    for (const line_efficiency& l : of.lines) {
+      json::object refused;
+      for (const auto& [events, why] : reasons_of(l)) refused[why] = events;
+      lines.push_back(json::object{{"line", l.name},
+                                   {"prescale", l.prescale},
+                                   {"fired", to_json(l.of_all)},
+                                   {"fired_of_triggered", to_json(l.of_triggered)},
+                                   {"refused", std::move(refused)}});
+    }
+    samples.push_back(json::object{{"reference", of.name},
+                                   {"one_in", of.one_in},
+                                   {"events", of.events},
+                                   {"lines", std::move(lines)}});
+  }
+  return {{"settings", fmt::format("{:08x}", settings)},
+          {"events", s.events()},
+          {"samples", std::move(samples)}};
+}
+
+int efficiency(const options& o) {
+  interrupt signals;
+  check_folder(o.store);
+  check_store(o.store);
+  if (o.lines != built_in) check_readable(o.lines);
+  const efficiencies e = measure(o, signals);
+  bool any = false;
+  json::array all;
+  for (const auto& [settings, s] : e.by_settings) {
+    for (const reference_sample& of : s.samples()) any = any || of.events > 0;
+    if (o.json)
+      all.push_back(to_json(settings, s));
+    else
+      print_text(settings, s);
+  }
+  if (o.json)
+    fmt::print("{}\n", json::serialize(json::object{{"settings", std::move(all)},
+                                                    {"not_selected", e.without_summary},
+                                                    {"unreadable", e.unreadable}}));
+  if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
+  if (e.unreadable > 0)
+    print_error("damaged: {} places, blocks or events cannot be read\n", e.unreadable);
+  if (!any) print_error("no event of an unbiased sample is stored: name a line by --reference\n");
+  return any && e.unreadable == 0 ? 0 : exit_failure;
+}
+
+} // namespace
+
+void add_efficiency(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("efficiency",
+                                   "what part of unbiased stored events each line fires on");
+  c->footer("Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
+            "fires before its own. The sample of a run whose selection records is all its events.\n"
+            "Names of lines are those of the settings in the store, else of --selection.");
+  c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
+  c->add_option("--reference", o->references,
+                "lines that keep events whatever they are, or by level-1 bits alone")
+      ->capture_default_str();
+  c->add_option("--selection", o->lines, "lines of stores that hold no settings, for names")
+      ->capture_default_str();
+  c->add_flag("--json", o->json, "report as JSON");
+  c->callback([o, &run] { run = [o] { return efficiency(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/efficiency/line_efficiency.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "selection/trigger/line_id.hpp"
+#include "selection/trigger/parse_selection.hpp"
+
+namespace l3 {
+
+void settings_efficiency::begin(const summary_view& event) {
+  reference_sample empty;
+  for (const packed_line& line : event.lines) {
+    line_efficiency& of = empty.lines.emplace_back();
+    const auto known = names_.find(line.id);
+    of.name = known != names_.end() ? known->second : fmt::format("line {:#010x}", line.id);
+    of.prescale = line.prescale;
+  }
+  for (const std::string& name : references_) {
+    const auto at = std::ranges::find(empty.lines, name, &line_efficiency::name);
+    if (at == empty.lines.end()) continue;
+    samples_.push_back(empty);
+    samples_.back().name = name;
+    samples_.back().one_in = at->prescale;
+    bits_.push_back(static_cast<std::size_t>(at - empty.lines.begin()));
+  }
+  if (!records_) return;
+  samples_.push_back(empty);
+  samples_.back().name = "all events";
+}
+
+void settings_efficiency::add(const summary_view& event) {
+  if (events_++ == 0) begin(event);
+  if (samples_.empty() || event.lines.size() != samples_.front().lines.size()) return;
+  for (std::size_t n = 0; n < samples_.size(); ++n)
+    if (n >= bits_.size() || (event.head.kept_by >> bits_[n] & 1) != 0) add(event, samples_[n]);
+}
+
+void settings_efficiency::add(const summary_view& event, reference_sample& to) const {
+  ++to.events;
+  for (std::size_t n = 0; n < to.lines.size(); ++n) {
+    line_efficiency& line = to.lines[n];
+    const bool fired = (event.head.fired >> n & 1) != 0;
+    line.of_all.add(fired);
+    if (event.reasons.empty()) continue;
+    const std::uint8_t reason = event.reasons[n];
+    if (reason != line_trigger) line.of_triggered.add(fired);
+    if (!fired) ++line.refused[reason];
+  }
+}
+
+std::map<std::uint32_t, std::string> line_names(const std::string& selection) {
+  std::map<std::uint32_t, std::string> names;
+  try {
+    for (const line_settings& line : parse_selection(selection, "the settings").lines)
+      names.emplace(line_id(line.name.value), line.name.value);
+  } catch (const std::runtime_error&) {
+    return {};
+  }
+  return names;
+}
+
+} // namespace l3
