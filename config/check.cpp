@@ -123,6 +123,10 @@ void check_selection(const daemon_settings& s, std::vector<conflict>& found) {
     found.push_back({{"selection.mode", "selection.lines"},
                      "selection.mode = record is of no use without selection.lines: every event "
                      "is kept as it is, and there are no lines to decide"});
+  if (!s.selection.shadow.empty() && s.selection.lines.empty())
+    found.push_back({{"selection.shadow", "selection.lines"},
+                     "selection.shadow is of no use without selection.lines: there is no menu in "
+                     "force to compare with"});
 }
 
 } // namespace

@@ -431,6 +431,15 @@ const std::vector<key>& keys() {
                       {"record", selection_mode::record}},
           "Whether the lines decide which events are kept; record: every event is kept, and what "
           "the lines decide is stored with it and counted."),
+      file_name(
+          "selection.shadow", [](auto& s) -> auto& { return s.selection.shadow; },
+          "A second menu, of the form of selection.lines, that is judged beside it on the same "
+          "batches and decides nothing: metrics and page show what it would do."),
+      integer(
+          "selection.shadow_one_in", [](auto& s) -> auto& { return s.selection.shadow_one_in; }, 1,
+          1'000'000,
+          "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
+          "not scarce."),
 
       size(
           "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),

@@ -110,6 +110,7 @@ metrics_snapshot node::snapshot() const {
   s.events_not_judged = p.work.lines().events_not_judged();
   if (p.selection) s.selection_mode = p.records() ? "record" : "select";
   s.events_recorded = p.work.lines().events_recorded();
+  if (p.shadow) s.shadow = p.shadow->snapshot();
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -167,6 +168,7 @@ void node::add_event_pages(http_pages& to) const {
 std::vector<memory_use> node::memory_plan() const {
   const auto plan = parts_->compute.engine().memory_plan();
   std::vector<memory_use> all(plan.begin(), plan.end());
+  if (parts_->shadow) all.push_back({"shadow menu", parts_->shadow->bytes()});
   all.push_back({"outbox", parts_->out.bytes()});
   const std::uint64_t links = (parts_->disk ? 2 : 1) * ways_of(parts_->settings.forward).size();
   all.push_back({"messages of the receiver", links * memory_of_answers.bytes});

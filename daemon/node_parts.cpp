@@ -27,9 +27,20 @@ constexpr auto absent_receiver_time = std::chrono::seconds(1);
 constexpr std::size_t most_lanes_told = 16;
 constexpr auto look_again = std::chrono::milliseconds(1);
 
+loaded_selection load_shadow(const daemon_settings& s) {
+  return load_selection(shadow_of(s.selection), s.building.crates, s.run.number);
+}
+
 std::optional<loaded_selection> selection_of(const daemon_settings& s) {
   if (s.selection.lines.empty()) return std::nullopt;
   return load_selection(s.selection, s.building.crates, s.run.number);
+}
+
+std::optional<shadow_menu> shadow_in(const daemon_settings& s,
+                                     const std::optional<loaded_selection>& in_force) {
+  if (!in_force || s.selection.shadow.empty()) return std::nullopt;
+  return std::optional<shadow_menu>(std::in_place, s.selection.shadow, load_shadow(s), *in_force,
+                                    s.compute, frame_capacity(s), s.selection.shadow_one_in);
 }
 
 /// For people who look at events; none if what is known of the detector does not fit the readout,
@@ -87,8 +98,9 @@ std::unique_ptr<spool_backlog> backlog_of(spool* disk, const daemon_settings& s,
 
 node::parts::parts(const daemon_settings& s, std::string configuration, stop_question told_to_stop,
                    std::vector<udp_socket> ports)
-    : settings(s), selection(selection_of(s)), compute(s, selection, std::move(configuration)),
-      frames(compute.engine().frames()), out(s.outbox, new_lane(s, tokens), safety, decided_by()),
+    : settings(s), selection(selection_of(s)), shadow(shadow_in(s, selection)),
+      compute(s, selection, std::move(configuration)), frames(compute.engine().frames()),
+      out(s.outbox, new_lane(s, tokens), safety, decided_by()),
       disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
@@ -100,8 +112,9 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
           s.forward, out, pace, link_pace::share::fresh,
           [](std::string_view text) { spdlog::warn("output link: {}", text); }, &tokens),
       sheds(s.run.number, shed_lines()),
-      work(compute.engine(), frames, *spilling, sheds, outcomes,
-           [this](std::string_view text) { engine_failed(text); }),
+      work(
+          compute.engine(), frames, *spilling, sheds, outcomes,
+          [this](std::string_view text) { engine_failed(text); }, shadow ? &*shadow : nullptr),
       display(display_of(s, selection, work.kept())),
       builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
               [this](const spill_summary& ended) { spills.note(ended); }),

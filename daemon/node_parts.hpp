@@ -106,6 +106,7 @@ struct node::parts {
   std::optional<event_key> conflict; // the first event of the latest spill with any
 
   std::optional<loaded_selection> selection;
+  std::optional<shadow_menu> shadow;
   compute_side compute;
   frame_ring frames;
   safe_batches safety;

@@ -35,6 +35,8 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
     const auto run = s.run.control.empty() ? std::optional(s.run.number) : std::nullopt;
     if (!s.selection.lines.empty())
       static_cast<void>(load_selection(s.selection, s.building.crates, run));
+    if (!s.selection.shadow.empty() && !s.selection.lines.empty())
+      static_cast<void>(load_selection(shadow_of(s.selection), s.building.crates, run));
   } catch (const bad_file& e) {
     tell(e.all());
   }

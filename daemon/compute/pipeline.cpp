@@ -22,9 +22,9 @@ constexpr auto idle_period = std::chrono::milliseconds(100);
 } // namespace
 
 pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
-                   outcome_counters& outcomes, report failed)
+                   outcome_counters& outcomes, report failed, shadow_menu* shadow)
     : engine_(compute), frames_(frames), outbox_(out), sheds_(sheds), outcomes_(outcomes),
-      failed_(std::move(failed)), started_at_(compute.frames().size()),
+      failed_(std::move(failed)), shadow_(shadow), started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
       drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
 
@@ -97,6 +97,7 @@ void pipeline::drain_frame(frame& f) {
         append(f, e);
         frames_.settled(f, 1);
       }
+      if (shadow_ != nullptr) shadow_->judge(f, frames_are_scarce());
     } else {
       failed_frames_.add();
       give_up(shed::engine, events);
@@ -128,8 +129,9 @@ void pipeline::look_at_room() {
 
 /// An event that waits for room means full, even if smaller ones would fit or the disk is only
 /// slow; but not while frames are free, which are meant to absorb a slow disk.
-bool pipeline::has_no_room() const {
-  if (!waiting_for_outbox_) return false;
+bool pipeline::has_no_room() const { return waiting_for_outbox_ && frames_are_scarce(); }
+
+bool pipeline::frames_are_scarce() const {
   const std::uint32_t free = frames_.count_states()[static_cast<std::size_t>(frame_state::free)];
   return free <= std::max<std::size_t>(1, engine_.frames().size() / 4);
 }

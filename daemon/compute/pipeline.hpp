@@ -14,6 +14,7 @@
 
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/line_counts.hpp"
+#include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"
 #include "daemon/monitor/kept_events.hpp"
 #include "selection/engine/engine.hpp"
@@ -30,8 +31,9 @@ public:
   /// frame.
   using report = std::function<void(std::string_view)>;
 
+  /// `shadow` may be null.
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
-           outcome_counters& outcomes, report failed);
+           outcome_counters& outcomes, report failed, shadow_menu* shadow = nullptr);
   /// Ends both threads without draining the frames under way: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -64,6 +66,7 @@ private:
   void look_at_room();
   void look_at_held();
   [[nodiscard]] bool has_no_room() const;
+  [[nodiscard]] bool frames_are_scarce() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
 
@@ -73,6 +76,7 @@ private:
   shedding& sheds_;
   outcome_counters& outcomes_;
   report failed_;
+  shadow_menu* shadow_;
   time_point looked_at_{}; // at the room, by the drain thread
   bool holds_ = false;     // the drain thread's: frames that the device may still read
   bool unsafe_ =

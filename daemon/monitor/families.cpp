@@ -150,6 +150,11 @@ std::vector<family> families_of(const metrics_snapshot& s) {
   const auto in_spool = [&](std::uint64_t spool_snapshot::*number) {
     return s.spool ? std::optional((*s.spool).*number) : std::nullopt;
   };
+  const auto in_shadow = [&](std::uint64_t shadow_snapshot::*number) {
+    return s.shadow ? std::optional((*s.shadow).*number) : std::nullopt;
+  };
+  const std::vector<shadow_line_snapshot> no_lines;
+  const auto& shadow_lines = s.shadow ? s.shadow->lines : no_lines;
   std::vector<family> all{
       // The process.
       {"program", "Name of the program.", "koto-l3d"},
@@ -375,6 +380,47 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Events that no line kept: the selection would reject them, and its mode `record` keeps "
        "them.",
        s.events_recorded},
+
+      // The shadow menu.
+      {"shadow.menu", "File and hash of the shadow menu; null: there is none.",
+       s.shadow ? json::value(s.shadow->menu) : json::value()},
+      {"shadow.one_in", "One batch in so many is judged by the shadow menu.",
+       s.shadow ? json::value(s.shadow->one_in) : json::value()},
+      {counter, "shadow_batches_total{outcome}", "shadow.batches.{outcome}",
+       "Batches whose turn it was: judged by the shadow menu, or skipped because frames were "
+       "scarce.",
+       s.shadow ? json::value{{"judged", s.shadow->batches_judged},
+                              {"skipped", s.shadow->batches_skipped}}
+                : json::value()},
+      {counter, "shadow_events_total{kept_by}", "shadow.events.{kept_by}",
+       "Events that the shadow menu judged, by which menu keeps them.",
+       s.shadow ? json::value{{"both", s.shadow->kept_by_both},
+                              {"menu_in_force", s.shadow->kept_by_menu_in_force},
+                              {"shadow", s.shadow->kept_by_shadow},
+                              {"neither", s.shadow->kept_by_neither}}
+                : json::value()},
+      {counter, "shadow_packed_bytes_total", "shadow.bytes.shadow",
+       "Bytes of the packed events that the shadow menu keeps, of those that it judged.",
+       in_shadow(&shadow_snapshot::bytes_shadow)},
+      {counter, "shadow_packed_bytes_in_force_total", "shadow.bytes.menu_in_force",
+       "The same of the menu in force, of the same events.",
+       in_shadow(&shadow_snapshot::bytes_in_force)},
+      {counter, "shadow_line_fired_total{line}", "shadow_lines[line].fired",
+       "Judged events on which a line of the shadow menu fired.",
+       each(shadow_lines, &shadow_line_snapshot::fired)},
+      {counter, "shadow_line_kept_total{line}", "shadow_lines[line].kept",
+       "Of these, what its prescale left.", each(shadow_lines, &shadow_line_snapshot::kept)},
+      {gauge, "shadow_line_prescale{line}", "shadow_lines[line].prescale",
+       "One in so many of a shadow line's events is kept.",
+       each(shadow_lines, &shadow_line_snapshot::prescale)},
+      {counter, "shadow_line_lost_total{line}", "shadow_lines[line].lost",
+       "Judged events on which the line of this name in force fired, and that of the shadow menu "
+       "did not.",
+       each(shadow_lines, &shadow_line_snapshot::only_in_force)},
+      {counter, "shadow_line_gained_total{line}", "shadow_lines[line].gained",
+       "The other way round.", each(shadow_lines, &shadow_line_snapshot::only_shadow)},
+      {"shadow_lines[line].is_in_force", "Whether the menu in force has a line of this name.",
+       each(shadow_lines, &shadow_line_snapshot::is_in_force)},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

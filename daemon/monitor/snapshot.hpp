@@ -47,6 +47,33 @@ struct line_snapshot {
   reason_counts refused;           ///< events by why this line did not keep them
 };
 
+/// A line of a shadow menu, on the events that it judged.
+struct shadow_line_snapshot {
+  std::string name;
+  std::uint32_t prescale = 1;
+  std::uint64_t fired = 0;
+  std::uint64_t kept = 0;
+  std::uint64_t only_in_force =
+      0; ///< events on which the line of this name fired, and this did not
+  std::uint64_t only_shadow = 0;
+  bool is_in_force = false; ///< the menu in force has a line of this name
+};
+
+/// What a shadow menu would have done, of the batches that it judged.
+struct shadow_snapshot {
+  std::string menu; ///< file and hash
+  std::uint32_t one_in = 1;
+  std::uint64_t batches_judged = 0;
+  std::uint64_t batches_skipped = 0; ///< frames were scarce
+  std::uint64_t kept_by_both = 0;
+  std::uint64_t kept_by_menu_in_force = 0; ///< and not by the shadow
+  std::uint64_t kept_by_shadow = 0;        ///< and not by the menu in force
+  std::uint64_t kept_by_neither = 0;
+  std::uint64_t bytes_in_force = 0; ///< of packed events that each keeps
+  std::uint64_t bytes_shadow = 0;
+  std::vector<shadow_line_snapshot> lines;
+};
+
 /// What the compute side went through.
 struct engine_snapshot : engine_counters {
   std::uint64_t batches_dumped = 0;
@@ -108,6 +135,7 @@ struct metrics_snapshot {
   std::uint64_t events_not_judged = 0;
   std::string selection_mode; ///< empty where no selection runs
   std::uint64_t events_recorded = 0;
+  std::optional<shadow_snapshot> shadow;
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
   std::uint32_t frame_events = 0; ///< that a frame holds

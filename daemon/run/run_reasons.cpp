@@ -89,14 +89,19 @@ std::vector<std::string> reasons_against(const run_order& order, const daemon_se
   look_at_disks(settings, reasons);
   selection_files files = settings.selection;
   if (!order.menu.empty()) files.lines = order.menu;
-  if (files.lines.empty()) return reasons;
-  try {
-    static_cast<void>(load_selection(files, settings.building.crates, order.number));
-  } catch (const bad_file& e) {
-    for (const complaint& c : e.all()) reasons.push_back("the menu: " + to_string(c));
-  } catch (const std::exception& e) {
-    reasons.push_back(fmt::format("the menu: {}", e.what()));
-  }
+  const auto look_at = [&](const selection_files& menu, std::string_view what) {
+    if (menu.lines.empty()) return;
+    try {
+      static_cast<void>(load_selection(menu, settings.building.crates, order.number));
+    } catch (const bad_file& e) {
+      for (const complaint& c : e.all())
+        reasons.push_back(fmt::format("{}: {}", what, to_string(c)));
+    } catch (const std::exception& e) {
+      reasons.push_back(fmt::format("{}: {}", what, e.what()));
+    }
+  };
+  look_at(files, "the menu");
+  if (!files.lines.empty()) look_at(shadow_of(files), "the shadow menu");
   return reasons;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace l3 {
 
@@ -20,6 +21,15 @@ struct selection_files {
   std::string detector = built_in; ///< channel map and geometry; empty: built-in
   std::string calibration;         ///< empty: the detector's nominal one
   selection_mode mode = selection_mode::select;
+  std::string shadow{}; ///< lines that are judged beside these, and decide nothing; empty: none
+  std::uint32_t shadow_one_in = 10; ///< batches
 };
+
+/// The files of the shadow menu, which `files` names.
+[[nodiscard]] inline selection_files shadow_of(selection_files files) {
+  files.lines = std::exchange(files.shadow, {});
+  files.mode = selection_mode::select;
+  return files;
+}
 
 } // namespace l3

@@ -71,6 +71,9 @@ fault = "hang:at=5:for=3 s"
 lines = "mine.toml"
 detector = "another.toml"
 calibration = "run80.csv"
+mode = "record"
+shadow = "next.toml"
+shadow_one_in = 20
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"

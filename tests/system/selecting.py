@@ -68,6 +68,33 @@ class Chain(Selecting):
         self.assertIn("recorded", self.run_tool("inspect", self.store, "--event", next("/".join(map(str, key)) for key, e in stored.items()
                       if store_reader.summary_of(e).status & store_reader.RECORDED))[1])
 
+    def test_a_shadow_menu_is_judged_and_decides_nothing(self):
+        file, other = self.simulate(80), self.write(SELECTION + '[[line]]\nname = "pass_through"\nprescale = 100\ncrystals = [40, inf]\n')
+        now, then = self.select(file), self.select(file, other)
+        daemon = self.run_daemon(80, file=file, shadow=str(other), shadow_one_in=1)
+        daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) == 80, "80 events to be judged by the shadow menu")
+        m, status = self.assert_metrics_conserved(daemon), daemon.status()
+        self.assert_counted(now, daemon)
+        self.finish(daemon)
+        self.assert_summaries(now, store_reader.packed_events_of(self.store))
+        both = {(True, True): "both", (True, False): "menu_in_force", (False, True): "shadow", (False, False): "neither"}
+        kept = dict.fromkeys(both.values(), 0)
+        for a, b in zip(now["events"], then["events"]):
+            kept[both[a["kept"], b["kept"]]] += 1
+        self.assertEqual(status["shadow"]["events"], kept)
+        self.assertTrue(kept["shadow"] and kept["menu_in_force"], kept)
+        self.assertEqual(m['koto_l3_shadow_events_total{kept_by="shadow"}'], kept["shadow"])
+        self.assertEqual(status["shadow"]["menu"], f"{other} {then['settings']:08x}")
+        for mine, line in zip(status["shadow_lines"], then["total"]["lines"]):
+            name = line["line"]
+            self.assertEqual((mine["line"], mine["fired"], mine["kept"], mine["prescale"]), (name, line["fired"], line["kept"], line["prescale"]))
+            self.assertEqual(mine["is_in_force"], name == "pass_through")
+            gained = sum(name in b["fired"] and name not in a["fired"] for a, b in zip(now["events"], then["events"]))
+            lost = sum(name in a["fired"] and name not in b["fired"] for a, b in zip(now["events"], then["events"]))
+            self.assertEqual((mine["gained"], mine["lost"]), (gained, lost) if mine["is_in_force"] else (0, 0))
+            self.assertEqual(m[f'koto_l3_shadow_line_fired_total{{line="{name}"}}'], line["fired"])
+        self.assertGreater(status["shadow_lines"][-1]["lost"], 0)
+
     def test_a_store_and_a_spool_are_decided_as_the_file_was(self):
         file = self.simulate(60)
         self.finish(self.run_daemon(60, file=file, mode="record"))

@@ -99,7 +99,6 @@ inline metrics_snapshot sample_snapshot() {
              {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
   s.events_not_judged = next;
   s.selection_mode = "record";
-  s.events_recorded = next;
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;
@@ -120,6 +119,19 @@ inline metrics_snapshot sample_snapshot() {
   s.log_lines_left_out = next;
   s.spool->seconds_left = 1.5;
   s.process = {12.5, 1.7e9 - 1, next, next, next, next, next};
+  s.events_recorded = next;
+  shadow_snapshot& shadow = s.shadow.emplace();
+  shadow.menu = "next.toml 00000001";
+  shadow.one_in = 10;
+  shadow.batches_judged = next;
+  shadow.batches_skipped = next;
+  shadow.kept_by_both = next;
+  shadow.kept_by_menu_in_force = next;
+  shadow.kept_by_shadow = next;
+  shadow.kept_by_neither = next;
+  shadow.bytes_in_force = next;
+  shadow.bytes_shadow = next;
+  shadow.lines = {{"pi0nunu", 1, next, next, next, next, true}};
 
   latency_histogram times;
   for (int ms = 1; ms <= 100; ++ms) times.add(std::chrono::milliseconds(ms));
