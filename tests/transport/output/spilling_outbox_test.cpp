@@ -208,7 +208,7 @@ TEST(spilling_outbox, says_that_there_is_no_room_anywhere_and_goes_on_when_there
   scratch_folder folder;
   way_out w(folder.path(), spool_use::overflow, mebibytes(16));
   std::uint32_t taken = 0;
-  while (taken < 2000 && w.add(taken + 1, 300ms)) ++taken;
+  while (taken < 2000 && w.add(taken + 1, 3s)) ++taken; // longer than a slow disk takes
   ASSERT_LT(taken, 2000U);
   EXPECT_TRUE(w.disk.full());
   EXPECT_TRUE(eventually([&] { return w.reported().size() == 1; }));
