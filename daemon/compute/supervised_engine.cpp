@@ -167,6 +167,7 @@ frame_outcome supervised_engine::compute_on_cpu(frame& f) {
   f.error.clear();
   f.results = here.results;
   f.summaries = here.summaries;
+  f.histograms = here.histograms;
   f.output = here.output;
   counters_.frames_bypassed.add();
   if (const std::string wrong = wrong_with(f, false); !wrong.empty()) {

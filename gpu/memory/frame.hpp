@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "transport/format/histograms.hpp"
 #include "transport/format/input_batch.hpp"
 #include "transport/format/summary.hpp"
 
@@ -30,16 +31,24 @@ struct event_result {
   std::uint16_t reserved = 0;
 };
 
+/// What one frame adds to the histograms of a spill.
+struct frame_histograms {
+  std::uint32_t spill = 0;
+  std::span<const channel_sums> channels; ///< by input
+  std::span<const std::uint32_t> counts;  ///< event_counts of them
+};
+
 struct frame {
   std::uint32_t index = 0; ///< this frame's place in engine::frames()
   input_batch input;       ///< lent to the receivers while the frame is filling
   std::span<std::byte> output_memory;
 
   // Valid from a successful wait() until the next start(); all of it is host memory.
-  std::span<const event_result> results;    ///< one per event of the input, in the same order
-  std::span<const event_summary> summaries; ///< likewise, if a selection runs; else empty
-  std::span<const std::byte> output;        ///< the kept events, packed, in order, without gaps
-  std::string error;                        ///< why wait() failed
+  std::span<const event_result> results;        ///< one per event of the input, in the same order
+  std::span<const event_summary> summaries;     ///< likewise, if a selection runs; else empty
+  std::span<const frame_histograms> histograms; ///< by spill, if a selection makes them
+  std::span<const std::byte> output;            ///< the kept events, packed, in order, without gaps
+  std::string error;                            ///< why wait() failed
 };
 
 } // namespace l3

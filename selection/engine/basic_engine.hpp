@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -23,6 +24,7 @@
 #include "selection/engine/engine.hpp"
 #include "selection/engine/frame_parts.hpp"
 #include "selection/packing/two_pass_plan.hpp"
+#include "selection/sequence/histogram_view.hpp"
 
 namespace l3 {
 
@@ -61,13 +63,17 @@ public:
   void start(frame& f) override {
     auto& own = static_cast<own_frame&>(f);
     if (!fragments_follow_events(own.input)) std::abort(); // else one_pass_plan might spin for ever
-    own.results = {};
-    own.summaries = {};
-    own.output = {};
+    own.forget_results();
     const std::size_t room =
         std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
     if constexpr (has_device) own.send_input();
-    plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+    if constexpr (selects) {
+      own.look_at_spills(plan_.histograms(own.parts.areas_end()));
+      plan_.run(*own.queue, own.view(), own.columns, own.counted, {own.parts.output, room},
+                own.parts.summary);
+    } else {
+      plan_.run(*own.queue, own.view(), own.columns, {own.parts.output, room}, own.parts.summary);
+    }
     if constexpr (has_device) own.send_back(output_path_, room);
   }
 
@@ -82,7 +88,10 @@ public:
       }
     }
     f.results = {own.host.results.data(), f.input.used_events};
-    if constexpr (selects) f.summaries = {own.host.summaries.data(), f.input.used_events};
+    if constexpr (selects) {
+      f.summaries = {own.host.summaries.data(), f.input.used_events};
+      own.show_histograms();
+    }
     // Bounds the length that a faulty device may report.
     f.output = {own.host.output,
                 std::min<std::uint64_t>(own.host.summary->output_bytes, output_bytes_)};
@@ -129,14 +138,16 @@ private:
       batch_capacity lying_here = c;
       if (!limits.own_input) lying_here.bytes = 0;
       const std::uint32_t summary_rows = selects ? c.events : 0;
-      region counted;
-      (void)frame_parts::take(counted, lying_here, output_bytes, summary_rows);
-      host_memory = Queue::memory::allocate(counted.used());
+      std::size_t area = 0;
+      if constexpr (selects) area = plan.histogram_bytes();
+      region counting;
+      (void)frame_parts::take(counting, lying_here, output_bytes, summary_rows, area);
+      host_memory = Queue::memory::allocate(counting.used());
       region here(host_memory);
-      host = frame_parts::take(here, lying_here, output_bytes, summary_rows);
+      host = frame_parts::take(here, lying_here, output_bytes, summary_rows, area);
 
       region arena;
-      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows);
+      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows, area);
       (void)columns_of(plan, arena, c, {nullptr, c.events}, {nullptr, summary_rows});
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena.used());
@@ -145,10 +156,12 @@ private:
       }
       region there(arena_memory);
       parts = host;
-      if constexpr (has_device) parts = frame_parts::take(there, c, output_bytes, summary_rows);
+      if constexpr (has_device)
+        parts = frame_parts::take(there, c, output_bytes, summary_rows, area);
       columns = columns_of(plan, there, c, parts.results, parts.summaries);
       if constexpr (has_device) {
-        arrival = {Queue::memory::on_device(host.head()), Queue::memory::on_device(host.output)};
+        arrival = {Queue::memory::on_device(host.areas_end()),
+                   Queue::memory::on_device(host.output)};
       }
 
       input.bytes = {host.input, lying_here.bytes};
@@ -182,13 +195,38 @@ private:
     /// `room` is the greatest length that the output can have.
     void send_back(output_path path, std::size_t room) {
       stage(*queue, "copy out");
+      const std::uint32_t spills = counted.spills;
       if (path == output_path::mapped) {
-        queue->run(deliver_output{}, deliver_output::blocks, outgoing{parts.head(), parts.output},
-                   parts.summary, arrival, std::uint64_t{host.head_bytes(input.used_events)});
+        const outgoing to{arrival.head - spills * host.area_bytes, arrival.output};
+        queue->run(deliver_output{}, deliver_output::blocks,
+                   outgoing{parts.head(spills), parts.output}, parts.summary, to,
+                   std::uint64_t{host.head_bytes(spills, input.used_events)});
       } else {
-        queue->copy_out(host.head(), parts.head(), host.bytes_to_output() + room);
+        queue->copy_out(host.head(spills), parts.head(spills), host.bytes_to_output(spills) + room);
       }
       queue->submit();
+    }
+
+    void forget_results() {
+      results = {};
+      summaries = {};
+      histograms = {};
+      output = {};
+    }
+
+    /// Gives the spills of the batch their areas, where histograms are made.
+    void look_at_spills(const histogram_view& of_none) {
+      counted = of_none;
+      if (counted.inputs == 0) return;
+      for (const event_entry& e : input.events.first(input.used_events)) counted.add(e.spill);
+    }
+
+    void show_histograms() {
+      histogram_view here = counted;
+      here.end = host.areas_end();
+      for (std::uint32_t k = 0; k < here.spills; ++k)
+        shown[k] = {here.spill[k], {here.channels(k), here.inputs}, {here.counts(k), event_counts}};
+      histograms = {shown.data(), here.spills};
     }
 
     static typename Plan::columns columns_of(const Plan& plan, region& from,
@@ -205,7 +243,9 @@ private:
     buffer arena_memory;
     frame_parts host;
     frame_parts parts; ///< as the kernels see them: those of the host, or their twins on the device
-    outgoing arrival;  ///< the host's memory by the addresses of the device
+    outgoing arrival;  ///< the host's memory by the addresses of the device, its head without areas
+    histogram_view counted; ///< in the memory of `parts`; with the spills of the batch
+    std::array<frame_histograms, max_frame_spills> shown;
     typename Plan::columns columns;
     /// The last member: its destruction waits for the work in it before the memory is released.
     /// Never empty; std::optional, because a queue cannot be assigned.
@@ -228,9 +268,7 @@ private:
     if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
     for (event_entry& e : in.events.first(in.used_events)) e = {};
     in.clear();
-    f.results = {};
-    f.summaries = {};
-    f.output = {};
+    f.forget_results();
   }
 
   void write_plan(const engine_limits& limits) {
@@ -242,10 +280,13 @@ private:
     }
     const std::size_t input = limits.own_input ? limits.frames * limits.batch.bytes : 0;
     const std::size_t output = limits.frames * output_bytes_;
+    std::size_t histograms = 0;
+    if constexpr (selects) histograms = limits.frames * max_frame_spills * plan_.histogram_bytes();
     memory_plan_ = {{"frames: input", input},
                     {"frames: output", output},
-                    {"frames: tables and results", host - input - output},
+                    {"frames: tables and results", host - input - output - histograms},
                     {has_device ? "frames: device memory" : "frames: columns", arena}};
+    if (histograms != 0) memory_plan_.push_back({"frames: histograms", histograms});
     if constexpr (selects) memory_plan_.push_back({"selection: tables", plan_.table_bytes()});
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the memory of a frame is divided: the input and the tables that describe it, then the
-// summary, the results and the output. A device has a twin of the same layout, and parts that are
-// copied together lie together.
+// histograms' areas, the summary, the results and the output. A device has a twin of the same
+// layout, and parts that are copied together lie together.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "selection/packing/deliver.hpp"
 #include "selection/packing/layout.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/histograms.hpp"
 #include "transport/format/summary.hpp"
 
 namespace l3 {
@@ -50,13 +51,15 @@ struct frame_parts {
   column<fragment_entry> fragments;
   column<piece_offset> pieces;
   column<board_entry> boards;
+  std::size_t area_bytes = 0; ///< of a spill's histograms; they lie directly before the summary
   frame_summary* summary = nullptr;
   column<event_result> results;
   column<event_summary> summaries; ///< empty if no selection runs
   std::byte* output = nullptr;
 
+  /// `area`: bytes of the histograms of a spill, a multiple of the region's alignment.
   [[nodiscard]] static frame_parts take(region& from, const batch_capacity& c, std::size_t output,
-                                        std::uint32_t summaries = 0) {
+                                        std::uint32_t summaries = 0, std::size_t area = 0) {
     constexpr std::size_t page = 4096;
     frame_parts p;
     p.input = static_cast<std::byte*>(from.take_bytes(c.bytes, page));
@@ -64,6 +67,8 @@ struct frame_parts {
     p.fragments = from.take<fragment_entry>(c.fragments);
     p.pieces = from.take<piece_offset>(c.pieces);
     p.boards = from.take<board_entry>(c.boards);
+    p.area_bytes = area;
+    from.take_bytes(max_frame_spills * area);
     p.summary = from.take<frame_summary>(1).data();
     p.results = from.take<event_result>(c.events);
     p.summaries = from.take<event_summary>(summaries);
@@ -80,14 +85,20 @@ struct frame_parts {
     return distance(tables(), boards.data() + used_boards);
   }
 
-  /// One range of bytes: the frame's summary, then the results and the summaries of its events. The
-  /// output lies behind.
-  [[nodiscard]] std::byte* head() const { return reinterpret_cast<std::byte*>(summary); }
-  [[nodiscard]] std::size_t head_bytes(std::uint32_t used_events) const {
-    return summaries.size() == 0 ? distance(head(), results.data() + used_events)
-                                 : distance(head(), summaries.data() + used_events);
+  /// The end of the histograms' areas.
+  [[nodiscard]] std::byte* areas_end() const { return reinterpret_cast<std::byte*>(summary); }
+  /// One range of bytes: the histograms of so many spills, the frame's summary, then the results
+  /// and the summaries of its events. The output lies behind.
+  [[nodiscard]] std::byte* head(std::uint32_t spills) const {
+    return areas_end() - spills * area_bytes;
   }
-  [[nodiscard]] std::size_t bytes_to_output() const { return distance(head(), output); }
+  [[nodiscard]] std::size_t head_bytes(std::uint32_t spills, std::uint32_t used_events) const {
+    return summaries.size() == 0 ? distance(head(spills), results.data() + used_events)
+                                 : distance(head(spills), summaries.data() + used_events);
+  }
+  [[nodiscard]] std::size_t bytes_to_output(std::uint32_t spills) const {
+    return distance(head(spills), output);
+  }
 
 private:
   [[nodiscard]] static std::size_t distance(const std::byte* from, const void* to) {

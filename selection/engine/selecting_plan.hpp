@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plan that selects: it runs the algorithms of the configured sequence, then places and packs
-// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms.
+// the kept events like two_pass_plan. algorithms/registry.hpp lists the algorithms. Where
+// histograms are made, their algorithms join the sequence.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "selection/algorithms/registry.hpp"
+#include "selection/histograms/clear_histograms.hpp"
+#include "selection/histograms/in_sequence.hpp"
 #include "selection/packing/two_pass_plan.hpp"
 #include "selection/sequence/program.hpp"
 #include "selection/sequence/steps.hpp"
@@ -90,9 +93,14 @@ public:
 
   /// Throws std::runtime_error if the sequence has a fault.
   selecting_plan(const selection_program& program, const batch_capacity& capacity, Queue queue)
-      : plan_(plan_sequence(program.sequence, algorithms::infos(), capacity, summaries::name)),
+      : plan_(plan_sequence(sequence_of(program), all_algorithms::infos(), capacity,
+                            summaries::name)),
         tables_(std::move(queue), program.tables), capacity_(capacity),
-        check_promises_(program.check_promises) {}
+        one_in_(program.histograms_one_in), check_promises_(program.check_promises) {
+    const auto infos = all_algorithms::infos();
+    counts_channels_ = std::ranges::any_of(
+        plan_.steps, [&](std::size_t i) { return infos[i].name == histogram_channels::name; });
+  }
 
   [[nodiscard]] columns take(region& from, const batch_capacity& capacity,
                              column<event_result> results, column<event_summary> summary) const {
@@ -102,14 +110,27 @@ public:
                           tables_.there().constants.settings};
     auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));
     if (arena == nullptr) return c; // the region only counts
-    c.steps = algorithms::bind<Queue>(
+    c.steps = all_algorithms::bind<Queue>(
         plan_, {plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data())});
     return c;
   }
 
-  void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
-           frame_summary* summary) const {
-    const selection_frame f{in, tables_.there(), all.packing};
+  /// Of the histograms of a spill; 0: none are made.
+  [[nodiscard]] std::size_t histogram_bytes() const {
+    return one_in_ == 0 ? 0 : histogram_view::bytes_of_area(inputs());
+  }
+  /// A view of areas below `end`, as yet of no spill.
+  [[nodiscard]] histogram_view histograms(std::byte* end) const {
+    return one_in_ == 0 ? histogram_view{} : histogram_view{end, inputs(), one_in_, 0, {}};
+  }
+
+  void run(Queue& queue, const batch_view& in, const columns& all, const histogram_view& histograms,
+           output_view out, frame_summary* summary) const {
+    const selection_frame f{in, tables_.there(), all.packing, histograms};
+    if (histograms.spills != 0) {
+      stage(queue, "clear_histograms");
+      queue.run(clear_histograms{}, histograms.spills, histograms, !counts_channels_);
+    }
     for (const auto& step : all.steps) {
       step->run(queue, f);
       if constexpr (!Queue::memory::has_device) {
@@ -124,9 +145,16 @@ public:
   [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
 
 private:
+  [[nodiscard]] static std::vector<std::string> sequence_of(const selection_program& program) {
+    return program.histograms_one_in == 0 ? program.sequence : with_histograms(program.sequence);
+  }
+  [[nodiscard]] std::uint32_t inputs() const { return tables_.there().inputs.size(); }
+
   sequence_plan plan_;
   lent_tables<Queue> tables_;
   batch_capacity capacity_;
+  std::uint32_t one_in_;
+  bool counts_channels_ = false;
   bool check_promises_;
 };
 

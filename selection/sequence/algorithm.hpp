@@ -31,6 +31,7 @@
 
 #include "gpu/decode/packet.hpp"
 #include "selection/packing/frame_columns.hpp"
+#include "selection/sequence/histogram_view.hpp"
 #include "selection/sequence/tables.hpp"
 #include "transport/format/batch_capacity.hpp"
 
@@ -47,14 +48,19 @@ concept slot = requires(const batch_capacity& c) {
 template <slot... S>
 struct slot_list {};
 
-/// An algorithm has a block for each board, or for each event.
-enum class blocks_for : std::uint8_t { board, event };
+/// What an algorithm has a block for.
+enum class blocks_for : std::uint8_t {
+  board,        ///< each board of the batch
+  event,        ///< each event
+  readout_board ///< each board of the readout, for each spill of the batch: for histograms
+};
 
 /// What every algorithm can read beside its slots.
 struct selection_frame {
   batch_view batch;
   selection_tables tables;
-  frame_columns packing; ///< the columns of packing; the decision goes to events.accepted
+  frame_columns packing;          ///< the columns of packing; the decision goes to events.accepted
+  histogram_view histograms = {}; ///< nothing is counted without histograms
 };
 
 template <class A>

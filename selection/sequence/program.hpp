@@ -14,6 +14,8 @@ namespace l3 {
 struct selection_program {
   std::vector<std::string> sequence;
   selection_tables tables; ///< in host memory; the engine copies them when it is made
+  /// Histograms are made, with the channels of one event in so many; 0: no histograms.
+  std::uint32_t histograms_one_in = 0;
   /// For tests, as it takes time: after every algorithm that runs on host memory, start() checks
   /// what the algorithm promises, and throws std::logic_error if it broke a promise.
   bool check_promises = false;

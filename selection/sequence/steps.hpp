@@ -72,9 +72,8 @@ public:
 
   void run(Queue& queue, const selection_frame& f) const override {
     stage(queue, A::name.data());
-    const std::uint32_t blocks =
-        A::run_for == blocks_for::board ? f.batch.boards.size() : f.batch.events.size();
-    std::apply([&](const auto&... slots) { queue.run(A{}, blocks, f, slots...); }, arguments_);
+    std::apply([&](const auto&... slots) { queue.run(A{}, blocks_of(f), f, slots...); },
+               arguments_);
   }
 
   [[nodiscard]] std::string broken_promise(const selection_frame& f) const override {
@@ -84,6 +83,15 @@ public:
   }
 
 private:
+  [[nodiscard]] static std::uint32_t blocks_of(const selection_frame& f) {
+    switch (A::run_for) {
+    case blocks_for::board: return f.batch.boards.size();
+    case blocks_for::event: return f.batch.events.size();
+    case blocks_for::readout_board: break;
+    }
+    return f.histograms.spills * (f.histograms.inputs / packet_lanes);
+  }
+
   decltype(std::tuple_cat(const_views_of(typename A::reads{}, std::declval<slot_memory>()),
                           views_of(l3::updates_of<A>{}, std::declval<slot_memory>()),
                           views_of(typename A::writes{}, std::declval<slot_memory>()))) arguments_;

@@ -184,11 +184,13 @@ private:
   std::array<std::vector<made_board>, 2> kept_;
 };
 
-/// An event of the small detector; now and then something is missing, opaque, damaged, or raw.
-inline made_event make_selected_event(std::uint32_t number, made_boards& boards) {
+/// An event of the small detector, of one of so many spills; now and then something is missing,
+/// opaque, damaged, or raw.
+inline made_event make_selected_event(std::uint32_t number, made_boards& boards,
+                                      std::uint32_t spills = 512) {
   randomness& r = boards.random();
   made_event e;
-  e.spill = below(r, 512);
+  e.spill = below(r, spills);
   e.number = number;
   e.reference_time = below(r, 1U << 28);
   const readout crates = small_readout();

@@ -42,13 +42,28 @@ public:
                                             const std::vector<std::string>& sequence = {}) const {
     selection_program program = loaded_.program();
     if (!sequence.empty()) program.sequence = sequence;
+    std::vector<outcome> all;
+    run(where, events, batch, frames, seed, program, [&](const frame& f) {
+      for (std::uint32_t k = 0; k < f.input.used_events; ++k) {
+        const auto packed = f.output.subspan(f.results[k].offset, f.results[k].bytes);
+        all.push_back({f.summaries[k], {packed.begin(), packed.end()}});
+        EXPECT_EQ(f.results[k].kept, f.summaries[k].kept != 0);
+      }
+    });
+    return all;
+  }
+
+  /// Runs the events likewise, and shows each frame when it is done.
+  template <class See>
+  void run(const compute_settings& where, const std::vector<made_event>& events,
+           std::uint32_t batch, std::uint32_t frames, std::uint64_t seed, selection_program program,
+           See&& see) const {
     program.check_promises = true;
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)
       capacity = larger(capacity, capacity_for(part(events, at, batch), piece_bytes));
     const auto e = make_engine(where, {capacity, frames}, &program);
     randomness r(seed);
-    std::vector<outcome> all;
     std::size_t turn = 0;
     for (std::size_t at = 0; at < events.size(); at += batch) {
       frame& f = *e->frames()[turn++ % frames];
@@ -57,13 +72,8 @@ public:
         add_event(f.input, event, piece_bytes, r);
       e->start(f);
       EXPECT_TRUE(e->wait(f)) << f.error;
-      for (std::uint32_t k = 0; k < f.input.used_events; ++k) {
-        const auto packed = f.output.subspan(f.results[k].offset, f.results[k].bytes);
-        all.push_back({f.summaries[k], {packed.begin(), packed.end()}});
-        EXPECT_EQ(f.results[k].kept, f.summaries[k].kept != 0);
-      }
+      see(f);
     }
-    return all;
   }
 
 private:
@@ -82,10 +92,11 @@ private:
   loaded_selection loaded_;
 };
 
-inline std::vector<made_event> make_selected_events(std::uint32_t n, std::uint64_t seed) {
+inline std::vector<made_event> make_selected_events(std::uint32_t n, std::uint64_t seed,
+                                                    std::uint32_t spills = 512) {
   made_boards boards(64, seed);
   std::vector<made_event> events;
-  for (std::uint32_t k = 1; k <= n; ++k) events.push_back(make_selected_event(k, boards));
+  for (std::uint32_t k = 1; k <= n; ++k) events.push_back(make_selected_event(k, boards, spills));
   return events;
 }
 

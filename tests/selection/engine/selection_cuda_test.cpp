@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/gpu/executors/device.hpp"
-#include "tests/selection/engine/selection_cases.hpp"
+#include "tests/selection/histograms/histogram_cases.hpp"
 
 namespace l3::test {
 namespace {
@@ -41,6 +41,17 @@ TEST_F(selection_on_device, decides_as_on_the_cpu_without_vetoes) {
   const auto& without = sequence_without_vetoes;
   EXPECT_EQ(s.select({backend::cuda, 0}, events, 50, 1, 1, without),
             s.select({backend::serial, 0}, events, 50, 1, 1, without));
+}
+
+TEST_F(selection_on_device, makes_the_histograms_of_the_cpu) {
+  const small_selecting s;
+  const auto events = make_selected_events(is_interpreted() ? 64 : 300, 5, 3);
+  const auto expected = count_histograms(s, {backend::serial, 0}, events, 300, 1, 1, 2);
+  for (const std::uint32_t batch : {7U, 64U})
+    EXPECT_EQ(count_histograms(s, {backend::cuda, 0}, events, batch, 2, 6, 2), expected);
+  const auto& without = sequence_without_vetoes;
+  EXPECT_EQ(count_histograms(s, {backend::cuda, 0}, events, 64, 1, 6, 1, without),
+            count_histograms(s, {backend::serial, 0}, events, 64, 1, 6, 1, without));
 }
 
 TEST_F(selection_on_device, decides_as_on_the_cpu_on_very_many_events) {
