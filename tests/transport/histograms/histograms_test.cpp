@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Histograms as JSON and back, and the inputs that changed between two of them.
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "transport/histograms/addition.hpp"
+#include "transport/histograms/comparison.hpp"
+
+namespace l3 {
+namespace {
+
+readout two_crates() {
+  readout r;
+  r.crates = {{3, 2, board_kind::sampling_125_mhz}, {9, 1, board_kind::sampling_500_mhz}};
+  return r;
+}
+
+histogram_names names() { return {input_addresses(two_crates()), {"barrel", "beam"}}; }
+
+constexpr std::uint64_t waveforms = 1000;
+
+/// A usual input: pedestal 500 counts ± 1, noise of 2 counts, one waveform in 50 with a pulse.
+channel_sums usual_channel() {
+  channel_sums c;
+  c.waveforms = waveforms;
+  c.lit = waveforms / 50;
+  c.timed = c.lit;
+  c.quiet = waveforms - c.lit;
+  c.pedestal = waveforms * 2000;
+  c.pedestal_squares = waveforms * (2000 * 2000 + 16);
+  c.noise = c.quiet * 8 * 7 * 4;
+  c.time = static_cast<std::int64_t>(c.timed) * 3 * 128;
+  return c;
+}
+
+histogram_set usual_set() {
+  histogram_set s;
+  s.run = 7;
+  s.node = 2;
+  s.settings = 0x12ab;
+  s.one_in = 4;
+  s.left_out = 5;
+  s.sums = histogram_sums(names().inputs.size());
+  for (channel_sums& c : s.sums.channels) c = usual_channel();
+  s.sums.counts[count_of_events] = 4 * waveforms;
+  s.sums.counts[count_of_sampled] = waveforms;
+  for (std::uint32_t k = 2; k < event_counts; ++k) s.sums.counts[k] = k;
+  return s;
+}
+
+TEST(input_addresses, are_those_of_the_readout) {
+  const auto all = names().inputs;
+  ASSERT_EQ(all.size(), 48U);
+  EXPECT_EQ(all[0], "3/3/0");
+  EXPECT_EQ(all[31], "3/4/15");
+  EXPECT_EQ(all[35], "9/3/3");
+  EXPECT_EQ(all[36], "") << "a board at 500 MHz has four";
+}
+
+TEST(channel_sums, come_to_what_they_were_made_of) {
+  const channel_sums c = usual_channel();
+  EXPECT_DOUBLE_EQ(*pedestal_of(c), 500);
+  EXPECT_DOUBLE_EQ(*noise_of(c), 2);
+  EXPECT_DOUBLE_EQ(*occupancy_of(c), 0.02);
+  EXPECT_DOUBLE_EQ(*mean_time_of(c), 3);
+  EXPECT_FALSE(pedestal_of({}) || noise_of({}) || occupancy_of({}) || mean_time_of({}));
+}
+
+TEST(histogram_json, reads_back_to_the_same) {
+  histogram_set set = usual_set();
+  set.spill = 17;
+  set.sums.channels[5].time = -123456;
+  const shown_histograms h = show(set, names());
+  EXPECT_EQ(h.histograms.size(), event_histograms);
+  EXPECT_EQ(h.counters.size(), 2U);
+  const shown_histograms again = read_histograms(to_json(h));
+  EXPECT_EQ(to_json(again), to_json(h));
+  EXPECT_EQ(again.channels, set.sums.channels);
+  EXPECT_EQ(again.spill, 17U);
+  EXPECT_EQ(again.settings, "000012ab");
+  EXPECT_EQ(again.events, 4 * waveforms);
+  const auto vertex = std::ranges::find(again.histograms, "vertex_z", &named_histogram::name);
+  ASSERT_NE(vertex, again.histograms.end());
+  EXPECT_EQ(vertex->low, -2000);
+  EXPECT_EQ(vertex->width, 100);
+  EXPECT_EQ(vertex->unit, "mm");
+  EXPECT_EQ(vertex->counts.front(), first_count(event_histogram::vertex_z));
+  EXPECT_EQ(again.counters[1].counts.front(), first_veto_count(1));
+}
+
+TEST(histogram_json, is_found_in_the_document_of_a_daemon) {
+  const std::string run = to_json(show(usual_set(), names()));
+  EXPECT_EQ(to_json(read_histograms(R"({"spill":null,"run":)" + run + "}")), run);
+}
+
+std::string why_not(const std::string& text) {
+  try {
+    static_cast<void>(read_histograms(text));
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+  return "it was read";
+}
+
+TEST(histogram_json, says_what_is_wrong) {
+  const std::string good = to_json(show(usual_set(), names()));
+  const auto with = [&](const char* key, boost::json::value v) {
+    auto o = boost::json::parse(good).as_object();
+    o[key] = std::move(v);
+    return why_not(boost::json::serialize(o));
+  };
+  EXPECT_EQ(why_not(good), "it was read");
+  EXPECT_NE(why_not(good.substr(0, good.size() / 2)).find("it is not JSON"), std::string::npos);
+  EXPECT_TRUE(why_not("{\n \"run\": 1,\n \"node\": x}").starts_with("3:10: it is not JSON"));
+  EXPECT_EQ(why_not("[]"), "\"the document\" is not an object");
+  EXPECT_EQ(why_not("{}"), "\"histograms\" is missing");
+  EXPECT_EQ(with("histograms", 2), "\"histograms\" is not 1: another version of koto-l3 wrote it");
+  EXPECT_EQ(with("run", -1), "\"run\" is not a number that fits");
+  EXPECT_EQ(with("inputs", boost::json::array{"3/3/0"}),
+            "\"waveforms\" has 48 values for 1 inputs");
+  EXPECT_EQ(with("inputs", boost::json::array{1}), "\"inputs\" has an entry that is not a text");
+  EXPECT_EQ(with("of_events", boost::json::array{1}), "\"of_events\" is not an object");
+  EXPECT_EQ(with("of_events", "none"), "\"of_events\" is not a list");
+  const boost::json::object empty{
+      {"name", "x"}, {"unit", ""}, {"low", 0}, {"width", 0}, {"counts", {1, 2, 3}}};
+  EXPECT_EQ(with("of_counters", boost::json::array{empty}), "the histogram x has no bins");
+}
+
+/// The changes of one input, number 4.
+std::vector<channel_change> changes_of(void (*change)(channel_sums&)) {
+  histogram_set now = usual_set();
+  change(now.sums.channels[4]);
+  const auto found = changed_channels(show(now, names()), show(usual_set(), names()));
+  for (const channel_change& c : found) EXPECT_EQ(c.input, "3/3/4");
+  return found;
+}
+
+void expect_one(const std::vector<channel_change>& found, channel_property what, double was,
+                double is) {
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].what, what);
+  EXPECT_NEAR(found[0].was, was, 1e-9);
+  EXPECT_NEAR(found[0].is, is, 1e-9);
+}
+
+TEST(changed_channels, are_none_between_equals) {
+  EXPECT_TRUE(changes_of([](channel_sums&) {}).empty());
+}
+
+TEST(changed_channels, tell_another_pedestal) {
+  expect_one(changes_of([](channel_sums& c) {
+               c.pedestal += 9 * waveforms;
+               c.pedestal_squares = waveforms * (2009 * 2009 + 16);
+             }),
+             channel_property::pedestal, 500, 502.25);
+  EXPECT_TRUE(changes_of([](channel_sums& c) {
+                c.pedestal += 7 * waveforms; // 1.75 counts
+                c.pedestal_squares = waveforms * (2007 * 2007 + 16);
+              }).empty());
+  EXPECT_TRUE(changes_of([](channel_sums& c) {
+                c.pedestal += 9 * waveforms; // within the error of a pedestal that wanders
+                c.pedestal_squares = waveforms * (2009 * 2009 + 160000);
+              }).empty());
+}
+
+TEST(changed_channels, tell_another_noise) {
+  expect_one(changes_of([](channel_sums& c) { c.noise *= 4; }), channel_property::noise, 2, 4);
+  expect_one(changes_of([](channel_sums& c) { c.noise = 0; }), channel_property::noise, 2, 0);
+  EXPECT_TRUE(changes_of([](channel_sums& c) { c.noise = c.noise * 3 / 2; }).empty());
+}
+
+TEST(changed_channels, tell_another_occupancy) {
+  expect_one(changes_of([](channel_sums& c) { c.lit = 100; }), channel_property::occupancy, 0.02,
+             0.1);
+  EXPECT_TRUE(changes_of([](channel_sums& c) { c.lit = 38; }).empty()) << "less than twice";
+  EXPECT_TRUE(changes_of([](channel_sums& c) { c.lit = 8; }).empty()) << "too few to tell";
+}
+
+TEST(changed_channels, tell_another_time) {
+  const auto late = [](channel_sums& c) {
+    c.time += static_cast<std::int64_t>(c.timed) * 100 * 128;
+  };
+  expect_one(changes_of(late), channel_property::time, 3, 103);
+  EXPECT_TRUE(changes_of([](channel_sums& c) {
+                c.time += static_cast<std::int64_t>(c.timed) * 50 * 128; // of 20 pulses
+              }).empty());
+}
+
+TEST(changed_channels, tell_an_input_that_is_not_read_out_any_more) {
+  expect_one(changes_of([](channel_sums& c) { c = {}; }), channel_property::read_out, 1, 0);
+}
+
+TEST(changed_channels, are_found_by_address) {
+  histogram_set now = usual_set();
+  now.sums.channels[4].noise *= 4;
+  auto other_names = names();
+  std::swap(other_names.inputs[4], other_names.inputs[7]);
+  other_names.inputs[8] = "4/3/8"; // which the reference does not have
+  now.sums.channels[8] = {};
+  const auto found = changed_channels(show(now, other_names), show(usual_set(), names()));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].input, "3/3/7");
+}
+
+TEST(changed_channels, are_none_where_there_are_too_few_events) {
+  histogram_set few = usual_set();
+  few.sums.counts[count_of_sampled] = 19;
+  for (channel_sums& c : few.sums.channels) c = {};
+  EXPECT_TRUE(changed_channels(show(few, names()), show(usual_set(), names())).empty());
+  EXPECT_TRUE(changed_channels(show(usual_set(), names()), show(few, names())).empty());
+}
+
+TEST(a_reference, of_another_binning_is_refused_with_what_to_do) {
+  const shown_histograms now = show(usual_set(), names());
+  shown_histograms reference = now;
+  EXPECT_EQ(wrong_reference(now, reference, "good.json"), "");
+  auto& vertex = *std::ranges::find(reference.histograms, "vertex_z", &named_histogram::name);
+  vertex.width = 50;
+  EXPECT_EQ(wrong_reference(now, reference, "good.json"),
+            "good.json has another binning: vertex_z has 82 bins of 50 mm from -2000 there, and 82 "
+            "bins of 100 mm from -2000 here. Make the reference anew with this version, from a "
+            "good run: `koto-l3 histograms URL --save FILE`");
+  reference = now;
+  reference.counters[1].counts.pop_back();
+  EXPECT_NE(wrong_reference(now, reference, "good.json").find("beam has 63 bins"),
+            std::string::npos);
+  reference.counters.pop_back(); // a counter that was not there yet is not compared
+  EXPECT_EQ(wrong_reference(now, reference, "good.json"), "");
+}
+
+TEST(a_reference, that_was_read_is_refused_with_line_and_column) {
+  const shown_histograms now = show(usual_set(), names());
+  std::string text = to_json(now);
+  const std::size_t at = text.find("\"vertex_z\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::string key = "\"width\":";
+  const std::size_t width = text.find(key, at) + key.size();
+  text.replace(width, text.find(',', width) - width, "50");
+  text.insert(at, "\n  ");
+  EXPECT_TRUE(wrong_reference(now, read_histograms(text), "good.json")
+                  .starts_with("good.json:2:3 has another binning: vertex_z has 82 bins of 50"));
+}
+
+TEST(a_reference, of_another_readout_is_refused) {
+  const shown_histograms now = show(usual_set(), names());
+  shown_histograms reference = now;
+  for (std::string& input : reference.inputs)
+    if (!input.empty()) input = "1" + input;
+  EXPECT_TRUE(wrong_reference(now, reference, "good.json")
+                  .starts_with("good.json has no input of this readout. Make the reference anew"));
+}
+
+TEST(histograms, of_several_spills_add_up) {
+  histogram_set one = usual_set();
+  one.spill = 3;
+  histogram_set other = usual_set();
+  other.spill = 4;
+  other.sums.channels[5].time = -5;
+  shown_histograms sum = show(one, names());
+  EXPECT_EQ(add(sum, show(other, names())), "");
+  histogram_set both = one;
+  both.spill.reset();
+  both.left_out = one.left_out + other.left_out;
+  both.sums.add(other.sums);
+  EXPECT_EQ(to_json(sum), to_json(show(both, names())));
+}
+
+TEST(histograms, of_one_spill_on_several_nodes_are_of_no_node) {
+  histogram_set other = usual_set();
+  other.node = 3;
+  shown_histograms sum = show(usual_set(), names());
+  EXPECT_EQ(add(sum, show(other, names())), "");
+  EXPECT_FALSE(sum.node);
+  EXPECT_EQ(to_json(read_histograms(to_json(sum))), to_json(sum));
+}
+
+TEST(histograms, that_count_something_else_are_not_added) {
+  const shown_histograms one = show(usual_set(), names());
+  const auto why = [&](auto change) {
+    shown_histograms sum = one;
+    shown_histograms other = one;
+    change(other);
+    const std::string text = add(sum, other);
+    EXPECT_EQ(to_json(sum), to_json(one)) << "nothing was added";
+    return text;
+  };
+  EXPECT_EQ(why([](auto& h) { h.run = 8; }), "they are of runs 7 and 8");
+  EXPECT_EQ(why([](auto& h) { h.one_in = 5; }),
+            "the inputs of one event in 4 and in 5 were looked at");
+  EXPECT_EQ(why([](auto& h) { h.inputs[0] = "3/3/1"; }), "they are of other inputs");
+  EXPECT_EQ(why([](auto& h) { h.counters.pop_back(); }), "they have other histograms");
+  EXPECT_NE(why([](auto& h) { h.settings = "00000001"; }).find("settings 000012ab decided"),
+            std::string::npos);
+  EXPECT_NE(why([](auto& h) { h.histograms[0].width = 3; }).find("has 60 bins"), std::string::npos);
+}
+
+} // namespace
+} // namespace l3

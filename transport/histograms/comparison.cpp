@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/histograms/comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace l3 {
+namespace {
+
+constexpr double sigmas = 6;
+/// With fewer entries nothing is said of an input.
+constexpr std::uint64_t least_entries = 20;
+
+// What is large enough to matter.
+constexpr double least_pedestal = 2;  // counts
+constexpr double least_noise = 1.3;   // times
+constexpr double least_occupancy = 2; // times
+constexpr double least_time = 4;      // ns
+constexpr double time_width = 40;     // ns, of pulses that are mostly accidental
+
+/// The square of the error of the mean pedestal.
+double pedestal_variance(const channel_sums& c) {
+  constexpr double quarters = 4;
+  const auto n = static_cast<double>(c.waveforms);
+  const double mean = static_cast<double>(c.pedestal) / n;
+  const double square = static_cast<double>(c.pedestal_squares) / n;
+  return std::max(0.0, square - mean * mean) / (quarters * quarters) / n;
+}
+
+bool differs(double one, double other, double least, double error) {
+  return std::abs(one - other) > std::max(least, sigmas * error);
+}
+
+bool has_other_pedestal(const channel_sums& a, const channel_sums& b) {
+  return differs(*pedestal_of(a), *pedestal_of(b), least_pedestal,
+                 std::sqrt(pedestal_variance(a) + pedestal_variance(b)));
+}
+
+bool has_other_noise(const channel_sums& a, const channel_sums& b) {
+  if (a.quiet < least_entries || b.quiet < least_entries) return false;
+  const double one = *noise_of(a);
+  const double other = *noise_of(b);
+  if (one == 0 || other == 0) return one != other;
+  constexpr double freedom = 2 * (noise_samples - 1); // of a waveform: error² of the logarithm
+  const double error = std::sqrt(1 / (freedom * static_cast<double>(a.quiet)) +
+                                 1 / (freedom * static_cast<double>(b.quiet)));
+  return differs(std::log(one), std::log(other), std::log(least_noise), error);
+}
+
+bool has_other_occupancy(const channel_sums& a, const channel_sums& b) {
+  const double one = *occupancy_of(a);
+  const double other = *occupancy_of(b);
+  const auto n = static_cast<double>(a.waveforms);
+  const auto m = static_cast<double>(b.waveforms);
+  const double both = (one * n + other * m) / (n + m);
+  const double error = std::sqrt(both * (1 - both) * (1 / n + 1 / m));
+  const bool by_factor = one > least_occupancy * other || other > least_occupancy * one;
+  return by_factor && differs(one, other, 0, error);
+}
+
+bool has_other_time(const channel_sums& a, const channel_sums& b) {
+  if (a.timed < least_entries || b.timed < least_entries) return false;
+  const double error =
+      time_width * std::sqrt(1 / static_cast<double>(a.timed) + 1 / static_cast<double>(b.timed));
+  return differs(*mean_time_of(a), *mean_time_of(b), least_time, error);
+}
+
+double share_read(const shown_histograms& of, const channel_sums& c) {
+  return of.sampled == 0 ? 0 : static_cast<double>(c.waveforms) / static_cast<double>(of.sampled);
+}
+
+void compare(const shown_histograms& now, const channel_sums& is, const shown_histograms& reference,
+             const channel_sums& was, const std::string& input, std::vector<channel_change>& to) {
+  const auto tell = [&](channel_property what, double before, double after) {
+    to.push_back({input, what, before, after});
+  };
+  const double read_before = share_read(reference, was);
+  const double read_now = share_read(now, is);
+  if (differs(read_now, read_before, 0.1,
+              std::sqrt(1.0 / (static_cast<double>(now.sampled) + 1) / 4)))
+    tell(channel_property::read_out, read_before, read_now);
+  if (is.waveforms < least_entries || was.waveforms < least_entries) return;
+  if (has_other_pedestal(is, was))
+    tell(channel_property::pedestal, *pedestal_of(was), *pedestal_of(is));
+  if (has_other_noise(is, was)) tell(channel_property::noise, *noise_of(was), *noise_of(is));
+  if (has_other_occupancy(is, was))
+    tell(channel_property::occupancy, *occupancy_of(was), *occupancy_of(is));
+  if (has_other_time(is, was)) tell(channel_property::time, *mean_time_of(was), *mean_time_of(is));
+}
+
+std::string describe(const named_histogram& h) {
+  return fmt::format("{} bins of {:g}{}{} from {:g}", h.bins(), h.width, h.unit.empty() ? "" : " ",
+                     h.unit, h.low);
+}
+
+std::optional<binning_difference> other_binning(const std::vector<named_histogram>& now,
+                                                const std::vector<named_histogram>& reference) {
+  for (const named_histogram& h : now) {
+    const auto other = std::ranges::find(reference, h.name, &named_histogram::name);
+    if (other == reference.end()) continue;
+    if (h.bins() == other->bins() && h.low == other->low && h.width == other->width &&
+        h.unit == other->unit)
+      continue;
+    return binning_difference{other->place, fmt::format("{} has {} there, and {} here", h.name,
+                                                        describe(*other), describe(h))};
+  }
+  return std::nullopt;
+}
+
+bool have_an_input_in_common(const shown_histograms& a, const shown_histograms& b) {
+  const std::set<std::string_view> inputs(a.inputs.begin(), a.inputs.end());
+  return std::ranges::any_of(
+      b.inputs, [&](const std::string& i) { return !i.empty() && inputs.contains(i); });
+}
+
+} // namespace
+
+std::string_view name_of(channel_property p) {
+  constexpr std::string_view names[] = {"read out", "pedestal", "noise", "occupancy", "time"};
+  return names[static_cast<std::size_t>(p)];
+}
+
+std::string_view unit_of(channel_property p) {
+  constexpr std::string_view units[] = {"of events", "counts", "counts", "of waveforms", "ns"};
+  return units[static_cast<std::size_t>(p)];
+}
+
+std::vector<channel_change> changed_channels(const shown_histograms& now,
+                                             const shown_histograms& reference) {
+  std::map<std::string_view, std::size_t> before;
+  for (std::size_t i = 0; i < reference.inputs.size(); ++i) before[reference.inputs[i]] = i;
+  std::vector<channel_change> changes;
+  if (now.sampled < least_entries || reference.sampled < least_entries) return changes;
+  for (std::size_t i = 0; i < now.inputs.size(); ++i) {
+    const auto was = before.find(now.inputs[i]);
+    if (now.inputs[i].empty() || was == before.end()) continue;
+    compare(now, now.channels[i], reference, reference.channels[was->second], now.inputs[i],
+            changes);
+  }
+  return changes;
+}
+
+std::string json_of(const std::vector<channel_change>& changes) {
+  boost::json::array all;
+  for (const channel_change& c : changes)
+    all.push_back(boost::json::object{{"input", c.input},
+                                      {"what", name_of(c.what)},
+                                      {"unit", unit_of(c.what)},
+                                      {"was", c.was},
+                                      {"is", c.is}});
+  return boost::json::serialize(all);
+}
+
+std::optional<binning_difference> other_binning(const shown_histograms& now,
+                                                const shown_histograms& other) {
+  const auto difference = other_binning(now.histograms, other.histograms);
+  return difference ? difference : other_binning(now.counters, other.counters);
+}
+
+std::string wrong_reference(const shown_histograms& now, const shown_histograms& reference,
+                            const std::string& file) {
+  constexpr std::string_view what_to_do =
+      "Make the reference anew with this version, from a good run: `koto-l3 histograms URL --save "
+      "FILE`";
+  if (const auto difference = other_binning(now, reference))
+    return fmt::format("{}{}{} has another binning: {}. {}", file,
+                       difference->place.empty() ? "" : ":", difference->place, difference->text,
+                       what_to_do);
+  if (!have_an_input_in_common(now, reference))
+    return fmt::format("{} has no input of this readout. {}", file, what_to_do);
+  return "";
+}
+
+} // namespace l3

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which inputs changed since a reference run: pedestal, noise, occupancy, time, and whether they
+// are read out at all. A change counts if it is large enough to matter, and six times what the
+// statistics of both runs allow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/histograms/histogram_json.hpp"
+
+namespace l3 {
+
+enum class channel_property : std::uint8_t { read_out, pedestal, noise, occupancy, time };
+
+[[nodiscard]] std::string_view name_of(channel_property p);
+[[nodiscard]] std::string_view unit_of(channel_property p);
+
+struct channel_change {
+  std::string input;
+  channel_property what = channel_property::read_out;
+  double was = 0; ///< of read_out: the share of events in which the input was read
+  double is = 0;
+
+  friend bool operator==(const channel_change&, const channel_change&) = default;
+};
+
+/// In the order of the inputs. Inputs are compared by their address; an input that only one of both
+/// has is not compared.
+[[nodiscard]] std::vector<channel_change> changed_channels(const shown_histograms& now,
+                                                           const shown_histograms& reference);
+
+/// JSON: [{input, what, unit, was, is}, …].
+[[nodiscard]] std::string json_of(const std::vector<channel_change>& changes);
+
+struct binning_difference {
+  std::string place; ///< in the other's document, as named_histogram has it
+  std::string text;
+};
+/// Of the first histogram whose binning is not that of the same name.
+[[nodiscard]] std::optional<binning_difference> other_binning(const shown_histograms& now,
+                                                              const shown_histograms& other);
+
+/// Why what was read from this file is no reference, and what to do; empty if it is one.
+[[nodiscard]] std::string wrong_reference(const shown_histograms& now,
+                                          const shown_histograms& reference,
+                                          const std::string& file);
+
+} // namespace l3

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Histograms as JSON: what /histograms answers, what `koto-l3 histograms` writes and reads, and
+// what a reference run is kept as (docs/formats.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/histograms/histogram_set.hpp"
+
+namespace l3 {
+
+/// A histogram as it was written, with its own binning.
+struct named_histogram {
+  std::string name;
+  std::string unit;
+  double low = 0;
+  double width = 1;
+  std::vector<std::uint64_t> counts; ///< below, the bins, from their end on
+  std::string place;                 ///< "line:column" of its name in what was read; else empty
+
+  [[nodiscard]] std::size_t bins() const { return counts.size() - 2; }
+};
+
+/// What a document says; its binning may be that of another version of the program.
+struct shown_histograms {
+  std::uint32_t run = 0;
+  std::optional<std::uint32_t> node; ///< nothing: of several
+  std::optional<std::uint32_t> spill;
+  std::string settings;
+  std::uint32_t one_in = 1;
+  std::uint64_t events = 0;
+  std::uint64_t sampled = 0;
+  std::uint64_t left_out = 0;
+  std::vector<std::string> inputs; ///< by number; "" where there is none
+  std::vector<channel_sums> channels;
+  std::vector<named_histogram> histograms; ///< of events
+  std::vector<named_histogram> counters;   ///< times of hits, by counter
+};
+
+[[nodiscard]] shown_histograms show(const histogram_set& set, const histogram_names& names);
+
+[[nodiscard]] std::string to_json(const shown_histograms& h);
+
+/// Of a document, or of the run in one that has more (/histograms). Throws std::runtime_error that
+/// says what is wrong; the caller knows the file.
+[[nodiscard]] shown_histograms read_histograms(std::string_view text);
+
+/// Likewise of a file; what is wrong is told with its name.
+[[nodiscard]] shown_histograms read_histogram_file(const std::string& file);
+
+} // namespace l3

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Histograms on the host: the sums of a spill, or of a run, as the daemon adds them up, and what
+// they are of. Sets that count the same inputs may be added in any order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/format/histograms.hpp"
+#include "transport/format/readout.hpp"
+
+namespace l3 {
+
+struct histogram_sums {
+  std::vector<channel_sums> channels; ///< by input
+  std::vector<std::uint64_t> counts;  ///< event_counts of them
+
+  histogram_sums() = default;
+  explicit histogram_sums(std::size_t inputs) : channels(inputs), counts(event_counts) {}
+
+  template <class Count>
+  void add(std::span<const channel_sums> more, std::span<const Count> more_counts) {
+    for (std::size_t i = 0; i < channels.size() && i < more.size(); ++i) channels[i] += more[i];
+    for (std::size_t i = 0; i < counts.size() && i < more_counts.size(); ++i)
+      counts[i] += more_counts[i];
+  }
+  void add(const histogram_sums& o) {
+    add(std::span<const channel_sums>(o.channels), std::span<const std::uint64_t>(o.counts));
+  }
+  void clear() {
+    channels.assign(channels.size(), {});
+    counts.assign(counts.size(), 0);
+  }
+  [[nodiscard]] std::uint64_t events() const {
+    return counts.empty() ? 0 : counts[count_of_events];
+  }
+
+  friend bool operator==(const histogram_sums&, const histogram_sums&) = default;
+};
+
+/// How the inputs and the counters are called.
+struct histogram_names {
+  std::vector<std::string> inputs; ///< by number, "crate/slot/channel"; empty: there is none
+  std::vector<std::string> counters;
+
+  friend bool operator==(const histogram_names&, const histogram_names&) = default;
+};
+
+/// The addresses of the inputs of a readout.
+[[nodiscard]] std::vector<std::string> input_addresses(const readout& crates);
+
+/// Sums, and what they are of.
+struct histogram_set {
+  std::uint32_t run = 0;
+  std::uint32_t node = 0;
+  std::optional<std::uint32_t> spill; ///< nothing: of a whole run, or of several spills
+  std::uint32_t settings = 0;         ///< the hash of those that decided (docs/formats.md)
+  std::uint32_t one_in = 1;           ///< events give their channels' sums
+  std::uint64_t left_out = 0;         ///< events that found no room (max_frame_spills)
+  histogram_sums sums;
+};
+
+// What a channel's sums come to; nothing where there are too few entries.
+[[nodiscard]] std::optional<double> pedestal_of(const channel_sums& c);  ///< counts
+[[nodiscard]] std::optional<double> noise_of(const channel_sums& c);     ///< counts, rms
+[[nodiscard]] std::optional<double> occupancy_of(const channel_sums& c); ///< 0 … 1
+[[nodiscard]] std::optional<double> mean_time_of(const channel_sums& c); ///< ns
+
+} // namespace l3
