@@ -245,6 +245,7 @@ const std::vector<section>& sections() {
        "The batches of events that circulate through the pipeline; they bound memory and latency."},
       {"compute", "Where the kernels run."},
       {"selection", "Which events are kept."},
+      {"histograms", "What the kernels count for people, where a selection runs."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
       {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
       {"forward", "The output link."},
@@ -440,6 +441,16 @@ const std::vector<key>& keys() {
           1'000'000,
           "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
           "not scarce."),
+
+      integer(
+          "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,
+          "Histograms of all events are made where a selection runs, with pedestal, noise, "
+          "occupancy "
+          "and time of the inputs of one event in so many; 0: no histograms."),
+      file_name(
+          "histograms.reference", [](auto& s) -> auto& { return s.histograms.reference; },
+          "Histograms of a good run, as koto-l3 histograms --save writes them: inputs that differ "
+          "are counted and shown."),
 
       size(
           "outbox.memory", [](auto& s) -> auto& { return s.outbox.memory; }, mebibytes(1),

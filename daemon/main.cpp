@@ -321,7 +321,8 @@ int run(const loaded_config& config, const std::string& file) {
     http_pages pages =
         monitor_pages([&] { return latest.get(); }, [&] { return books.runs.state(); },
                       [&] { return books.runs.stuck(); });
-    for (const char* path : {"/detector", "/event", "/waveforms"})
+    for (const char* path :
+         {"/detector", "/event", "/waveforms", "/histograms", "/histograms/short"})
       pages[path] = [&books, path] { return books.runs.event_page(path); };
     naming_key("monitor.bind", [&] {
       http.emplace(settings.monitor.bind, settings.monitor.port, std::move(pages));

@@ -111,6 +111,7 @@ metrics_snapshot node::snapshot() const {
   if (p.selection) s.selection_mode = p.records() ? "record" : "select";
   s.events_recorded = p.work.lines().events_recorded();
   if (p.shadow) s.shadow = p.shadow->snapshot();
+  if (p.histograms_shown) s.inputs_changed = p.histograms_shown->changed_inputs();
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -163,6 +164,7 @@ std::vector<line_snapshot> node::parts::line_snapshots() const {
 
 void node::add_event_pages(http_pages& to) const {
   event_display::add_pages(parts_->display ? &*parts_->display : nullptr, to);
+  histogram_page::add_pages(parts_->histograms_shown ? &*parts_->histograms_shown : nullptr, to);
 }
 
 std::vector<memory_use> node::memory_plan() const {
@@ -178,6 +180,8 @@ std::vector<memory_use> node::memory_plan() const {
     all.push_back(
         {"connections of senders over TCP",
          tcp_receiver::memory_plan(parts_->settings.tcp, parts_->settings.building.crates)});
+  if (parts_->histograms.bytes() != 0)
+    all.push_back({"histograms of the run and of spills", parts_->histograms.bytes()});
   all.push_back({"parked events", parts_->builder.parking_bytes()});
   all.push_back({"tables of event building", parts_->builder.table_bytes()});
   return all;

@@ -68,6 +68,7 @@ void node::look_around() {
     p.vanishing.tell(p.disk->totals().missing);
   }
   p.tell_spills(ended, a);
+  if (p.histograms_shown) p.histograms_shown->look(steady_clock::now());
 }
 
 void node::parts::tell_spills(const spill_list::news& ended, const ledger& so_far) {

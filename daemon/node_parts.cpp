@@ -56,6 +56,12 @@ std::optional<event_display> display_of(const daemon_settings& s,
   }
 }
 
+histogram_names histogram_names_of(const detector& d) {
+  histogram_names names{input_addresses(d.crates()), {}};
+  for (const veto& v : d.vetoes()) names.counters.push_back(v.name);
+  return names;
+}
+
 /// The largest packed event: every board raw, all tables full.
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
@@ -112,8 +118,9 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
           s.forward, out, pace, link_pace::share::fresh,
           [](std::string_view text) { spdlog::warn("output link: {}", text); }, &tokens),
       sheds(s.run.number, shed_lines()),
+      histograms(makes_histograms() ? selection->what.input_count() : 0),
       work(
-          compute.engine(), frames, *spilling, sheds, outcomes,
+          compute.engine(), frames, *spilling, sheds, outcomes, histograms,
           [this](std::string_view text) { engine_failed(text); }, shadow ? &*shadow : nullptr),
       display(display_of(s, selection, work.kept())),
       builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
@@ -138,6 +145,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
   }
   if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
   if (selection) log_sequence();
+  if (makes_histograms()) begin_histograms();
   watch_threads();
   state.enter(phase::receiving);
 }
@@ -149,6 +157,20 @@ void node::parts::wait_for_the_receiver(time_point deadline) const {
     if (now - here_at >= absent_receiver_time) return;
     std::this_thread::sleep_for(look_again);
   }
+}
+
+bool node::parts::makes_histograms() const { return selection && settings.histograms.one_in != 0; }
+
+void node::parts::begin_histograms() {
+  histogram_set of;
+  of.run = settings.run.number;
+  of.node = settings.run.node;
+  of.settings = selection->tables.constants.settings;
+  of.one_in = settings.histograms.one_in;
+  histograms_shown.emplace(histograms, std::move(of), histogram_names_of(selection->what),
+                           settings.histograms.reference);
+  if (const std::string& why = histograms_shown->why_no_reference(); !why.empty())
+    spdlog::warn("histograms: the run is compared with no reference: {}", why);
 }
 
 std::vector<shedding::line> node::parts::shed_lines() const {
@@ -224,7 +246,8 @@ void node::parts::log_sequence() const {
   if (records())
     spdlog::warn("selection: selection.mode is \"record\": every event is kept, and the lines only "
                  "count what they would do");
-  std::istringstream lines(describe_sequence(selection->settings, frame_capacity(settings)));
+  std::istringstream lines(
+      describe_sequence(selection->settings, frame_capacity(settings), makes_histograms()));
   for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);
 }
 

@@ -23,6 +23,7 @@
 #include "daemon/compute/shedding.hpp"
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/event_display.hpp"
+#include "daemon/monitor/histogram_page.hpp"
 #include "daemon/monitor/incomplete_line.hpp"
 #include "daemon/monitor/incomplete_share.hpp"
 #include "daemon/monitor/progress_watch.hpp"
@@ -119,8 +120,10 @@ struct node::parts {
   forwarder fresh;              // sends what is in memory
   std::optional<forwarder> old; // what is on disk
   shedding sheds;
+  histogram_book histograms;
   pipeline work;
-  std::optional<event_display> display; // none without a detector that fits
+  std::optional<event_display> display;           // none without a detector that fits
+  std::optional<histogram_page> histograms_shown; // none where none are made
   event_builder builder;
   std::jthread forward_thread;
   std::jthread backlog_thread;
@@ -131,6 +134,8 @@ private:
   [[nodiscard]] std::vector<shedding::line> shed_lines() const;
   /// What decides, as it goes into the stream.
   [[nodiscard]] std::vector<std::byte> decided_by() const;
+  [[nodiscard]] bool makes_histograms() const;
+  void begin_histograms();
   void start_backlog();
   void watch_threads();
   void log_sequence() const;

@@ -31,6 +31,12 @@ struct farm_settings {
   std::string password; ///< file, or "credential:NAME"
 };
 
+/// How histograms are made, where a selection runs.
+struct histogram_settings {
+  std::uint32_t one_in = 4; ///< events have their channels looked at; 0: no histograms
+  std::string reference;    ///< file of a good run's histograms; empty: none
+};
+
 struct monitor_settings {
   std::string bind = "127.0.0.1"; ///< address; empty: no HTTP
   std::uint16_t port = 9420;
@@ -48,6 +54,7 @@ struct daemon_settings {
   frame_settings frames;
   compute_settings compute;
   selection_files selection;
+  histogram_settings histograms;
   outbox_settings outbox;
   spool_settings spool;
   forward_settings forward;

@@ -55,7 +55,9 @@ public:
   memory_fed_daemon(const daemon_settings& s, const select_batch& events)
       : selection_(selection_of(s)), compute_(s, selection_, {}), ring_(compute_.engine().frames()),
         out_(s.outbox, {1, s.run.number, s.run.node}, safety_),
-        work_(compute_.engine(), ring_, way_out_, sheds_, outcomes_, [](std::string_view) {}) {
+        histograms_(selection_ && s.histograms.one_in != 0 ? selection_->what.input_count() : 0),
+        work_(compute_.engine(), ring_, way_out_, sheds_, outcomes_, histograms_,
+              [](std::string_view) {}) {
     for (frame* f : compute_.engine().frames()) events.copy_to(f->input);
     full_ = compute_.engine().frames().front()->input;
     stores_ = std::jthread([this](const std::stop_token& stop) { store(stop); });
@@ -125,6 +127,7 @@ private:
   shedding sheds_{1, {}};
   outcome_counters outcomes_;
   input_batch full_;
+  histogram_book histograms_;
   pipeline work_;
   std::jthread stores_;
 };

@@ -36,7 +36,10 @@ supervision supervision_of(const daemon_settings& s) {
 spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                         const supervised_engine::failure_report& failed) {
   std::optional<selection_program> program;
-  if (selection) program = selection->program();
+  if (selection) {
+    program = selection->program();
+    program->histograms_one_in = s.histograms.one_in;
+  }
   const selection_program* const p = program ? &*program : nullptr;
   auto devices = make_engines(s.compute, limits_of(s), p,
                               [](std::string_view text) { spdlog::warn("compute: {}", text); });

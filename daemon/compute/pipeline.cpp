@@ -22,9 +22,11 @@ constexpr auto idle_period = std::chrono::milliseconds(100);
 } // namespace
 
 pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
-                   outcome_counters& outcomes, report failed, shadow_menu* shadow)
+                   outcome_counters& outcomes, histogram_book& histograms, report failed,
+                   shadow_menu* shadow)
     : engine_(compute), frames_(frames), outbox_(out), sheds_(sheds), outcomes_(outcomes),
-      failed_(std::move(failed)), shadow_(shadow), started_at_(compute.frames().size()),
+      histograms_(histograms), failed_(std::move(failed)), shadow_(shadow),
+      started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
       drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
 
@@ -67,9 +69,11 @@ void pipeline::drain(const std::stop_token& stop) {
     if (f != nullptr) {
       drain_frame(*f);
     } else if (stop.stop_requested()) {
+      histograms_.end_all();
       outbox_.seal();
       return;
     }
+    histograms_.look(steady_clock::now());
     outbox_.seal_if_due(steady_clock::now());
     look_at_room();
   }
@@ -93,6 +97,7 @@ void pipeline::drain_frame(frame& f) {
     const time_point computed_at = steady_clock::now();
     compute_time_.add(computed_at - started_at_[f.index]);
     if (computed) {
+      histograms_.add(f, computed_at);
       for (std::size_t e = 0; e < events; ++e) {
         append(f, e);
         frames_.settled(f, 1);

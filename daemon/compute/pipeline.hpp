@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/compute/frame_ring.hpp"
+#include "daemon/compute/histogram_book.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"
@@ -33,7 +34,8 @@ public:
 
   /// `shadow` may be null.
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
-           outcome_counters& outcomes, report failed, shadow_menu* shadow = nullptr);
+           outcome_counters& outcomes, histogram_book& histograms, report failed,
+           shadow_menu* shadow = nullptr);
   /// Ends both threads without draining the frames under way: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -75,6 +77,7 @@ private:
   spilling_outbox& outbox_;
   shedding& sheds_;
   outcome_counters& outcomes_;
+  histogram_book& histograms_;
   report failed_;
   shadow_menu* shadow_;
   time_point looked_at_{}; // at the room, by the drain thread

@@ -21,14 +21,15 @@ Sizes are in bytes and durations in seconds. `/healthz` and `/readyz` answer 200
 is the runbook. What the page shows of the latest kept event, one every two seconds, comes from
 `/detector` (inputs and their places), `/event` (height of the pulse of each input) and `/waveforms`
 (binary):
-`daemon/monitor/event_display.hpp` describes them.
+`daemon/monitor/event_display.hpp` describes them. `/histograms` has the histograms of the run
+([formats](formats.md#16-histograms-histograms-koto-l3-histograms---save)).
 
 ## Metrics
 
 A label whose values are not listed takes those of the configuration: `link` names an input
 (`udp0`, `udp1`, …, `tcp`), `line` a trigger line, `crate` a crate by its number. The metrics of the
-spool are absent without a spool, those of the trigger lines without a selection, and those of the
-farm without `farm.etcd`.
+spool are absent without a spool, those of the trigger lines without a selection, those of the farm
+without `farm.etcd`, and `koto_l3_inputs_changed` without a reference.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |
@@ -40,7 +41,7 @@ constexpr const char* status_head = R"(
 A key with a metric shows the number of that metric; 1 or 0 is true or false here. A name in braces
 stands for each value of that label. `links`, `crates` and `lines` are arrays with one object for
 each value, which its key `link`, `crate` or `line` holds. `spool` is null without a spool, `farm`
-without `farm.etcd`.
+without `farm.etcd`, and `inputs_changed` without a reference.
 
 | key | metric, or meaning |
 | --- | --- |

@@ -9,7 +9,7 @@
 
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
-#include "selection/algorithms/registry.hpp"
+#include "selection/histograms/in_sequence.hpp"
 #include "selection/trigger/parse_selection.hpp"
 
 namespace l3 {
@@ -158,9 +158,12 @@ selection_texts texts_of(const selection_files& files) {
           text_of(files.calibration, plain)};
 }
 
-std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity) {
-  const auto registry = algorithms::infos();
-  return describe(plan_sequence(names_in(settings), registry, capacity, summaries::name), registry);
+std::string describe_sequence(const selection_settings& settings, const batch_capacity& capacity,
+                              bool histograms) {
+  const auto registry = all_algorithms::infos();
+  auto names = names_in(settings);
+  if (histograms) names = with_histograms(std::move(names));
+  return describe(plan_sequence(names, registry, capacity, summaries::name), registry);
 }
 
 std::string name_of_reason(std::uint8_t reason) {

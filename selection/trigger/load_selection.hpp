@@ -49,9 +49,9 @@ struct selection_texts {
 };
 [[nodiscard]] selection_texts texts_of(const selection_files& files);
 
-/// The sequence's steps and its arena, for people.
+/// The sequence's steps and its arena, for people; with the steps that make histograms, if any do.
 [[nodiscard]] std::string describe_sequence(const selection_settings& settings,
-                                            const batch_capacity& capacity);
+                                            const batch_capacity& capacity, bool histograms);
 
 /// Why a line does not keep an event, for people and metrics: "trigger", "veto", "photons" …
 [[nodiscard]] std::string name_of_reason(std::uint8_t reason);

@@ -74,6 +74,9 @@ calibration = "run80.csv"
 mode = "record"
 shadow = "next.toml"
 shadow_one_in = 20
+[histograms]
+one_in = 7
+reference = "good.json"
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"
@@ -165,11 +168,11 @@ TEST(keys, every_setting_has_one) {
   const std::size_t left_open = 2; // by the word "auto" of a key
   EXPECT_EQ(keys().size(),
             members(run_settings{}, building_settings{}, udp_settings{}, tcp_settings{},
-                    frame_settings{}, compute_settings{}, selection_files{}, outbox_settings{},
-                    spool_settings{}, forward_settings{}, farm_settings{}, monitor_settings{},
-                    log_settings{}) -
+                    frame_settings{}, compute_settings{}, selection_files{}, histogram_settings{},
+                    outbox_settings{}, spool_settings{}, forward_settings{}, farm_settings{},
+                    monitor_settings{}, log_settings{}) -
                 addresses - remembered - left_open);
-  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 13U);
+  EXPECT_EQ(boost::pfr::tuple_size_v<daemon_settings>, 14U);
 }
 
 TEST(keys, each_belongs_to_a_section_and_says_what_it_does) {

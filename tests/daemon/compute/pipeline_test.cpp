@@ -31,7 +31,7 @@ struct rig {
         out({mebibytes(1), {256 << 10}, 1ms}, {1, 1, 0}, safety) {}
 
   void begin() {
-    work.emplace(engine, ring, way_out, sheds, outcomes,
+    work.emplace(engine, ring, way_out, sheds, outcomes, histograms,
                  [this](std::string_view text) { reported = text; });
   }
 
@@ -61,6 +61,7 @@ struct rig {
   spilling_outbox way_out{out};
   shedding sheds{1, {}};
   outcome_counters outcomes;
+  histogram_book histograms{0};
   bool stores = false; ///< while a frame is waited for: a full outbox holds them all
   std::uint32_t admitted = 0;
   std::uint32_t flags = event_kept_by_sender; ///< of the events
@@ -220,7 +221,8 @@ TEST(pipeline, with_a_supervised_engine_loses_nothing_and_keeps_the_order) {
   outcome_counters outcomes;
   spilling_outbox way_out(out);
   shedding sheds(1, {});
-  pipeline work(compute, ring, way_out, sheds, outcomes, [](std::string_view) {});
+  histogram_book histograms(0);
+  pipeline work(compute, ring, way_out, sheds, outcomes, histograms, [](std::string_view) {});
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t n = 1; n <= 40; ++n) {
     input_batch* b = nullptr;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/compute/histogram_book.hpp"
+
+#include <algorithm>
+
+namespace l3 {
+namespace {
+
+/// Without an event for so long a spill has ended: frames close after milliseconds.
+constexpr auto spill_patience = std::chrono::seconds(2);
+/// Between two copies for readers.
+constexpr auto show_period = std::chrono::seconds(1);
+
+} // namespace
+
+histogram_book::histogram_book(std::size_t inputs, spill_end ended) : ended_(std::move(ended)) {
+  if (inputs == 0) return;
+  for (open_spill& o : open_) o.sums = histogram_sums(inputs);
+  for (view* v : {&now_, &shown_}) {
+    v->run = histogram_sums(inputs);
+    v->of_spill = histogram_sums(inputs);
+  }
+}
+
+void histogram_book::add(const frame& f, time_point now) {
+  if (f.histograms.empty() || now_.run.counts.empty()) return;
+  std::uint64_t counted = 0;
+  for (const frame_histograms& h : f.histograms) {
+    open(h.spill, now).sums.add(h.channels, h.counts);
+    now_.run.add(h.channels, h.counts);
+    counted += h.counts[count_of_events];
+  }
+  now_.left_out += f.input.used_events - counted;
+  is_news_ = true;
+}
+
+/// The sums of the spill; if they must begin, the spill that has waited longest ends for them.
+histogram_book::open_spill& histogram_book::open(std::uint32_t spill, time_point now) {
+  auto found =
+      std::ranges::find_if(open_, [&](const open_spill& o) { return o.used && o.spill == spill; });
+  if (found == open_.end()) {
+    found = std::ranges::find(open_, false, &open_spill::used);
+    if (found == open_.end()) {
+      found = std::ranges::min_element(open_, {}, &open_spill::last_at);
+      end(*found);
+    }
+    found->used = true;
+    found->spill = spill;
+  }
+  found->last_at = now;
+  return *found;
+}
+
+void histogram_book::end(open_spill& which) {
+  if (ended_) ended_(which.spill, which.sums);
+  now_.spill = which.spill;
+  std::swap(now_.of_spill, which.sums);
+  which.sums.clear();
+  which.used = false;
+  is_news_ = true;
+}
+
+void histogram_book::look(time_point now) {
+  if (now_.run.counts.empty()) return;
+  for (open_spill& o : open_)
+    if (o.used && now - o.last_at >= spill_patience) end(o);
+  if (!is_news_ || now - shown_at_ < show_period) return;
+  shown_at_ = now;
+  show();
+}
+
+void histogram_book::end_all() {
+  for (bool any = true; any;) {
+    auto oldest = open_.end();
+    for (auto o = open_.begin(); o != open_.end(); ++o)
+      if (o->used && (oldest == open_.end() || o->last_at < oldest->last_at)) oldest = o;
+    any = oldest != open_.end();
+    if (any) end(*oldest);
+  }
+  if (is_news_) show();
+}
+
+/// A reader that copies just now is not waited for.
+void histogram_book::show() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;
+  shown_ = now_; // of equal length: no memory is allocated
+  is_news_ = false;
+  edition_ += 1;
+}
+
+histogram_book::view histogram_book::latest() const {
+  const std::lock_guard lock(mutex_);
+  return shown_;
+}
+
+std::size_t histogram_book::bytes() const {
+  constexpr std::size_t sums = most_open + 4; // now and shown, of the run and of a spill
+  return sums * (now_.run.channels.size() * sizeof(channel_sums) +
+                 now_.run.counts.size() * sizeof(std::uint64_t));
+}
+
+} // namespace l3

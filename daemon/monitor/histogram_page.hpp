@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages of histograms: /histograms has all of the run so far and of the latest spill that has
+// ended, /histograms/short what the shifter's page shows. They are made of copies, in the thread of
+// the HTTP server, and anew only when they are others. Beside them: which inputs changed since the
+// reference of the configuration, found now and then by the thread that looks around.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/compute/histogram_book.hpp"
+#include "monitor/http_server.hpp"
+#include "transport/format/time.hpp"
+#include "transport/histograms/comparison.hpp"
+
+namespace l3 {
+
+class histogram_page {
+public:
+  /// `of` has everything but the sums and the spill; `book` outlives the page. `reference`: the
+  /// file to compare with; "" for none. One that cannot be used is told by `why_no_reference()`.
+  histogram_page(const histogram_book& book, histogram_set of, histogram_names names,
+                 std::string reference);
+
+  /// Empty if there is a reference, or none was asked for.
+  [[nodiscard]] const std::string& why_no_reference() const { return why_no_reference_; }
+
+  /// Compares with the reference, every ten seconds at most. One thread.
+  void look(time_point now);
+
+  // --- any thread ---
+
+  /// How many inputs have changed; nothing without a reference.
+  [[nodiscard]] std::optional<std::uint64_t> changed_inputs() const;
+  /// JSON: `run` and `spill`, each as transport/histograms/histogram_json.hpp makes it, `spill`
+  /// null before one has ended; `reference`, the file or null; `changed`, as comparison.hpp has it.
+  [[nodiscard]] std::string json() const;
+  /// The same of the run without its inputs.
+  [[nodiscard]] std::string short_json() const;
+
+  /// Adds both pages, which are "null" without histograms. For one thread.
+  static void add_pages(const histogram_page* page, http_pages& to);
+
+private:
+  [[nodiscard]] shown_histograms show_run(histogram_book::view& now) const;
+  [[nodiscard]] std::string ending() const;
+  [[nodiscard]] std::uint64_t edition() const;
+
+  const histogram_book& book_;
+  histogram_set of_;
+  histogram_names names_;
+  std::string reference_name_;
+  std::optional<shown_histograms> reference_;
+  std::string why_no_reference_;
+  time_point looked_at_{};
+
+  mutable std::mutex mutex_; ///< guards the changes
+  std::vector<channel_change> changes_;
+  std::uint64_t changes_edition_ = 0;
+};
+
+} // namespace l3
