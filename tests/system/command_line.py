@@ -92,7 +92,7 @@ class Usage(CommandLine):
 
     def test_help_is_text(self):
         for program, commands in (("koto-l3", ("simulate", "replay", "keys", "receive", "verify", "extract", "pack", "unpack", "demo",
-                                               "select", "evaluate", "cables", "efficiency", "info", "inspect", "run", "status", "doctor")),
+                                               "select", "evaluate", "cables", "efficiency", "info", "inspect", "run", "status", "histograms", "doctor")),
                                   ("koto-l3-bench", ("pack", "unpack", "building", "decode", "device", "engine", "memory", "pipeline", "receive",
                                                      "select", "show", "sort"))):
             for command in ((), *((c,) for c in commands)):

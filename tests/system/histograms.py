@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Histograms from end to end: a daemon counts the same of the same events however they are divided into frames and wherever its kernels
+run, and the same as is counted here from the samples and from what `koto-l3 select` says; `koto-l3 histograms` shows, draws and compares
+them, and tells of a reference that cannot be one."""
+import json
+import struct
+import tomllib
+import xml.etree.ElementTree
+
+import harness
+import level2
+from selection_stage import DEPLOY, DETECTOR, FAILED, RUN, Selecting
+
+EVENTS = 60
+ALL = {"one_in": 1}
+
+
+class Histograms(Selecting):
+    def count(self, file, events=EVENTS, backend="pool", frames=None, **histograms):
+        """What a daemon says of its run when it has taken the file."""
+        self.ports, self.store = harness.Ports(), self.folder / f"store-{len(self.programs)}"
+        self.start_receiver()
+        daemon = self.start_daemon(selection={"lines": "built-in"}, frames=frames or self.frames, compute={"backend": backend},
+                                   histograms={**ALL, **histograms})
+        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        self.assertEqual(code, 0, said)
+        harness.wait_until(lambda: json.loads(daemon.get("/histograms")[1])["run"]["events"] == events, "all events in the histograms")
+        harness.wait_until(lambda: json.loads(daemon.get("/histograms")[1])["spill"], "the histograms of a spill that has ended")
+        return daemon, json.loads(daemon.get("/histograms")[1])
+
+    def tool(self, *arguments, code=0):
+        got, said = self.run_tool("histograms", *arguments)
+        self.assertEqual(got, code, said)
+        return said
+
+    def save(self, daemon, name):
+        path = self.folder / name
+        self.tool(f"{harness.HOST}:{daemon.ports.monitor}", "--save", path)
+        return path
+
+    def simulate_with(self, name, *effects, events=EVENTS, spills=2):
+        file = self.folder / name
+        code, said = self.run_tool("simulate", file, "--events", str(events), "--spills", str(spills), "--seed", "11", "--run", str(RUN),
+                                   *effects)
+        self.assertEqual(code, 0, said)
+        return file
+
+    def waveforms_in(self, file):
+        """{"CRATE/SLOT/CHANNEL": [samples of each event]}"""
+        found = {}
+        for of_spill in self.events_in(file).values():
+            for fragments in of_spill:
+                for place, fragment in fragments.items():
+                    crate = self.crates[place]
+                    channels = level2.CHANNELS[crate.kind]
+                    for i, slot in enumerate(level2.SLOTS[:crate.boards]):
+                        words = struct.unpack_from(">1024H", fragment, 4 + i * level2.BOARD_BYTES + 12)
+                        for c in range(channels):
+                            found.setdefault(f"{crate.number}/{slot}/{c}", []).append([w & 0x3FFF for w in words[c::channels]])
+        return found
+
+    def test_are_the_same_in_any_frames_and_those_of_the_samples(self):
+        file = self.simulate_with("sent.l2raw")
+        daemon, said = self.count(file)
+        run = said["run"]
+        self.assertEqual((run["histograms"], run["spill"], run["one_in"], run["sampled"], run["left_out"]), (1, None, 1, EVENTS, 0))
+        self.assertIn(said["spill"]["spill"], (1, 2))
+        self.assertEqual(said["spill"]["events"], EVENTS // 2)
+        self.assert_of_samples(run, self.waveforms_in(file))
+        self.assert_of_events(run, self.select(file)["events"])
+        self.finish(daemon)
+        for backend, frames in (("serial", {"count": 3, "events": 3}), ("pool", {"count": 2, "events": 60})):
+            daemon, other = self.count(file, backend=backend, frames=frames)
+            self.assertEqual(other["run"], run, (backend, frames))
+            self.finish(daemon)
+
+    def assert_of_samples(self, run, waveforms):
+        """Pedestals and noise by their definition; occupancy is that of pulses, which other tests look at."""
+        channels = run["channels"]
+        quiet = 0
+        for number, address in enumerate(run["inputs"]):
+            if address == "":
+                self.assertEqual(channels["waveforms"][number], 0)
+                continue
+            mine = waveforms[address]
+            fast = len(mine[0]) == 256
+            lowest = [min(sum(w[q:q + 16]) for q in range(0, 256, 64)) if fast else min(sum(w[:8]), sum(w[56:])) for w in mine]
+            pedestals = [(n + 2) // 4 if fast else (n + 1) // 2 for n in lowest]
+            self.assertEqual(channels["waveforms"][number], len(mine))
+            self.assertEqual(channels["pedestal"][number], sum(pedestals), address)
+            self.assertEqual(channels["pedestal_squares"][number], sum(p * p for p in pedestals), address)
+            if channels["quiet"][number] == len(mine):
+                quiet += 1
+                samples = [w[:32:4] if fast else w[:8] for w in mine]
+                self.assertEqual(channels["noise"][number], sum(8 * sum(x * x for x in s) - sum(s) ** 2 for s in samples), address)
+        self.assertGreater(quiet, 100, "or this says little of noise")
+        self.assertGreater(sum(channels["lit"]), 1000)
+
+    def assert_of_events(self, run, events):
+        quantities = ("calorimeter_energy", "crystals", "clusters", "photons", "vertex_z", "transverse_momentum")
+        scales = {"MeV": 1000, "MeV/c": 1000, "mm": 10, "": 1}
+        for h in run["of_events"]:
+            if h["name"] in quantities:
+                values = [e["quantities"][h["name"]] for e in events]
+            elif h["name"] == "photon_energy":
+                values = [p["energy"] for e in events for p in e["photons"]]
+            else:
+                continue
+            low, width, scale = h["low"], h["width"], scales[h["unit"]]
+            counts = [0] * len(h["counts"])
+            for v in values:
+                if v is not None and v != -2 ** 31:
+                    counts[min(max(int((v - low * scale) // (width * scale)) + 1, 0), len(counts) - 1)] += 1
+            self.assertEqual(h["counts"], counts, h["name"])
+        self.assert_of_counters(run, events)
+
+    def assert_of_counters(self, run, events):
+        """Of each counter the hits that reach its threshold; an event lists the highest three."""
+        selection = tomllib.loads((DEPLOY / "selection.toml").read_text())
+        own = {c["name"]: c["threshold"] for c in selection["counter"] if "threshold" in c}
+        factor = selection["vetoes"]["threshold_factor"]
+        thresholds = {v["name"]: own.get(v["name"], v["threshold"] * factor) * 1000 for v in tomllib.loads(DETECTOR)["veto"]}
+        self.assertEqual([h["name"] for h in run["of_counters"]], list(thresholds))
+        for h in run["of_counters"]:
+            listed = [sum(t["counter"] == h["name"] and t["energy"] >= thresholds[h["name"]] for t in e["hits"]) for e in events]
+            if max(listed) < 3:
+                self.assertEqual(sum(h["counts"]), sum(listed), h["name"])
+            else:
+                self.assertGreaterEqual(sum(h["counts"]), sum(listed), h["name"])
+        self.assertGreater(sum(sum(h["counts"]) for h in run["of_counters"]), 20)
+
+    def test_of_one_event_in_so_many_the_inputs_are_looked_at(self):
+        file = self.simulate_with("sent.l2raw")
+        daemon, said = self.count(file, one_in=5)
+        run = said["run"]
+        self.assertEqual(run["events"], EVENTS)
+        self.assertTrue(0 < run["sampled"] < EVENTS // 2, run["sampled"])
+        self.assertEqual(set(run["channels"]["waveforms"]), {0, run["sampled"]})
+        self.finish(daemon)
+
+    def test_are_compared_with_a_reference(self):
+        good = self.simulate_with("good.l2raw", events=120)
+        daemon, _ = self.count(good, events=120)
+        reference = self.save(daemon, "good.json")
+        short = json.loads(daemon.get("/histograms/short")[1])
+        self.assertEqual((short["reference"], short["changed"]), (None, []))
+        self.assertNotIn("koto_l3_inputs_changed", daemon.metrics())
+        table = self.tool(reference)
+        self.assertIn("120 events", table)
+        self.assertIn("no input changed since the reference", self.tool(reference, "--reference", reference))
+        self.finish(daemon)
+
+        bad = self.simulate_with("bad.l2raw", "--noise-factor", "1", "--stuck", "0.01", events=120)
+        waveforms = self.waveforms_in(bad)
+        stuck = {a for a, mine in waveforms.items() if all(len(set(w)) == 1 for w in mine)}
+        self.assertGreater(len(stuck), 10)
+        daemon, _ = self.count(bad, events=120, reference=str(reference))
+        harness.wait_until(lambda: daemon.metrics()["koto_l3_inputs_changed"] == len(stuck), "the inputs that changed counted")
+        said = json.loads(daemon.get("/histograms")[1])
+        self.assertEqual(said["reference"], str(reference))
+        self.assertEqual({c["input"] for c in said["changed"]}, stuck)
+        self.assertEqual({c["is"] for c in said["changed"] if c["what"] == "noise"}, {0})
+        self.assertEqual(json.loads(daemon.get("/histograms/short")[1])["changed"], said["changed"])
+        self.assertEqual(daemon.status()["inputs_changed"], len(stuck))
+
+        address, drawing = f"{harness.HOST}:{self.ports.monitor}", self.folder / "histograms.svg"
+        told = self.tool(address, "--reference", reference, "--svg", drawing, code=FAILED)
+        self.assertIn(f"{len(stuck)} inputs changed since the reference", told)
+        picture = xml.etree.ElementTree.parse(drawing).getroot()
+        words = " ".join(e.text or "" for e in picture.iter("{http://www.w3.org/2000/svg}text"))
+        for name in ("pedestal by input", "vertex_z", "pion_mass", "CBAR"):
+            self.assertIn(name, words)
+        as_json = json.loads(self.tool(address, "--reference", reference, "--json", code=FAILED))
+        self.assertEqual(as_json["changed"], said["changed"])
+        self.assertEqual(as_json["run"], said["run"])
+        self.finish(daemon)
+
+    def test_a_wrong_reference_is_told_with_its_file_and_what_to_do(self):
+        file = self.simulate_with("sent.l2raw", events=20)
+        daemon, said = self.count(file, events=20)
+        good = self.save(daemon, "good.json")
+        self.finish(daemon)
+        other = json.loads(good.read_text())
+        vertex = next(h for h in other["of_events"] if h["name"] == "vertex_z")
+        vertex["width"] = 50
+        finer, broken, absent = self.folder / "finer.json", self.folder / "broken.json", self.folder / "absent.json"
+        finer.write_text(json.dumps(other))
+        broken.write_text(good.read_text()[:1000])
+        place = f"{finer}:1:{finer.read_text().index(chr(34) + 'vertex_z') + 1}"
+        for path, part in ((finer, f"{place} has another binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"), (broken, f"{broken} holds no histograms"),
+                           (absent, str(absent))):
+            told = self.tool(good, "--reference", path, code=FAILED)
+            self.assertIn(part, told)
+            self.assertEqual("`koto-l3 histograms" in told, path != absent, told)
+            daemon, said = self.count(file, events=20, reference=str(path))
+            self.assertIn("the run is compared with no reference: " + part, daemon.said())
+            self.assertEqual((said["reference"], said["changed"]), (None, []))
+            self.finish(daemon)
+
+    def test_none_are_made_without_a_selection_or_if_they_are_switched_off(self):
+        file = self.simulate_with("sent.l2raw", events=8)
+        for lines, one_in in (("", 1), ("built-in", 0)):
+            self.ports, self.store = harness.Ports(), self.folder / f"store-{one_in}"
+            self.start_receiver()
+            daemon = self.start_daemon(selection={"lines": lines}, frames=self.frames, histograms={"one_in": one_in})
+            self.assertEqual([daemon.get(p) for p in ("/histograms", "/histograms/short")], [(200, "null")] * 2)
+            code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+            self.assertEqual(code, 0, said)
+            told = self.tool(f"{harness.HOST}:{self.ports.monitor}", code=FAILED)
+            self.assertIn("the daemon makes no histograms", told)
+            self.finish(daemon)
+        told = self.tool(f"{harness.HOST}:1", code=FAILED)
+        self.assertIn(f"http://{harness.HOST}:1/histograms", told)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 histograms`: shows the histograms of a daemon or of a file, and which inputs changed
+// since a reference.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tools/command.hpp"
+#include "tools/histograms/histogram_drawing.hpp"
+#include "tools/histograms/histogram_table.hpp"
+#include "tools/pending_file.hpp"
+#include "tools/status/http_get.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::string from = "127.0.0.1:9420";
+  std::string reference;
+  std::string svg;
+  std::string save;
+  bool json = false;
+};
+
+constexpr auto patience = std::chrono::seconds(5);
+constexpr std::size_t most_changes_told = 40;
+
+shown_histograms read_file(const std::string& name) {
+  try {
+    return read_histogram_file(name);
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what());
+  }
+}
+
+shown_histograms ask(const std::string& address) {
+  const http_url url = from_option(
+      "from", address, [](const std::string& t) { return parse_url(t, "/histograms"); });
+  const http_answer answer = http_get(std::span(&url, 1), patience).front();
+  if (!answer.good())
+    throw command_error(answer.failure.empty()
+                            ? fmt::format("{} answers {}", url.text(), answer.status)
+                            : fmt::format("{}: {}", url.text(), answer.failure));
+  if (answer.body == "null")
+    throw command_error(url.text() + ": the daemon makes no histograms: no run is in force, no "
+                                     "selection runs, or histograms.one_in is 0");
+  try {
+    return read_histograms(answer.body);
+  } catch (const std::runtime_error& e) {
+    throw command_error(fmt::format("{} answers with no histograms that this version reads: {}",
+                                    url.text(), e.what()));
+  }
+}
+
+void write(const std::string& name, const std::string& text) {
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw command_error(name + " could not be written");
+  file.finish();
+}
+
+int show_them(const options& o) {
+  const shown_histograms h = std::filesystem::exists(o.from) ? read_file(o.from) : ask(o.from);
+  std::optional<shown_histograms> reference;
+  std::vector<channel_change> changes;
+  if (!o.reference.empty()) {
+    reference = read_file(o.reference);
+    if (const std::string wrong = wrong_reference(h, *reference, o.reference); !wrong.empty())
+      throw command_error(wrong);
+    changes = changed_channels(h, *reference);
+  }
+  if (!o.save.empty()) write(o.save, to_json(h) + "\n");
+  if (!o.svg.empty()) write(o.svg, draw_histograms(h, reference ? &*reference : nullptr));
+  if (o.json) {
+    fmt::print("{{\"run\":{},\"changed\":{}}}\n", to_json(h), json_of(changes));
+  } else {
+    fmt::print("{}", table_of(h));
+    if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
+  }
+  return changes.empty() ? 0 : exit_failure;
+}
+
+} // namespace
+
+void add_histograms(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand(
+      "histograms", "show the histograms of a run, and which inputs changed since a reference");
+  c->footer(
+      "Exit code 1 if inputs changed. What --save writes can be the reference of later runs.");
+  c->add_option("from", o->from,
+                "a file that --save has written, or the monitoring address of a daemon")
+      ->capture_default_str();
+  c->add_option("--reference", o->reference, "a file to compare with, of a run that was good");
+  c->add_option("--svg", o->svg, "draw them into this file");
+  c->add_option("--save", o->save, "write them, as JSON, into this file");
+  c->add_flag("--json", o->json, "as JSON, with the changes");
+  c->callback([o, &run] { run = [o] { return show_them(*o); }; });
+}
+
+} // namespace l3
