@@ -53,6 +53,8 @@ int run_counts(const counts_options& o) {
   constexpr std::uint32_t run = 1;
   const loaded_selection selection = load_selection({built_in, built_in, ""}, d.crates(), run);
   const selection_program program = selection.program();
+  selection_program counting = program;
+  counting.histograms_one_in = 1;
   const select_batch batch(d, o.events);
   const std::uint64_t waveforms = std::uint64_t{waveforms_of_a_board} * batch.boards();
 
@@ -64,7 +66,8 @@ int run_counts(const counts_options& o) {
   json::array rows;
   for (const way& w : {way{"keep all, two passes", packing_form::two_passes, nullptr},
                        way{"keep all, one pass", packing_form::one_pass, nullptr},
-                       way{"selection", packing_form::two_passes, &program}}) {
+                       way{"selection", packing_form::two_passes, &program},
+                       way{"selection, histograms", packing_form::two_passes, &counting}}) {
     const auto e = make_engine({backend::cuda, 0},
                                {batch.capacity(), 1, 0, output_path::mapped, w.packing}, w.program);
     frame& f = *e->frames()[0];

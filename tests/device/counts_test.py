@@ -11,6 +11,8 @@ import sys
 TABLE = pathlib.Path(__file__).with_name("counts.txt")
 COLUMNS = ["warp_instructions_per_waveform", "shared_wavefronts_per_waveform", "sectors_per_request", "barriers_per_event"]
 TOLERANCE = 0.03
+MOST_HISTOGRAMS = 0.15  # of measure_pulses
+ONE_IN = 4  # histograms.one_in by default: of so many events the waveforms of one are looked at; counted are those of every event
 HEAD = """# What kernels execute for four simulated events of the whole readout (18 176 waveforms of 64 samples), PTX of compute_90 run by
 # tests/device: `build/interpreted/koto-l3-bench counts`. tests/device/counts_test.py --write makes this table.
 """
@@ -49,6 +51,18 @@ def differences(now, before):
     return found
 
 
+def cost_of_histograms(rows):
+    """What histograms add by default, as a part of measure_pulses: their kernels, and what more leaves the device."""
+    def cost(way, kernel):
+        return rows.get((way, kernel), [0.0])[0]
+    with_them, without = "selection, histograms", "selection"
+    added = cost(with_them, "deliver_output") - cost(without, "deliver_output")
+    for way, kernel in rows:
+        if way == with_them and "histogram" in kernel:
+            added += cost(way, kernel) / (ONE_IN if kernel == "histogram_channels" else 1)
+    return added / cost(without, "measure_pulses")
+
+
 def check_itself():
     """A kernel that gets worse, one that gets better, a new one and one that is gone are told."""
     before = {("a", "k"): [100.0, 1.0, 2.0, 0.0], ("a", "gone"): [1.0, 1.0, 1.0, 1.0]}
@@ -57,6 +71,9 @@ def check_itself():
     for worse in ([103.1, 1.0, 2.0, 0.0], [100.0, 1.1, 2.0, 0.0], [100.0, 1.0, 2.0, 0.1], [96.0, 1.0, 2.0, 0.0]):
         assert len(differences({**before, ("a", "k"): worse}, before)) == 1, worse
     assert len(differences({("a", "k"): before["a", "k"], ("a", "new"): [1.0] * 4}, before)) == 2
+    rows = {("selection", "measure_pulses"): [20.0], ("selection", "deliver_output"): [1.0], ("selection, histograms", "deliver_output"): [2.0],
+            ("selection, histograms", "histogram_channels"): [12.0], ("selection, histograms", "clear_histograms"): [1.0]}
+    assert cost_of_histograms(rows) == 0.25
 
 
 def main():
@@ -67,6 +84,10 @@ def main():
         write(version, now)
         return 0
     known_version, before = committed()
+    histograms = cost_of_histograms(now)
+    print(f"histograms take {histograms:.1%} of measure_pulses")
+    if histograms > MOST_HISTOGRAMS:
+        return 1
     if version != known_version:
         print(f"the table was made with nvcc {known_version}, this is {version}: not compared")
         return 77
