@@ -111,6 +111,7 @@ metrics_snapshot node::snapshot() const {
   if (p.selection) s.selection_mode = p.records() ? "record" : "select";
   s.events_recorded = p.work.lines().events_recorded();
   if (p.shadow) s.shadow = p.shadow->snapshot();
+  if (p.histograms_stored) s.histograms_not_stored = p.histograms_stored->not_stored();
   if (p.histograms_shown) s.inputs_changed = p.histograms_shown->changed_inputs();
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
@@ -181,7 +182,8 @@ std::vector<memory_use> node::memory_plan() const {
         {"connections of senders over TCP",
          tcp_receiver::memory_plan(parts_->settings.tcp, parts_->settings.building.crates)});
   if (parts_->histograms.bytes() != 0)
-    all.push_back({"histograms of the run and of spills", parts_->histograms.bytes()});
+    all.push_back({"histograms of the run and of spills",
+                   parts_->histograms.bytes() + outbox::most_once_bytes});
   all.push_back({"parked events", parts_->builder.parking_bytes()});
   all.push_back({"tables of event building", parts_->builder.table_bytes()});
   return all;

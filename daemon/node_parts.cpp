@@ -111,17 +111,26 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
-                          [](std::string_view text) { spdlog::warn("{}", text); }, decided_by())
+                          [](std::string_view text) { spdlog::warn("{}", text); }, decided_by(),
+                          makes_histograms() ? max_settings_bytes : 0)
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
       fresh(
           s.forward, out, pace, link_pace::share::fresh,
           [](std::string_view text) { spdlog::warn("output link: {}", text); }, &tokens),
       sheds(s.run.number, shed_lines()),
-      histograms(makes_histograms() ? selection->what.input_count() : 0),
+      histograms_stored(makes_histograms() ? std::optional<histogram_stream>(
+                                                 std::in_place, *spilling, histograms_of_run(),
+                                                 histogram_names_of(selection->what))
+                                           : std::nullopt),
+      histograms(makes_histograms() ? selection->what.input_count() : 0,
+                 [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
+                   histograms_stored->add(spill, sums, left_out);
+                 }),
       work(
           compute.engine(), frames, *spilling, sheds, outcomes, histograms,
-          [this](std::string_view text) { engine_failed(text); }, shadow ? &*shadow : nullptr),
+          [this](std::string_view text) { engine_failed(text); }, shadow ? &*shadow : nullptr,
+          histograms_stored ? &*histograms_stored : nullptr),
       display(display_of(s, selection, work.kept())),
       builder(s.building, frame_capacity(s), s.frames.age, frames, building, outcomes,
               [this](const spill_summary& ended) { spills.note(ended); }),
@@ -161,13 +170,18 @@ void node::parts::wait_for_the_receiver(time_point deadline) const {
 
 bool node::parts::makes_histograms() const { return selection && settings.histograms.one_in != 0; }
 
-void node::parts::begin_histograms() {
+/// All but their sums.
+histogram_set node::parts::histograms_of_run() const {
   histogram_set of;
   of.run = settings.run.number;
   of.node = settings.run.node;
   of.settings = selection->tables.constants.settings;
   of.one_in = settings.histograms.one_in;
-  histograms_shown.emplace(histograms, std::move(of), histogram_names_of(selection->what),
+  return of;
+}
+
+void node::parts::begin_histograms() {
+  histograms_shown.emplace(histograms, histograms_of_run(), histogram_names_of(selection->what),
                            settings.histograms.reference);
   if (const std::string& why = histograms_shown->why_no_reference(); !why.empty())
     spdlog::warn("histograms: the run is compared with no reference: {}", why);

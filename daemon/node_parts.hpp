@@ -120,6 +120,7 @@ struct node::parts {
   forwarder fresh;              // sends what is in memory
   std::optional<forwarder> old; // what is on disk
   shedding sheds;
+  std::optional<histogram_stream> histograms_stored; // none where none are made
   histogram_book histograms;
   pipeline work;
   std::optional<event_display> display;           // none without a detector that fits
@@ -135,6 +136,7 @@ private:
   /// What decides, as it goes into the stream.
   [[nodiscard]] std::vector<std::byte> decided_by() const;
   [[nodiscard]] bool makes_histograms() const;
+  [[nodiscard]] histogram_set histograms_of_run() const;
   void begin_histograms();
   void start_backlog();
   void watch_threads();

@@ -13,6 +13,8 @@
 #include "tools/command.hpp"
 #include "tools/histograms/histogram_drawing.hpp"
 #include "tools/histograms/histogram_table.hpp"
+#include "tools/histograms/stored_histograms.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/status/http_get.hpp"
 
@@ -24,15 +26,22 @@ struct options {
   std::string reference;
   std::string svg;
   std::string save;
+  stored_choice choice;
   bool json = false;
 };
 
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t most_changes_told = 40;
 
-shown_histograms read_file(const std::string& name) {
+shown_histograms read_file(const std::string& name, const stored_choice& choice) {
   try {
+    if (is_stored(name)) {
+      interrupt signals;
+      return read_stored_histograms(name, choice, [&] { return signals.check(), false; });
+    }
     return read_histogram_file(name);
+  } catch (const command_error&) {
+    throw;
   } catch (const std::runtime_error& e) {
     throw command_error(e.what());
   }
@@ -67,11 +76,15 @@ void write(const std::string& name, const std::string& text) {
 }
 
 int show_them(const options& o) {
-  const shown_histograms h = std::filesystem::exists(o.from) ? read_file(o.from) : ask(o.from);
+  const bool is_file = std::filesystem::exists(o.from);
+  if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
+    throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
+                        exit_usage);
+  const shown_histograms h = is_file ? read_file(o.from, o.choice) : ask(o.from);
   std::optional<shown_histograms> reference;
   std::vector<channel_change> changes;
   if (!o.reference.empty()) {
-    reference = read_file(o.reference);
+    reference = read_file(o.reference, {});
     if (const std::string wrong = wrong_reference(h, *reference, o.reference); !wrong.empty())
       throw command_error(wrong);
     changes = changed_channels(h, *reference);
@@ -96,9 +109,14 @@ void add_histograms(CLI::App& program, command_body& run) {
   c->footer(
       "Exit code 1 if inputs changed. What --save writes can be the reference of later runs.");
   c->add_option("from", o->from,
-                "a file that --save has written, or the monitoring address of a daemon")
+                "a store, a file of one, a file that --save has written, or the monitoring address "
+                "of a daemon")
       ->capture_default_str();
-  c->add_option("--reference", o->reference, "a file to compare with, of a run that was good");
+  c->add_option("--reference", o->reference,
+                "a file or store to compare with, of a run that was good");
+  c->add_option("--run", o->choice.run, "of a store: the histograms of this run only");
+  c->add_option("--node", o->choice.node, "likewise of this node");
+  c->add_option("--spill", o->choice.spill, "likewise of this spill");
   c->add_option("--svg", o->svg, "draw them into this file");
   c->add_option("--save", o->save, "write them, as JSON, into this file");
   c->add_flag("--json", o->json, "as JSON, with the changes");

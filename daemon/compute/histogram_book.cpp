@@ -52,7 +52,8 @@ histogram_book::open_spill& histogram_book::open(std::uint32_t spill, time_point
 }
 
 void histogram_book::end(open_spill& which) {
-  if (ended_) ended_(which.spill, which.sums);
+  if (ended_) ended_(which.spill, which.sums, now_.left_out - left_out_told_);
+  left_out_told_ = now_.left_out;
   now_.spill = which.spill;
   std::swap(now_.of_spill, which.sums);
   which.sums.clear();

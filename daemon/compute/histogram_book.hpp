@@ -24,8 +24,10 @@ namespace l3 {
 
 class histogram_book {
 public:
-  /// Takes the sums of a spill when it has ended. The drain thread calls it.
-  using spill_end = std::function<void(std::uint32_t spill, const histogram_sums&)>;
+  /// Takes the sums of a spill when it has ended, and how many events found no room in their frame
+  /// since the spill that ended before. The drain thread calls it.
+  using spill_end =
+      std::function<void(std::uint32_t spill, const histogram_sums&, std::uint64_t left_out)>;
 
   /// `inputs`: of the readout; 0: nothing is ever counted.
   explicit histogram_book(std::size_t inputs, spill_end ended = {});
@@ -72,6 +74,7 @@ private:
   spill_end ended_;
   std::array<open_spill, most_open> open_;
   view now_;
+  std::uint64_t left_out_told_ = 0;
   bool is_news_ = false;
   time_point shown_at_{};
 

@@ -23,9 +23,9 @@ constexpr auto idle_period = std::chrono::milliseconds(100);
 
 pipeline::pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
                    outcome_counters& outcomes, histogram_book& histograms, report failed,
-                   shadow_menu* shadow)
+                   shadow_menu* shadow, histogram_stream* stored)
     : engine_(compute), frames_(frames), outbox_(out), sheds_(sheds), outcomes_(outcomes),
-      histograms_(histograms), failed_(std::move(failed)), shadow_(shadow),
+      histograms_(histograms), failed_(std::move(failed)), shadow_(shadow), stored_(stored),
       started_at_(compute.frames().size()),
       compute_thread_([this](const std::stop_token& stop) { this->compute(stop); }),
       drain_thread_([this](const std::stop_token& stop) { drain(stop); }) {}
@@ -69,7 +69,7 @@ void pipeline::drain(const std::stop_token& stop) {
     if (f != nullptr) {
       drain_frame(*f);
     } else if (stop.stop_requested()) {
-      histograms_.end_all();
+      end_histograms();
       outbox_.seal();
       return;
     }
@@ -88,6 +88,15 @@ bool pipeline::wait_for_results(frame& f) {
     outcome = engine_.wait_for(f, look_around);
   }
   return outcome == frame_outcome::done;
+}
+
+/// Their last ones go into the stream as long as there is time.
+void pipeline::end_histograms() {
+  histograms_.end_all();
+  while (stored_ != nullptr && !stored_->finish()) {
+    if (steady_clock::now() >= deadline_.load()) return stored_->give_up();
+    std::this_thread::sleep_for(look_around);
+  }
 }
 
 void pipeline::drain_frame(frame& f) {

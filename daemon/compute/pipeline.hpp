@@ -14,6 +14,7 @@
 
 #include "daemon/compute/frame_ring.hpp"
 #include "daemon/compute/histogram_book.hpp"
+#include "daemon/compute/histogram_stream.hpp"
 #include "daemon/compute/line_counts.hpp"
 #include "daemon/compute/shadow_menu.hpp"
 #include "daemon/compute/shedding.hpp"
@@ -32,10 +33,10 @@ public:
   /// frame.
   using report = std::function<void(std::string_view)>;
 
-  /// `shadow` may be null.
+  /// `shadow` may be null, and `stored`, which takes the histograms of spills from `histograms`.
   pipeline(engine& compute, frame_ring& frames, spilling_outbox& out, shedding& sheds,
            outcome_counters& outcomes, histogram_book& histograms, report failed,
-           shadow_menu* shadow = nullptr);
+           shadow_menu* shadow = nullptr, histogram_stream* stored = nullptr);
   /// Ends both threads without draining the frames under way: see finish().
   ~pipeline();
   pipeline(const pipeline&) = delete;
@@ -66,6 +67,7 @@ private:
   [[nodiscard]] bool wait_for_results(frame& f);
   void append(const frame& f, std::size_t event);
   void look_at_room();
+  void end_histograms();
   void look_at_held();
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool frames_are_scarce() const;
@@ -80,6 +82,7 @@ private:
   histogram_book& histograms_;
   report failed_;
   shadow_menu* shadow_;
+  histogram_stream* stored_;
   time_point looked_at_{}; // at the room, by the drain thread
   bool holds_ = false;     // the drain thread's: frames that the device may still read
   bool unsafe_ =

@@ -421,6 +421,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "The other way round.", each(shadow_lines, &shadow_line_snapshot::only_shadow)},
       {"shadow_lines[line].is_in_force", "Whether the menu in force has a line of this name.",
        each(shadow_lines, &shadow_line_snapshot::is_in_force)},
+      {counter, "histograms_not_stored_total", "histograms_not_stored",
+       "Spills whose histograms found no room in the output stream.", s.histograms_not_stored},
       {gauge, "inputs_changed", "inputs_changed",
        "Inputs whose pedestal, noise, occupancy or time differs from the reference run of "
        "histograms.reference.",

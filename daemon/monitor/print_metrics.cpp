@@ -22,7 +22,7 @@ is the runbook. What the page shows of the latest kept event, one every two seco
 `/detector` (inputs and their places), `/event` (height of the pulse of each input) and `/waveforms`
 (binary):
 `daemon/monitor/event_display.hpp` describes them. `/histograms` has the histograms of the run
-([formats](formats.md#16-histograms-histograms-koto-l3-histograms---save)).
+([formats](formats.md#16-histograms-in-blocks-histograms-koto-l3-histograms---save)).
 
 ## Metrics
 

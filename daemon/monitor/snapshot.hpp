@@ -136,6 +136,7 @@ struct metrics_snapshot {
   std::string selection_mode; ///< empty where no selection runs
   std::uint64_t events_recorded = 0;
   std::optional<shadow_snapshot> shadow;
+  std::uint64_t histograms_not_stored = 0;       ///< spills
   std::optional<std::uint64_t> inputs_changed{}; ///< since the reference; nothing: there is none
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};

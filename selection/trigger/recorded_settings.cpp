@@ -6,16 +6,14 @@
 #include <string_view>
 #include <utility>
 
-#include "transport/format/endian.hpp"
+#include "transport/format/block_entries.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr std::size_t alignment = 8;
 constexpr std::size_t most_crates = 64;
 
 enum class entry_key : std::uint32_t {
-  end = 0, ///< what follows is zeros
   software = 1,
   crates = 2,
   mode = 3,
@@ -24,21 +22,10 @@ enum class entry_key : std::uint32_t {
   calibration = 6,
 };
 
-struct entry_head {
-  entry_key key = entry_key::end;
-  std::uint32_t bytes = 0;
-};
-static_assert(sizeof(entry_head) == alignment);
-
 constexpr const char* record_word = "record";
 
 void add(std::vector<std::byte>& to, entry_key key, std::string_view text) {
-  if (text.empty()) return;
-  const std::size_t at = to.size();
-  to.resize(round_up(at + sizeof(entry_head) + text.size(), alignment));
-  store(to.data() + at, entry_head{key, static_cast<std::uint32_t>(text.size())});
-  std::copy_n(reinterpret_cast<const std::byte*>(text.data()), text.size(),
-              to.data() + at + sizeof(entry_head));
+  if (!text.empty()) add_entry(to, static_cast<std::uint32_t>(key), text);
 }
 
 std::string text_of(const readout& crates) {
@@ -82,14 +69,10 @@ std::vector<std::byte> encode(const recorded_settings& s) {
 std::optional<recorded_settings> decode_settings(std::span<const std::byte> bytes) {
   recorded_settings s;
   bool has_crates = false;
-  while (bytes.size() >= sizeof(entry_head)) {
-    const auto head = load<entry_head>(bytes.data());
-    if (head.key == entry_key::end) break;
-    const std::uint64_t all = round_up(sizeof head + std::uint64_t{head.bytes}, alignment);
-    if (all > bytes.size()) return std::nullopt;
-    std::string text(reinterpret_cast<const char*>(bytes.data()) + sizeof head, head.bytes);
-    bytes = bytes.subspan(all);
-    switch (head.key) {
+  entry_walk entries(bytes);
+  while (const auto entry = entries.next()) {
+    std::string text(entry->content);
+    switch (static_cast<entry_key>(entry->key)) {
     case entry_key::software: s.software = std::move(text); break;
     case entry_key::crates: {
       const auto crates = readout_in(text);
@@ -108,7 +91,7 @@ std::optional<recorded_settings> decode_settings(std::span<const std::byte> byte
     default: break;
     }
   }
-  if (!has_crates || s.lines.empty() != s.detector.empty()) return std::nullopt;
+  if (entries.broken() || !has_crates || s.lines.empty() != s.detector.empty()) return std::nullopt;
   return s;
 }
 

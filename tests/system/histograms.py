@@ -10,6 +10,7 @@ import xml.etree.ElementTree
 
 import harness
 import level2
+import store_reader
 from selection_stage import DEPLOY, DETECTOR, FAILED, RUN, Selecting
 
 EVENTS = 60
@@ -176,6 +177,47 @@ class Histograms(Selecting):
         self.assertEqual(as_json["run"], said["run"])
         self.finish(daemon)
 
+    def in_store(self):
+        """Each block with histograms that the independent reader finds, and these."""
+        return [(b, b.histograms) for b in store_reader.read_store(self.store) if b.histograms]
+
+    def test_lie_in_the_store_beside_the_events(self):
+        file = self.simulate_with("sent.l2raw", spills=3)
+        daemon, _ = self.count(file)
+        harness.wait_until(lambda: json.loads(daemon.get("/histograms")[1])["spill"]["spill"] == 3, "the last spill's end")
+        said = json.loads(daemon.get("/histograms")[1])
+        self.finish(daemon)
+        found = self.in_store()
+        self.assertEqual(sorted(h["spill"] for _, h in found), [1, 2, 3])
+        self.assertEqual(sum(h["events"] for _, h in found), EVENTS)
+        self.assertIn(said["spill"], [h for _, h in found])
+        self.assertTrue(all(b.settings for b, _ in found), "what decided is beside them")
+        run = said["run"]
+        for name, values in run["channels"].items():
+            self.assertEqual([sum(v) for v in zip(*(h["channels"][name] for _, h in found))], values, name)
+        of_a_file, = self.store.glob("blocks-*.kl3")
+        self.assertEqual(json.loads(self.tool(self.store, "--json"))["run"], run)
+        self.assertEqual(json.loads(self.tool(of_a_file, "--json"))["run"], run)
+        self.assertEqual(json.loads(self.tool(self.store, "--spill", "3", "--json"))["run"], said["spill"])
+        self.assertIn("holds no such histograms", self.tool(self.store, "--spill", "4", code=FAILED))
+        self.assertIn("no input changed", self.tool(of_a_file, "--reference", self.store))
+        saved = self.folder / "saved.json"
+        self.tool(self.store, "--save", saved)
+        self.assertEqual(json.loads(saved.read_text()), run)
+        self.assertIn("choose from a store", self.tool(saved, "--spill", "3", code=2))
+
+    def test_of_spills_that_end_with_the_run_are_stored_without_events(self):
+        file = self.simulate_with("sent.l2raw", events=20, spills=2)
+        self.ports, self.store = harness.Ports(), self.folder / "store"
+        self.start_receiver()
+        daemon = self.start_daemon(selection={"lines": "built-in"}, frames=self.frames, histograms=ALL)
+        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+        self.assertEqual(code, 0, said)
+        self.finish(daemon)
+        found = self.in_store()
+        self.assertEqual(sorted((h["spill"], h["events"]) for _, h in found), [(1, 10), (2, 10)])
+        self.assertIn([], [b.events for b, _ in found])
+
     def test_a_wrong_reference_is_told_with_its_file_and_what_to_do(self):
         file = self.simulate_with("sent.l2raw", events=20)
         daemon, said = self.count(file, events=20)
@@ -188,7 +230,7 @@ class Histograms(Selecting):
         finer.write_text(json.dumps(other))
         broken.write_text(good.read_text()[:1000])
         place = f"{finer}:1:{finer.read_text().index(chr(34) + 'vertex_z') + 1}"
-        for path, part in ((finer, f"{place} has another binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"), (broken, f"{broken} holds no histograms"),
+        for path, part in ((finer, f"{place} has another binning: vertex_z has 82 bins of 50 mm"), (broken, f"{broken} holds no histograms"),
                            (absent, str(absent))):
             told = self.tool(good, "--reference", path, code=FAILED)
             self.assertIn(part, told)

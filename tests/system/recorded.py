@@ -27,7 +27,8 @@ class Recorded(Selecting):
         self.kept = {}
         for run, menu in menus.items():
             file = self.simulate(40, f"{run}.l2raw", run)
-            daemon = self.start_daemon(run={"number": run}, selection=menu, frames=self.frames)
+            # Histograms bring further copies of the settings: those of the first run have one.
+            daemon = self.start_daemon(run={"number": run}, selection=menu, frames=self.frames, histograms={"one_in": int(run != RUN)})
             code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
             self.assertEqual(code, 0, said)
             daemon.wait_for(lambda s: s["events"]["admitted"] == 40 and not s["events"]["in_flight"], "40 events")

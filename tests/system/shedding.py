@@ -96,7 +96,8 @@ class Shedding(selection_stage.Selecting):
         self.settings = {"selection": {"lines": self.selection}, "frames": self.frames,
                          "udp": {"ports": 1},  # events are judged in the order in which they are sent
                          "building": {"event_time_limit": "30 s"}, "outbox": {"memory": "4 MiB", "block": "64 KiB"},
-                         "spool": {"size": "64 MiB", "floor": "0 B", "segment": "1 MiB"}}
+                         "spool": {"size": "64 MiB", "floor": "0 B", "segment": "1 MiB"},
+                         "histograms": {"one_in": 0}}  # they would take room, by spill
 
     def make(self, template, spill):
         """The next event of a spill."""

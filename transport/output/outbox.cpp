@@ -105,10 +105,7 @@ bool outbox::make_room(std::size_t bytes) {
 
 bool outbox::append(std::span<const std::byte> packed_event, time_point completed_at) {
   if (!make_room(packed_event.size())) return false;
-  if (!has_open_block()) {
-    open_.with_settings = settings_of_next() != 0;
-    open_.start = start_for(packed_event.size() + settings_of(open_));
-  }
+  if (!has_open_block()) begin_block(packed_event.size());
   std::byte* const to = at(open_.start) + open_.bytes;
   std::memcpy(to, packed_event.data(), packed_event.size());
   open_.payload_crc = crc32c({to, packed_event.size()}, open_.payload_crc);
@@ -119,6 +116,37 @@ bool outbox::append(std::span<const std::byte> packed_event, time_point complete
   events_appended_.add();
   bytes_appended_.add(packed_event.size());
   if (open_.bytes >= sizeof(block_header) + block_bytes_) seal();
+  return true;
+}
+
+/// What stands once goes along if there is room: an event never waits for it.
+void outbox::begin_block(std::size_t bytes) {
+  open_.with_settings = settings_of_next() != 0;
+  if (!once_.empty() && fits_as_new(bytes + decided_by_.size() + once_.front().size())) {
+    open_.with_settings = true;
+    open_.once = std::move(once_.front());
+    once_.pop_front();
+  }
+  open_.start = start_for(bytes + settings_of(open_));
+}
+
+bool outbox::add_once(std::vector<std::byte> entries) {
+  std::size_t waiting = entries.size();
+  for (const auto& other : once_) waiting += other.size();
+  if (decided_by_.size() + entries.size() > max_settings_bytes || waiting > most_once_bytes ||
+      sizeof(block_header) + decided_by_.size() + entries.size() > capacity_)
+    return false;
+  once_.push_back(std::move(entries));
+  return true;
+}
+
+bool outbox::seal_once() {
+  while (!once_.empty()) {
+    seal();
+    if (!fits_as_new(decided_by_.size() + once_.front().size())) return false;
+    begin_block(0);
+    seal_open();
+  }
   return true;
 }
 
@@ -142,14 +170,23 @@ void outbox::batch_done(std::uint64_t serial) {
 void outbox::add_settings() {
   since_settings_ = open_.with_settings ? 0 : since_settings_ + open_.bytes;
   if (!open_.with_settings) return;
-  std::memcpy(at(open_.start) + open_.bytes, decided_by_.data(), decided_by_.size());
-  open_.payload_crc = crc32c(decided_by_, open_.payload_crc);
-  open_.bytes += static_cast<std::uint32_t>(decided_by_.size());
-  bytes_appended_.add(decided_by_.size());
+  add_to_open(decided_by_);
+  add_to_open(open_.once);
+}
+
+void outbox::add_to_open(std::span<const std::byte> entries) {
+  if (entries.empty()) return;
+  std::memcpy(at(open_.start) + open_.bytes, entries.data(), entries.size());
+  open_.payload_crc = crc32c(entries, open_.payload_crc);
+  open_.bytes += static_cast<std::uint32_t>(entries.size());
+  bytes_appended_.add(entries.size());
 }
 
 void outbox::seal() {
-  if (!has_open_block()) return;
+  if (has_open_block()) seal_open();
+}
+
+void outbox::seal_open() {
   add_settings();
   const open_block sealed = std::exchange(open_, {});
   block_header header;

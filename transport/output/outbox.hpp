@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -60,6 +61,15 @@ public:
   }
   void seal();
   [[nodiscard]] bool has_open_block() const { return open_.events != 0; }
+  /// Entries (format/block_entries.hpp) that are to stand once in the stream: they wait until a
+  /// block begins in which they find room, behind its settings. False: they are too long, or so
+  /// many wait already that there is no room for these.
+  [[nodiscard]] bool add_once(std::vector<std::byte> entries);
+  /// So many bytes of them may wait.
+  static constexpr std::size_t most_once_bytes = 2 * std::size_t{max_settings_bytes};
+  /// Seals what waits of them in blocks without events. False: there is no room now.
+  [[nodiscard]] bool seal_once();
+  [[nodiscard]] std::size_t once_waiting() const { return once_.size(); }
 
   // --- the thread that empties it ---
 
@@ -121,6 +131,7 @@ private:
     time_point oldest = never;    ///< when the event that has waited longest was complete
     std::uint64_t last_batch = 0; ///< that ends in it; 0: none does
     bool with_settings = false;   ///< room is kept for them behind the events
+    std::vector<std::byte> once;  ///< and for these, behind the settings
   };
 
   [[nodiscard]] bool make_room(std::size_t bytes);
@@ -129,14 +140,17 @@ private:
   [[nodiscard]] bool fits_as_new(std::size_t bytes) const;
   [[nodiscard]] bool times_full() const;
   [[nodiscard]] std::size_t settings_of(const open_block& block) const {
-    return block.with_settings ? decided_by_.size() : 0;
+    return block.with_settings ? decided_by_.size() + block.once.size() : 0;
   }
   [[nodiscard]] std::size_t settings_of_next() const {
     return events_appended_ == 0 || since_settings_ >= between_settings_ ? decided_by_.size() : 0;
   }
   [[nodiscard]] std::byte* at(std::uint64_t position) const { return ring_ + position % capacity_; }
   [[nodiscard]] slot& slot_of(std::uint64_t sequence) { return slots_[sequence % slots_.size()]; }
+  void begin_block(std::size_t bytes);
+  void seal_open();
   void add_settings();
+  void add_to_open(std::span<const std::byte> entries);
   void let_go(slot& held);
   void reuse_released(); ///< under the lock
 
@@ -157,7 +171,8 @@ private:
   open_block open_;
   std::uint64_t sealed_end_ = 0; ///< where the next block may begin
   std::uint64_t next_time_ = 0;
-  std::uint64_t since_settings_ = 0; ///< bytes of blocks since the last that has them
+  std::uint64_t since_settings_ = 0;        ///< bytes of blocks since the last that has them
+  std::deque<std::vector<std::byte>> once_; ///< waits for a block each
 
   std::optional<time_point> held_up_since_; ///< the emptying thread's own: by the limit
 

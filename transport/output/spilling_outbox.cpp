@@ -32,9 +32,10 @@ constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory,
                                  spool& disk, spool_backlog& backlog, safe_batches& safety,
                                  std::size_t largest_event, report_function report,
-                                 const std::vector<std::byte>& decided_by)
+                                 const std::vector<std::byte>& decided_by, std::size_t largest_once)
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
-      block_room_(sizeof(block_header) + settings.block.bytes + largest_event + decided_by.size()),
+      block_room_(sizeof(block_header) + settings.block.bytes + largest_event + decided_by.size() +
+                  largest_once),
       progress_at_(steady_clock::now()) {
   disk.keep_in_memory(memory.lane().identity.session);
   way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
@@ -92,6 +93,19 @@ void spilling_outbox::seal_if_due(time_point now) {
 void spilling_outbox::seal() {
   memory_.seal();
   if (way_to_disk_) way_to_disk_->seal();
+}
+
+bool spilling_outbox::add_once(std::vector<std::byte> entries) {
+  return (spilling_ && way_to_disk_ ? *way_to_disk_ : memory_).add_once(std::move(entries));
+}
+
+bool spilling_outbox::seal_once() {
+  const bool memory = memory_.seal_once();
+  return (!way_to_disk_ || way_to_disk_->seal_once()) && memory;
+}
+
+std::size_t spilling_outbox::once_waiting() const {
+  return memory_.once_waiting() + (way_to_disk_ ? way_to_disk_->once_waiting() : 0);
 }
 
 // --- any thread ---

@@ -32,10 +32,12 @@ public:
   using report_function = std::function<void(std::string_view)>;
 
   /// The others outlive this object; what finds no room in memory is added to the backlog's own
-  /// lane. `largest_event`: the longest packed event there may be; `decided_by`: see outbox.
+  /// lane. `largest_event`: the longest packed event there may be; `decided_by`: see outbox;
+  /// `largest_once`: of what add_once() may get.
   spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory, spool& disk,
                   spool_backlog& backlog, safe_batches& safety, std::size_t largest_event,
-                  report_function report, const std::vector<std::byte>& decided_by = {});
+                  report_function report, const std::vector<std::byte>& decided_by = {},
+                  std::size_t largest_once = 0);
   /// Without a disk it is the outbox's memory alone.
   explicit spilling_outbox(outbox& memory) : memory_(memory) {}
   ~spilling_outbox();
@@ -52,6 +54,9 @@ public:
   }
   void seal_if_due(time_point now);
   void seal();
+  [[nodiscard]] bool add_once(std::vector<std::byte> entries);
+  [[nodiscard]] bool seal_once();
+  [[nodiscard]] std::size_t once_waiting() const;
 
   // --- any thread ---
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "transport/format/block_entries.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
@@ -204,13 +205,19 @@ bool store_file::read_payload(const stored_block& block, std::vector<std::byte>&
 }
 
 bool store_file::read_settings(const stored_block& block, std::vector<std::byte>& settings) const {
-  settings.clear();
+  const bool right = read_entries(block, settings);
+  settings.resize(settings_length(settings));
+  return right;
+}
+
+bool store_file::read_entries(const stored_block& block, std::vector<std::byte>& entries) const {
+  entries.clear();
   if (block.header.settings_bytes == 0) return true;
-  settings.resize(block.header.payload_bytes);
+  entries.resize(block.header.payload_bytes);
   const bool right =
-      read(block.payload_offset(), settings) && crc32c(settings) == block.header.payload_crc;
-  settings.erase(settings.begin(),
-                 settings.begin() + static_cast<std::ptrdiff_t>(events_bytes(block.header)));
+      read(block.payload_offset(), entries) && crc32c(entries) == block.header.payload_crc;
+  entries.erase(entries.begin(),
+                entries.begin() + static_cast<std::ptrdiff_t>(events_bytes(block.header)));
   return right;
 }
 

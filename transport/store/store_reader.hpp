@@ -76,6 +76,8 @@ public:
   /// The settings behind them, checked likewise; empty: it has none.
   [[nodiscard]] bool read_settings(const stored_block& block,
                                    std::vector<std::byte>& settings) const;
+  /// All entries behind them: the settings, and what stands once (format/block_entries.hpp).
+  [[nodiscard]] bool read_entries(const stored_block& block, std::vector<std::byte>& entries) const;
   [[nodiscard]] bool payload_is_right(const stored_block& block) const;
   [[nodiscard]] std::uint64_t size() const; ///< now
   /// What lies behind the last whole block; meant for when next() has given that one.
@@ -146,6 +148,10 @@ public:
   [[nodiscard]] bool read_settings(const stored_block& block,
                                    std::vector<std::byte>& settings) const {
     return file_->read_settings(block, settings);
+  }
+  [[nodiscard]] bool read_entries(const stored_block& block,
+                                  std::vector<std::byte>& entries) const {
+    return file_->read_entries(block, entries);
   }
   [[nodiscard]] std::uint64_t damaged() const { return damaged_ + (file_ ? file_->damaged() : 0); }
   /// Of all files, once next() gives nothing.

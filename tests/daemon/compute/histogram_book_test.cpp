@@ -24,11 +24,14 @@ struct made_part {
 };
 
 struct book_rig {
-  histogram_book book{inputs, [this](std::uint32_t spill, const histogram_sums& sums) {
-                        EXPECT_EQ(sums.channels[2].pedestal, 3 * sums.events());
-                        ended[spill].push_back(sums.events());
-                      }};
+  histogram_book book{
+      inputs, [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
+        left_out_told += left_out;
+        EXPECT_EQ(sums.channels[2].pedestal, 3 * sums.events());
+        ended[spill].push_back(sums.events());
+      }};
   std::map<std::uint32_t, std::vector<std::uint64_t>> ended;
+  std::uint64_t left_out_told = 0;
   time_point now = time_point() + 1h;
 
   void add(const std::vector<std::pair<std::uint32_t, std::uint64_t>>& spills,

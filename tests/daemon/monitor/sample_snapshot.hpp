@@ -99,6 +99,7 @@ inline metrics_snapshot sample_snapshot() {
              {"minimum_bias", 20, next, next, next, 8, {{"prescale", next}}}};
   s.events_not_judged = next;
   s.selection_mode = "record";
+  s.histograms_not_stored = 2;
   s.inputs_changed = 3;
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);

@@ -4,6 +4,7 @@
 length, unpacks the records and rebuilds the fragments byte for byte. By hand, the same bytes as `koto-l3 extract`:
   store_reader.py FOLDER OUT.bin"""
 import argparse
+import json
 import pathlib
 import re
 import struct
@@ -21,6 +22,7 @@ LINE = struct.Struct("<II")
 PHOTON = struct.Struct("<iihhHH")
 HIT = struct.Struct("<iiHBB")
 MOST_SETTINGS = 1 << 20
+HISTOGRAMS = 16  # the key of an entry
 MOST_LINES, MOST_PHOTONS, MOST_HITS_OF_A_COUNTER = 32, 16, 3
 NOT_JUDGED, MORE_PHOTONS, RECORDED = 3, 4, 8  # bits of a summary's status
 PRESCALED, LAST_REASON = 5, 8  # of a line; from 16 on a quantity's number + 16
@@ -58,6 +60,7 @@ class Block(NamedTuple):
     sealed: int
     events: list
     settings: Settings  # None if it holds none
+    histograms: dict  # of a spill, as its JSON has them; None if it holds none
 
 
 class Photon(NamedTuple):
@@ -264,11 +267,11 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         found.append(read(payload[at:at + length]))
         at += length
     need(at == len(payload) - settings, "bytes after the last event of a block")
-    return Block(session, bool(flags & 1), sequence, run, node, sealed, found, read_settings(payload[at:]) if settings else None)
+    return Block(session, bool(flags & 1), sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
 
 
-def read_settings(data) -> Settings:
-    """The entries behind the events of a block."""
+def read_entries(data):
+    """The entries behind the events of a block: the settings, and the histograms of a spill if it holds some."""
     need(len(data) % 8 == 0 and len(data) <= MOST_SETTINGS, "the settings' length")
     at, entries = 0, {}
     while at < len(data):
@@ -277,11 +280,13 @@ def read_settings(data) -> Settings:
         need(key != 0 and key not in entries and end <= len(data) and not any(data[at + 8 + length:end]), f"settings entry {key}")
         entries[key] = bytes(data[at + 8:at + 8 + length])
         at = end
+    need(list(entries) == sorted(entries), "what stands once is behind the settings")
+    histograms = json.loads(entries.pop(HISTOGRAMS)) if HISTOGRAMS in entries else None
     need(set(entries) <= set(range(1, 7)) and len(entries[2]) % 4 == 0, "settings entries")
     crates = [(number, boards, kind) for number, boards, kind, zero in struct.iter_unpack("<4B", entries[2]) if not zero]
     texts = {key: entries[key].decode() for key in entries if key != 2}
     need(texts.get(3, "record") == "record" and (4 in texts) == (5 in texts), "the settings' mode or texts")
-    return Settings(texts[1], crates, texts.get(3, "select"), texts.get(4), texts.get(5), texts.get(6))
+    return Settings(texts[1], crates, texts.get(3, "select"), texts.get(4), texts.get(5), texts.get(6)), histograms
 
 
 def open_file(path):

@@ -4,11 +4,13 @@
 #include <deque>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "transport/format/block_entries.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 
@@ -99,6 +101,103 @@ TEST(outbox, puts_the_settings_behind_the_events_of_its_first_block_and_of_one_n
     EXPECT_EQ(o.bytes_waiting(), 0U);
   }
   EXPECT_EQ(with, 3U);
+}
+
+/// Entries that stand once, of so many bytes.
+std::vector<std::byte> once_of(std::size_t bytes, char content) {
+  std::vector<std::byte> entries;
+  add_entry(entries, histograms_key, std::string(bytes, content));
+  return entries;
+}
+
+/// What stands behind the events of a block.
+std::vector<std::byte> entries_of(std::span<const std::byte> block) {
+  block_header header;
+  EXPECT_EQ(check_block(block, header), block_fault::none);
+  const auto entries = block.last(header.settings_bytes);
+  return {entries.begin(), entries.end()};
+}
+
+TEST(outbox, puts_what_stands_once_behind_the_settings_of_one_block_each) {
+  safe_batches safety;
+  std::vector<std::byte> settings;
+  add_entry(settings, 1, "what decides");
+  outbox o(small_settings(), identity, safety, settings);
+  ASSERT_TRUE(o.append(event_of(1000, 1), {}));
+  ASSERT_TRUE(o.add_once(once_of(100, 'a'))); // too late for the open block
+  ASSERT_TRUE(o.add_once(once_of(200, 'b')));
+  for (std::uint32_t n = 2; n <= 4; ++n) {
+    o.seal();
+    ASSERT_TRUE(o.append(event_of(1000, n), {}));
+  }
+  o.seal();
+  const auto with = [&](const std::vector<std::byte>& once) {
+    std::vector<std::byte> all = settings;
+    all.insert(all.end(), once.begin(), once.end());
+    return all;
+  };
+  const std::vector<std::byte> expected[] = {
+      settings, with(once_of(100, 'a')), with(once_of(200, 'b')), {}};
+  for (std::uint32_t n = 1; n <= 4; ++n) {
+    const auto block = o.hold(n);
+    ASSERT_TRUE(block);
+    EXPECT_EQ(contents_of(block.bytes, n), std::vector{n});
+    EXPECT_EQ(entries_of(block.bytes), expected[n - 1]) << n;
+  }
+  EXPECT_EQ(settings_length(expected[1]), settings.size());
+  EXPECT_EQ(o.once_waiting(), 0U);
+}
+
+TEST(outbox, seals_what_stands_once_without_events_at_the_end) {
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  EXPECT_TRUE(o.seal_once());
+  EXPECT_EQ(o.last_sealed(), 0U);
+  ASSERT_TRUE(o.append(event_of(1000, 1), {}));
+  ASSERT_TRUE(o.add_once(once_of(100, 'a')));
+  ASSERT_TRUE(o.add_once(once_of(200, 'b')));
+  EXPECT_TRUE(o.seal_once());
+  ASSERT_EQ(o.last_sealed(), 3U);
+  EXPECT_EQ(contents_of(o.hold(1).bytes, 1), std::vector{1U});
+  EXPECT_TRUE(contents_of(o.hold(2).bytes, 2).empty());
+  EXPECT_EQ(entries_of(o.hold(2).bytes), once_of(100, 'a'));
+  EXPECT_EQ(entries_of(o.hold(3).bytes), once_of(200, 'b'));
+  o.stored_up_to(3, {});
+  EXPECT_EQ(o.bytes_waiting(), 0U);
+  EXPECT_EQ(o.events_waiting(), 0U);
+  ASSERT_TRUE(o.append(event_of(1000, 2), {}));
+  o.seal();
+  EXPECT_EQ(contents_of(o.hold(4).bytes, 4), std::vector{2U});
+}
+
+TEST(outbox, an_event_does_not_wait_for_what_stands_once) {
+  safe_batches safety;
+  outbox o(small_settings(), identity, safety);
+  ASSERT_TRUE(o.append(event_of(30'000, 1), {}));
+  o.seal();
+  ASSERT_TRUE(o.add_once(once_of(30'000, 'a')));
+  ASSERT_TRUE(o.append(event_of(20'000, 2), {}));
+  o.seal();
+  EXPECT_TRUE(entries_of(o.hold(2).bytes).empty());
+  EXPECT_FALSE(o.seal_once()) << "there is no room";
+  EXPECT_EQ(o.once_waiting(), 1U);
+  o.stored_up_to(2, {});
+  EXPECT_TRUE(o.seal_once());
+  EXPECT_EQ(entries_of(o.hold(3).bytes), once_of(30'000, 'a'));
+}
+
+TEST(outbox, refuses_more_that_stands_once_than_may_wait) {
+  safe_batches safety;
+  auto s = small_settings();
+  EXPECT_FALSE(outbox(s, identity, safety).add_once(once_of(s.memory.bytes, 'a')));
+  s.memory = mebibytes(8);
+  const std::vector<std::byte> settings(4096, std::byte{0});
+  outbox o(s, identity, safety, settings);
+  EXPECT_FALSE(o.add_once(once_of(max_settings_bytes - 4096, 'a'))) << "no block may hold it";
+  EXPECT_TRUE(o.add_once(once_of(max_settings_bytes - 8192, 'a')));
+  EXPECT_TRUE(o.add_once(once_of(max_settings_bytes - 8192, 'b')));
+  EXPECT_FALSE(o.add_once(once_of(max_settings_bytes - 8192, 'c')));
+  EXPECT_EQ(o.once_waiting(), 2U);
 }
 
 TEST(outbox, seals_by_size_and_wakes_the_forwarder) {
