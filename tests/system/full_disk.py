@@ -13,6 +13,17 @@ import own_space
 SIZE = 4 << 20
 
 
+def largest_block(file):
+    """How many events share a block depends on how fast they came."""
+    head, blocks = harness.store_reader.BLOCK_HEADER, []
+    at = harness.store_reader.FILE_HEADER.size
+    while at < len(file):
+        end = at + head.size + head.unpack_from(file, at)[4]
+        blocks.append(file[at:end])
+        at = end
+    return max(blocks, key=len)
+
+
 def mount_small_disk(folder):
     try:
         own_space.enter(own_space.MOUNTS)
@@ -100,7 +111,7 @@ class FullDisk(harness.SystemTest):
         file = self.store / "blocks-000001.kl3"
         whole = file.read_bytes()
         torn = file.with_suffix(".torn")
-        tail = whole[16:16 + 24_000]  # a header, and not all of its payload
+        tail = largest_block(whole)[:-1000]  # a header, and not all of its payload
         file.write_bytes(whole + tail)
         self.fill(leave=8_000)
         receiver = self.start_receiver()
