@@ -17,6 +17,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/pending_file.hpp"
 #include "tools/status/http_get.hpp"
+#include "transport/format/plain_text.hpp"
 
 namespace l3 {
 namespace {
@@ -33,11 +34,16 @@ struct options {
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t most_changes_told = 40;
 
-shown_histograms read_file(const std::string& name, const stored_choice& choice) {
+shown_histograms read_file(const std::string& name, const stored_choice& choice, interrupt& signals,
+                           bool& whole) {
   try {
     if (is_stored(name)) {
-      interrupt signals;
-      return read_stored_histograms(name, choice, [&] { return signals.check(), false; });
+      std::vector<std::string> missed;
+      shown_histograms all = read_stored_histograms(
+          name, choice, [&] { return signals.check(), false; }, missed);
+      for (const std::string& line : missed) print_error("left out: {}\n", plain_lines(line));
+      whole = whole && missed.empty();
+      return all;
     }
     return read_histogram_file(name);
   } catch (const command_error&) {
@@ -47,10 +53,11 @@ shown_histograms read_file(const std::string& name, const stored_choice& choice)
   }
 }
 
-shown_histograms ask(const std::string& address) {
+shown_histograms ask(const std::string& address, interrupt& signals) {
   const http_url url = from_option(
       "from", address, [](const std::string& t) { return parse_url(t, "/histograms"); });
   const http_answer answer = http_get(std::span(&url, 1), patience).front();
+  signals.check();
   if (!answer.good())
     throw command_error(answer.failure.empty()
                             ? fmt::format("{} answers {}", url.text(), answer.status)
@@ -76,15 +83,18 @@ void write(const std::string& name, const std::string& text) {
 }
 
 int show_them(const options& o) {
+  interrupt signals;
+  bool whole = true;
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
                         exit_usage);
-  const shown_histograms h = is_file ? read_file(o.from, o.choice) : ask(o.from);
+  const shown_histograms h =
+      is_file ? read_file(o.from, o.choice, signals, whole) : ask(o.from, signals);
   std::optional<shown_histograms> reference;
   std::vector<channel_change> changes;
   if (!o.reference.empty()) {
-    reference = read_file(o.reference, {});
+    reference = read_file(o.reference, {}, signals, whole);
     if (const std::string wrong = wrong_reference(h, *reference, o.reference); !wrong.empty())
       throw command_error(wrong);
     changes = changed_channels(h, *reference);
@@ -97,7 +107,7 @@ int show_them(const options& o) {
     fmt::print("{}", table_of(h));
     if (reference) fmt::print("\n{}", table_of(changes, most_changes_told));
   }
-  return changes.empty() ? 0 : exit_failure;
+  return changes.empty() && whole ? 0 : exit_failure;
 }
 
 } // namespace
@@ -106,8 +116,8 @@ void add_histograms(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand(
       "histograms", "show the histograms of a run, and which inputs changed since a reference");
-  c->footer(
-      "Exit code 1 if inputs changed. What --save writes can be the reference of later runs.");
+  c->footer("Exit code 1 if inputs changed, or if histograms of a store cannot be read. What "
+            "--save writes can be the reference of later runs.");
   c->add_option("from", o->from,
                 "a store, a file of one, a file that --save has written, or the monitoring address "
                 "of a daemon")

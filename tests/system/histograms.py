@@ -206,6 +206,30 @@ class Histograms(Selecting):
         self.assertEqual(json.loads(saved.read_text()), run)
         self.assertIn("choose from a store", self.tool(saved, "--spill", "3", code=2))
 
+    def test_what_is_damaged_is_left_out_and_told(self):
+        file = self.simulate_with("sent.l2raw", spills=3)
+        daemon, _ = self.count(file)
+        harness.wait_until(lambda: json.loads(daemon.get("/histograms")[1])["spill"]["spill"] == 3, "the last spill's end")
+        self.finish(daemon)
+        whole = json.loads(self.tool(self.store, "--json"))["run"]
+        found = self.in_store()
+        of_a_file, = self.store.glob("blocks-*.kl3")
+        data = of_a_file.read_bytes()
+        at = data.index(b'{"histograms"')
+        block = data.rindex(b"KL3B", 0, at)
+        end = block + store_reader.BLOCK_HEADER.size + store_reader.BLOCK_HEADER.unpack_from(data, block)[4]
+        damaged = bytearray(data)
+        damaged[at + 9] ^= 1
+        of_a_file.write_bytes(damaged)
+        said = self.tool(self.store, "--json", code=FAILED)
+        self.assertRegex(said, "left out: .* block [0-9]+ of session .*, which may hold histograms, is damaged")
+        rest = json.loads(said[said.index('{"run"'):].splitlines()[0])["run"]
+        lost = next(h for b, h in found if b.sequence == store_reader.BLOCK_HEADER.unpack_from(data, block)[7])
+        self.assertEqual(rest["events"], whole["events"] - lost["events"])
+        # It has come again: that copy counts, and once.
+        of_a_file.write_bytes(damaged + data[block:end] + data[block:end])
+        self.assertEqual(json.loads(self.tool(self.store, "--json"))["run"]["events"], whole["events"])
+
     def test_of_spills_that_end_with_the_run_are_stored_without_events(self):
         file = self.simulate_with("sent.l2raw", events=20, spills=2)
         self.ports, self.store = harness.Ports(), self.folder / "store"

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,12 +30,28 @@ class adder {
 public:
   adder(std::string from, const stored_choice& choice) : from_(std::move(from)), choice_(choice) {}
 
+  /// Whether histograms of its run and node are asked for, and its number has not been taken yet.
+  [[nodiscard]] bool wants(const block_header& block) const {
+    return choice_.run.value_or(block.run) == block.run &&
+           choice_.node.value_or(block.node) == block.node && !taken_.contains(number_of(block));
+  }
   void take(const block_header& block, std::span<const std::byte> entries) {
-    if (choice_.run.value_or(block.run) != block.run) return;
-    if (choice_.node.value_or(block.node) != block.node) return;
+    taken_.insert(number_of(block));
     entry_walk walk(entries);
     while (const auto entry = walk.next())
       if (entry->key == histograms_key) take(block, entry->content);
+  }
+  /// Unless another copy of it is whole.
+  void miss(const block_header& block, std::string why) {
+    missed_.try_emplace(number_of(block), std::move(why));
+  }
+  /// What cannot be read, a line for each block.
+  [[nodiscard]] std::vector<std::string> missed() const {
+    std::vector<std::string> all;
+    for (const auto& [number, why] : missed_)
+      if (!taken_.contains(number)) all.push_back(why);
+    all.insert(all.end(), unread_.begin(), unread_.end());
+    return all;
   }
 
   [[nodiscard]] shown_histograms sum() {
@@ -49,10 +68,13 @@ private:
     shown_histograms h;
     try {
       h = read_histograms(text);
+      if (h.run != block.run || h.node != block.node)
+        throw std::runtime_error("they are of another run or node than their block");
     } catch (const std::runtime_error& e) {
-      throw command_error(fmt::format("{}: block {} of session {:016x} holds no histograms that "
-                                      "this version reads: {}",
-                                      from_, block.sequence, block.session, e.what()));
+      unread_.push_back(fmt::format("{}: block {} of session {:016x} holds no histograms that this "
+                                    "version reads: {}",
+                                    from_, block.sequence, block.session, e.what()));
+      return;
     }
     if (choice_.spill && h.spill != choice_.spill) return;
     const std::string name = name_of(h);
@@ -66,8 +88,16 @@ private:
     }
   }
 
+  using block_number = std::tuple<std::uint64_t, bool, std::uint64_t>;
+  static block_number number_of(const block_header& b) {
+    return {b.session, (b.flags & block_proven) != 0, b.sequence};
+  }
+
   std::string from_;
   stored_choice choice_;
+  std::set<block_number> taken_;
+  std::map<block_number, std::string> missed_;
+  std::vector<std::string> unread_;
   std::optional<shown_histograms> sum_;
   std::string first_;
 };
@@ -76,12 +106,14 @@ template <class Reader>
 void read_all(Reader& in, adder& to, const std::string& name) {
   std::vector<std::byte> entries;
   while (const auto block = in.next()) {
-    if (block->header.settings_bytes == 0) continue;
-    if (!in.read_entries(*block, entries))
-      throw command_error(fmt::format("{}: block {} of session {:016x}, which may hold "
-                                      "histograms, is damaged: `koto-l3 info` shows what is",
-                                      name, block->header.sequence, block->header.session));
-    to.take(block->header, entries);
+    if (block->header.settings_bytes == 0 || !to.wants(block->header)) continue;
+    if (in.read_entries(*block, entries))
+      to.take(block->header, entries);
+    else
+      to.miss(block->header,
+              fmt::format("{}: block {} of session {:016x}, which may hold histograms, is damaged: "
+                          "`koto-l3 info` shows what is",
+                          name, block->header.sequence, block->header.session));
   }
 }
 
@@ -97,7 +129,8 @@ bool is_stored(const std::filesystem::path& name) {
 }
 
 shown_histograms read_stored_histograms(const std::filesystem::path& from,
-                                        const stored_choice& choice, const stop_question& stop) {
+                                        const stored_choice& choice, const stop_question& stop,
+                                        std::vector<std::string>& missed) {
   adder to(from.string(), choice);
   if (std::filesystem::is_directory(from)) {
     check_store(from);
@@ -108,6 +141,7 @@ shown_histograms read_stored_histograms(const std::filesystem::path& from,
     store_file in(from, spool ? store_kind::spool : store_kind::store, stop);
     read_all(in, to, from.string());
   }
+  missed = to.missed();
   return to.sum();
 }
 

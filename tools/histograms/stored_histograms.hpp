@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/store/store_reader.hpp"
@@ -19,10 +21,11 @@ struct stored_choice {
 /// Whether this is a folder, or begins like a file of a store.
 [[nodiscard]] bool is_stored(const std::filesystem::path& name);
 
-/// Of a store or a spool, or of one file of one. Throws command_error if none are there, if what
-/// is there cannot be added up, or if a block that may hold some is damaged.
+/// Of a store or a spool, or of one file of one; `missed`: why some of them are not in the sum, a
+/// line each. Throws command_error if none are there, or if what is there cannot be added up.
 [[nodiscard]] shown_histograms read_stored_histograms(const std::filesystem::path& from,
                                                       const stored_choice& choice,
-                                                      const stop_question& stop);
+                                                      const stop_question& stop,
+                                                      std::vector<std::string>& missed);
 
 } // namespace l3

@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "transport/format/plain_text.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -78,10 +79,19 @@ const json::array& list(const json::object& o, std::string_view key) {
   return *found;
 }
 
+/// It is shown on terminals and drawn.
+std::string plain(std::string_view text, std::string_view key) {
+  if (const auto c = find_unplain(text))
+    throw std::runtime_error(fmt::format("\"{}\" holds {}, a control character or one that is not "
+                                         "seen",
+                                         key, escaped_name(*c, text)));
+  return std::string(text);
+}
+
 std::string text(const json::object& o, std::string_view key) {
   const auto* const found = at(o, key).if_string();
   if (found == nullptr) throw std::runtime_error(fmt::format("\"{}\" is not a text", key));
-  return std::string(*found);
+  return plain(*found, key);
 }
 
 const json::object& object(const json::value& v, std::string_view key) {
@@ -219,7 +229,7 @@ shown_histograms read_histograms(std::string_view words) {
   h.left_out = number<std::uint64_t>(*o, "left_out");
   for (const json::value& v : list(*o, "inputs")) {
     if (!v.is_string()) throw std::runtime_error("\"inputs\" has an entry that is not a text");
-    h.inputs.emplace_back(v.get_string());
+    h.inputs.push_back(plain(v.get_string(), "inputs"));
   }
   read_channels(*o, h);
   h.histograms = read_all(*o, "of_events");
