@@ -283,12 +283,16 @@ void add_select(CLI::App& program, command_body& run) {
   add_selection_options(*c, o->run);
   auto* selection = c->add_option("--selection", o->run.files.lines, "cuts, counters and lines")
                         ->capture_default_str();
-  c->add_flag("--as-recorded", o->as_recorded,
-              "decide each stored event by the settings that are stored with it, and compare with "
-              "what was decided then; ends with 0 only if all are equal")
-      ->excludes(selection);
+  auto* as_recorded =
+      c->add_flag(
+           "--as-recorded", o->as_recorded,
+           "decide each stored event by the settings that are stored with it, and compare with "
+           "what was decided then; ends with 0 only if all are equal")
+          ->excludes(selection);
   add_record_flag(*c, o->run.files);
   add_crates_option(*c, o->crates);
+  for (const char* other : {"--detector", "--calibration", "--crates"})
+    as_recorded->excludes(c->get_option(other));
   c->add_flag("--totals", o->totals, "only what all events together gave");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return select(*o); }; });

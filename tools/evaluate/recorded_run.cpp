@@ -13,6 +13,7 @@
 #include "monitor/version.hpp"
 #include "tools/progress.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/format/plain_text.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/store/summary_view.hpp"
@@ -80,7 +81,8 @@ public:
   void take_block(const block_header& header, const told_settings& told,
                   std::span<const std::byte> payload, unreadable_parts& lost) {
     run_ = header.run;
-    if (told.all && !told.all->lines.empty()) select_by(*told.all, header);
+    const std::string broken =
+        told.all && !told.all->lines.empty() ? select_by(*told.all, header) : "";
     event_walk walk(payload);
     while (const auto packed = walk.next()) {
       const auto event = packed_event_view::parse(*packed);
@@ -88,7 +90,9 @@ public:
         ++lost.events;
         continue;
       }
-      const std::string refusal = told.all ? why_not(*event, *told.all) : told.fault;
+      const std::string refusal = !told.all        ? told.fault
+                                  : broken.empty() ? why_not(*event, *told.all)
+                                                   : broken;
       if (!refusal.empty() || told.all->lines.empty()) {
         decide(); // in the order in which they are stored
         tell_({run_, event->key(), nullptr, nullptr, false, refusal});
@@ -103,12 +107,19 @@ public:
   }
 
 private:
-  void select_by(const recorded_settings& settings, const block_header& header) {
-    if (with_ && with_->run() == header.run && by_ == settings) return;
+  /// Why no selection can be made of them; empty: it decides now.
+  [[nodiscard]] std::string select_by(const recorded_settings& settings,
+                                      const block_header& header) {
+    if (with_ && with_->run() == header.run && by_ == settings) return {};
     with_.reset();
     by_ = settings;
     const std::string name = "the settings of session " + session_text(header.session);
-    with_.emplace(how_, load_recorded(settings, name, header.run), settings.crates, header.run);
+    try {
+      with_.emplace(how_, load_recorded(settings, name, header.run), settings.crates, header.run);
+    } catch (const std::runtime_error& e) {
+      return plain_lines(e.what());
+    }
+    return {};
   }
 
   /// Empty: it can be decided as it was.
@@ -124,7 +135,7 @@ private:
     if (stored->head.settings != mine)
       return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
                          "same texts: take the version that decided it",
-                         settings.software, stored->head.settings, version(), mine);
+                         peer_text(settings.software), stored->head.settings, version(), mine);
     return {};
   }
 
