@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ struct options {
 
 struct efficiencies {
   std::map<std::uint32_t, settings_efficiency> by_settings;
+  std::set<std::uint32_t> chosen; ///< settings of stores that `reprocess` wrote
   std::uint64_t without_summary = 0;
   std::uint64_t unreadable = 0; ///< places, blocks and events
 };
@@ -56,8 +58,16 @@ public:
   [[nodiscard]] settings_efficiency of(const block_header& block) const {
     const auto found = sessions_.find(block.session);
     const bool known = found != sessions_.end() && found->second;
+    if (is_chosen(block)) return {line_names(found->second->lines), false, {}};
     return {known ? line_names(found->second->lines) : given_,
             known && found->second->mode == selection_mode::record, options_.references};
+  }
+
+  /// Whether another selection chose these events before: then no sample of them is unbiased.
+  [[nodiscard]] bool is_chosen(const block_header& block) const {
+    const auto found = sessions_.find(block.session);
+    return found != sessions_.end() && found->second &&
+           found->second->software.starts_with("koto-l3 ");
   }
 
 private:
@@ -99,6 +109,7 @@ efficiencies measure(const options& o, interrupt& signals) {
       auto at = e.by_settings.find(summary->head.settings);
       if (at == e.by_settings.end())
         at = e.by_settings.emplace(summary->head.settings, settings.of(block->header)).first;
+      if (settings.is_chosen(block->header)) e.chosen.insert(summary->head.settings);
       at->second.add(*summary);
     }
     line.update((read += bytes.size()) >> 20);
@@ -134,13 +145,17 @@ std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficie
   return all;
 }
 
-void print_text(std::uint32_t settings, const settings_efficiency& s) {
+void print_text(std::uint32_t settings, const settings_efficiency& s, bool chosen) {
   fmt::print("settings {:08x}: {} events\n", settings, s.events());
-  if (s.samples().empty())
+  if (chosen)
+    fmt::print("  no unbiased sample: these events were decided again, and what another selection "
+               "had rejected is not among them\n");
+  else if (s.samples().empty())
     fmt::print("  no unbiased sample: the selection has none of the reference lines, and does not "
                "record\n");
   for (const reference_sample& of : s.samples()) {
-    fmt::print("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events, of.one_in);
+    fmt::print("\n{}: {} events, one in {} of what it stands for{}\n", of.name, of.events,
+               of.one_in, of.name == all_events ? ", if the ledger has none shed" : "");
     fmt::print("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line", "prescale",
                "fires on", "of its level-1 bits");
     for (const line_efficiency& l : of.lines) {
@@ -154,7 +169,7 @@ void print_text(std::uint32_t settings, const settings_efficiency& s) {
   fmt::print("\n");
 }
 
-json::object to_json(std::uint32_t settings, const settings_efficiency& s) {
+json::object to_json(std::uint32_t settings, const settings_efficiency& s, bool chosen) {
   json::array samples;
   for (const reference_sample& of : s.samples()) {
     json::array lines;
@@ -174,6 +189,7 @@ json::object to_json(std::uint32_t settings, const settings_efficiency& s) {
   }
   return {{"settings", fmt::format("{:08x}", settings)},
           {"events", s.events()},
+          {"decided_again", chosen},
           {"samples", std::move(samples)}};
 }
 
@@ -188,9 +204,9 @@ int efficiency(const options& o) {
   for (const auto& [settings, s] : e.by_settings) {
     for (const reference_sample& of : s.samples()) any = any || of.events > 0;
     if (o.json)
-      all.push_back(to_json(settings, s));
+      all.push_back(to_json(settings, s, e.chosen.contains(settings)));
     else
-      print_text(settings, s);
+      print_text(settings, s, e.chosen.contains(settings));
   }
   if (o.json)
     fmt::print("{}\n", json::serialize(json::object{{"settings", std::move(all)},

@@ -68,6 +68,9 @@ class Recorded(Selecting):
         self.assertEqual(total["as_stored"], total["events"])
         self.assertGreater(total["events"], 2)
         self.assertLess(total["events"], both)
+        code, said = self.run_tool("efficiency", out)
+        self.assertEqual(code, FAILED, said)
+        self.assertIn("no unbiased sample: these events were decided again", said)
 
     def damaged(self, both):
         """A store whose only copy of the settings is damaged, one of version 0.1.0, and one whose blocks say other settings."""
@@ -91,15 +94,22 @@ class Recorded(Selecting):
         old = self.again(golden, code=FAILED)
         self.assertEqual(list(old["total"]["reasons"]), ["no settings are stored with its session: it was written by version 0.1.0, "
                                                          "or the file that has them is not here"])
-        # A line more in the recorded text, of the same length: the summaries' hash tells.
-        changed = data[:end].replace(b'name = "pi0nunu"', b'name = "pi0nunU"', 1)
-        self.assertNotEqual(changed, data[:end])
-        payload = changed[head + store_reader.BLOCK_HEADER.size:]
-        top = list(fields)
-        top[-2] = store_reader.crc32c(payload)
-        top = store_reader.BLOCK_HEADER.pack(*top)[:60]
-        top += store_reader.crc32c(top).to_bytes(4, "little")
-        (store / first.name).write_bytes(data[:head] + top + payload + data[end:])
+        def change(old, new):
+            """Other words of the same length in the recorded text, with right checksums."""
+            changed = data[:end].replace(old, new, 1)
+            self.assertNotEqual(changed, data[:end])
+            payload = changed[head + store_reader.BLOCK_HEADER.size:]
+            top = list(fields)
+            top[-2] = store_reader.crc32c(payload)
+            top = store_reader.BLOCK_HEADER.pack(*top)[:60]
+            top += store_reader.crc32c(top).to_bytes(4, "little")
+            (store / first.name).write_bytes(data[:head] + top + payload + data[end:])
+
+        change(b'name = "pi0nunu"', b'nome = "pi0nunu"')  # no menu at all: the other session goes on
+        total = self.again(store, code=FAILED)["total"]
+        self.assertEqual((total["as_stored"], total["refused"]), (both - self.kept[RUN], self.kept[RUN]))
+        self.assertRegex(next(iter(total["reasons"])), "the settings of session .*nome")
+        change(b'name = "pi0nunu"', b'name = "pi0nunU"')  # the summaries' hash tells
         code, said = self.run_tool("select", store, "--as-recorded")
         self.assertEqual(code, FAILED, said)
         self.assertRegex(said, f"{self.kept[RUN]}: koto-l3d .* decided it by settings ........, and koto-l3 .* makes ........ of the same texts")

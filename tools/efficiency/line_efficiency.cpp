@@ -29,7 +29,7 @@ void settings_efficiency::begin(const summary_view& event) {
   }
   if (!records_) return;
   samples_.push_back(empty);
-  samples_.back().name = "all events";
+  samples_.back().name = all_events;
 }
 
 void settings_efficiency::add(const summary_view& event) {

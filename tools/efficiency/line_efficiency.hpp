@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "selection/trigger/recorded_settings.hpp"
@@ -16,6 +17,9 @@
 #include "transport/store/summary_view.hpp"
 
 namespace l3 {
+
+/// The sample of a run that records.
+inline constexpr std::string_view all_events = "all events";
 
 struct line_efficiency {
   std::string name;

@@ -97,8 +97,9 @@ double true_transverse_momentum(const true_event& e, double front) {
 double proportion::value() const {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
 }
-double proportion::lower() const { return wilson(some, all, -1); }
-double proportion::upper() const { return wilson(some, all, 1); }
+// Rounding may carry an end past the value, where none or all are of it.
+double proportion::lower() const { return std::min(wilson(some, all, -1), value()); }
+double proportion::upper() const { return std::max(wilson(some, all, 1), value()); }
 
 double deviation::rms() const { return n == 0 ? 0 : std::sqrt(squares / static_cast<double>(n)); }
 
