@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include <spdlog/spdlog.h>
+
 #include "transport/format/block_entries.hpp"
 #include "transport/histograms/histogram_json.hpp"
 
@@ -19,11 +21,20 @@ void histogram_stream::add(std::uint32_t spill, const histogram_sums& sums,
   of_.sums = sums;
   std::vector<std::byte> entry;
   add_entry(entry, histograms_key, to_json(show(of_, names_)));
-  if (!out_.add_once(std::move(entry))) not_stored_.add();
+  if (!out_.add_once(std::move(entry))) leave_out(1);
 }
 
 bool histogram_stream::finish() { return out_.seal_once(); }
 
-void histogram_stream::give_up() { not_stored_.add(out_.once_waiting()); }
+void histogram_stream::give_up() { leave_out(out_.once_waiting()); }
+
+void histogram_stream::leave_out(std::uint64_t spills) {
+  if (spills == 0) return;
+  if (not_stored_.get() == 0)
+    spdlog::warn("histograms of {} spill{} find no room and are not stored beside the events; how "
+                 "many in all is koto_l3_histograms_not_stored_total",
+                 spills, spills == 1 ? "" : "s");
+  not_stored_.add(spills);
+}
 
 } // namespace l3

@@ -32,6 +32,9 @@ public:
   [[nodiscard]] std::uint64_t not_stored() const { return not_stored_; }
 
 private:
+  /// Counts them; of the first the log speaks.
+  void leave_out(std::uint64_t spills);
+
   spilling_outbox& out_;
   histogram_set of_;
   histogram_names names_;

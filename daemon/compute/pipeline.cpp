@@ -111,7 +111,7 @@ void pipeline::drain_frame(frame& f) {
         append(f, e);
         frames_.settled(f, 1);
       }
-      if (shadow_ != nullptr) shadow_->judge(f, frames_are_scarce());
+      if (shadow_ != nullptr) shadow_->judge(f, frames_are_scarce() && others_wait());
     } else {
       failed_frames_.add();
       give_up(shed::engine, events);
@@ -148,6 +148,10 @@ bool pipeline::has_no_room() const { return waiting_for_outbox_ && frames_are_sc
 bool pipeline::frames_are_scarce() const {
   const std::uint32_t free = frames_.count_states()[static_cast<std::size_t>(frame_state::free)];
   return free <= std::max<std::size_t>(1, engine_.frames().size() / 4);
+}
+
+bool pipeline::others_wait() const {
+  return frames_.count_states()[static_cast<std::size_t>(frame_state::running)] != 0;
 }
 
 /// Sheds an event if its sender keeps no copy and its lines are being shed.

@@ -71,6 +71,8 @@ private:
   void look_at_held();
   [[nodiscard]] bool has_no_room() const;
   [[nodiscard]] bool frames_are_scarce() const;
+  /// Whether frames stand behind the one in hand. Of two, one is never free while it is filled.
+  [[nodiscard]] bool others_wait() const;
   [[nodiscard]] bool is_shed(const frame& f, std::size_t event);
   void give_up(shed reason, std::uint64_t events);
 

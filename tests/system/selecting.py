@@ -95,6 +95,16 @@ class Chain(Selecting):
             self.assertEqual(m[f'koto_l3_shadow_line_fired_total{{line="{name}"}}'], line["fired"])
         self.assertGreater(status["shadow_lines"][-1]["lost"], 0)
 
+    def test_a_shadow_menu_is_judged_with_two_frames(self):
+        """Of two, one is in hand while the other is all that is free, where events come slowly."""
+        file = self.simulate(20)
+        self.start_receiver()
+        daemon = self.start_daemon(selection={"lines": "built-in", "shadow": "built-in", "shadow_one_in": 1}, frames={"count": 2, "events": 4})
+        code, said = self.run_tool("replay", file, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "20ev/s")
+        self.assertEqual(code, 0, said)
+        daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) > 0, "a batch that the shadow menu judges")
+        self.finish(daemon)
+
     def test_a_store_and_a_spool_are_decided_as_the_file_was(self):
         file = self.simulate(60)
         self.finish(self.run_daemon(60, file=file, mode="record"))
