@@ -11,6 +11,7 @@
 #include "config/toml/value.hpp"
 #include "selection/histograms/in_sequence.hpp"
 #include "selection/trigger/parse_selection.hpp"
+#include "transport/format/block.hpp"
 
 namespace l3 {
 namespace {
@@ -126,10 +127,18 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
     texts.calibration = read_text(files.calibration);
     if (texts.calibration.empty()) texts.calibration = "\n"; // a file without a table is refused
   }
-  return load(std::move(texts),
-              {files.lines == built_in ? "built-in selection.toml" : files.lines,
-               own_detector ? "built-in detector.toml" : files.detector, files.calibration},
-              run);
+  const std::string lines = files.lines == built_in ? "built-in selection.toml" : files.lines;
+  loaded_selection all = load(
+      std::move(texts),
+      {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration}, run);
+  constexpr std::size_t name_of_the_program = 1024;
+  if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
+      bytes > max_settings_bytes)
+    throw bad_file({lines},
+                   "lines, detector and calibration have {} bytes together; every store holds "
+                   "them, and has room for {}; make them shorter",
+                   bytes, max_settings_bytes);
+  return all;
 }
 
 loaded_selection load_selection(const recorded_settings& recorded, const std::string& name,

@@ -120,6 +120,10 @@ class BadFiles(Selecting):
         runs = self.write("runs," + header + "8-,0/3/7,0.1,,,\n1-7,0/3/8,,1.0,,\n", "c.csv")
         self.check("calibration", runs, "c.csv:2:4: ", ["input 0/3/7 has lines for the runs 8- and none for run 7; add one"])
 
+    def test_settings_that_no_store_has_room_for(self):
+        menu = self.write(SELECTION + "# " + "a" * ((1 << 20) - len(SELECTION) - 100) + "\n", "long.toml")
+        self.check("lines", menu, "long.toml: ", ["bytes together; every store holds them, and has room for 1048576; make them shorter"])
+
     def test_cable_maps(self):
         p = subprocess.run([harness.BIN / "koto-l3", "cables"], capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual((p.returncode, p.stderr), (0, ""))
