@@ -454,11 +454,14 @@ class Control(Controlled):
         said = self.tool("start", "--wait", "--number", "5", "--comment", "by hand")
         self.assertEqual((said.returncode, said.stdout), (0, "running\n  in force    run 5 (by hand)\n"), said.stderr)
         udp, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 12)
-        udp.event(1, 1, maker.fragments(1, 1))  # the spill goes on: it waits, and says for what
-        waiting = self.start_tool("run", "start", "--wait", "--number", "6", "--socket", self.socket)
-        waiting.wait_to_say("koto-l3 run: run 6 begins when the beam pauses")
-        self.assertTrue(waiting.running())
-        udp.end(1, 1)
+        waiting, events = None, 0
+        while waiting is None or "run 6 begins when the beam pauses" not in waiting.said():  # the spill goes on: it waits, and says for what
+            events += 1
+            udp.event(1, events, maker.fragments(1, events))
+            waiting = waiting or self.start_tool("run", "start", "--wait", "--number", "6", "--socket", self.socket)
+            self.assertTrue(waiting.running(), waiting.said())
+            time.sleep(0.05)
+        udp.end(1, events)
         self.assertEqual(waiting.wait(), 0, waiting.said())
         said = self.tool("stop", "--wait")
         self.assertEqual(said.returncode, 0, said.stderr)
