@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "monitor/pages.hpp"
+#include "tools/figures/drawing_style.hpp"
+
 namespace l3 {
 namespace {
 
@@ -16,15 +19,11 @@ constexpr double most_box = 14;
 constexpr double row_height = 18;
 constexpr double legend = 24;
 
-constexpr const char* style = R"(<style>
-  svg { color: #222; font: 12px sans-serif; }
-  .paper { fill: #fff; }
-  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
-  text { fill: currentColor; }
-  rect.input { stroke: currentColor; stroke-width: 0.3; }
+std::string style() {
+  return drawing_style(12, R"(  rect.input { stroke: currentColor; stroke-width: 0.3; }
   rect.dead { fill-opacity: 0.15; }
-</style>
-)";
+)");
+}
 
 /// Each crate of the readout by its own hue, each board a little lighter or darker.
 std::string colour_of(const detector& d, input_address at) {
@@ -41,12 +40,9 @@ std::string colour_of(const detector& d, input_address at) {
 std::string box(const detector& d, input_address at, bool dead, double x, double y, double width,
                 double height) {
   const std::string name = d.name_of(d.at(d.number_of(at)));
-  std::string safe;
-  for (const char c : name)
-    safe += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
   return fmt::format("<rect class=\"input{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" "
                      "height=\"{:.2f}\" fill=\"{}\"><title>{}, input {}{}</title></rect>\n",
-                     dead ? " dead" : "", x, y, width, height, colour_of(d, at), safe,
+                     dead ? " dead" : "", x, y, width, height, colour_of(d, at), escaped(name),
                      to_string(at), dead ? ", dead" : "");
 }
 
@@ -99,7 +95,7 @@ std::string drawing_of(const detector& d) {
   const double height = rows + row_height * static_cast<double>(d.vetoes().size()) + margin;
   return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1:.0f}\">\n{2}"
                      "<rect class=\"paper\" width=\"{0}\" height=\"{1:.0f}\"/>\n{3}{4}{5}</svg>\n",
-                     face + 2 * margin, height, style, crates_of(d), calorimeter_of(d, top),
+                     face + 2 * margin, height, style(), crates_of(d), calorimeter_of(d, top),
                      counters_of(d, rows));
 }
 

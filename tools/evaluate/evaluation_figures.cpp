@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/figures/drawing_style.hpp"
 #include "tools/figures/svg_plot.hpp"
 
 namespace l3 {
@@ -20,16 +21,12 @@ constexpr double bar_height = 16;
 constexpr double row_height = 26;
 constexpr double top = 60;
 
-constexpr const char* style = R"(<style>
-  svg { color: #222; font: 13px sans-serif; }
-  .paper { fill: #fff; }
-  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
-  text { fill: currentColor; }
-  .all { fill: currentColor; fill-opacity: 0.12; }
+std::string style() {
+  return drawing_style(13, R"(  .all { fill: currentColor; fill-opacity: 0.12; }
   .kept { fill: #1f8fb5; }
   .error { stroke: currentColor; stroke-width: 1.5; }
-</style>
-)";
+)");
+}
 
 std::string kept_figure(const evaluation& e) {
   std::string rows;
@@ -58,7 +55,7 @@ std::string kept_figure(const evaluation& e) {
 {2}<rect class="paper" width="{0:.0f}" height="{1:.0f}"/>)"
                      R"(<text x="{3:.0f}" y="30" font-size="16">events kept, by true type )"
                      "({4:.1f} % of all)</text>\n{5}</svg>\n",
-                     width, y + 10, style, bar_left, percent * e.kept().value(), rows);
+                     width, y + 10, style(), bar_left, percent * e.kept().value(), rows);
 }
 
 std::string resolution_figure(const evaluation& e) {

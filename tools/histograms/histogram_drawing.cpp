@@ -9,21 +9,18 @@
 #include <fmt/format.h>
 
 #include "monitor/pages.hpp"
+#include "tools/figures/drawing_style.hpp"
 
 namespace l3 {
 namespace {
 
-constexpr const char* style = R"(<style>
-  svg { color: #222; font: 11px sans-serif; }
-  .paper { fill: #fff; }
-  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
-  text { fill: currentColor; }
-  .frame { fill: none; stroke: currentColor; stroke-opacity: 0.25; }
+std::string style() {
+  return drawing_style(11, R"(  .frame { fill: none; stroke: currentColor; stroke-opacity: 0.25; }
   .now { fill: none; stroke: #1f8fb5; stroke-width: 1.2; }
   .before { fill: none; stroke: #7d8287; stroke-width: 1; }
   .inputs { fill: none; stroke: #1f8fb5; stroke-width: 2; stroke-linecap: round; }
-</style>
-)";
+)");
+}
 
 constexpr double panel_width = 300;
 constexpr double panel_height = 140;
@@ -84,7 +81,7 @@ public:
     std::string all = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n",
         margin + panels_a_row * (panel_width + margin), margin + rows * (panel_height + margin));
-    return all + style + "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + svg +
+    return all + style() + "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" + svg +
            "</svg>\n";
   }
 

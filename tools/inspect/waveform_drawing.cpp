@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "monitor/pages.hpp"
+#include "tools/figures/drawing_style.hpp"
 
 namespace l3 {
 namespace {
@@ -38,15 +39,11 @@ std::string title_of(const inspected_channel& c) {
   return c.name.empty() ? to_string(c.at) : fmt::format("{} {}", to_string(c.at), c.name);
 }
 
-constexpr const char* style = R"(<style>
-  svg { color: #222; font: 11px sans-serif; }
-  .paper { fill: #fff; }
-  @media (prefers-color-scheme: dark) { svg { color: #ddd; } .paper { fill: #16181a; } }
-  text { fill: currentColor; }
-  .frame { fill: none; stroke: currentColor; stroke-opacity: 0.25; }
+std::string style() {
+  return drawing_style(11, R"(  .frame { fill: none; stroke: currentColor; stroke-opacity: 0.25; }
   .wave { fill: none; stroke: #1f8fb5; stroke-width: 1.4; }
-</style>
-)";
+)");
+}
 
 template <class... Args>
 void append(std::string& svg, fmt::format_string<Args...> format, Args&&... args) {
@@ -123,7 +120,7 @@ std::string svg_drawing(const std::string& title, std::span<const inspected_chan
   const double height = heading + panel_height * static_cast<double>(rows);
   std::string svg;
   append(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\">\n", width, height);
-  svg += style;
+  svg += style();
   append(svg, "<title>{}</title>\n", escaped(title));
   append(svg, "<rect class=\"paper\" width=\"{}\" height=\"{}\"/>\n", width, height);
   append(svg, "<text x=\"12\" y=\"22\" font-size=\"14\">{}</text>\n", escaped(title));
