@@ -62,7 +62,7 @@ struct node::parts {
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;
   [[nodiscard]] std::uint64_t lost_on_disk() const; ///< as node::lost_on_disk()
-  /// Every event is kept, whatever the lines decide.
+  /// Whether the selection records: every event is kept, and the lines only judge it.
   [[nodiscard]] bool records() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
   /// By the receiver to both forwarders, in bytes a second; nothing: it grants nothing.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adds up what the frames counted, by spill and over the run. All memory is there from the start:
 // the run's sums, those of a few spills that are under way, and copies for readers. The drain
-// thread adds and never waits; whoever looks gets a copy, which is at most a second old.
+// thread adds and never waits; a reader gets a copy, which is at most a second old.
 //
 // A spill is taken as ended when no frame has had an event of it for a while, or when later ones
 // need its room. Events of it that still come begin its sums anew: these are then another part of

@@ -62,7 +62,8 @@ private:
   std::map<std::string, source_place, std::less<>> first_;    ///< where the name stands first
 };
 
-/// The map of a detector, whatever described it: a table that parses to the same detector.
+/// The map of a detector, also of one described without a map: a table that parses to the same
+/// detector.
 [[nodiscard]] std::string to_table(const detector& d);
 
 /// "crate/slot/channel". Nothing: the text is none.

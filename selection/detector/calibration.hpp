@@ -41,8 +41,8 @@ struct run_calibration {
   std::string in_force; ///< the lines that hold, as a table for all runs
 };
 
-/// Without a run the first line of each input holds, whatever its runs: to find mistakes where the
-/// run is not known yet. Throws bad_file (config/toml/complaints.hpp).
+/// Without a run, the first line of each input holds for any run: mistakes are found also where
+/// the run is not known yet. Throws bad_file (config/toml/complaints.hpp).
 [[nodiscard]] run_calibration calibration_of_run(std::string_view text, const std::string& name,
                                                  const detector& d,
                                                  std::optional<std::uint32_t> run);

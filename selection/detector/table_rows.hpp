@@ -76,7 +76,7 @@ public:
     return v ? std::optional(static_cast<std::uint32_t>(*v)) : std::nullopt;
   }
 
-  /// Of the field that was looked at last.
+  /// Where the field stands that was asked for last.
   [[nodiscard]] source_place place() const {
     return {at_.file, at_.line, looked_at_ < fields_.size() ? fields_[looked_at_].column : 0};
   }

@@ -141,7 +141,7 @@ struct selection_constants {
   std::uint16_t vetoes = 0;
   std::uint16_t lines = 0;
   std::uint16_t overfull_lines = 0; ///< of these, those that take overfull events
-  std::uint32_t record = 0;         ///< 1: every event is kept, whatever the lines decide
+  std::uint32_t record = 0;         ///< 1: every event is kept; the lines only judge it
 };
 
 /// The tables as kernels see them; kernels take them by value.
