@@ -46,6 +46,7 @@ class CratesTest(harness.SystemTest):
         self.wait_for_fault("silent")
         self.sender.end(1, 100, without=(BAD,))
         self.daemon.wait_to_say(f"60 events incomplete: 60 lack crate {BAD}")
+        self.daemon.wait_for(lambda s: s["crates"][BAD]["missing"] == 60, "the count of what the crate did not send")
         m = self.daemon.metrics()
         seen = [m[f'koto_l3_crate_fragments_seen_total{{crate="{c}"}}'] for c in range(3)]
         missing = [m[f'koto_l3_crate_fragments_missing_total{{crate="{c}"}}'] for c in range(3)]
