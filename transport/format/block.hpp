@@ -48,7 +48,12 @@ enum event_flag : std::uint16_t {
   event_opaque = 4,     ///< a board compressed its samples itself
 };
 
-struct packed_event {      // followed by the fragment table, the board table, the summary, the data
+/// What is kept of an event's waveforms, from most to least (transport/format/payload.hpp).
+enum class event_payload : std::uint8_t { all, suppressed, features, summary, count_ };
+inline constexpr std::uint32_t event_payloads = static_cast<std::uint32_t>(event_payload::count_);
+
+/// Followed by the fragment table, the board table, the summary, the payload table, the data.
+struct packed_event {
   std::uint32_t bytes = 0; ///< header and padding included
   std::uint32_t spill = 0;
   std::uint32_t number = 0;
@@ -57,7 +62,9 @@ struct packed_event {      // followed by the fragment table, the board table, t
   std::uint32_t boards = 0;
   std::uint32_t reference_time = 0;
   std::uint32_t summary_bytes = 0;
-  std::uint32_t reserved = 0;
+  std::uint8_t version = 0;                   ///< 1: a payload table follows the summary
+  event_payload payload = event_payload::all; ///< what is kept of its waveforms
+  std::uint16_t payload_bytes = 0;            ///< of the payload table
 };
 static_assert(sizeof(packed_event) == 32);
 
@@ -76,6 +83,8 @@ enum board_form : std::uint8_t {
   board_header_stored = 2,
   board_footer_stored = 4,
   board_raw = 8,
+  board_limited = 16,  ///< not all waveforms are here: a mask of those that are leads the data
+  board_features = 32, ///< of a limited board: the rows of its pulses end the data
 };
 
 struct packed_board {

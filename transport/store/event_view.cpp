@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/event_view.hpp"
 
+#include <bit>
+
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
+#include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 
 namespace l3 {
@@ -12,8 +15,9 @@ namespace {
 constexpr std::size_t alignment = 8;
 constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
 constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
-constexpr unsigned known_board_forms =
-    board_256_samples | board_header_stored | board_footer_stored | board_raw;
+constexpr unsigned known_board_forms = board_256_samples | board_header_stored |
+                                       board_footer_stored | board_raw | board_limited |
+                                       board_features;
 
 std::size_t stored_words_bytes(packed_board b) {
   return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
@@ -24,9 +28,26 @@ std::size_t original_bytes(packed_board b) {
   return (b.form & board_raw) != 0 ? b.bytes : l2::board_bytes;
 }
 
+/// The records that a board has, bit by bit.
+std::uint32_t records_of(packed_board b, std::span<const std::byte> data) {
+  return (b.form & board_limited) != 0 ? load<std::uint16_t>(data.data()) : all_records;
+}
+
+unsigned channels_of(packed_board b) { return (b.form & board_256_samples) != 0 ? 4 : 16; }
+
+/// The word of a packet's samples that sample `s` of a record is.
+std::size_t sample_word(packed_board b, unsigned record, unsigned s) {
+  const unsigned channels = channels_of(b);
+  const unsigned records_per_channel = l2::waveforms_per_board / channels;
+  const unsigned first_sample = record % records_per_channel * l2::waveform_samples;
+  return std::size_t{channels} * (first_sample + s) + record / records_per_channel;
+}
+
 /// Writes the packet of a board that is not raw at `to`.
 void rebuild_board(const packed_event& event, packed_board board, std::span<const std::byte> data,
                    std::byte* to) {
+  const std::uint32_t records = records_of(board, data);
+  if ((board.form & board_limited) != 0) data = data.subspan(board_mask_bytes);
   if ((board.form & board_header_stored) != 0) {
     std::memcpy(to, data.data(), stored_header_bytes);
     data = data.subspan(stored_header_bytes);
@@ -45,21 +66,24 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
     for (int w = 0; w < l2::footer_words; ++w) store_big(footer + 2 * w, l2::footer_tag);
   }
 
-  const bool wide = (board.form & board_256_samples) != 0;
-  const unsigned channels = wide ? 4 : 16;
-  const unsigned records_per_channel = l2::waveforms_per_board / channels;
+  if (records != all_records) std::memset(samples, 0, std::size_t{2} * l2::sample_words);
   waveform w;
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
+    if ((records >> record & 1) == 0) continue;
     const std::size_t length = koto_record_bytes(data);
     unpack_koto_record(data.first(length), w);
     data = data.subspan(length);
-    const unsigned channel = record / records_per_channel;
-    const unsigned first_sample = record % records_per_channel * l2::waveform_samples;
-    for (unsigned s = 0; s < w.size(); ++s) {
-      const std::size_t word = std::size_t{channels} * (first_sample + s) + channel;
-      store_big(samples + 2 * word, static_cast<std::uint16_t>(l2::sample_tag | w[s]));
-    }
+    for (unsigned s = 0; s < w.size(); ++s)
+      store_big(samples + 2 * sample_word(board, record, s),
+                static_cast<std::uint16_t>(l2::sample_tag | w[s]));
   }
+}
+
+/// Of a board of 256 samples: the four records of a channel are there, or none of them.
+bool has_whole_channels(std::uint32_t records) {
+  for (; records != 0; records >>= 4)
+    if ((records & 0xf) != 0 && (records & 0xf) != 0xf) return false;
+  return true;
 }
 
 } // namespace
@@ -88,36 +112,96 @@ packed_board packed_event_view::board(std::uint32_t index) const {
 }
 
 std::span<const std::byte> packed_event_view::summary() const {
-  return bytes_.subspan(data_offset() - header_.summary_bytes, header_.summary_bytes);
+  return bytes_.subspan(summary_offset(), header_.summary_bytes);
+}
+
+std::uint32_t packed_event_view::payload_lines() const {
+  if (header_.payload_bytes == 0) return 0;
+  return static_cast<std::uint32_t>((header_.payload_bytes - sizeof(packed_payload)) /
+                                    sizeof(packed_line_payload));
+}
+
+packed_payload packed_event_view::payload() const {
+  return load<packed_payload>(bytes_.data() + summary_offset() + header_.summary_bytes);
+}
+
+packed_line_payload packed_event_view::payload_of_line(std::uint32_t index) const {
+  return load<packed_line_payload>(bytes_.data() + summary_offset() + header_.summary_bytes +
+                                   sizeof(packed_payload) + index * sizeof(packed_line_payload));
+}
+
+std::size_t packed_event_view::summary_offset() const {
+  return round_up(sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
+                      std::size_t{header_.boards} * sizeof(packed_board),
+                  alignment);
 }
 
 std::size_t packed_event_view::data_offset() const {
-  const std::size_t tables = sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
-                             std::size_t{header_.boards} * sizeof(packed_board);
-  return round_up(tables, alignment) + header_.summary_bytes;
+  return summary_offset() + header_.summary_bytes + header_.payload_bytes;
+}
+
+std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t index) const {
+  std::size_t at = data_offset();
+  std::uint32_t boards = 0;
+  for (std::uint32_t i = 0; i < index; ++i) {
+    const packed_fragment before = fragment(i);
+    if (before.form == fragment_form::raw) at += before.bytes;
+    for (std::uint32_t j = 0; j < before.boards; ++j) at += board(boards++).bytes;
+  }
+  return {at, boards};
+}
+
+bool packed_event_view::payload_well_formed() const {
+  if (header_.version == 0)
+    return header_.payload == event_payload::all && header_.payload_bytes == 0;
+  if (header_.version != 1 || static_cast<std::uint32_t>(header_.payload) >= event_payloads)
+    return false;
+  const std::size_t bytes = header_.payload_bytes;
+  if (bytes < sizeof(packed_payload) || bytes > packed_payload_bytes(max_lines) ||
+      bytes % sizeof(packed_line_payload) != 0)
+    return false;
+  for (std::uint32_t n = 0; n < payload_lines(); ++n)
+    if (static_cast<std::uint32_t>(payload_of_line(n).payload) >= event_payloads) return false;
+  return true;
 }
 
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
   if ((board.form & ~known_board_forms) != 0) return false;
   if (at + board.bytes > bytes_.size()) return false;
-  if ((board.form & board_raw) != 0) return true;
+  if ((board.form & board_raw) != 0) return (board.form & (board_limited | board_features)) == 0;
   auto data = bytes_.subspan(at, board.bytes);
+  const bool limited = (board.form & board_limited) != 0;
+  const bool features = (board.form & board_features) != 0;
+  if (limited ? header_.payload == event_payload::all || data.size() < board_mask_bytes : features)
+    return false;
+  const std::uint32_t records = records_of(board, data);
+  if (limited) {
+    data = data.subspan(board_mask_bytes);
+    if (records == all_records) return false;
+    if (records != 0 && header_.payload != event_payload::suppressed) return false;
+    if (features != (header_.payload == event_payload::features)) return false;
+    if ((board.form & board_256_samples) != 0 && !has_whole_channels(records)) return false;
+  }
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
   for (int record = 0; record < l2::waveforms_per_board; ++record) {
+    if ((records >> record & 1) == 0) continue;
     const std::size_t length = koto_record_bytes(data);
     if (length == 0) return false;
     data = data.subspan(length);
   }
-  return data.empty();
+  if (!features) return data.empty();
+  if (data.size() < board_mask_bytes) return false;
+  const auto rows = static_cast<unsigned>(std::popcount(load<std::uint16_t>(data.data())));
+  return data.size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-bool packed_event_view::well_formed() const {
+bool packed_event_view::well_formed() {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
-  if (at > bytes_.size()) return false;
+  if (at > bytes_.size() || !payload_well_formed()) return false;
   std::uint64_t boards = 0;
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
@@ -137,6 +221,7 @@ bool packed_event_view::well_formed() const {
         if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
         last_slot = b.slot;
         if (!board_well_formed(b, at)) return false;
+        if ((b.form & board_limited) != 0) ++limited_boards_;
         at += b.bytes;
         original += original_bytes(b);
       }
@@ -152,14 +237,7 @@ bool packed_event_view::well_formed() const {
 
 void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
                       std::vector<std::byte>& out) {
-  std::size_t at = event.data_offset();
-  std::uint32_t next_board = 0;
-  for (std::uint32_t i = 0; i < index; ++i) {
-    const packed_fragment before = event.fragment(i);
-    if (before.form == fragment_form::raw) at += before.bytes;
-    for (std::uint32_t j = 0; j < before.boards; ++j) at += event.board(next_board++).bytes;
-  }
-
+  const auto [at, next_board] = event.start_of(index);
   const packed_fragment f = event.fragment(index);
   const auto data = event.bytes().subspan(at);
   if (f.form == fragment_form::raw) {
@@ -183,6 +261,34 @@ void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
     taken += b.bytes;
   }
   store_big(to, l2::fragment_trailer);
+}
+
+std::vector<std::uint16_t> kept_records(const packed_event_view& event, std::uint32_t index) {
+  std::vector<std::uint16_t> kept;
+  const packed_fragment f = event.fragment(index);
+  auto [at, next_board] = event.start_of(index);
+  for (std::uint32_t j = 0; j < f.boards; ++j) {
+    const packed_board b = event.board(next_board + j);
+    kept.push_back(static_cast<std::uint16_t>(records_of(b, event.bytes().subspan(at, b.bytes))));
+    at += b.bytes;
+  }
+  return kept;
+}
+
+std::vector<std::uint32_t> absent_words(const packed_event_view& event, std::uint32_t index) {
+  std::vector<std::uint32_t> absent;
+  const std::vector<std::uint16_t> kept = kept_records(event, index);
+  const std::uint32_t first_board = event.start_of(index).second;
+  std::size_t packet = l2::fragment_header_bytes;
+  for (std::uint32_t j = 0; j < kept.size(); ++j) {
+    const packed_board b = event.board(first_board + j);
+    for (unsigned r = 0; r < l2::waveforms_per_board; ++r)
+      for (unsigned s = 0; (kept[j] >> r & 1) == 0 && s < l2::waveform_samples; ++s)
+        absent.push_back(
+            static_cast<std::uint32_t>(packet + stored_header_bytes + 2 * sample_word(b, r, s)));
+    packet += original_bytes(b);
+  }
+  return absent;
 }
 
 } // namespace l3

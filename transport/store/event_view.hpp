@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading packed events (docs/formats.md, section 7). A view is made only of an event that keeps
 // every rule of the format, so its holder reads it without checks. Bytes that break a rule give no
-// view, never a crash. From a view the original fragments come back, byte for byte.
+// view, never a crash. From a view of an event that kept all its waveforms, the original fragments
+// come back, byte for byte.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/format/payload.hpp"
 
 namespace l3 {
 
@@ -28,22 +31,47 @@ public:
   [[nodiscard]] packed_fragment fragment(std::uint32_t index) const;
   [[nodiscard]] packed_board board(std::uint32_t index) const; ///< counted over all fragments
   [[nodiscard]] std::span<const std::byte> summary() const;
+  [[nodiscard]] std::uint32_t payload_lines() const; ///< 0: no line limits what is kept
+  // If any does:
+  [[nodiscard]] packed_payload payload() const;
+  [[nodiscard]] packed_line_payload payload_of_line(std::uint32_t index) const;
+
+  /// Whether all waveforms of all boards are there.
+  [[nodiscard]] bool is_whole() const { return limited_boards_ == 0; }
+  [[nodiscard]] std::uint32_t limited_boards() const { return limited_boards_; }
 
 private:
   friend void rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&);
+  friend std::vector<std::uint16_t> kept_records(const packed_event_view&, std::uint32_t);
+  friend std::vector<std::uint32_t> absent_words(const packed_event_view&, std::uint32_t);
 
   packed_event_view() = default;
-  [[nodiscard]] bool well_formed() const;
+  [[nodiscard]] bool well_formed();
   [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
+  [[nodiscard]] bool payload_well_formed() const;
+  [[nodiscard]] std::size_t summary_offset() const;
   [[nodiscard]] std::size_t data_offset() const;
+  /// Where the data of fragment `index` starts, and how many boards stand before it.
+  [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
 
   packed_event header_;
+  std::uint32_t limited_boards_ = 0;
   std::span<const std::byte> bytes_;
 };
 
-/// Replaces `out` by the original bytes of fragment `index`. Allocates only while `out` has not
-/// grown to a fragment's size.
+/// Replaces `out` by the original bytes of fragment `index`. The words of waveforms that were not
+/// kept are 0, which is no sample's word: callers ask is_whole() or absent_words(). Allocates only
+/// while `out` has not grown to a fragment's size.
 void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
                       std::vector<std::byte>& out);
+
+/// Of each board of fragment `index` a mask: bit r is set if record r is there. All bits are of a
+/// board that is raw.
+[[nodiscard]] std::vector<std::uint16_t> kept_records(const packed_event_view& event,
+                                                      std::uint32_t index);
+
+/// Where the words of fragment `index` lie whose waveforms were not kept, as offsets in it.
+[[nodiscard]] std::vector<std::uint32_t> absent_words(const packed_event_view& event,
+                                                      std::uint32_t index);
 
 } // namespace l3

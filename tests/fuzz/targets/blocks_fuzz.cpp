@@ -22,6 +22,11 @@ void read_event(std::span<const std::byte> bytes) {
   std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
     rebuild_fragment(*event, f, fragment);
+    require(kept_records(*event, f).size() == event->fragment(f).boards, "a mask a board");
+    for (const std::uint32_t at : absent_words(*event, f)) {
+      require(at + 2 <= fragment.size(), "an absent word is one of the fragment");
+      require(load_big<std::uint16_t>(&fragment[at]) == 0, "an absent word is no sample's");
+    }
     require(fragment.size() == event->fragment(f).bytes, "a fragment is as long as it was");
   }
   for (std::uint32_t b = 0; b < event->header().boards; ++b) (void)event->board(b);

@@ -16,7 +16,11 @@ from crc32c import crc32c
 
 FILE_HEADER = struct.Struct("<4sB3sQ")
 BLOCK_HEADER = struct.Struct("<4sBBHIIQQIIQIIII")
-EVENT_HEADER = struct.Struct("<IIIHHIIII")
+EVENT_HEADER = struct.Struct("<IIIHHIIIBBH")
+PAYLOAD_HEADER = struct.Struct("<IIII")
+LINE_PAYLOAD = struct.Struct("<B3sI")
+PULSE = struct.Struct("<HHHBBi")
+PAYLOADS = ["all", "suppressed", "features", "summary"]
 SUMMARY_HEADER = struct.Struct("<BBBBHBBHHIIIII")
 LINE = struct.Struct("<II")
 PHOTON = struct.Struct("<iihhHH")
@@ -33,7 +37,7 @@ QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_e
               "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
               "transverse_momentum"]
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
-LONG, HEADER_STORED, FOOTER_STORED, RAW = 1, 2, 4, 8
+LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES = 1, 2, 4, 8, 16, 32
 RECORDS_OF_A_BOARD = 16
 
 
@@ -88,13 +92,35 @@ class Summary(NamedTuple):
     reasons: list  # of each line, 0 if it kept the event; None in version 1
 
 
+class Pulse(NamedTuple):
+    row: int
+    pedestal: int
+    peak: int
+    time: int
+    peak_sample: int
+    flags: int
+    sum: int
+
+
+class Payload(NamedTuple):
+    """What is kept of an event's waveforms."""
+    kept: str  # of PAYLOADS
+    levels: int
+    asked: int
+    control: int
+    lines: list  # (payload, control)
+
+
 class Event(NamedTuple):
     spill: int
     number: int
     flags: int
-    fragments: dict  # place of the crate -> bytes
+    fragments: dict  # place of the crate -> bytes; words of waveforms that were not kept are 0
     damaged_boards: int  # boards stored raw
     summary: Summary  # None if no selection ran
+    payload: Payload  # None if no line limits what is kept
+    records: dict  # (place of the crate, slot) -> mask of the records that are there
+    pulses: dict  # (place of the crate, slot) -> list of pulses, of boards whose features are kept
 
 
 def need(condition, text):
@@ -126,13 +152,28 @@ def big_endian(words) -> bytes:
     return words.tobytes()
 
 
-def rebuild_board(data, form, slot, spill, number, reference):
+def read_pulses(data):
+    """The rows of pulses that end the data of a board."""
+    rows, = struct.unpack_from("<H", data)
+    need(len(data) == 2 + PULSE.size * rows.bit_count(), "rows of pulses")
+    numbers = [row for row in range(16) if rows >> row & 1]
+    return [Pulse(row, *PULSE.unpack_from(data, 2 + PULSE.size * n)) for n, row in enumerate(numbers)]
+
+
+def rebuild_board(data, form, slot, spill, number, reference, payload=0):
+    """The packet, the mask of its records, and its pulses."""
     if form & RAW:
-        return bytes(data)
-    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED) == 0, f"board form {form}")
-    at = 0
+        need(form & (LIMITED | FEATURES) == 0, f"board form {form}")
+        return bytes(data), 0xFFFF, []
+    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED | LIMITED | FEATURES) == 0, f"board form {form}")
+    at, records, pulses = 0, 0xFFFF, []
+    if form & LIMITED:
+        records, at = struct.unpack_from("<H", data)[0], 2
+        need(payload != 0 and records != 0xFFFF, "a board is limited, and its event is not, or it is whole")
+        need(records == 0 or payload == 1, "records of an event that keeps none")
+    need(bool(form & FEATURES) == (bool(form & LIMITED) and payload == 2), "features of a board")
     if form & HEADER_STORED:
-        header, at = bytes(data[:12]), 12
+        header, at = bytes(data[at:at + 12]), at + 12
     else:
         header = big_endian(array("H", [0xC000, 0xC000, 0xC000 | reference >> 14, 0xC000 | reference & 0x3FFF,
                                         0xC000 | (spill & 0xFF) << 6 | (spill >> 8) << 5 | slot,
@@ -146,12 +187,19 @@ def rebuild_board(data, form, slot, spill, number, reference):
     words = array("H", bytes(2048))
     for channel in range(channels):
         samples = []
+        first = channel * records_of_a_channel
+        there = [records >> record & 1 for record in range(first, first + records_of_a_channel)]
+        need(len(set(there)) == 1, "a waveform of which a part is there")
+        if not there[0]:
+            continue
         for _ in range(records_of_a_channel):
             record, at = unpack_record(data, at)
             samples += record
         words[channel::channels] = array("H", [0x8000 | s for s in samples])
+    if form & FEATURES:
+        pulses, at = read_pulses(data[at:]), len(data)
     need(at == len(data), f"a board of {len(data)} bytes, of which {at} are used")
-    return header + big_endian(words) + footer
+    return header + big_endian(words) + footer, records, pulses
 
 
 def line_id(name):
@@ -211,20 +259,43 @@ def read_summary(data) -> Summary:
 
 def summary_of(data):
     """Of a packed event; None if no selection ran."""
-    _, _, _, _, n_fragments, n_boards, _, length, _ = EVENT_HEADER.unpack_from(data)
+    _, _, _, _, n_fragments, n_boards, _, length, _, _, _ = EVENT_HEADER.unpack_from(data)
     at = up_to(EVENT_HEADER.size + 8 * n_fragments + 4 * n_boards, 8)
     need(at + length <= len(data), "a summary is cut")
     return read_summary(bytes(data[at:at + length])) if length else None
 
 
+def is_control(run, spill, number, line, control):
+    """Whether the control sample of a line of this id takes the event."""
+    return control != 0 and survives_prescale(run, spill, number, line ^ 0x6374726C, control)
+
+
+def read_payload(data, kept, summary) -> Payload:
+    need(len(data) >= PAYLOAD_HEADER.size and (len(data) - PAYLOAD_HEADER.size) % LINE_PAYLOAD.size == 0, "a payload table")
+    levels, asked, control, zero = PAYLOAD_HEADER.unpack_from(data)
+    rows = [LINE_PAYLOAD.unpack_from(data, at) for at in range(PAYLOAD_HEADER.size, len(data), LINE_PAYLOAD.size)]
+    need(zero == 0 and all(row[0] < len(PAYLOADS) and row[1] == bytes(3) for row in rows), "a payload table's fields")
+    need(summary is not None and len(rows) == len(summary.lines), "a payload for each line")
+    need((asked | control) & ~summary.kept_by == 0, "a line asks for what it does not keep")
+    wanted = [row[0] for n, row in enumerate(rows) if summary.kept_by >> n & 1]
+    most = 0 if control or not wanted else min(wanted)
+    need(kept == most, f"an event keeps {PAYLOADS[kept]}, and its lines ask for {PAYLOADS[most]}")
+    need(asked == sum(1 << n for n, row in enumerate(rows) if summary.kept_by >> n & 1 and row[0] == most), "who asked")
+    return Payload(PAYLOADS[kept], levels, asked, control, [(PAYLOADS[row[0]], row[2]) for row in rows])
+
+
 def read_event(data) -> Event:
-    (length, spill, number, flags, n_fragments, n_boards, reference, summary, _) = EVENT_HEADER.unpack_from(data)
+    (length, spill, number, flags, n_fragments, n_boards, reference, summary, version, kept,
+     table) = EVENT_HEADER.unpack_from(data)
     need(length == len(data) and length % 8 == 0 and summary % 8 == 0, "an event's length")
     need(spill <= 511 and number >= 1 and flags < 8 and reference < 1 << 28, "an event's head")
     boards_at = EVENT_HEADER.size + 8 * n_fragments
-    at = up_to(boards_at + 4 * n_boards, 8) + summary
+    need(version == 1 if table else version == kept == 0, f"an event of version {version}")
+    at = up_to(boards_at + 4 * n_boards, 8) + summary + table
     need(at <= length, "an event's tables")
-    fragments, next_board, raw_boards, last_place = {}, 0, 0, -1
+    found = summary_of(data)
+    payload = read_payload(bytes(data[at - table:at]), kept, found) if table else None
+    fragments, next_board, raw_boards, last_place, records, pulses = {}, 0, 0, -1, {}, {}
     for i in range(n_fragments):
         place, form, boards, original = struct.unpack_from("<BBHI", data, EVENT_HEADER.size + 8 * i)
         need(place > last_place, "fragments in rising crate place")
@@ -242,7 +313,9 @@ def read_event(data) -> Event:
             next_board += 1
             raw_boards += bool(board_form & RAW)
             need(at + size <= length, "a board is cut")
-            parts.append(rebuild_board(data[at:at + size], board_form, slot, spill, number, reference))
+            packet, records[place, slot], pulses[place, slot] = rebuild_board(data[at:at + size], board_form, slot, spill,
+                                                                              number, reference, kept)
+            parts.append(packet)
             at += size
         parts.append(struct.pack(">I", 0x24000000))
         fragments[place] = b"".join(parts)
@@ -250,7 +323,7 @@ def read_event(data) -> Event:
              f"a fragment of {original} bytes was rebuilt to {len(fragments[place])}")
     need(next_board == n_boards, "fewer boards than the table has")
     need(up_to(at, 8) == length and not any(data[at:]), "zeros up to a multiple of 8 at the end")
-    return Event(spill, number, flags, fragments, raw_boards, summary_of(data))
+    return Event(spill, number, flags, fragments, raw_boards, found, payload, records, pulses)
 
 
 def read_block(header, payload, fields, read=read_event) -> Block:

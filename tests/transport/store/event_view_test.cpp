@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/event_view.hpp"
 
+#include <bit>
+#include <set>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -146,6 +149,103 @@ TEST(event_view, refuses_a_fragment_longer_than_any) {
   };
   EXPECT_TRUE(view_of(l2::max_fragment_bytes));
   EXPECT_FALSE(view_of(l2::max_fragment_bytes + 8));
+}
+
+/// An event of one fragment with one board of 64 samples, of which the records in `mask` are there.
+struct limited_event {
+  std::uint8_t version = 1;
+  std::uint8_t payload = 1;
+  std::uint16_t table = 16 + 8;
+  std::uint8_t form = 16;
+  std::uint16_t mask = 0b1010;
+  std::uint16_t records = 0b1010; ///< that are really there
+  std::uint16_t rows = 0;
+  std::uint8_t line_payload = 1;
+
+  [[nodiscard]] test::bytes packed() const {
+    test::bytes data(2);
+    store(data.data(), mask);
+    for (unsigned r = 0; r < 16; ++r) {
+      if ((records >> r & 1) == 0) continue;
+      const auto record =
+          test::pack_record(std::vector<std::uint16_t>(64, static_cast<std::uint16_t>(100 + r)));
+      data.insert(data.end(), record.begin(), record.end());
+    }
+    if ((form & board_features) != 0) {
+      const auto at = data.size();
+      data.resize(at + 2 + std::size_t{12} * static_cast<unsigned>(std::popcount(rows)));
+      store(data.data() + at, rows);
+    }
+    packed_event head;
+    head.spill = 1;
+    head.number = 2;
+    head.fragments = 1;
+    head.boards = 1;
+    head.version = version;
+    head.payload = static_cast<event_payload>(payload);
+    head.payload_bytes = table;
+    const std::size_t tables = sizeof head + 8 + 8;
+    head.bytes = static_cast<std::uint32_t>(round_up(tables + table + data.size(), 8));
+    test::bytes all(head.bytes);
+    store(all.data(), head);
+    store(all.data() + sizeof head,
+          packed_fragment{0, fragment_form::boards, 1, l2::board_bytes + 8});
+    store(all.data() + sizeof head + 8,
+          packed_board{3, form, static_cast<std::uint16_t>(data.size())});
+    if (table >= 16 + 8) all[tables + 16] = static_cast<std::byte>(line_payload);
+    std::copy(data.begin(), data.end(), all.begin() + static_cast<std::ptrdiff_t>(tables + table));
+    return all;
+  }
+  [[nodiscard]] bool is_read() const { return packed_event_view::parse(packed()).has_value(); }
+};
+
+TEST(event_view, tells_which_waveforms_are_there) {
+  const auto packed = limited_event{}.packed();
+  const auto view = packed_event_view::parse(packed);
+  ASSERT_TRUE(view);
+  EXPECT_FALSE(view->is_whole());
+  EXPECT_EQ(view->limited_boards(), 1U);
+  EXPECT_EQ(view->payload_lines(), 1U);
+  EXPECT_EQ(view->payload_of_line(0).payload, event_payload::suppressed);
+  EXPECT_EQ(kept_records(*view, 0), std::vector<std::uint16_t>{0b1010});
+  std::vector<std::byte> fragment;
+  rebuild_fragment(*view, 0, fragment);
+  ASSERT_EQ(fragment.size(), l2::fragment_bytes(1));
+  const auto absent = absent_words(*view, 0);
+  EXPECT_EQ(absent.size(), 14U * 64);
+  const std::set<std::uint32_t> is_absent(absent.begin(), absent.end());
+  for (std::uint32_t w = 0; w < 1024; ++w) {
+    const std::uint32_t at = 4 + 12 + 2 * w;
+    const std::uint32_t channel = w % 16;
+    const bool there = channel == 1 || channel == 3;
+    EXPECT_EQ(load_big<std::uint16_t>(&fragment[at]), there ? 0x8000 + 100 + channel : 0U);
+    EXPECT_EQ(is_absent.contains(at), !there);
+  }
+}
+
+TEST(event_view, refuses_what_no_limited_event_is) {
+  EXPECT_TRUE(limited_event{}.is_read());
+  const limited_event features{.payload = 2, .form = 48, .mask = 0, .records = 0, .rows = 0b101};
+  EXPECT_TRUE(features.is_read());
+  EXPECT_TRUE((limited_event{.payload = 3, .mask = 0, .records = 0}.is_read()));
+  EXPECT_FALSE((limited_event{.version = 0}.is_read())) << "a version without payloads";
+  EXPECT_FALSE((limited_event{.version = 2}.is_read())) << "a version to come";
+  EXPECT_FALSE((limited_event{.payload = 0}.is_read())) << "limited, and all is kept";
+  EXPECT_FALSE((limited_event{.payload = 4}.is_read())) << "no such payload";
+  EXPECT_FALSE((limited_event{.table = 8}.is_read())) << "a payload table without its head";
+  EXPECT_FALSE((limited_event{.table = 16 + 8 * 33}.is_read())) << "more lines than there may be";
+  EXPECT_FALSE((limited_event{.line_payload = 4}.is_read())) << "a line's payload";
+  EXPECT_FALSE((limited_event{.form = 0}.is_read())) << "records are missing, unsaid";
+  EXPECT_FALSE((limited_event{.form = 24}.is_read())) << "raw and limited";
+  EXPECT_FALSE((limited_event{.form = 48}.is_read())) << "features of a suppressed event";
+  EXPECT_FALSE((limited_event{.form = 17}.is_read())) << "a waveform of which a part is there";
+  EXPECT_FALSE((limited_event{.mask = 0xffff, .records = 0xffff}.is_read()))
+      << "whole, and limited";
+  EXPECT_FALSE((limited_event{.mask = 0b1110}.is_read())) << "a record too few";
+  EXPECT_FALSE((limited_event{.mask = 0b1000}.is_read())) << "a record too many";
+  EXPECT_FALSE((limited_event{.payload = 2, .form = 48}.is_read())) << "records beside features";
+  EXPECT_FALSE((limited_event{.payload = 2, .mask = 0, .records = 0}.is_read()))
+      << "a board without its features";
 }
 
 } // namespace
