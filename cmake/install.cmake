@@ -47,7 +47,7 @@ if(TARGET koto-l3-bench)
 endif()
 
 set(l3_deploy ${PROJECT_SOURCE_DIR}/deploy)
-install(FILES ${l3_deploy}/detector.toml ${l3_deploy}/selection.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT daemon)
+install(FILES ${l3_deploy}/detector.toml ${l3_deploy}/selection.toml ${l3_deploy}/selection-suppressed.toml DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3 COMPONENT daemon)
 install(FILES ${l3_deploy}/alerts.yml ${l3_deploy}/prometheus.yml ${l3_deploy}/alertmanager.yml ${l3_deploy}/dashboard.json
   ${l3_deploy}/dashboard-farm.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/koto-l3/monitoring COMPONENT monitoring)

@@ -15,6 +15,7 @@
 #include "gpu/memory/numa.hpp"
 #include "monitor/version.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/payload.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -66,7 +67,8 @@ histogram_names histogram_names_of(const detector& d) {
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
          crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
-         packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits);
+         packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
+         packed_payload_bytes(max_lines);
 }
 
 block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {

@@ -44,7 +44,12 @@ struct options {
 
 /// The hash of what these files decide, of all runs.
 std::uint32_t settings_of(const options& o, const readout& crates) {
-  return load_selection(o.how, crates, std::nullopt).tables.constants.settings;
+  const loaded_selection menu = load_selection(o.how, crates, std::nullopt);
+  if (!menu.tables.packed_payloads.empty())
+    throw command_error("the menu limits what is kept of events, and a reprocessing keeps all of "
+                        "them; take payload out of its lines",
+                        exit_bad_configuration);
+  return menu.tables.constants.settings;
 }
 
 /// The plan in the folder, with the stores that were named added to it.

@@ -34,7 +34,8 @@ public:
         capacity_(batch.capacity()), plan_(with_slots_apart(program, capacity_)),
         input_(memory_.place(batch.bytes())), copied_(memory_.allocate(batch.bytes().size())),
         output_(memory_.allocate(largest_output(
-            capacity_, packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits)))) {
+            capacity_, packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
+                           packed_payload_bytes(max_lines)))) {
     region columns;
     region results;
     static_cast<void>(take(columns, results));
@@ -149,8 +150,12 @@ private:
     frame_.packing =
         frame_columns::take(columns, capacity_, results.take<event_result>(capacity_.events));
     const auto summary = columns.take<event_summary>(capacity_.events);
-    frame_.packing.selected = {summary, tables_.there().packed_lines,
-                               tables_.there().constants.settings};
+    frame_.packing.selected = {summary,
+                               tables_.there().packed_lines,
+                               tables_.there().packed_payloads,
+                               tables_.there().constants.settings,
+                               tables_.there().constants.levels,
+                               {}};
     auto* const slots = static_cast<std::byte*>(columns.take_bytes(plan_.bytes));
     if (slots == nullptr) return {};
     return algorithms::bind<Queue>(

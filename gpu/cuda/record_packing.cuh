@@ -109,6 +109,12 @@ struct packed_record {
     place =
         koto::record_head_bytes * mine.record + koto::octets * (sum_of_every_second(bits) - bits);
   }
+  /// The same among the records of a board that are in the mask `kept`, whose bit r is record r.
+  __device__ void find_place(const record_half& mine, std::uint32_t kept) {
+    const std::uint32_t own = (kept >> mine.record & 1) != 0 ? bits : 0;
+    const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
+    place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
+  }
   /// Where the bytes of the thread's samples start.
   [[nodiscard]] __device__ std::uint32_t samples(const record_half& mine) const {
     return place + koto::record_head_bytes + mine.half * packed_samples::octets * bits;
@@ -212,12 +218,12 @@ public:
     const bool is_partial = has_first && first_ == base && begin != 0;
     if (has_first && !is_partial) *reinterpret_cast<std::uint64_t*>(first_) = kept_;
     // Of the first and the last piece of the board by the byte: others may write to their rest. No
-    // thread has both.
+    // thread has both. A board that keeps few records may begin and end in one piece.
     std::byte* const to = is_partial ? first_ : to_;
     const std::uint64_t bytes = is_partial ? kept_ : low | std::uint64_t{high} << 32;
     const std::uint32_t end = is_partial ? piece : t == threads - 1 ? filled_ / 8 : 0;
 #pragma unroll 1
-    for (std::uint32_t k = is_partial ? begin : 0; k < end; ++k)
+    for (std::uint32_t k = to == base ? begin : 0; k < end; ++k)
       to[k] = static_cast<std::byte>(bytes >> 8 * k);
   }
 
@@ -234,10 +240,11 @@ private:
   std::uint64_t kept_ = 0; ///< those in the first piece, when it is filled
 };
 
-/// Packs all records of a board to `to`. Few boards need this way, so its code is short: a turn for
-/// each of the thread's octets, whose samples move up meanwhile, because registers have no index.
+/// Packs the records of a board to `to`, without those whose threads say that they are not kept.
+/// Few boards need this way, so its code is short: a turn for each of the thread's octets, whose
+/// samples move up meanwhile, because registers have no index.
 __device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
-                                    const record_half& mine, std::byte* to) {
+                                    const record_half& mine, bool is_kept, std::byte* to) {
   constexpr std::uint32_t octet_words = 2 * packed_samples::words_of_quad;
   constexpr std::uint32_t words = 2 * packed_samples::words;
   std::uint32_t rest[words];
@@ -248,14 +255,14 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
     rest[at + packed_samples::words_of_quad] = mine.which == 0 ? samples.other[q] : samples.own[q];
   }
   const auto begin = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % piece);
-  std::uint32_t at = begin + record.samples(mine);
-  if (mine.half == 0) at -= koto::record_head_bytes;
+  std::uint32_t at = begin + (is_kept ? record.samples(mine) : record.place);
+  if (is_kept && mine.half == 0) at -= koto::record_head_bytes;
   open_run run(to - begin, at);
   const octet_maker maker(record);
   constexpr std::uint32_t most = 64;
   std::uint64_t low = record.head();
   std::uint64_t high = 0;
-  std::uint32_t bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+  std::uint32_t bits = is_kept && mine.half == 0 ? 8 * koto::record_head_bytes : 0;
 #pragma unroll 1
   for (std::uint32_t turn = 0;; ++turn) {
 #pragma unroll 1
@@ -270,7 +277,7 @@ __device__ inline void pack_records(const packed_samples& samples, const packed_
     for (std::uint32_t q = 0; q + octet_words < words; ++q) rest[q] = rest[q + octet_words];
     low = first | shifted_up(second, 4 * record.bits);
     high = shifted_down(second, most - 4 * record.bits);
-    bits = 8 * record.bits;
+    bits = is_kept ? 8 * record.bits : 0;
   }
   run.close(to - begin, begin);
 }

@@ -82,7 +82,7 @@ struct decide {
       summary.unknown = what.unknown;
       summary.trigger = what.trigger;
       summary.lines = static_cast<std::uint8_t>(lines);
-      summary.hits = highest.count;
+      summary.hits = static_cast<std::uint8_t>(highest.count);
       for (std::uint32_t n = 0; n < lines; ++n) {
         const std::uint8_t why = s.reason[n];
         summary.reason[n] = why;

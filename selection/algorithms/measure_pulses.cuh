@@ -76,9 +76,19 @@ public:
     }
     if (!was_read) return leave_unread(i, pulse_rows, signals);
     lit = warp::union_of(lit);
+    std::uint32_t beyond = 0;
+    if (frame.tables.levels.size() != 0) {
+      if (f.owns_record)
+        beyond = measure_pulses::record_beyond(
+            frame.tables.levels[measure_pulses::inputs_per_board * number +
+                                measure_pulses::channel_of(f.record, board.kind)],
+            f.record, f.own_minimum, f.own_maximum);
+      beyond = warp::union_of(beyond);
+    }
     if (warp::thread() == 0)
       signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
-                    static_cast<std::uint16_t>(trigger)};
+                    static_cast<std::uint16_t>(trigger), static_cast<std::uint16_t>(beyond),
+                    static_cast<std::uint16_t>(beyond >> packet_lanes)};
   }
 
 private:
@@ -103,7 +113,7 @@ private:
   __device__ static void leave_unread(std::uint32_t i, const pulses::columns::view& pulse_rows,
                                       const board_signals::columns::view& signals) {
     if (warp::thread() < packet_lanes) row().write(packet_lanes * i + warp::thread(), pulse_rows);
-    if (warp::thread() == 0) signals[i] = {board_signals::unread, 0, 0};
+    if (warp::thread() == 0) signals[i] = {board_signals::unread, 0, 0, 0, 0};
   }
 
   static constexpr std::uint32_t payloads = l2::payload_mask * pairs::both;

@@ -66,7 +66,7 @@ struct measure_pulses {
     b.sync();
     write_rows(b, words, board.kind, inputs, s.found, i, pulse_rows);
     b.sync();
-    write_signals(b, s, i, number, signals);
+    write_signals(b, s, frame.tables, i, number, board.kind, signals);
   }
 
   /// The promise that the output breaks; nullptr if it keeps all.
@@ -122,7 +122,7 @@ private:
                                  const pulses::columns::view& pulse_rows,
                                  const board_signals::columns::view& signals) {
     for_each(b, packet_lanes, [&](std::uint32_t r) { pulse_rows[packet_lanes * i + r] = {}; });
-    for_each(b, 1, [&](std::uint32_t) { signals[i] = {board_signals::unread, 0, 0}; });
+    for_each(b, 1, [&](std::uint32_t) { signals[i] = {board_signals::unread, 0, 0, 0, 0}; });
   }
 
   template <block B>
@@ -193,15 +193,37 @@ private:
   }
 
   template <block B>
-  L3_FN static void write_signals(const B& b, const shared& s, std::uint32_t i,
-                                  std::uint32_t number,
+  L3_FN static void write_signals(const B& b, const shared& s, const selection_tables& tables,
+                                  std::uint32_t i, std::uint32_t number, board_kind kind,
                                   const board_signals::columns::view& signals) {
     for_each(b, 1, [&](std::uint32_t) {
       std::uint32_t lit = 0;
       for (std::uint32_t r = 0; r < packet_lanes; ++r) lit |= s.found.lit[r];
+      std::uint32_t beyond = 0;
+      if (tables.levels.size() != 0) {
+        for (std::uint32_t r = 0; r < packet_lanes; ++r) {
+          const std::uint32_t lane = record_of(r, kind); // this permutation is its own inverse
+          const input_levels& levels =
+              tables.levels[inputs_per_board * number + channel_of(r, kind)];
+          beyond |= record_beyond(levels, r, s.measured.minimum[lane], s.measured.maximum[lane]);
+        }
+      }
       signals[i] = {static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(lit),
-                    static_cast<std::uint16_t>(s.packet.header()[0] & l2::payload_mask)};
+                    static_cast<std::uint16_t>(s.packet.header()[0] & l2::payload_mask),
+                    static_cast<std::uint16_t>(beyond),
+                    static_cast<std::uint16_t>(beyond >> packet_lanes)};
     });
+  }
+
+  /// Bit r if the record has a sample beyond the levels of its input, and bit 16 + r if its
+  /// neighbours are kept for it. `minimum` and `maximum` have their tags.
+  [[nodiscard]] L3_FN static std::uint32_t record_beyond(const input_levels& levels,
+                                                         std::uint32_t r, std::uint32_t minimum,
+                                                         std::uint32_t maximum) {
+    const std::uint32_t lowest = minimum & l2::payload_mask;
+    const std::uint32_t highest = maximum & l2::payload_mask;
+    const bool is_loud = lowest < levels.low || highest > levels.high;
+    return (is_loud ? 1U << r : 0U) | (highest >= levels.seed ? 1U << packet_lanes << r : 0U);
   }
 
   static const char* broken_pulse(const pulses::columns::value& pulse) {

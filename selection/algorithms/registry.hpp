@@ -8,6 +8,7 @@
 #include "selection/algorithms/find_clusters.hpp"
 #include "selection/algorithms/ignore_vetoes.hpp"
 #include "selection/algorithms/judge_vetoes.hpp"
+#include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/algorithms/match_ends.hpp"
 #include "selection/algorithms/measure_pulses.hpp"
 #include "selection/sequence/steps.hpp"
@@ -21,6 +22,7 @@ using algorithms = algorithm_list< //
     match_ends,                    //
     judge_vetoes,                  //
     ignore_vetoes,                 //
-    decide>;
+    decide,                        //
+    keep_waveforms>;
 
 } // namespace l3

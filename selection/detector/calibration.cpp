@@ -25,10 +25,13 @@ constexpr double noise_height = 5; // counts: below it is nothing
 constexpr double noise_factor = 4; // × rms: nor is what does not stand out of the noise by so much
 constexpr double least_gain = 1e-4; // the highest pulse would be 1.6 MeV
 constexpr double most_gain = 10;    // MeV per count: a full range of 160 GeV
+constexpr double most_noise = 100;  // counts, rms
 constexpr double most_time = 200;   // ns: farther off the pulse leaves the waveform
 constexpr std::string_view header = "input,gain,time,threshold,dead";
-constexpr std::string_view header_of_runs = "runs,input,gain,time,threshold,dead";
-constexpr std::size_t fields = 5; // beside the runs
+constexpr std::string_view with_levels = ",pedestal,noise";
+constexpr std::string_view with_runs = "runs,"; // in front of either
+constexpr std::size_t without_levels = 5;       // fields, beside the runs
+constexpr std::size_t fields = 7;
 constexpr std::size_t most_runs_told = 8;
 
 /// From a first run to a last, both included.
@@ -76,12 +79,11 @@ public:
       : detector_(d), run_(run), rows_(text, name), result_(nominal_calibration(d)) {}
 
   run_calibration read() {
-    if (!rows_.next() || (rows_.row() != header && rows_.row() != header_of_runs))
+    if (!rows_.next() || !take_header(rows_.row()))
       throw bad_file(rows_.row().empty() ? rows_.file() : rows_.place(),
-                     "the table must begin with its header; write {}, or {} for values that hold "
-                     "for some runs only",
-                     header, header_of_runs);
-    by_run_ = rows_.row() == header_of_runs;
+                     "the table must begin with its header; write {0}, or {0}{1}, either with "
+                     "\"{2}\" in front for values that hold for some runs only",
+                     header, with_levels, with_runs);
     while (rows_.next() && !wrong_.full()) {
       try {
         take_row();
@@ -101,12 +103,22 @@ private:
     bool holds = false;                                    ///< one is of this run
   };
 
+  bool take_header(std::string_view row) {
+    by_run_ = row.starts_with(with_runs);
+    if (by_run_) row.remove_prefix(with_runs.size());
+    if (!row.starts_with(header)) return false;
+    in_force_ = std::string(row) + "\n";
+    row.remove_prefix(header.size());
+    fields_ = row.empty() ? without_levels : fields;
+    return row.empty() || row == with_levels;
+  }
+
   void take_row() {
     const std::size_t first = by_run_ ? 1 : 0;
-    if (rows_.size() != fields + first)
+    if (rows_.size() != fields_ + first)
       refuse_field("a line has {} fields, this one {}; leave a field empty to keep its nominal "
                    "value",
-                   fields + first, rows_.size());
+                   fields_ + first, rows_.size());
     const run_range runs = by_run_ ? runs_in(rows_.field(0)) : run_range();
     const auto at = address_of(rows_.field(first));
     note(at, runs);
@@ -127,6 +139,11 @@ private:
     if (const auto dead = rows_.number(first + 4, "dead", 0, 1)) {
       if (*dead != 0 && *dead != 1) refuse_field("dead must be 0 or 1");
       c.dead = *dead == 1;
+    }
+    if (fields_ == fields) {
+      const double most = highest_sample(detector_.kind_of(at));
+      c.pedestal = rows_.number(first + 5, "pedestal", 0, most).value_or(c.pedestal);
+      c.noise = rows_.number(first + 6, "noise", 0, most_noise).value_or(c.noise);
     }
     if (!holds(at, runs)) return;
     result_[detector_.number_of(at)] = c;
@@ -183,8 +200,9 @@ private:
   std::optional<std::uint32_t> run_;
   table_rows rows_;
   bool by_run_ = false;
+  std::size_t fields_ = fields; ///< of a line, beside the runs
   calibration result_;
-  std::string in_force_ = std::string(header) + "\n";
+  std::string in_force_;
   std::map<input_address, known_input> inputs_;
   std::set<std::string> runs_; ///< that some line names
   complaints wrong_;
@@ -199,6 +217,8 @@ calibration nominal_calibration(const detector& d) {
     const auto& e = d.at(n);
     auto& c = all[n];
     c.time = constants[n].time;
+    c.pedestal = constants[n].pedestal;
+    c.noise = constants[n].noise;
     c.least_height = static_cast<std::uint32_t>(
         std::ceil(std::max(noise_height, noise_factor * constants[n].noise)));
     if (e.what == element::kind::crystal) {

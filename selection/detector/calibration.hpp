@@ -4,13 +4,15 @@
 // simulator (selection/detector/input_constants.hpp). A real detector's come from a calibration
 // file, a table with a line for each input that differs:
 //
-//   input,gain,time,threshold,dead
-//   0/3/7,0.0851,-2.4,,
-//   12/4/0,,,,1
+//   input,gain,time,threshold,dead,pedestal,noise
+//   0/3/7,0.0851,-2.4,,,512.3,2.4
+//   12/4/0,,,,1,,
 //
-// Empty fields, and inputs that are not named, keep the nominal value. With `runs,` in front of the
-// header each line holds for some runs, such as 100-199, 200- or 100; an input that has lines has
-// one for each run that is taken.
+// Empty fields, and inputs that are not named, keep the nominal value. The last two columns may be
+// left out. Pedestal and noise say which waveforms are quiet (trigger/level_tables.hpp); one that
+// is wrong makes waveforms count as loud, and loses none. With `runs,` in front of the header each
+// line holds for some runs, such as 100-199, 200- or 100; an input that has lines has one for each
+// run that is taken.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,8 @@ struct channel_calibration {
   double time = 0;                ///< ns: so much later a pulse of this input appears
   std::uint32_t least_height = 0; ///< counts: lower pulses are noise to every cut
   bool dead = true;               ///< also an input that carries nothing
+  double pedestal = 0;            ///< counts
+  double noise = 0;               ///< counts, rms; 0: not known
 };
 
 /// All inputs, by their number in the detector.

@@ -35,7 +35,9 @@ class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
   static constexpr bool selects = requires { Plan::selects; };
   static constexpr std::uint32_t summary_bytes =
-      selects ? packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) : 0;
+      selects ? packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
+                    packed_payload_bytes(max_lines)
+              : 0;
 
 public:
   /// Calls make_queue() for each frame, and for each restart. `parts` owns what must outlive the

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,11 @@ private:
   }
   /// The columns of the tables, placed in the region but without content.
   static selection_tables lay_out(region& r, const selection_tables& host) {
-    return {host.constants,         taken(r, host.first_board), taken(r, host.board_vetoes),
-            taken(r, host.inputs),  taken(r, host.crystals),    taken(r, host.neighbours),
-            taken(r, host.modules), taken(r, host.vetoes),      taken(r, host.attenuation),
-            taken(r, host.lines),   taken(r, host.packed_lines)};
+    return {host.constants,         taken(r, host.first_board),  taken(r, host.board_vetoes),
+            taken(r, host.inputs),  taken(r, host.crystals),     taken(r, host.neighbours),
+            taken(r, host.modules), taken(r, host.vetoes),       taken(r, host.attenuation),
+            taken(r, host.lines),   taken(r, host.packed_lines), taken(r, host.packed_payloads),
+            taken(r, host.levels),  taken(r, host.kept_with)};
   }
   template <class T>
   static void copy(column<const T> from, column<const T> to) {
@@ -74,6 +76,9 @@ private:
     copy(host.attenuation, to.attenuation);
     copy(host.lines, to.lines);
     copy(host.packed_lines, to.packed_lines);
+    copy(host.packed_payloads, to.packed_payloads);
+    copy(host.levels, to.levels);
+    copy(host.kept_with, to.kept_with);
     return to;
   }
 
@@ -106,12 +111,17 @@ public:
                              column<event_result> results, column<event_summary> summary) const {
     columns c;
     c.packing = frame_columns::take(from, capacity, results);
-    c.packing.selected = {summary, tables_.there().packed_lines,
-                          tables_.there().constants.settings};
+    c.packing.selected = {summary,
+                          tables_.there().packed_lines,
+                          tables_.there().packed_payloads,
+                          tables_.there().constants.settings,
+                          tables_.there().constants.levels,
+                          {}};
     auto* const arena = static_cast<std::byte*>(from.take_bytes(plan_.bytes));
     if (arena == nullptr) return c; // the region only counts
-    c.steps = all_algorithms::bind<Queue>(
-        plan_, {plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data())});
+    const slot_memory memory(plan_, capacity_, arena, reinterpret_cast<std::byte*>(summary.data()));
+    c.packing.selected.pulses = rows_of(memory.view<pulses>());
+    c.steps = all_algorithms::bind<Queue>(plan_, memory);
     return c;
   }
 
@@ -145,6 +155,13 @@ public:
   [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
 
 private:
+  [[nodiscard]] static pulse_rows rows_of(const pulses::columns::const_view& v) {
+    const auto rows = []<class Column>(const Column& c) {
+      return column<std::remove_pointer_t<decltype(c.data())>>(c.data(), c.size());
+    };
+    return {rows(v.pedestal),    rows(v.peak),  rows(v.time),
+            rows(v.peak_sample), rows(v.flags), rows(v.sum)};
+  }
   [[nodiscard]] static std::vector<std::string> sequence_of(const selection_program& program) {
     return program.histograms_one_in == 0 ? program.sequence : with_histograms(program.sequence);
   }

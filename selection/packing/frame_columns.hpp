@@ -10,6 +10,7 @@
 #include "gpu/memory/buffer.hpp"
 #include "gpu/memory/frame.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/payload.hpp"
 #include "transport/format/summary.hpp"
 
 namespace l3 {
@@ -28,6 +29,9 @@ struct board_fields {
   column<std::uint8_t> form;   ///< board_form; written by measure
   column<std::uint16_t> bytes; ///< length of the board's data; written by measure
   column<std::uint32_t> at;    ///< where the data starts in the packed event; written by place
+  // Of a board whose form is limited, written by what limits it (algorithms/keep_waveforms.hpp):
+  column<std::uint16_t> records; ///< bit r: record r is kept
+  column<std::uint16_t> rows;    ///< bit r: row r of the slot `pulses` is, if the form has features
 };
 using board_columns = soa<board_fields>;
 
@@ -48,11 +52,25 @@ struct event_fields {
 };
 using event_columns = soa<event_fields>;
 
+/// The rows of pulses, of which packing stores some for events of which only features are kept:
+/// columns of the slot `pulses` (selection/sequence/slots.hpp), 16 rows a board.
+struct pulse_rows {
+  column<const std::uint16_t> pedestal;
+  column<const std::uint16_t> peak;
+  column<const std::uint16_t> time;
+  column<const std::uint8_t> peak_sample;
+  column<const std::uint8_t> flags;
+  column<const std::int32_t> sum;
+};
+
 /// The output of the selection that packing reads; empty if no selection runs.
 struct selected_columns {
   column<const event_summary> summaries;
   column<const packed_line> lines;
-  std::uint32_t settings = 0; ///< hash of the settings that decided
+  column<const packed_line_payload> payloads; ///< of the lines; empty if all keep all waveforms
+  std::uint32_t settings = 0;                 ///< hash of the settings that decided
+  std::uint32_t levels = 0;                   ///< hash of the levels of quiet waveforms
+  pulse_rows pulses;                          ///< for events of which only features are kept
 
   /// Length of the event's packed summary.
   [[nodiscard]] L3_FN std::uint32_t summary_bytes(std::uint32_t event) const {
@@ -60,6 +78,10 @@ struct selected_columns {
                ? 0
                : packed_summary_bytes(summaries[event].lines, summaries[event].photons,
                                       summaries[event].hits);
+  }
+  /// Length of the payload table, alike in all events.
+  [[nodiscard]] L3_FN std::uint32_t payload_bytes() const {
+    return payloads.size() == 0 ? 0 : packed_payload_bytes(payloads.size());
   }
 };
 

@@ -20,10 +20,10 @@ inline constexpr std::uint64_t packed_alignment = 8;
                   packed_alignment);
 }
 
-/// Where the data starts.
+/// Where the data starts. `between` are the lengths of summary and payload table together.
 [[nodiscard]] L3_FN constexpr std::uint64_t
-data_offset(std::uint64_t fragments, std::uint64_t boards, std::uint64_t summary_bytes = 0) {
-  return summary_offset(fragments, boards) + summary_bytes;
+data_offset(std::uint64_t fragments, std::uint64_t boards, std::uint64_t between = 0) {
+  return summary_offset(fragments, boards) + between;
 }
 
 } // namespace l3

@@ -20,6 +20,7 @@ struct warp_findings {
   std::uint32_t low;         ///< the lowest samples, with their tags, of one record or of two
   std::uint32_t high;        ///< the highest
   std::uint32_t own_minimum; ///< of `record`, with its tag
+  std::uint32_t own_maximum; ///< likewise
   std::uint32_t own_bits;    ///< N
   board_shape shape;         ///< of the board
 };
@@ -80,7 +81,8 @@ __device__ inline void conclude(warp_findings& f, std::uint32_t which, const out
                                 board_kind kind) {
   constexpr std::uint32_t header_words = (1U << board_place::header) - 1;
   f.own_minimum = pairs::half(f.low, which);
-  f.own_bits = bits_needed(pairs::half(f.high, which) - f.own_minimum);
+  f.own_maximum = pairs::half(f.high, which);
+  f.own_bits = bits_needed(f.own_maximum - f.own_minimum);
   const std::uint32_t unexpected = ballot(!outer.is_expected);
   const bool is_wrong = any(!outer.is_tagged || pairs::wrong(f.low, f.high));
   std::uint32_t form = measure_boards::kind_form(kind);

@@ -22,6 +22,7 @@ struct packet_findings {
   alignas(64) std::uint32_t bits[packet_lanes];    // N
   alignas(64) std::uint32_t wrong[packet_lanes];   // 1: a tag in this lane is wrong
   alignas(64) std::uint16_t minimum[packet_lanes]; // with its tag
+  alignas(64) std::uint16_t maximum[packet_lanes]; // with its tag
   alignas(8) std::uint8_t marks[packet_lanes];     // for each word of header and footer
 };
 
@@ -154,6 +155,7 @@ private:
       const std::int32_t high = lanes.highest[lane];
       found.wrong[lane] = high > largest_sample ? 1 : 0;
       found.minimum[lane] = static_cast<std::uint16_t>(low);
+      found.maximum[lane] = static_cast<std::uint16_t>(high);
       found.bits[lane] =
           koto::bits_needed(static_cast<std::uint32_t>(high - low) & l2::payload_mask);
     });

@@ -40,7 +40,7 @@ __device__ inline void pack_board(const packed_samples& samples, const packed_re
   if (is_word && can_be_short(record)) {
     pack_short_records(samples, record, mine, to);
   } else {
-    pack_records(samples, record, mine, to);
+    pack_records(samples, record, mine, true, to);
   }
 }
 
@@ -76,6 +76,8 @@ struct pack_boards_by_warp {
     if ((form & board_raw) != 0)
       return warp::copy_raw(in, fragment, board, columns.boards.bytes[i], to);
     const board_place place(in, fragment, board.offset);
+    if ((form & board_limited) != 0)
+      return pack_limited(place, in, fragment, columns, i, {form, columns.boards.bytes[i]}, to);
     const warp::record_half mine(board.kind);
     warp::packed_samples samples;
     samples.load(place, in, fragment, mine, board.kind);
@@ -87,6 +89,49 @@ struct pack_boards_by_warp {
     if ((form & (board_header_stored | board_footer_stored)) != 0)
       outer = warp::outer_words::load(place, in, fragment);
     warp::pack_board(samples, record, mine, outer, form, to);
+  }
+
+private:
+  /// What pack_boards::pack_limited writes.
+  __device__ static void pack_limited(const board_place& place, const batch_view& in,
+                                      const fragment_entry& fragment, const frame_columns& columns,
+                                      std::uint32_t i, const board_shape& shape, std::byte* to) {
+    const std::uint32_t kept = columns.boards.records[i];
+    put_mask(kept, to);
+    std::uint32_t end = shape.bytes;
+    if ((shape.form & board_features) != 0) {
+      end -= features_bytes(columns.boards.rows[i]);
+      put_features(columns, i, to + end);
+    }
+    if (end == board_mask_bytes) return;
+    const warp::outer_words outer = warp::outer_words::load(place, in, fragment);
+    to = warp::put_outer_words(outer, shape.form, to + board_mask_bytes);
+    if (kept == 0) return;
+    const board_kind kind = in.boards[i].kind;
+    const warp::record_half mine(kind);
+    warp::packed_samples samples;
+    samples.load(place, in, fragment, mine, kind);
+    warp::packed_record record;
+    record.bits = columns.records.bits[packet_lanes * i + mine.record];
+    record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
+    record.find_place(mine, kept);
+    warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, to);
+  }
+
+  __device__ static void put_features(const frame_columns& columns, std::uint32_t i,
+                                      std::byte* to) {
+    const std::uint32_t rows = columns.boards.rows[i];
+    put_mask(rows, to);
+    const std::uint32_t r = warp::thread();
+    if (r >= packet_lanes || (rows >> r & 1) == 0) return;
+    const std::uint32_t before = count_of(rows & ((1U << r) - 1));
+    store(to + board_mask_bytes + before * sizeof(packed_pulse),
+          packed_row(columns.selected.pulses, packet_lanes * i + r));
+  }
+
+  __device__ static void put_mask(std::uint32_t mask, std::byte* to) {
+    if (warp::thread() < board_mask_bytes)
+      to[warp::thread()] = static_cast<std::byte>(mask >> 8 * warp::thread());
   }
 };
 

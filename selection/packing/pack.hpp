@@ -15,6 +15,7 @@
 #include "gpu/decode/packet.hpp"
 #include "gpu/executors/solo.hpp"
 #include "selection/packing/frame_columns.hpp"
+#include "selection/packing/limited_board.hpp"
 #include "selection/packing/measure.hpp"
 
 namespace l3 {
@@ -51,7 +52,10 @@ struct pack_boards {
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
-
+    if ((form & board_limited) != 0) {
+      pack_limited(b, s, in, columns, i, to);
+      return;
+    }
     s.packet.stage(b, in, fragment, board);
     take_findings(b, s.found, i, board.kind, columns.records);
     b.sync();
@@ -64,16 +68,53 @@ struct pack_boards {
   template <block B>
   L3_FN static void pack_staged(const B& b, const staged_packet& packet,
                                 const packet_findings& found, lane_records& lanes, board_kind kind,
-                                const board_shape& shape, std::byte* image) {
-    find_places(b, found, lanes, kind, stored_bytes(shape.form));
+                                const board_shape& shape, std::byte* image,
+                                std::uint32_t records = all_records) {
+    find_places(b, found, lanes, kind, stored_bytes(shape.form), records);
     make_octets(b, packet, found, lanes, kind);
     b.sync();
     write_stored_words(b, packet, shape.form, image);
-    write_records(b, found, lanes, kind, image);
+    write_records(b, found, lanes, kind, image, records);
     b.sync();
   }
 
 private:
+  /// A board of which some waveforms are kept, or none: the mask of its records, what a whole board
+  /// has of words and records, and the rows of its pulses if these are kept.
+  template <block B>
+  L3_FN static void pack_limited(const B& b, shared& s, const batch_view& in,
+                                 const frame_columns& columns, std::uint32_t i, std::byte* to) {
+    const board_entry board = in.boards[i];
+    const std::uint32_t form = columns.boards.form[i];
+    const std::uint32_t bytes = columns.boards.bytes[i];
+    const std::uint32_t records = columns.boards.records[i];
+    for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
+    std::uint32_t end = bytes;
+    if ((form & board_features) != 0) {
+      end -= features_bytes(columns.boards.rows[i]);
+      write_features(b, columns, i, to + end);
+    }
+    if (end == board_mask_bytes) return;
+    s.packet.stage(b, in, in.fragments[board.fragment], board);
+    take_findings(b, s.found, i, board.kind, columns.records);
+    b.sync();
+    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image, records);
+    copy_out(b, s.image, to + board_mask_bytes, end - board_mask_bytes);
+  }
+
+  template <block B>
+  L3_FN static void write_features(const B& b, const frame_columns& columns, std::uint32_t i,
+                                   std::byte* to) {
+    const std::uint32_t rows = columns.boards.rows[i];
+    for_each(b, packet_lanes, [&](std::uint32_t r) {
+      if (r == 0) put(b, to, {rows, 0}, board_mask_bytes);
+      if ((rows >> r & 1) == 0) return;
+      const packed_pulse p = packed_row(columns.selected.pulses, packet_lanes * i + r);
+      const std::uint32_t before = count_of(rows & ((1U << r) - 1));
+      store(to + board_mask_bytes + before * sizeof p, p);
+    });
+  }
+
   template <block B>
   L3_FN static void take_findings(const B& b, packet_findings& found, std::uint32_t i,
                                   board_kind kind, const record_columns::view& records) {
@@ -92,22 +133,24 @@ private:
   /// Each lane adds up the lengths of the records before its own; the first record is at `first`.
   template <block B>
   L3_FN static void find_places(const B& b, const packet_findings& found, lane_records& s,
-                                board_kind kind, std::uint32_t first) {
+                                board_kind kind, std::uint32_t first, std::uint32_t records) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
-      const std::uint32_t mine = record_of(lane, kind);
+      const std::uint32_t before = records & ((1U << record_of(lane, kind)) - 1);
       std::uint32_t at = first;
       for (std::uint32_t other = 0; other < packet_lanes; ++other)
-        at += record_of(other, kind) < mine ? koto::record_bytes(found.bits[other]) : 0;
+        at +=
+            (before >> record_of(other, kind) & 1) != 0 ? koto::record_bytes(found.bits[other]) : 0;
       s.at[lane] = at;
     });
   }
 
   /// The form for one lane, which adds in the order of the records.
   L3_FN static void find_places(const solo_block&, const packet_findings& found, lane_records& s,
-                                board_kind kind, std::uint32_t first) {
+                                board_kind kind, std::uint32_t first, std::uint32_t records) {
     for (std::uint32_t record = 0; record < packet_lanes; ++record) {
       const std::uint32_t lane = record_of(record, kind); // this permutation is its own inverse
       s.at[lane] = first;
+      if ((records >> record & 1) == 0) continue;
       first += koto::record_bytes(found.bits[lane]);
     }
   }
@@ -137,12 +180,14 @@ private:
 
   template <block B>
   L3_FN static void write_records(const B& b, const packet_findings& found, const lane_records& s,
-                                  board_kind, std::byte* image) {
+                                  board_kind kind, std::byte* image, std::uint32_t records) {
     for_each(b, packet_lanes, [&](std::uint32_t lane) {
+      if ((records >> record_of(lane, kind) & 1) == 0) return;
       const std::uint32_t minimum = found.minimum[lane] & l2::payload_mask;
       put(b, image + s.at[lane], {found.bits[lane] | minimum << 8, 0}, koto::record_head_bytes);
     });
     for_each(b, packet_lanes, koto::octets, [&](std::uint32_t lane, std::uint32_t k) {
+      if ((records >> record_of(lane, kind) & 1) == 0) return;
       const std::uint32_t bits = found.bits[lane];
       put(b, image + s.at[lane] + koto::record_head_bytes + k * bits,
           {s.low[k][lane], s.high[k][lane]}, bits);
@@ -152,8 +197,10 @@ private:
   /// The form for one lane, which writes in the order of the bytes. It stores each octet as 16
   /// bytes for every N, and the next store overwrites the excess.
   L3_FN static void write_records(const solo_block&, const packet_findings& found,
-                                  const lane_records& s, board_kind kind, std::byte* image) {
+                                  const lane_records& s, board_kind kind, std::byte* image,
+                                  std::uint32_t records) {
     for (std::uint32_t record = 0; record < packet_lanes; ++record) {
+      if ((records >> record & 1) == 0) continue;
       const std::uint32_t lane = record_of(record, kind); // this permutation is its own inverse
       const std::uint32_t bits = found.bits[lane];
       std::byte* to = image + s.at[lane];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pack_events: one CUDA block for each kept event writes all of the packed event (docs/formats.md,
-// section 7) but the data of boards: header, tables, the summary if a selection ran, the fragments
-// that are stored raw, and the zeros at the end. The place kernels have found where the event goes.
+// section 7) but the data of boards: header, tables, the summary if a selection ran, the payload
+// table if lines limit what is kept, the fragments that are stored raw, and the zeros at the end.
+// The place kernels have found where the event goes.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +26,18 @@ struct pack_events {
     if (!result.kept) return;
     std::byte* const to = out.bytes + result.offset;
     const std::uint32_t summary_bytes = columns.selected.summary_bytes(b.index());
+    const std::uint32_t payload_bytes = columns.selected.payload_bytes();
     std::byte* const fragment_table = to + sizeof(packed_event);
     std::byte* const board_table = fragment_table + event.fragments * sizeof(packed_fragment);
 
     for_each(b, 1, [&](std::uint32_t) {
-      store(aligned<packed_alignment>(to), header_of(event, result, summary_bytes));
+      packed_event h = header_of(event, result, summary_bytes);
+      if (payload_bytes != 0) {
+        h.version = 1;
+        h.payload = columns.selected.summaries[b.index()].payload;
+        h.payload_bytes = static_cast<std::uint16_t>(payload_bytes);
+      }
+      store(aligned<packed_alignment>(to), h);
       if (event.boards % 2 != 0) { // the table of boards ends 4 bytes before a multiple of 8
         store(aligned<4>(board_table + event.boards * sizeof(packed_board)), std::uint32_t{0});
       }
@@ -54,7 +62,10 @@ struct pack_events {
     if (summary_bytes != 0)
       pack_summary(b, b.index(), columns.selected,
                    to + summary_offset(event.fragments, event.boards));
-    std::uint64_t end = data_offset(event.fragments, event.boards, summary_bytes);
+    if (payload_bytes != 0)
+      pack_payload(b, b.index(), columns.selected,
+                   to + data_offset(event.fragments, event.boards, summary_bytes));
+    std::uint64_t end = data_offset(event.fragments, event.boards, summary_bytes + payload_bytes);
     for (std::uint32_t k = 0; k < event.fragments; ++k) {
       const std::uint32_t f = event.first_fragment + k;
       end = columns.fragments.at[f] + columns.fragments.bytes[f];
@@ -97,7 +108,7 @@ private:
       head.quantities = static_cast<std::uint8_t>(quantities);
       head.trigger = s.trigger;
       head.status = s.status;
-      head.hits = static_cast<std::uint8_t>(s.hits);
+      head.hits = s.hits;
       head.photons_found = s.photons_found;
       head.settings = selected.settings;
       head.fired = s.fired;
@@ -121,6 +132,20 @@ private:
     const auto left = static_cast<std::uint32_t>(to + selected.summary_bytes(e) - reasons);
     for_each(b, left, [&](std::uint32_t n) { // zeros up to a multiple of 8
       reasons[n] = std::byte{n < s.lines ? s.reason[n] : std::uint8_t{0}};
+    });
+  }
+
+  template <block B>
+  L3_FN static void pack_payload(const B& b, std::uint32_t e, const selected_columns& selected,
+                                 std::byte* to) {
+    const event_summary& s = selected.summaries[e];
+    for_each(b, 1, [&](std::uint32_t) {
+      store(aligned<packed_alignment>(to), packed_payload{selected.levels, s.asked, s.control, 0});
+    });
+    for_each(b, selected.payloads.size(), [&](std::uint32_t n) {
+      store(
+          aligned<packed_alignment>(to + sizeof(packed_payload) + n * sizeof(packed_line_payload)),
+          selected.payloads[n]);
     });
   }
 

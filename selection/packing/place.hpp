@@ -29,7 +29,8 @@ struct place_boards {
     b.sync();
     for_each(b, 1, [&](std::uint32_t) {
       std::uint64_t at =
-          data_offset(event.fragments, event.boards, out.selected.summary_bytes(b.index()));
+          data_offset(event.fragments, event.boards,
+                      out.selected.summary_bytes(b.index()) + out.selected.payload_bytes());
       std::uint64_t original = 0;
       event_result result;
       result.flags = event.flags;

@@ -56,6 +56,9 @@ struct board_signals {
                                    ///< be decoded, or the readout has no such board
     column<std::uint16_t> lit;     ///< bit k: row k holds a pulse that is high enough for its input
     column<std::uint16_t> trigger; ///< the low 14 bits of header word 0
+    // 0 where no line asks which waveforms are quiet (input_levels):
+    column<std::uint16_t> loud;  ///< bit r: record r has a sample beyond its input's levels
+    column<std::uint16_t> seeds; ///< bit r: record r has a sample for which neighbours are kept
   };
   using columns = soa<fields>;
   static std::uint32_t rows(const batch_capacity& c) { return c.boards; }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gpu/memory/column.hpp"
+#include "transport/format/payload.hpp"
 #include "transport/format/readout.hpp"
 #include "transport/format/summary.hpp"
 
@@ -39,6 +40,17 @@ struct input_entry {
   }
 };
 static_assert(sizeof(input_entry) == 16);
+
+/// When a waveform of an input is quiet, by the input's number: all its samples lie from `low` to
+/// `high`, both included. A quiet waveform is kept nevertheless if one of its neighbours has a
+/// sample of at least `seed`.
+struct input_levels {
+  std::uint16_t low = 0xffff; ///< above `high`: the waveform always counts as loud
+  std::uint16_t high = 0;
+  std::uint16_t seed = 0xffff;
+  std::uint16_t reserved = 0;
+  std::uint32_t first_neighbour = 0; ///< in `kept_with`, up to that of the next input
+};
 
 struct crystal_entry {
   std::int16_t x = 0; ///< 0.1 mm
@@ -104,7 +116,9 @@ struct line_entry {
   std::uint8_t undecodable = 0;   ///< 1: fires only if part of the event cannot be decoded
   std::uint8_t overfull = 0;      ///< 1: fires only if the event has more than there is room for
   unknown_rule unknown = unknown_rule::ignore;
+  event_payload payload = event_payload::all; ///< what is kept of the line's events
   std::uint8_t ranges = 0;
+  std::uint32_t control = 0; ///< one in so many of them keeps all; 0: none
   range_entry range[max_ranges];
 };
 
@@ -142,6 +156,7 @@ struct selection_constants {
   std::uint16_t lines = 0;
   std::uint16_t overfull_lines = 0; ///< of these, those that take overfull events
   std::uint32_t record = 0;         ///< 1: every event is kept; the lines only judge it
+  std::uint32_t levels = 0; ///< hash of the levels of quiet waveforms; 0: no line asks for them
 };
 
 /// The tables as kernels see them; kernels take them by value.
@@ -157,7 +172,10 @@ struct selection_tables {
   column<const veto_entry> vetoes;
   column<const attenuation_entry> attenuation;
   column<const line_entry> lines;
-  column<const packed_line> packed_lines; ///< the same lines as the output names them
+  column<const packed_line> packed_lines;            ///< the same lines as the output names them
+  column<const packed_line_payload> packed_payloads; ///< empty if all lines keep all waveforms
+  column<const input_levels> levels;     ///< by input, and one behind the last; or empty
+  column<const std::uint16_t> kept_with; ///< numbers of neighbouring inputs, input after input
 };
 
 } // namespace l3

@@ -28,6 +28,7 @@ public:
     make_constants();
     make_vetoes();
     for (const auto& line : s_.lines) make_line(line);
+    for (const auto& name : s_.suppression.exempt) static_cast<void>(bit_of(name));
     wrong_.raise();
     return std::move(t_);
   }
@@ -177,6 +178,8 @@ private:
     e.undecodable = line.undecodable ? 1 : 0;
     e.overfull = line.overfull ? 1 : 0;
     e.unknown = line.when_unknown;
+    e.payload = line.payload.value;
+    e.control = line.control;
     for (const auto& name : line.fired) e.vetoes_on |= bit_of(name);
     for (const auto& name : line.vetoes) e.vetoes_off |= bit_of(name);
     if (line.all_vetoes) e.vetoes_off = ((1U << d_.vetoes().size()) - 1) & ~e.vetoes_on;

@@ -55,6 +55,9 @@ std::uint32_t hash_of(const host_tables& t, const selection_settings& settings) 
   for (const auto& a : t.attenuation) add(hash, a.grown, a.shrunk);
   for (const auto& line : t.lines) add(hash, line);
   if (t.constants.record != 0) hash.add("record\n");
+  for (const auto& p : t.packed_payloads)
+    add(hash, static_cast<std::uint8_t>(p.payload), p.control);
+  if (t.constants.levels != 0) hash.add(t.constants.levels);
   return hash.value();
 }
 

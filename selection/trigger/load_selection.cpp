@@ -55,6 +55,18 @@ void check_sequence(const selection_settings& settings) {
     refuse(names.size() - 1,
            fmt::format("sequence: nothing decides which events are kept; end it with `{}`",
                        decide::name));
+  const auto keeps = std::ranges::find(names, keep_waveforms::name);
+  for (const line_settings& line : settings.lines)
+    if (line.payload.value != event_payload::all && keeps == names.end())
+      throw bad_file(line.payload.place,
+                     "nothing limits what is kept of the events of line {}; end the sequence with "
+                     "`{}`",
+                     quote(line.name.value), keep_waveforms::name);
+  // Packing reads the pulses after the last step.
+  if (keeps != names.end() && keeps + 1 != names.end())
+    refuse(
+        static_cast<std::size_t>(keeps - names.begin()),
+        fmt::format("sequence: `{}` must be the last; move it to the end", keep_waveforms::name));
 }
 
 bool is_built_in(const std::string& detector) { return detector.empty() || detector == built_in; }
@@ -91,7 +103,8 @@ struct text_names {
 };
 
 loaded_selection load(recorded_settings texts, const text_names& names,
-                      std::optional<std::uint32_t> run) {
+                      std::optional<std::uint32_t> run,
+                      const std::function<void(selection_settings&)>& change = {}) {
   detector d = parse_detector(texts.detector, names.detector, texts.crates);
   calibration c;
   if (texts.calibration.empty()) {
@@ -102,6 +115,7 @@ loaded_selection load(recorded_settings texts, const text_names& names,
     texts.calibration = std::move(of_run.in_force);
   }
   selection_settings settings = parse_selection(texts.lines, names.lines);
+  if (change) change(settings);
   check_sequence(settings);
   complaints wrong;
   wrong.hear({names.detector}, [&] { check_fits(d, c); });
@@ -113,7 +127,8 @@ loaded_selection load(recorded_settings texts, const text_names& names,
 } // namespace
 
 loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                std::optional<std::uint32_t> run) {
+                                std::optional<std::uint32_t> run,
+                                const std::function<void(selection_settings&)>& change) {
   const bool own_detector = is_built_in(files.detector);
   if (own_detector) check_readout(crates);
   recorded_settings texts;
@@ -130,7 +145,7 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
   const std::string lines = files.lines == built_in ? "built-in selection.toml" : files.lines;
   loaded_selection all = load(
       std::move(texts),
-      {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration}, run);
+      {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration}, run, change);
   constexpr std::size_t name_of_the_program = 1024;
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)

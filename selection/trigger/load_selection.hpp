@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,8 +34,12 @@ struct loaded_selection {
 /// only fits KOTO's. Both throw bad_file (config/toml/complaints.hpp). Without a run, to find
 /// mistakes where it is not known yet, the first line of each input of a calibration holds.
 [[nodiscard]] detector load_detector(const selection_files& files, const readout& crates);
-[[nodiscard]] loaded_selection load_selection(const selection_files& files, const readout& crates,
-                                              std::optional<std::uint32_t> run);
+/// `change`, if given, changes the settings before anything is made of them, and not the recorded
+/// texts: a what-if.
+[[nodiscard]] loaded_selection
+load_selection(const selection_files& files, const readout& crates,
+               std::optional<std::uint32_t> run,
+               const std::function<void(selection_settings&)>& change = {});
 /// `name` stands in messages in the place of the files' names. Throws bad_file.
 [[nodiscard]] loaded_selection load_selection(const recorded_settings& recorded,
                                               const std::string& name, std::uint32_t run);

@@ -8,10 +8,12 @@
 #include <fmt/format.h>
 
 #include "selection/algorithms/find_clusters.hpp"
+#include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/detector/arithmetic.hpp"
 #include "selection/detector/pulse_form.hpp"
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/cut_tables.hpp"
+#include "selection/trigger/level_tables.hpp"
 #include "selection/trigger/neighbours.hpp"
 #include "selection/trigger/table_units.hpp"
 
@@ -119,16 +121,36 @@ void add_attenuation(host_tables& t, const detector& d) {
   }
 }
 
+/// Only for lines that limit what is kept: without one, no table says anything of it.
+void add_payloads(host_tables& t, const detector& d, const calibration& c,
+                  const selection_settings& settings) {
+  const auto asks_for = [&t](auto&& what) {
+    return std::any_of(t.lines.begin(), t.lines.end(), what);
+  };
+  if (!asks_for([](const line_entry& l) { return l.payload != event_payload::all; })) return;
+  for (const line_entry& line : t.lines) {
+    packed_line_payload& p = t.packed_payloads.emplace_back();
+    p.payload = line.payload;
+    p.control = line.control;
+  }
+  if (!asks_for([](const line_entry& l) { return l.payload == event_payload::suppressed; })) return;
+  auto table = make_level_tables(d, c, settings);
+  t.levels = std::move(table.levels);
+  t.kept_with = std::move(table.kept_with);
+  t.constants.levels = table.hash;
+}
+
 } // namespace
 
 selection_tables host_tables::view() const {
   const auto column_of = []<class T>(const std::vector<T>& v) {
     return column<const T>(v.data(), static_cast<std::uint32_t>(v.size()));
   };
-  return {constants,          column_of(first_board), column_of(board_vetoes),
-          column_of(inputs),  column_of(crystals),    column_of(neighbours),
-          column_of(modules), column_of(vetoes),      column_of(attenuation),
-          column_of(lines),   column_of(packed_lines)};
+  return {constants,          column_of(first_board),  column_of(board_vetoes),
+          column_of(inputs),  column_of(crystals),     column_of(neighbours),
+          column_of(modules), column_of(vetoes),       column_of(attenuation),
+          column_of(lines),   column_of(packed_lines), column_of(packed_payloads),
+          column_of(levels),  column_of(kept_with)};
 }
 
 void check_fits(const detector& d, const calibration& c) {
@@ -139,6 +161,9 @@ void check_fits(const detector& d, const calibration& c) {
   if (d.crystals().size() > find_clusters::max_crystals)
     no(fmt::format("has {} crystals; there is room for {}", d.crystals().size(),
                    find_clusters::max_crystals));
+  if (d.crates().boards() > keep_waveforms::max_boards)
+    no(fmt::format("has {} boards; there is room for {}", d.crates().boards(),
+                   keep_waveforms::max_boards));
   if (d.vetoes().size() > max_vetoes)
     no(fmt::format("has {} vetoes; there is room for {}", d.vetoes().size(), max_vetoes));
   constexpr double most_distance = 3200; // mm: 16 bits hold no more
@@ -167,6 +192,7 @@ host_tables make_tables(const detector& d, const calibration& c, const selection
   add_inputs(t, d, c);
   add_attenuation(t, d);
   t.constants.record = mode == selection_mode::record ? 1 : 0;
+  add_payloads(t, d, c, settings);
   t.constants.settings = hash_of(t, settings);
   t.constants.run = run;
   return t;

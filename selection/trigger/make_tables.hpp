@@ -25,6 +25,9 @@ struct host_tables {
   std::vector<attenuation_entry> attenuation;
   std::vector<line_entry> lines;
   std::vector<packed_line> packed_lines;
+  std::vector<packed_line_payload> packed_payloads; ///< empty if all lines keep all waveforms
+  std::vector<input_levels> levels;
+  std::vector<std::uint16_t> kept_with;
 
   /// Good as long as the vectors stay what they are.
   [[nodiscard]] selection_tables view() const;

@@ -10,6 +10,7 @@
 #include "config/toml/nearest.hpp"
 #include "config/toml/table.hpp"
 #include "selection/algorithms/find_clusters.hpp"
+#include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/detector/pulse_reach.hpp"
 #include "selection/trigger/line_checks.hpp"
 #include "selection/trigger/quantity_units.hpp"
@@ -132,9 +133,22 @@ void read_vetoes(const toml_table& s, veto_settings& v) {
   v.tolerance_margin = s.number("tolerance_margin", 0, waveform_length, v.tolerance_margin);
 }
 
+constexpr std::uint32_t most_kept_neighbours = 3;
+
+void read_suppression(const toml_table& s, suppression_settings& p) {
+  constexpr double most_sigma = 10000;
+  s.allow({}, {"sigma", "seed_sigma", "neighbours", "exempt"});
+  p.sigma = s.positive("sigma", most_sigma, p.sigma);
+  p.seed_sigma = s.positive("seed_sigma", most_sigma, p.seed_sigma);
+  if (p.seed_sigma < p.sigma) s.complain("seed_sigma", "is below sigma; raise it");
+  p.neighbours = s.count("neighbours", 0, most_kept_neighbours, p.neighbours);
+  p.exempt = s.texts("exempt");
+}
+
 counter_settings read_counter(const toml_table& s) {
   constexpr std::uint32_t most_neighbours = 64;
-  s.allow({"name"}, {"threshold", "window", "tolerance", "neighbours", "within"});
+  s.allow({"name"},
+          {"threshold", "window", "tolerance", "neighbours", "within", "kept_neighbours"});
   counter_settings c;
   c.name = s.text("name");
   if (s.has("threshold")) c.threshold = s.positive("threshold", most_energy);
@@ -145,6 +159,8 @@ counter_settings read_counter(const toml_table& s) {
   if ((c.neighbours && *c.neighbours > 1) != s.has("within"))
     s.complain("within", "and neighbours belong together; write both, such as neighbours = 3, "
                          "within = 10.0, or neither");
+  if (s.has("kept_neighbours"))
+    c.kept_neighbours = s.count("kept_neighbours", 0, most_kept_neighbours).value;
   return c;
 }
 
@@ -155,6 +171,16 @@ unknown_rule rule_of(const toml_table& s) {
   if (!word.empty() && word != "ignore")
     s.complain("when_unknown", R"(is none of "ignore", "keep", "refuse")");
   return unknown_rule::ignore;
+}
+
+setting<event_payload> payload_of(const toml_table& s) {
+  const auto word = s.text("payload");
+  for (std::uint32_t p = 0; p < event_payloads; ++p)
+    if (const auto payload = static_cast<event_payload>(p); word.value == name_of(payload))
+      return {payload, word.place};
+  if (!word.value.empty())
+    s.complain("payload", R"(is none of "all", "suppressed", "features", "summary")");
+  return event_payload::all;
 }
 
 void read_vetoes_of_line(const toml_table& s, line_settings& line) {
@@ -169,9 +195,9 @@ void read_vetoes_of_line(const toml_table& s, line_settings& line) {
 }
 
 line_settings read_line(const toml_table& s) {
-  std::vector<std::string_view> keys = {"trigger",  "not_trigger",  "vetoes",
-                                        "fired",    "when_unknown", "undecodable",
-                                        "overfull", "prescale",     "priority"};
+  std::vector<std::string_view> keys = {"trigger",      "not_trigger", "vetoes",   "fired",
+                                        "when_unknown", "undecodable", "overfull", "prescale",
+                                        "priority",     "payload",     "control"};
   for (std::uint32_t i = 0; i < quantities; ++i) keys.push_back(name_of(static_cast<quantity>(i)));
   s.allow({"name"}, keys);
   line_settings line;
@@ -192,6 +218,11 @@ line_settings read_line(const toml_table& s) {
   line.when_unknown = rule_of(s);
   line.prescale = s.count("prescale", 1, most_prescale, line.prescale);
   line.priority = static_cast<std::uint8_t>(s.count("priority", 0, 0xff, line.priority).value);
+  line.payload = payload_of(s);
+  if (s.has("control")) line.control = s.count("control", 1, most_prescale).value;
+  if (line.control != 0 && line.payload.value == event_payload::all)
+    s.complain("control", "has no meaning for a line whose events all keep everything; take it "
+                          "out, or set payload");
   return line;
 }
 
@@ -241,7 +272,7 @@ selection_settings parse_selection(std::string_view text, const std::string& nam
   const auto root = parse_toml(text, name);
   complaints wrong;
   const toml_table whole(root, name, wrong);
-  whole.allow({}, {"sequence", "clusters", "photons", "vetoes", "counter", "line"});
+  whole.allow({}, {"sequence", "clusters", "photons", "vetoes", "suppression", "counter", "line"});
   selection_settings s;
   s.source = name;
   if (whole.has("sequence")) {
@@ -252,11 +283,16 @@ selection_settings parse_selection(std::string_view text, const std::string& nam
   whole.inner("clusters", [&](const toml_table& part) { read_clusters(part, s.clusters); });
   whole.inner("photons", [&](const toml_table& part) { read_photons(part, s.photons); });
   whole.inner("vetoes", [&](const toml_table& part) { read_vetoes(part, s.vetoes); });
+  whole.inner("suppression",
+              [&](const toml_table& part) { read_suppression(part, s.suppression); });
   whole.for_each_table("counter",
                        [&](const toml_table& part) { s.counters.push_back(read_counter(part)); });
   whole.for_each_table("line", [&](const toml_table& part) { s.lines.push_back(read_line(part)); });
   check_names(s.counters, "counter", wrong);
   check_lines(s, wrong);
+  const auto limits = [](const line_settings& l) { return l.payload.value != event_payload::all; };
+  if (!whole.has("sequence") && std::any_of(s.lines.begin(), s.lines.end(), limits))
+    s.sequence.emplace_back(std::string(keep_waveforms::name));
   wrong.raise();
   return s;
 }

@@ -61,6 +61,15 @@ struct counter_settings {
   std::optional<setting<std::uint32_t>>
       neighbours;    ///< so many modules side by side must have a hit …
   double within = 0; ///< ns: … this near in time
+  std::optional<std::uint32_t> kept_neighbours; ///< as suppression_settings::neighbours
+};
+
+/// Which waveforms of a suppressed event are kept.
+struct suppression_settings {
+  double sigma = 5;       ///< those with a sample beyond so many σ of the pedestal …
+  double seed_sigma = 40; ///< … and, of those with a sample so far above it, the neighbours:
+  std::uint32_t neighbours = 1; ///< so many steps away; crystals that touch, modules side by side
+  std::vector<setting<std::string>> exempt; ///< counters of which all waveforms are kept
 };
 
 /// A condition on a quantity, in its unit (selection/trigger/quantity_units.hpp).
@@ -83,6 +92,8 @@ struct line_settings {
   unknown_rule when_unknown = unknown_rule::ignore;
   std::uint32_t prescale = 1;
   std::uint8_t priority = 100; ///< the highest is given up last
+  setting<event_payload> payload = event_payload::all;
+  std::uint32_t control = 0; ///< one in so many of its events keeps all; 0: none
 };
 
 struct selection_settings {
@@ -94,6 +105,7 @@ struct selection_settings {
   photon_settings photons;
   veto_settings vetoes;
   std::vector<counter_settings> counters;
+  suppression_settings suppression;
   std::vector<line_settings> lines;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time offset of each input of the simulated detector, as its description's seed draws them: what a calibration run would have found."""
+"""The time offset, the pedestal and the noise of each input of the simulated detector, as its description's seed draws them: what a calibration run would have found."""
 import math
 
 MASK = (1 << 64) - 1
@@ -44,6 +44,23 @@ class Xoshiro:
             b = self.bits()
             total += sum(b >> shift & 0xFFFF for shift in (0, 16, 32, 48))
         return (total - 6 * 65535) / 65536.0
+
+
+def pedestals_and_noise(inputs, signals):
+    """(pedestal, noise) in counts, by number of the input; `signals` is that part of the detector's description."""
+    random, found = Xoshiro(signals["seed"]), []
+    least, most = signals["noise_range"]
+    peak = signals["noise_typical"]
+    for _ in range(inputs):
+        u = random.uniform()
+        if u * (most - least) < peak - least:
+            noise = least + math.sqrt(u * (most - least) * (peak - least))
+        else:
+            noise = most - math.sqrt((1 - u) * (most - least) * (most - peak))
+        low, high = signals["pedestal_range"]
+        found.append((low + (high - low) * random.uniform(), noise))
+        random.gaussian()  # its time
+    return found
 
 
 def time_offsets(inputs, spread, seed):

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "transport/format/block.hpp"
 #include "transport/format/function.hpp"
 
 namespace l3 {
@@ -111,8 +112,12 @@ struct event_summary {
   std::uint8_t lines = 0;
   std::uint8_t kept = 0; ///< 1: by a line, overfull while no line takes such events, or recorded
   std::int32_t quantity[quantities] = {};
-  std::uint8_t reason[max_lines] = {}; ///< line_reason
-  std::uint32_t hits = 0;              ///< in the list below
+  std::uint8_t reason[max_lines] = {};        ///< line_reason
+  event_payload payload = event_payload::all; ///< what is kept of the waveforms
+  std::uint8_t hits = 0;                      ///< in the list below
+  std::uint8_t reserved[2] = {};
+  std::uint32_t asked = 0;   ///< bit n: line n kept the event and asks for this payload
+  std::uint32_t control = 0; ///< bit n: line n kept it and took it for its control sample
   photon_summary photon[max_summary_photons];
   veto_hit_summary hit[max_summary_hits]; ///< by counter, each counter's by falling energy
 

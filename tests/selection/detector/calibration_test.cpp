@@ -93,7 +93,8 @@ TEST(calibration, a_file_changes_what_it_names) {
 
 const std::string no_header =
     "the table must begin with its header; write input,gain,time,threshold,dead, or "
-    "runs,input,gain,time,threshold,dead for values that hold for some runs only";
+    "input,gain,time,threshold,dead,pedestal,noise, either with \"runs,\" in front for values that "
+    "hold for some runs only";
 
 TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal(header + "0/3/7,0.09,0,5,0"), "");
@@ -163,6 +164,42 @@ TEST(calibration, holds_for_the_runs_that_a_line_names) {
     EXPECT_EQ(again.inputs[n].gain, of_150.inputs[n].gain);
     EXPECT_EQ(again.inputs[n].time, of_150.inputs[n].time);
   }
+}
+
+const std::string levels = "input,gain,time,threshold,dead,pedestal,noise\n";
+
+TEST(calibration, has_pedestal_and_noise_if_the_header_names_them) {
+  const auto nominal = nominal_calibration(koto());
+  const auto input = koto().number_of({0, 3, 7});
+  const auto other = koto().number_of({0, 3, 8});
+  const auto plain =
+      calibration_of_run(levels + "0/3/7,,,,,512.3,2.4\n0/3/8,0.5,,,,,\n", "c.csv", koto(), 1)
+          .inputs;
+  EXPECT_EQ(plain[input].pedestal, 512.3);
+  EXPECT_EQ(plain[input].noise, 2.4);
+  EXPECT_EQ(plain[input].gain, nominal[input].gain);
+  EXPECT_EQ(plain[other].pedestal, nominal[other].pedestal);
+  EXPECT_EQ(plain[other].noise, nominal[other].noise);
+  EXPECT_EQ(plain[other].gain, 0.5);
+  EXPECT_EQ(refusal(levels + "0/3/7,0.09,,,\n"),
+            "c.csv:2:1: a line has 7 fields, this one 5; leave a field empty to keep its nominal "
+            "value");
+  EXPECT_EQ(refusal(levels + "0/3/7,,,,,,-1\n"), "c.csv:2:12: noise -1 is out of range 0..100");
+  EXPECT_EQ(refusal("input,gain,time,threshold,dead,pedestal\n"), "c.csv:1:1: " + no_header);
+}
+
+TEST(calibration, has_pedestal_and_noise_by_run) {
+  const std::string table =
+      "runs," + levels + "100-199,0/3/7,,,,,510,2.5\n200-,0/3/7,,,,,520,2.25\n";
+  const auto input = koto().number_of({0, 3, 7});
+  const auto of_250 = calibration_of_run(table, "c.csv", koto(), 250);
+  EXPECT_EQ(of_250.inputs[input].pedestal, 520);
+  EXPECT_EQ(of_250.inputs[input].noise, 2.25);
+  // The levels that were in force come back from what the stream records.
+  EXPECT_EQ(of_250.in_force, levels + "0/3/7,,,,,520,2.25\n");
+  const auto again = calibration_of_run(of_250.in_force, "c.csv", koto(), 250);
+  EXPECT_EQ(again.inputs[input].pedestal, 520);
+  EXPECT_EQ(again.inputs[input].noise, 2.25);
 }
 
 TEST(calibration, of_other_runs_and_with_gaps_is_refused) {

@@ -26,8 +26,8 @@ struct outcome {
 
 class small_selecting {
 public:
-  small_selecting()
-      : loaded_{make_small_detector(), parse_selection(small_selection, "small"), {}, {}} {
+  explicit small_selecting(const std::string& text = small_selection)
+      : loaded_{make_small_detector(), parse_selection(text, "small"), {}, {}} {
     loaded_.tables =
         make_tables(loaded_.what, nominal_calibration(loaded_.what), loaded_.settings, 5);
   }

@@ -55,9 +55,8 @@ vetoes = "all"
 undecodable = true
 )";
 
-// What is said of the sample after one edit of it.
-std::string refusal(const std::string& from, const std::string& to) {
-  std::string text = sample;
+// What is said of a text after one edit of it.
+std::string refusal(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   text.replace(at, from.size(), to);
@@ -67,6 +66,9 @@ std::string refusal(const std::string& from, const std::string& to) {
     return e.what();
   }
   return "";
+}
+std::string refusal(const std::string& from, const std::string& to) {
+  return refusal(sample, from, to);
 }
 
 TEST(settings, every_key_arrives) {
@@ -133,6 +135,61 @@ TEST(settings, every_key_arrives) {
   EXPECT_EQ(second.when_unknown, unknown_rule::ignore);
   EXPECT_EQ(second.prescale, 1U);
   EXPECT_EQ(second.priority, 100U);
+}
+
+const char* const limiting = R"([suppression]
+sigma = 4.5
+seed_sigma = 30.0
+neighbours = 0
+exempt = ["CV front", "NCC single"]
+[[counter]]
+name = "BHPV"
+kept_neighbours = 2
+[[line]]
+name = "x"
+payload = "suppressed"
+control = 20
+[[line]]
+name = "y"
+)";
+
+TEST(settings, payloads_arrive) {
+  const auto s = parse_selection(limiting, "s.toml");
+  EXPECT_EQ(s.suppression.sigma, 4.5);
+  EXPECT_EQ(s.suppression.seed_sigma, 30);
+  EXPECT_EQ(s.suppression.neighbours, 0U);
+  ASSERT_EQ(s.suppression.exempt.size(), 2U);
+  EXPECT_EQ(s.suppression.exempt[1].value, "NCC single");
+  EXPECT_EQ(s.counters[0].kept_neighbours, 2U);
+  EXPECT_EQ(s.lines[0].payload.value, event_payload::suppressed);
+  EXPECT_EQ(s.lines[0].control, 20U);
+  EXPECT_EQ(s.lines[1].payload.value, event_payload::all);
+  EXPECT_EQ(s.lines[1].control, 0U);
+}
+
+TEST(settings, payloads_that_make_no_sense_are_refused) {
+  const auto refused = [](const std::string& from, const std::string& to) {
+    return refusal(limiting, from, to);
+  };
+  EXPECT_EQ(refused("\"suppressed\"", "\"most\""),
+            "s.toml:11:11: line.payload = \"most\" is none of \"all\", \"suppressed\", "
+            "\"features\", \"summary\"");
+  EXPECT_NE(refused("payload = \"suppressed\"\n", "").find("line.control"), std::string::npos);
+  EXPECT_NE(refused("control = 20", "control = 0").find("line.control"), std::string::npos);
+  EXPECT_NE(refused("seed_sigma = 30.0", "seed_sigma = 4.0").find("suppression.seed_sigma"),
+            std::string::npos);
+  EXPECT_NE(refused("kept_neighbours = 2", "kept_neighbours = 4").find("counter.kept_neighbours"),
+            std::string::npos);
+}
+
+/// Only a menu whose lines limit something needs the step that does it.
+TEST(settings, a_menu_that_limits_payloads_ends_with_the_step_that_does) {
+  const auto last = [](const std::string& more) {
+    return parse_selection("[[line]]\nname = \"x\"\n" + more, "s.toml").sequence.back().value;
+  };
+  EXPECT_EQ(last(""), "decide");
+  EXPECT_EQ(last("payload = \"all\"\n"), "decide");
+  EXPECT_EQ(last("payload = \"summary\"\n"), "keep_waveforms");
 }
 
 TEST(settings, what_is_left_out_has_its_default) {

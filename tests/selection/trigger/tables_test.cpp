@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "selection/detector/pulse_response.hpp"
 #include "selection/trigger/line_id.hpp"
@@ -348,8 +349,16 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
   for (const std::string change :
        {"prescale = 2\n", "priority = 1\n", "vetoes = \"all\"\n", "fired = [\"CBAR\"]\n",
         "trigger = [\"led\"]\n", "not_trigger = [\"led\"]\n", "undecodable = true\n",
-        "overfull = true\n", "when_unknown = \"keep\"\n", "photons = 2\n", "crystals = 2\n"})
+        "overfull = true\n", "when_unknown = \"keep\"\n", "photons = 2\n", "crystals = 2\n",
+        "payload = \"suppressed\"\n", "payload = \"features\"\n", "payload = \"summary\"\n"})
     EXPECT_NE(id(one_line + change), same) << change;
+  const std::string limited = one_line + "payload = \"suppressed\"\n";
+  for (const std::string change :
+       {"control = 5\n", "[suppression]\nsigma = 5.1\n", "[suppression]\nseed_sigma = 41.0\n",
+        "[suppression]\nneighbours = 2\n", "[suppression]\nexempt = [\"CBAR\"]\n",
+        "[[counter]]\nname = \"CBAR\"\nkept_neighbours = 0\n"})
+    EXPECT_NE(id(limited + change), id(limited)) << change;
+  EXPECT_EQ(id(one_line + "[suppression]\nsigma = 5.1\n"), same) << "nothing is suppressed";
   EXPECT_NE(id("[[line]]\nname = \"y\"\n"), same);
   auto c = without_offsets(koto());
   c[0].dead = true;
@@ -359,6 +368,57 @@ TEST(tables, the_settings_have_a_number_that_changes_with_every_cut) {
                         selection_mode::record)
                 .constants.settings,
             same);
+}
+
+TEST(tables, levels_follow_from_pedestal_and_noise) {
+  auto c = without_offsets(koto());
+  const std::uint32_t crystal = koto().number_of({0, 3, 5});
+  c[crystal].pedestal = 500.25;
+  c[crystal].noise = 2.5;
+  c[crystal + 1].noise = 0; // not known
+  c[crystal + 2].dead = true;
+  const auto t = make_tables(
+      koto(), c,
+      parse_selection("[suppression]\nsigma = 4.0\nseed_sigma = 20.0\nexempt = [\"CV front\"]\n" +
+                          one_line + "payload = \"suppressed\"\ncontrol = 9\n",
+                      "s.toml"),
+      7);
+  ASSERT_EQ(t.levels.size(), koto().input_count() + 1);
+  EXPECT_EQ(t.levels[crystal].low, 491);  // 500.25 − 10, rounded up
+  EXPECT_EQ(t.levels[crystal].high, 510); // 500.25 + 10, rounded down
+  EXPECT_EQ(t.levels[crystal].seed, 551); // 500.25 + 50, rounded up
+  EXPECT_GT(t.levels[crystal + 1].low, t.levels[crystal + 1].high);
+  EXPECT_EQ(t.levels[crystal + 2].seed, 0xffff) << "a dead input seeds no neighbours";
+  const auto front = koto().vetoes()[veto_named("CV front")].inputs[7];
+  EXPECT_GT(t.levels[koto().number_of(front)].low, t.levels[koto().number_of(front)].high);
+  ASSERT_EQ(t.packed_payloads.size(), 1U);
+  EXPECT_EQ(t.packed_payloads[0].payload, event_payload::suppressed);
+  EXPECT_EQ(t.packed_payloads[0].control, 9U);
+}
+
+TEST(tables, neighbours_are_crystals_that_touch_and_modules_side_by_side) {
+  const auto kept_with = [](const std::string& text, input_address at) {
+    const auto t = tables_of(text + one_line + "payload = \"suppressed\"\n");
+    const std::uint32_t n = koto().number_of(at);
+    return std::vector<std::uint16_t>(t.kept_with.begin() + t.levels[n].first_neighbour,
+                                      t.kept_with.begin() + t.levels[n + 1].first_neighbour);
+  };
+  const crystal* inner = nullptr; // a small crystal among small ones
+  for (const crystal& c : koto().crystals())
+    if (c.x == 312.5 && c.y == 312.5) inner = &c;
+  ASSERT_NE(inner, nullptr);
+  EXPECT_EQ(kept_with("", inner->at).size(), 8U);
+  EXPECT_EQ(kept_with("[suppression]\nneighbours = 2\n", inner->at).size(), 24U);
+  EXPECT_EQ(kept_with("[suppression]\nneighbours = 0\n", inner->at).size(), 0U);
+  const veto& barrel = koto().vetoes()[veto_named("CBAR")];
+  EXPECT_EQ(kept_with("", barrel.inputs[20]).size(), 5U) << "three modules of two ends";
+  EXPECT_EQ(kept_with("", barrel.inputs[0]).size(), 3U);
+  EXPECT_EQ(
+      kept_with("[[counter]]\nname = \"CBAR\"\nkept_neighbours = 0\n", barrel.inputs[20]),
+      std::vector<std::uint16_t>{static_cast<std::uint16_t>(koto().number_of(barrel.inputs[21]))});
+  const auto plain = tables_of(one_line);
+  EXPECT_TRUE(plain.levels.empty() && plain.packed_payloads.empty());
+  EXPECT_EQ(plain.constants.levels, 0U);
 }
 
 TEST(tables, what_does_not_fit_the_detector_is_told_where_it_stands) {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A board of which not all waveforms are kept (docs/formats.md, section 7): how long its data is,
+// and a row of pulses as it stands in it. Kernels of the selection and of packing use the same
+// functions.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/codec/koto.hpp"
+#include "selection/packing/measure.hpp"
+#include "transport/format/payload.hpp"
+
+namespace l3 {
+
+/// How many bits of a mask are set.
+[[nodiscard]] L3_FN constexpr std::uint32_t count_of(std::uint32_t mask) {
+  std::uint32_t n = 0;
+  for (; mask != 0; mask &= mask - 1) ++n;
+  return n;
+}
+
+[[nodiscard]] L3_FN constexpr std::uint32_t features_bytes(std::uint32_t rows) {
+  return board_mask_bytes + count_of(rows) * static_cast<std::uint32_t>(sizeof(packed_pulse));
+}
+
+/// The shape of a board that was measured whole, and is not raw, if only these records are kept.
+/// `first` is the number of its first record.
+[[nodiscard]] L3_FN inline board_shape limited_shape(board_shape whole, std::uint32_t records,
+                                                     const record_columns::view& measured,
+                                                     std::uint32_t first) {
+  board_shape shape{whole.form | board_limited, whole.bytes + board_mask_bytes};
+  for (std::uint32_t r = 0; r < packet_lanes; ++r)
+    if ((records >> r & 1) == 0) shape.bytes -= koto::record_bytes(measured.bits[first + r]);
+  return shape;
+}
+
+[[nodiscard]] L3_FN inline packed_pulse packed_row(const pulse_rows& rows, std::uint32_t row) {
+  packed_pulse p;
+  p.pedestal = rows.pedestal[row];
+  p.peak = rows.peak[row];
+  p.time = rows.time[row];
+  p.peak_sample = rows.peak_sample[row];
+  p.flags = rows.flags[row];
+  p.sum = rows.sum[row];
+  return p;
+}
+
+} // namespace l3
