@@ -75,7 +75,7 @@ public:
   }
 
   [[nodiscard]] engine& computes() { return compute_.engine(); }
-  [[nodiscard]] std::uint64_t packed_bytes() const { return outcomes_.packed_bytes; }
+  [[nodiscard]] std::uint64_t packed_bytes() const { return outcomes_.packed_bytes.sum(); }
   /// Events that were shed, and frames that the CPU had to compute instead of the device.
   [[nodiscard]] std::uint64_t went_wrong() const {
     return outcomes_.events_shed.sum() + compute_.engine().counters().frames_bypassed;

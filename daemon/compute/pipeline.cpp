@@ -203,7 +203,10 @@ void pipeline::append(const frame& f, std::size_t event) {
   }
   waiting_for_outbox_ = false;
   outcomes_.waveform_bytes.add(result.original_bytes);
-  outcomes_.packed_bytes.add(packed.size());
+  const event_payload payload =
+      f.summaries.empty() ? event_payload::all : f.summaries[event].payload;
+  outcomes_.packed_events.add(payload);
+  outcomes_.packed_bytes.add(payload, packed.size());
   kept_.offer(packed, steady_clock::now());
 }
 

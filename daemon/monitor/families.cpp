@@ -347,7 +347,12 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        out.computed_bytes},
       {counter, "waveform_bytes_total", "bytes.waveforms",
        "Bytes of the fragments of packed events.", out.waveform_bytes},
-      {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.", out.packed_bytes},
+      {counter, "packed_bytes_total", "bytes.packed", "Bytes of packed events.",
+       out.packed_bytes.sum()},
+      {counter, "payload_events_total{payload}", "payloads.events.{payload}",
+       "Packed events by what is kept of their waveforms.", counts_of(out.packed_events)},
+      {counter, "payload_bytes_total{payload}", "payloads.bytes.{payload}",
+       "Bytes of packed events by what is kept of their waveforms.", counts_of(out.packed_bytes)},
 
       // Trigger lines.
       {counter, "line_fired_total{line}", "lines[line].fired",

@@ -7,6 +7,7 @@
 
 #include "transport/accounting/counter.hpp"
 #include "transport/accounting/crate_counts.hpp"
+#include "transport/format/block.hpp"
 
 namespace l3 {
 
@@ -106,7 +107,8 @@ struct outcome_counters {
   counter boards_opaque;
   counter computed_bytes; ///< of the fragments of all events that were computed
   counter waveform_bytes; ///< of these, of packed events, before compression
-  counter packed_bytes;   ///< after
+  reason_counters<event_payload> packed_events; ///< by what is kept of their waveforms
+  reason_counters<event_payload> packed_bytes;  ///< of these, after compression
 };
 
 /// What the thread of a forwarder counts.

@@ -32,7 +32,7 @@ BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, i
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
                        malformed))
-BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out))
+BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
 BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, lanes))
@@ -103,15 +103,16 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
   }
 }
 
-/// A key that came after version 0.1.0; a section without it is that of an older program.
-constexpr std::string_view newer_key = "conflicting";
+/// Keys that came after version 0.1.0; a section without one is that of an older program.
+constexpr std::array<std::string_view, 2> newer_keys{"conflicting", "payloads"};
 
 /// Passes over keys that it does not know.
 template <class Section>
 void read(const json::value& from, Section& to) {
   using members = boost::describe::describe_members<Section, boost::describe::mod_public>;
   boost::mp11::mp_for_each<members>([&](auto member) {
-    if (member.name == newer_key && !from.as_object().contains(newer_key)) return;
+    const bool is_newer = std::ranges::find(newer_keys, member.name) != newer_keys.end();
+    if (is_newer && !from.as_object().contains(member.name)) return;
     auto& field = to.*member.pointer;
     field =
         json::value_to<std::remove_reference_t<decltype(field)>>(from.as_object().at(member.name));
@@ -171,7 +172,10 @@ std::int64_t unaccounted(const fragment_account& f) {
                                    f.late - f.duplicate - f.conflicting);
 }
 
-bool ledger::balanced() const { return unaccounted(events) == 0 && unaccounted(fragments) == 0; }
+bool ledger::balanced() const {
+  return unaccounted(events) == 0 && unaccounted(fragments) == 0 &&
+         (bytes.payloads.empty() || sum_of(bytes.payloads) == bytes.out);
+}
 
 std::string session_text(std::uint64_t session) { return fmt::format("{:016x}", session); }
 
@@ -209,7 +213,8 @@ void set_crates(ledger& to, const building_counters& b, const readout& crates) {
 void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.events.rejected = outcomes.events_rejected;
   to.events.shed = counts_of(outcomes.events_shed);
-  to.bytes.out = outcomes.packed_bytes;
+  to.bytes.payloads = counts_of(outcomes.packed_bytes);
+  to.bytes.out = sum_of(to.bytes.payloads);
 }
 
 std::string to_json(const ledger& l) {

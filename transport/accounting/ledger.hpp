@@ -76,6 +76,7 @@ struct datagram_account {
 struct byte_account {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
+  reason_counts payloads; ///< of a daemon: `out` by what is kept of an event; or empty
 
   friend bool operator==(const byte_account&, const byte_account&) = default;
 };
@@ -147,7 +148,7 @@ struct ledger {
 
   friend bool operator==(const ledger&, const ledger&) = default;
 
-  /// Both conservation sums hold.
+  /// Both conservation sums hold, and bytes by payload add up to all of them.
   [[nodiscard]] bool balanced() const;
 };
 

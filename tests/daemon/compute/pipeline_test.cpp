@@ -82,7 +82,7 @@ TEST(pipeline, hands_every_kept_event_to_the_outbox) {
   EXPECT_EQ(r.engine.started, 2) << "an empty batch is not computed";
   EXPECT_EQ(r.outcomes.waveform_bytes.get(), 5U * 3 * event_bytes);
   EXPECT_EQ(r.outcomes.computed_bytes.get(), 11U * 3 * event_bytes);
-  EXPECT_EQ(r.outcomes.packed_bytes.get(), 5U * event_bytes);
+  EXPECT_EQ(r.outcomes.packed_bytes.sum(), 5U * event_bytes);
   r.store_what_is_sealed();
   EXPECT_EQ(r.safety.up_to(), 3U);
 }

@@ -90,7 +90,8 @@ struct run_counters {
     building.events_admitted.add(15);
     outcomes.events_rejected.add(2);
     outcomes.events_shed.add(shed::engine, 1);
-    outcomes.packed_bytes.add(900);
+    outcomes.packed_bytes.add(event_payload::all, 800);
+    outcomes.packed_bytes.add(event_payload::suppressed, 100);
   }
 
   [[nodiscard]] ledger account(std::uint64_t in_flight) const {
