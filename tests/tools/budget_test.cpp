@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lines cost of the link, by hand and against events drawn at random.
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tools/budget/budget_report.hpp"
+#include "tools/budget/line_budget.hpp"
+
+namespace l3 {
+namespace {
+
+/// Two lines; 100 events of line 0, 40 of line 1, of which 10 are of both; 1000 events in a spill.
+budget two_lines() {
+  budget b;
+  b.lines = {{"whole", 4, event_payload::all, 0}, {"suppressed", 1, event_payload::suppressed, 5}};
+  b.kinds = {{"all", 2000}};
+  for (std::uint32_t k = 0; k < 130; ++k)
+    b.events.push_back({k < 90 ? 0b01U : k < 100 ? 0b11U : 0b10U, 0, {1000, 100, 50, 10}});
+  b.events_seen = 2000;
+  b.events_per_spill = 1000;
+  b.link_bytes = 40'000;
+  return b;
+}
+
+TEST(budget, adds_up_what_lines_keep) {
+  const budget b = two_lines();
+  EXPECT_DOUBLE_EQ(b.spills(), 2);
+  const budget_sum all = expected(b, b.lines);
+  // 90 of line 0 alone; 10 of both: kept always, whole if line 0 or the control sample takes them;
+  // 30 of line 1 alone, one in five whole.
+  const double both_whole = 1 - (1 - 0.25) * (1 - 0.2);
+  EXPECT_DOUBLE_EQ(all.events, (90 * 0.25 + 10 + 30) / 2);
+  EXPECT_DOUBLE_EQ(all.bytes,
+                   (90 * 0.25 * 1000 + 10 * (both_whole * 1000 + (1 - both_whole) * 100) +
+                    30 * (0.2 * 1000 + 0.8 * 100)) /
+                       2);
+  const auto by = expected_by_payload(b);
+  EXPECT_NEAR(by[0].events + by[1].events + by[2].events + by[3].events, all.events, 1e-9);
+  EXPECT_NEAR(by[1].events, (10 * (1 - both_whole) + 30 * 0.8) / 2, 1e-9);
+  EXPECT_DOUBLE_EQ(expected_by_kind(b)[0].bytes, all.bytes);
+}
+
+TEST(budget, is_what_events_that_are_drawn_give) {
+  const budget b = two_lines();
+  std::mt19937 random(1);
+  const auto one_in = [&](double n) { return std::uniform_real_distribution<>(0, n)(random) < 1; };
+  double bytes = 0;
+  constexpr int turns = 4000;
+  for (int turn = 0; turn < turns; ++turn)
+    for (const budget_event& e : b.events) {
+      std::size_t most = event_payloads;
+      for (std::size_t n = 0; n < b.lines.size(); ++n) {
+        if ((e.fired >> n & 1) == 0 || !one_in(b.lines[n].prescale)) continue;
+        const bool control = b.lines[n].control != 0 && one_in(b.lines[n].control);
+        most = std::min(most, control ? 0 : static_cast<std::size_t>(b.lines[n].payload));
+      }
+      if (most < event_payloads) bytes += e.bytes[most];
+    }
+  const double expect = expected(b, b.lines).bytes;
+  EXPECT_NEAR(bytes / turns / b.spills(), expect, 0.01 * expect);
+}
+
+TEST(budget, tells_each_line_alone_and_what_fills_the_link) {
+  const budget b = two_lines();
+  const line_cost first = cost_of(b, 0);
+  EXPECT_DOUBLE_EQ(first.fired, 50);
+  EXPECT_DOUBLE_EQ(first.now.bytes, 50 * 0.25 * 1000);
+  EXPECT_DOUBLE_EQ(first.whole[0].bytes, 50'000);
+  EXPECT_DOUBLE_EQ(first.whole[3].bytes, 500);
+  ASSERT_TRUE(first.fills);
+  budget filled = b;
+  filled.lines[0].prescale = *first.fills;
+  EXPECT_NEAR(expected(filled, filled.lines).bytes, b.link_bytes, 1);
+  EXPECT_FALSE(cost_of(b, 1).fills) << "even without prescale there is room";
+  const auto factor = filling_factor(b);
+  ASSERT_TRUE(factor);
+  EXPECT_NEAR(*factor * 4, *first.fills, 1e-6);
+  const auto menu = scaled(b, *factor);
+  EXPECT_EQ(menu[0].prescale, 2) << "rounded up";
+  EXPECT_EQ(menu[1].prescale, 1);
+  EXPECT_LE(expected(b, menu).bytes, b.link_bytes);
+  budget wide = b;
+  wide.link_bytes = 1e6;
+  EXPECT_FALSE(filling_factor(wide));
+  wide.link_bytes = 1;
+  EXPECT_FALSE(filling_factor(wide));
+}
+
+TEST(budget, keeps_events_that_no_line_kept) {
+  budget b = two_lines();
+  b.events.assign(10, {0, 0, {1000, 100, 50, 10}});
+  EXPECT_DOUBLE_EQ(expected(b, b.lines).bytes, 5000);
+}
+
+TEST(budget, is_shown_with_every_line) {
+  const budget b = two_lines();
+  for (const std::string& text : {budget_table(b), budget_json(b), budget_svg(b)}) {
+    EXPECT_NE(text.find("whole"), std::string::npos);
+    EXPECT_NE(text.find("suppressed"), std::string::npos);
+  }
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// `koto-l3 budget`: what each trigger line costs of the output line, with each payload, and which
+// prescales would fill it, so that a menu can be tried before it is switched on.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "selection/algorithms/keep_waveforms.hpp"
+#include "tools/budget/budget_report.hpp"
+#include "tools/command.hpp"
+#include "tools/evaluate/selection_run.hpp"
+#include "tools/pending_file.hpp"
+#include "tools/simulation/truth_reader.hpp"
+#include "tools/unit_option.hpp"
+
+namespace l3 {
+namespace {
+
+struct options {
+  std::vector<std::string> files;
+  selection_options run;
+  double gigabits = 4; // a second
+  double cycle = 4.24; // s
+  double events_per_spill = 50'000;
+  bool no_truth = false;
+  std::string svg;
+  bool json = false;
+};
+
+/// The menu without prescales, of whose events so much is kept.
+loaded_selection with_payload(const options& o, const file_batches& in, event_payload payload) {
+  return opened([&] {
+    return load_selection(o.run.files, in.crates(), in.run(), [&](selection_settings& s) {
+      for (line_settings& line : s.lines) {
+        line.prescale = 1;
+        line.control = 0;
+        line.payload = payload;
+      }
+      if (s.sequence.back().value != keep_waveforms::name)
+        s.sequence.emplace_back(std::string(keep_waveforms::name));
+    });
+  });
+}
+
+std::uint32_t kind_named(std::string_view name, budget& b) {
+  for (std::uint32_t k = 0; k < b.kinds.size(); ++k)
+    if (b.kinds[k].name == name) return k;
+  b.kinds.push_back({std::string(name), 0});
+  return static_cast<std::uint32_t>(b.kinds.size() - 1);
+}
+
+/// The true types of a file's events, in their order; "all" for each where no truth is beside it.
+class true_kinds {
+public:
+  true_kinds(const options& o, const std::string& file, const detector& d) {
+    const std::string name = file + ".truth.jsonl";
+    if (!o.no_truth && std::filesystem::exists(name)) reader_.emplace(name, d);
+  }
+  std::uint32_t next(budget& b) {
+    if (!reader_) return kind_named("all", b);
+    true_event event;
+    event_key key;
+    if (!reader_->next(event, key)) throw command_error("the truth ends before the events");
+    return kind_named(name_of(event.type), b);
+  }
+
+private:
+  std::optional<truth_reader> reader_;
+};
+
+/// Adds the file's events on which lines fire, with their length under each payload.
+void add_file(const options& o, const std::string& name, budget& to, interrupt& signals) {
+  check_readable(name);
+  file_batches in(name);
+  const std::size_t first = to.events.size();
+  for (std::uint32_t p = 0; p < event_payloads; ++p) {
+    const loaded_selection selection = with_payload(o, in, static_cast<event_payload>(p));
+    const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
+    true_kinds kinds(o, name, selection.what);
+    std::size_t next = first;
+    in.rewind();
+    for_each_decided(
+        in, *compute,
+        [&](const decided_event& e) {
+          if (p == 0) {
+            const std::uint32_t kind = kinds.next(to);
+            ++to.kinds[kind].events;
+            ++to.events_seen;
+            if (e.summary.kept != 0) to.events.push_back({e.summary.fired, kind, {}});
+          }
+          if (e.summary.kept != 0)
+            to.events[next++].bytes[p] = static_cast<std::uint32_t>(e.packed.size());
+        },
+        name_of(static_cast<event_payload>(p)).data(), signals);
+  }
+}
+
+std::vector<budget_line> lines_of(const options& o, const readout& crates) {
+  std::vector<budget_line> lines;
+  for (const line_settings& line : load_selection(o.run, crates, 1).settings.lines)
+    lines.push_back({line.name.value, double(line.prescale), line.payload.value, line.control});
+  return lines;
+}
+
+void write_svg(const std::string& name, const std::string& svg) {
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!(out << svg) || (out.close(), !out))
+    throw command_error("cannot write " + name, exit_missing_resource);
+  file.finish();
+}
+
+int plan_budget(const options& o) {
+  interrupt signals;
+  budget b;
+  b.lines = lines_of(o, file_batches(o.files.front()).crates());
+  for (const std::string& file : o.files) add_file(o, file, b, signals);
+  if (b.events_seen == 0) throw command_error("the files hold no events");
+  constexpr double giga = 1e9;
+  constexpr double bits = 8;
+  b.events_per_spill = o.events_per_spill;
+  b.link_bytes = o.gigabits * giga / bits * o.cycle;
+  if (!o.svg.empty()) write_svg(o.svg, budget_svg(b));
+  fmt::print("{}", o.json ? budget_json(b) : budget_table(b));
+  return 0;
+}
+
+} // namespace
+
+void add_budget(CLI::App& program, command_body& run) {
+  auto o = std::make_shared<options>();
+  auto* c = program.add_subcommand("budget", "what each trigger line costs of the output line");
+  c->footer(
+      "Runs the selection without prescales over the files, once for each payload, and reckons "
+      "with\n"
+      "those of the menu: expected values, for events of the files' mixture. `fills at` is the\n"
+      "prescale of a line that fills the link beside the others as they are. Kinds of events are\n"
+      "the true types, where FILE.truth.jsonl is beside a file.");
+  c->add_option("files", o->files, "the .l2raw files")->required();
+  add_selecting_options(*c, o->run);
+  c->add_option("--selection", o->run.files.lines, "the menu")->capture_default_str();
+  c->add_option("--line-rate", o->gigabits, "what the link carries, in Gb/s")
+      ->transform(in_unit({dimension::rate, 1'000'000'000, "Gb/s", true}))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  c->add_option("--cycle", o->cycle, "from spill to spill, in seconds")
+      ->transform(in_unit({dimension::duration, 1'000'000'000, "s", true}))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  c->add_option("--events", o->events_per_spill, "events in a spill")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  c->add_flag("--no-truth", o->no_truth, "do not tell events apart by their true types");
+  c->add_option("--svg", o->svg, "write a picture to this file");
+  c->add_flag("--json", o->json, "as JSON");
+  c->callback([o, &run] { run = [o] { return plan_budget(*o); }; });
+}
+
+} // namespace l3

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/budget/budget_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+namespace l3 {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double mega = 1e6;
+
+double percent(const budget& b, double bytes) { return 100 * bytes / b.link_bytes; }
+
+std::string fills_text(const std::optional<double>& fills) {
+  return fills ? fmt::format("{:.0f}", std::ceil(*fills)) : "-";
+}
+
+std::string verdict(const budget& b, const budget_sum& now) {
+  const auto factor = filling_factor(b);
+  if (!factor)
+    return now.bytes <= b.link_bytes
+               ? "the menu fits even without prescales\n"
+               : "the lines without a prescale alone are more than the link carries\n";
+  std::string text =
+      fmt::format("prescales that fill the link ({:.3g} times those of the menu):", *factor);
+  const auto menu = scaled(b, *factor);
+  for (std::size_t n = 0; n < menu.size(); ++n)
+    if (b.lines[n].prescale > 1) text += fmt::format(" {} {:.0f}", menu[n].name, menu[n].prescale);
+  return text + '\n';
+}
+
+json::object sum_json(const budget& b, const budget_sum& s) {
+  return {{"events", s.events}, {"bytes", s.bytes}, {"percent", percent(b, s.bytes)}};
+}
+
+json::object payloads_json(const budget& b, const std::array<budget_sum, event_payloads>& sums) {
+  json::object all;
+  for (std::size_t p = 0; p < event_payloads; ++p)
+    all[name_of(static_cast<event_payload>(p))] = sum_json(b, sums[p]);
+  return all;
+}
+
+} // namespace
+
+std::string budget_table(const budget& b) {
+  std::string text =
+      fmt::format("{:.0f} events a spill, from {} in the files; the link carries {:.1f} MB in a "
+                  "spill's cycle. Of each line alone; behind the bar, its per cent of the link "
+                  "without prescale, by what is kept.\n\n",
+                  b.events_per_spill, b.events_seen, b.link_bytes / mega);
+  text += fmt::format(
+      "{:<16} {:>8} {:<10} {:>8} {:>8} {:>9} {:>7} | {:>7} {:>10} {:>8} {:>7} | {:>8}\n", "line",
+      "prescale", "payload", "fired", "kept", "MB", "% link", "all", "suppressed", "features",
+      "summary", "fills at");
+  for (std::size_t n = 0; n < b.lines.size(); ++n) {
+    const budget_line& line = b.lines[n];
+    const line_cost c = cost_of(b, n);
+    text += fmt::format("{:<16} {:>8.0f} {:<10} {:>8.0f} {:>8.0f} {:>9.2f} {:>7.2f} |", line.name,
+                        line.prescale, name_of(line.payload), c.fired, c.now.events,
+                        c.now.bytes / mega, percent(b, c.now.bytes));
+    text +=
+        fmt::format(" {:>7.2f} {:>10.2f} {:>8.2f} {:>7.2f} | {:>8}\n", percent(b, c.whole[0].bytes),
+                    percent(b, c.whole[1].bytes), percent(b, c.whole[2].bytes),
+                    percent(b, c.whole[3].bytes), fills_text(c.fills));
+  }
+  const budget_sum now = expected(b, b.lines);
+  text +=
+      fmt::format("{:<16} {:>8} {:<10} {:>8} {:>8.0f} {:>9.2f} {:>7.2f}\n", "all lines together",
+                  "", "", "", now.events, now.bytes / mega, percent(b, now.bytes));
+  const auto by_payload = expected_by_payload(b);
+  for (std::size_t p = 0; p < event_payloads; ++p)
+    if (by_payload[p].events > 0)
+      text += fmt::format("  {:<43} {:>8.0f} {:>9.2f} {:>7.2f}\n",
+                          name_of(static_cast<event_payload>(p)), by_payload[p].events,
+                          by_payload[p].bytes / mega, percent(b, by_payload[p].bytes));
+  text += '\n' + verdict(b, now);
+  if (b.kinds.size() > 1) {
+    text += fmt::format("\n{:<16} {:>10} {:>10} {:>9}\n", "true type", "a spill", "kept", "MB");
+    const auto by_kind = expected_by_kind(b);
+    for (std::size_t k = 0; k < b.kinds.size(); ++k)
+      text += fmt::format("{:<16} {:>10.0f} {:>10.0f} {:>9.2f}\n", b.kinds[k].name,
+                          static_cast<double>(b.kinds[k].events) / b.spills(), by_kind[k].events,
+                          by_kind[k].bytes / mega);
+  }
+  return text;
+}
+
+std::string budget_json(const budget& b) {
+  json::array lines;
+  const auto factor = filling_factor(b);
+  const auto filling = scaled(b, factor.value_or(1));
+  for (std::size_t n = 0; n < b.lines.size(); ++n) {
+    const line_cost c = cost_of(b, n);
+    lines.push_back(json::object{
+        {"line", b.lines[n].name},
+        {"prescale", b.lines[n].prescale},
+        {"payload", name_of(b.lines[n].payload)},
+        {"control", b.lines[n].control},
+        {"fired", c.fired},
+        {"now", sum_json(b, c.now)},
+        {"without_prescale", payloads_json(b, c.whole)},
+        {"fills_at", c.fills ? json::value(*c.fills) : json::value(nullptr)},
+        {"filling_prescale", factor ? json::value(filling[n].prescale) : json::value(nullptr)}});
+  }
+  json::array kinds;
+  const auto by_kind = expected_by_kind(b);
+  for (std::size_t k = 0; k < b.kinds.size(); ++k)
+    kinds.push_back(json::object{{"kind", b.kinds[k].name},
+                                 {"events", static_cast<double>(b.kinds[k].events) / b.spills()},
+                                 {"kept", sum_json(b, by_kind[k])}});
+  return json::serialize(
+             json::object{{"events_seen", b.events_seen},
+                          {"events_per_spill", b.events_per_spill},
+                          {"link_bytes", b.link_bytes},
+                          {"total", sum_json(b, expected(b, b.lines))},
+                          {"by_payload", payloads_json(b, expected_by_payload(b))},
+                          {"filling_factor", factor ? json::value(*factor) : json::value(nullptr)},
+                          {"lines", std::move(lines)},
+                          {"kinds", std::move(kinds)}}) +
+         '\n';
+}
+
+std::string budget_svg(const budget& b) {
+  constexpr double left = 130;
+  constexpr double width = 480;
+  constexpr double bar = 9;
+  constexpr double group = 6 * bar;
+  constexpr double top = 58;
+  constexpr std::array colours{"#4477aa", "#66ccee", "#228833", "#ccbb44", "#bbbbbb"};
+  std::vector<std::array<double, event_payloads + 1>> values;
+  double most = 100;
+  for (std::size_t n = 0; n < b.lines.size(); ++n) {
+    const line_cost c = cost_of(b, n);
+    auto& row = values.emplace_back();
+    row[0] = percent(b, c.now.bytes);
+    for (std::size_t p = 0; p < event_payloads; ++p) row[p + 1] = percent(b, c.whole[p].bytes);
+    most = std::max(most, *std::ranges::max_element(row));
+  }
+  const double height = top + group * static_cast<double>(values.size()) + 30;
+  const auto x = [&](double value) { return left + width * value / most; };
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {:.0f} {:.0f}\" "
+      "font-family=\"sans-serif\" "
+      "font-size=\"11\" fill=\"currentColor\">\n<title>What each line costs of the link</title>\n"
+      "<text x=\"{:.0f}\" y=\"18\" font-size=\"14\">Per cent of the link, each line alone</text>\n",
+      left + width + 60, height, left);
+  constexpr std::array names{"as it is", "all, no prescale", "suppressed", "features", "summary"};
+  for (std::size_t k = 0; k < names.size(); ++k)
+    svg += fmt::format("<rect x=\"{0:.0f}\" y=\"28\" width=\"9\" height=\"9\" fill=\"{1}\"/>"
+                       "<text x=\"{2:.0f}\" y=\"37\">{3}</text>\n",
+                       left + 100.0 * static_cast<double>(k), colours[k],
+                       left + 100.0 * static_cast<double>(k) + 13, names[k]);
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const double y = top + group * static_cast<double>(n);
+    svg += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", left - 8,
+                       y + 3 * bar, b.lines[n].name);
+    for (std::size_t k = 0; k < values[n].size(); ++k) {
+      const double at = y + bar * static_cast<double>(k);
+      svg += fmt::format(
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"8\" fill=\"{}\"/>"
+          "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"8\">{:.1f}</text>\n",
+          left, at, x(values[n][k]) - left, colours[k], x(values[n][k]) + 3, at + 7, values[n][k]);
+    }
+  }
+  svg += fmt::format(
+      "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"44\" y2=\"{1:.0f}\" stroke=\"#cc3311\"/>"
+      "<text x=\"{0:.1f}\" y=\"{2:.0f}\" text-anchor=\"middle\">100 %</text>\n</svg>\n",
+      x(100), height - 24, height - 8);
+  return svg;
+}
+
+} // namespace l3
