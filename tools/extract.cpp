@@ -10,6 +10,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/extraction.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -19,6 +20,7 @@ struct options {
   std::string folder;
   std::string out;
   bool skip_damaged = false;
+  bool skip_limited = false;
   bool json = false;
 };
 
@@ -42,6 +44,7 @@ int extract_store(const options& o) {
                                   {"bytes", done.bytes},
                                   {"repeats", done.repeats},
                                   {"damaged", done.damaged},
+                                  {"left_out", json_of(done.payloads)},
                                   {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
     fmt::print("{}\n", boost::json::serialize(all));
@@ -53,6 +56,11 @@ int extract_store(const options& o) {
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
   for (const auto& fault : stored.cut_files()) print_error("{}\n", fault);
+  for (const auto& text : payload_words(done.payloads)) print_error("left out: {}\n", text);
+  if (done.payloads.events() > 0 && !o.skip_limited)
+    throw command_error(fmt::format("of {} events not all waveforms were kept, so that their "
+                                    "fragments cannot be written (--skip-limited accepts that)",
+                                    done.payloads.events()));
   if (done.damaged > 0 && o.skip_damaged)
     print_error("{} places of the store are damaged; the events there are left out\n",
                 done.damaged);
@@ -75,6 +83,8 @@ void add_extract(CLI::App& program, command_body& run) {
   c->add_option("out", o->out, "the file to write")->required();
   c->add_flag("--skip-damaged", o->skip_damaged,
               "end with 0 although damaged places are left out, and say how many these are");
+  c->add_flag("--skip-limited", o->skip_limited,
+              "end with 0 although events are left out of which not all waveforms were kept");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return extract_store(*o); }; });
 }

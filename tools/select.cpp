@@ -10,11 +10,13 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/recorded_run.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -74,6 +76,9 @@ json::object to_json(const decided_event& e, const std::vector<std::string>& lin
   return {{"spill", e.event.spill},
           {"event", e.event.number},
           {"kept", s.kept != 0},
+          {"payload", name_of(s.payload)},
+          {"asked_by", names_of(s.asked, lines)},
+          {"control_of", names_of(s.control, lines)},
           {"trigger", s.trigger},
           {"fired", names_of(s.fired, lines)},
           {"kept_by", names_of(s.kept_by, lines)},
@@ -96,6 +101,12 @@ void print_text(const decided_event& e, const std::vector<std::string>& lines) {
     if ((s.kept_by >> n & 1) == 0) fired += "(prescaled)";
   }
   if ((s.status & l3::not_judged) != 0) fired += fired.empty() ? "overfull" : " (overfull)";
+  if (s.payload != event_payload::all) {
+    std::vector<std::string> by;
+    for (std::uint32_t n = 0; n < s.lines; ++n)
+      if ((s.asked >> n & 1) != 0) by.push_back(lines[n]);
+    fired += fmt::format(", {} by {}", name_of(s.payload), fmt::join(by, " and "));
+  }
   constexpr double kev_per_mev = 1000;
   fmt::print("{:5} {:8}  {:<8} {:#06x} {:3} {:10.1f} {:#010x}  {}\n", e.event.spill, e.event.number,
              (s.status & recorded) != 0 ? "recorded"
@@ -160,7 +171,9 @@ int select_level2(const options& o, interrupt& signals) {
 }
 
 int tell(const unreadable_parts& lost) {
-  if (lost.none()) return 0;
+  for (const std::string& text : payload_words(lost.limited))
+    print_error("left out: {}; not all their waveforms were kept\n", text);
+  if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;
   print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
               "written, {} events in these or damaged themselves, {} torn ends\n",
               lost.places, lost.blocks, lost.events, lost.torn_ends);

@@ -15,8 +15,10 @@
 #include "tools/verify/comparison.hpp"
 #include "tools/verify/fates.hpp"
 #include "tools/verify/objections.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
+#include "transport/format/crc32c.hpp"
 
 namespace l3 {
 namespace {
@@ -48,6 +50,7 @@ void print_table(const std::string& sent, const comparison& c,
   fmt::print("events\n");
   for (const auto& r : rows_of(c)) fmt::print("  {:<12} {:12}\n", r.name, r.count);
   for (const auto& e : c.examples) fmt::print("  {}\n", e);
+  for (const auto& text : payload_words(c.payloads)) fmt::print("  {}\n", text);
   if (!c.sent_damage.empty()) fmt::print("  {} {}\n", sent, c.sent_damage);
   if (!agreements.empty()) fmt::print("ledgers\n");
   for (const auto& a : agreements)
@@ -130,10 +133,13 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
   fmt::print("\n");
 }
 
-void print_verdict(bool events_hold, bool damage_skipped, bool ledgers_hold, bool selected,
+void print_verdict(const comparison& c, bool damage_skipped, bool ledgers_hold, bool selected,
                    const std::vector<std::string>& objections) {
   fmt::print("{}\n",
-             !events_hold ? "what was stored is NOT what was sent"
+             !c.holds() ? "what was stored is NOT what was sent"
+             : c.payloads.events() > 0
+                 ? "what is kept of every stored event is as it was sent, byte for byte; of some, "
+                   "waveforms were left out on purpose"
              : damage_skipped
                  ? "what could be read is stored as it was sent, byte for byte; the rest is "
                    "damaged, and was left out"
@@ -172,6 +178,7 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, c
                          {"sessions_without_ledger", r.without_ledger},
                          {"events", events},
                          {"examples", examples},
+                         {"payloads", json_of(c.payloads)},
                          {"sent_damage", c.sent_damage},
                          {"left_out", json::object{{"places", c.sent_left_out.places},
                                                    {"bytes", c.sent_left_out.bytes},
@@ -207,7 +214,9 @@ std::vector<expected_event> decide_all(const options& o, const event_index& stor
       in, *compute,
       [&](const decided_event& e) {
         const bool kept = e.summary.kept != 0;
-        expected.push_back({kept, kept ? summary_of(e) : std::vector<std::byte>{}});
+        const bool whole = e.summary.payload == event_payload::all;
+        expected.push_back(
+            {kept, kept ? summary_of(e) : std::vector<std::byte>{}, whole ? 0 : crc32c(e.packed)});
       },
       "select", signals);
   return expected;
@@ -272,7 +281,7 @@ int verify(const options& o) {
     print_table(o.sent, c, agreements);
     print_remarks(said);
     print_left_out(o.sent, c);
-    print_verdict(c.holds(), skipped.store || skipped.file, ledgers_hold, !expected.empty(),
+    print_verdict(c, skipped.store || skipped.file, ledgers_hold, !expected.empty(),
                   said.objections);
     if (c.missing > 0 && said.fates) print_missing(c.missing, *said.fates);
   }

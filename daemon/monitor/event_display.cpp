@@ -51,7 +51,7 @@ struct event_display::samples {
   json::array lines;
   json::array photons;
   std::vector<std::uint16_t> words; ///< of each board 1024, input after input
-  std::vector<int> heights;         ///< by input; -1: not read out
+  std::vector<int> heights;         ///< by input; -1: not read out, or its waveform not kept
 };
 
 event_display::samples event_display::samples_of(std::span<const std::byte> packed) const {
@@ -73,14 +73,18 @@ event_display::samples event_display::samples_of(std::span<const std::byte> pack
     if (place >= crates.size()) continue;
     const crate_readout& crate = crates.crates[place];
     rebuild_fragment(*event, f, fragment);
+    const auto kept = kept_records(*event, f);
+    auto mask = kept.begin();
     for (const board_samples& b : read_boards(fragment, crate, s.key).boards) {
+      const std::uint32_t records = mask != kept.end() ? *mask++ : all_records;
       const input_address board{crate.number, b.slot, 0};
       if (b.channels.empty() || !detector_.exists(board)) continue;
       const std::uint32_t first = detector_.number_of(board);
       std::uint16_t* to = s.words.data() + first / detector::inputs_per_board * words_of_board;
       for (std::size_t c = 0; c < b.channels.size(); ++c) {
         to = std::ranges::copy(b.channels[c], to).out;
-        s.heights[first + c] = height_of(b.channels[c]);
+        const std::size_t record = c * l2::waveforms_per_board / b.channels.size();
+        if ((records >> record & 1) != 0) s.heights[first + c] = height_of(b.channels[c]);
       }
     }
   }

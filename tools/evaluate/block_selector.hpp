@@ -26,7 +26,8 @@ public:
   [[nodiscard]] const loaded_selection& selection() const { return selection_; }
   [[nodiscard]] std::string_view executor() const { return kernels_->name(); }
 
-  /// Throws command_error if the event does not fit the readout. Afterwards the batch may be full.
+  /// Throws command_error if the event does not fit the readout, or if not all its waveforms were
+  /// kept. Afterwards the batch may be full.
   void add(const packed_event_view& event);
   [[nodiscard]] bool is_full() const { return one_.input.used_events == one_.input.events.size(); }
   /// Decides the events that were added, and calls f for each, in their order.

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "monitor/version.hpp"
+#include "selection/trigger/line_id.hpp"
 #include "tools/progress.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/plain_text.hpp"
@@ -136,7 +138,18 @@ private:
       return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
                          "same texts: take the version that decided it",
                          peer_text(settings.software), stored->head.settings, version(), mine);
+    if (!event.is_whole())
+      return fmt::format("it is {} by line {}: not all its waveforms were kept",
+                         name_of(event.header().payload),
+                         fmt::join(names_of(lines_that_asked(event)), " and "));
     return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> names_of(const std::vector<std::uint32_t>& ids) const {
+    std::vector<std::string> names;
+    for (const std::string& name : with_->selection().line_names())
+      if (std::ranges::find(ids, line_id(name)) != ids.end()) names.push_back(name);
+    return names;
   }
 
   void decide() {

@@ -40,6 +40,10 @@ unreadable_parts for_each_stored(
         ++lost.events;
         continue;
       }
+      if (!event->is_whole()) {
+        lost.limited.add(*event);
+        continue;
+      }
       with->add(*event);
       if (with->is_full()) decide();
     }

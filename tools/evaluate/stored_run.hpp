@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "tools/evaluate/block_selector.hpp"
+#include "tools/verify/payload_tally.hpp"
 
 namespace l3 {
 
@@ -17,6 +18,7 @@ struct unreadable_parts {
   std::uint64_t blocks = 0; ///< whose payload is not what was written
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
   std::uint64_t torn_ends = 0;
+  payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
 
   [[nodiscard]] bool none() const { return places + blocks + events + torn_ends == 0; }
 };

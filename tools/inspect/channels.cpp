@@ -48,9 +48,11 @@ std::vector<inspected_channel> channels_of(const std::vector<inspected_crate>& c
   std::vector<inspected_channel> all;
   for (const inspected_crate& crate : crates)
     for (const board_samples& board : crate.boards)
-      for (std::size_t c = 0; c < board.channels.size(); ++c)
+      for (std::size_t c = 0; c < board.channels.size(); ++c) {
+        if (board.channels[c].empty()) continue; // not kept
         all.push_back(channel_of({crate.number, board.slot, static_cast<std::uint8_t>(c)}, board,
                                  board.channels[c], names));
+      }
   return all;
 }
 
@@ -64,10 +66,10 @@ std::vector<inspected_channel> chosen_channels(const std::vector<inspected_chann
       chosen[i] = any = true;
     }
     if (!any)
-      throw command_error(fmt::format(
-          "the event has no channel {}: give CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL, or a name of "
-          "the detector such as \"crystal 17\" or CBAR",
-          text));
+      throw command_error(fmt::format("the event has no channel {}, or did not keep its waveform: "
+                                      "give CRATE, CRATE/SLOT, CRATE/SLOT/CHANNEL, or a name of "
+                                      "the detector such as \"crystal 17\" or CBAR",
+                                      text));
   }
   std::vector<inspected_channel> result;
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -15,7 +15,7 @@ struct inspected_crate {
   std::uint8_t number = 0; ///< the electronics' name of the crate
   std::uint32_t bytes = 0; ///< of its fragment
   std::string problem;     ///< why the fragment is malformed; its boards are not known then
-  std::vector<board_samples> boards;
+  std::vector<board_samples> boards; ///< no samples of channels whose waveforms were not kept
 };
 
 /// In the order of the readout; crates without a fragment are left out.

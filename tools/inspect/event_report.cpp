@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/inspect/event_report.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <boost/json.hpp>
@@ -30,6 +31,36 @@ std::vector<std::string> flags_of(const found_event& e) {
   if ((bits & event_damaged) != 0) flags.emplace_back("raw parts");
   if ((bits & event_opaque) != 0) flags.emplace_back("opaque boards");
   return flags;
+}
+
+json::array list_of(const std::vector<std::string>& words) {
+  return json::array(words.begin(), words.end());
+}
+
+/// The names of the lines whose bits are set.
+std::vector<std::string> lines_in(std::uint32_t mask, const inspected_event& e) {
+  std::vector<std::string> names;
+  if (!e.event.summary) return names;
+  const auto& lines = e.event.summary->lines;
+  for (std::size_t n = 0; n < lines.size(); ++n)
+    if ((mask >> n & 1) != 0) names.push_back(name_of_line(lines[n].id, e.selection));
+  return names;
+}
+
+struct waveform_counts {
+  std::size_t kept = 0;
+  std::size_t all = 0;
+};
+
+waveform_counts count_waveforms(const inspected_event& e) {
+  waveform_counts n;
+  for (const inspected_crate& c : e.crates)
+    for (const board_samples& b : c.boards) {
+      n.all += b.channels.size();
+      n.kept += static_cast<std::size_t>(
+          std::ranges::count_if(b.channels, [](const auto& samples) { return !samples.empty(); }));
+    }
+  return n;
 }
 
 std::string listed(const std::vector<std::string>& words) {
@@ -120,6 +151,33 @@ void add_summary(std::string& text, const inspected_event& e) {
   add_hits(text, named);
 }
 
+void add_payload(std::string& text, const inspected_event& e) {
+  if (!e.event.payload) return;
+  const packed_payload& p = *e.event.payload;
+  const auto [kept, all] = count_waveforms(e);
+  std::string what(name_of(e.event.packed->payload));
+  if (e.event.packed->payload != event_payload::all)
+    what += " by line " + listed(lines_in(p.asked, e)) + ": ";
+  else if (p.control != 0)
+    what += ", for the control sample of line " + listed(lines_in(p.control, e)) + ": ";
+  else
+    what += ", for line " + listed(lines_in(p.asked, e)) + ": ";
+  add(text, "payload", what + fmt::format("{} of {} waveforms", kept, all));
+  if (e.event.packed->payload == event_payload::suppressed)
+    add(text, "", fmt::format("the others lie within their levels, {:08x}", p.levels));
+}
+
+json::value payload_json(const inspected_event& e) {
+  if (!e.event.payload) return nullptr;
+  const auto [kept, all] = count_waveforms(e);
+  return json::object{{"kept", name_of(e.event.packed->payload)},
+                      {"asked_by", list_of(lines_in(e.event.payload->asked, e))},
+                      {"control_of", list_of(lines_in(e.event.payload->control, e))},
+                      {"levels", fmt::format("{:08x}", e.event.payload->levels)},
+                      {"waveforms", kept},
+                      {"waveforms_read_out", all}};
+}
+
 void add_crates(std::string& text, const std::vector<inspected_crate>& crates) {
   text += fmt::format("  {:>5} {:>7} {:>7} {:>10}  {}\n", "crate", "boards", "bytes", "time",
                       "remarks");
@@ -150,10 +208,6 @@ void add_channels(std::string& text, std::span<const inspected_channel> shown) {
     else
       text += "\n            " + line_drawing(c) + "\n";
   }
-}
-
-json::array list_of(const std::vector<std::string>& words) {
-  return json::array(words.begin(), words.end());
 }
 
 json::object summary_json(const summary_view& s, const loaded_selection* selection) {
@@ -253,6 +307,7 @@ std::string report_text(const inspected_event& e) {
   if (const auto missing = missing_crates(e.event); !missing.empty())
     flags.push_back(fmt::format("lacks crates {}", fmt::join(missing, ", ")));
   add(text, "flags", flags.empty() ? "complete" : listed(flags));
+  add_payload(text, e);
   add_summary(text, e);
   add_crates(text, e.crates);
   add_channels(text, e.shown);
@@ -276,6 +331,7 @@ std::string report_json(const inspected_event& e) {
                                  {"reference_time", e.event.packed->reference_time},
                                  {"more", e.event.more}};
   }
+  all["payload"] = payload_json(e);
   all["summary"] = e.event.summary ? json::value(summary_json(*e.event.summary, e.selection))
                                    : json::value(nullptr);
   all["crates"] = crates_json(e.crates);

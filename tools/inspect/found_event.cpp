@@ -112,7 +112,9 @@ private:
       auto& fragment = to.fragments.emplace_back();
       fragment.place = event.fragment(i).crate;
       rebuild_fragment(event, i, fragment.bytes);
+      fragment.kept = kept_records(event, i);
     }
+    if (event.payload_lines() > 0) to.payload = event.payload();
     if (!event.summary().empty()) to.summary = summary_view::parse(event.summary());
   }
 

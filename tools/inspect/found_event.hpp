@@ -12,6 +12,7 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/format/payload.hpp"
 #include "transport/format/readout.hpp"
 #include "transport/store/summary_view.hpp"
 
@@ -25,6 +26,8 @@ struct wanted_event {
 struct found_fragment {
   std::uint8_t place = 0; ///< of its crate in the readout list
   std::vector<std::byte> bytes;
+  std::vector<std::uint16_t>
+      kept{}; ///< of each board a mask of its records that are there; or empty
 };
 
 struct found_event {
@@ -35,7 +38,8 @@ struct found_event {
   std::optional<block_header> block{};  ///< that stores it
   std::optional<packed_event> packed{}; ///< its head there
   std::optional<summary_view> summary{};
-  std::uint64_t more = 0; ///< stored events of the same key behind it
+  std::optional<packed_payload> payload{}; ///< if lines limit what is kept
+  std::uint64_t more = 0;                  ///< stored events of the same key behind it
 };
 
 /// Reads all of what `path` names. `crates` is the readout of a store, which does not say it

@@ -9,13 +9,6 @@
 namespace l3 {
 namespace {
 
-std::string name_of_line(std::uint32_t id, const loaded_selection* selection) {
-  if (selection != nullptr)
-    for (const std::string& name : selection->line_names())
-      if (line_id(name) == id) return name;
-  return fmt::format("line {:#010x}", id);
-}
-
 std::vector<std::string> counters_in(std::uint32_t mask, const loaded_selection* selection) {
   std::vector<std::string> names;
   for (std::size_t n = 0; n < max_vetoes; ++n) {
@@ -27,6 +20,13 @@ std::vector<std::string> counters_in(std::uint32_t mask, const loaded_selection*
 }
 
 } // namespace
+
+std::string name_of_line(std::uint32_t id, const loaded_selection* selection) {
+  if (selection != nullptr)
+    for (const std::string& name : selection->line_names())
+      if (line_id(name) == id) return name;
+  return fmt::format("line {:#010x}", id);
+}
 
 std::vector<std::string> names_of_trigger(std::uint32_t bits) {
   std::vector<std::string> names;

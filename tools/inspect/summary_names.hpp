@@ -33,6 +33,8 @@ struct named_summary {
   bool same_settings = false;      ///< the given selection is the one that was in force
 };
 
+/// "line 0xd481130a" if the selection does not know it, or is absent.
+[[nodiscard]] std::string name_of_line(std::uint32_t id, const loaded_selection* selection);
 [[nodiscard]] std::vector<std::string> names_of_trigger(std::uint32_t bits);
 /// `selection` may be absent, or another than the one in force.
 [[nodiscard]] named_summary name_summary(const summary_view& s, const loaded_selection* selection);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares a sent .l2raw file with a store, fragment by fragment and byte for byte; where a
-// selection ran, also with its decision and summary of each event. Reads events one at a time
-// through an index of the store, so that memory does not grow with their size.
+// selection ran, also with its decision and summary of each event. Of an event that did not keep
+// all its waveforms, it compares what is there, and where a selection is given also which these
+// are. Reads events one at a time through an index of the store, so that memory does not grow with
+// their size.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_index.hpp"
 
 namespace l3 {
@@ -21,6 +24,7 @@ namespace l3 {
 struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
+  std::uint32_t packed_crc = 0;   ///< CRC-32C of the packed event, if not all waveforms are kept
 };
 
 /// Damage that was stepped over, told and no fault.
@@ -49,6 +53,7 @@ struct comparison {
   bool skip_damaged = false;         ///< what is damaged is left out
   left_out sent_left_out;            ///< only then
   std::uint64_t unchecked = 0;       ///< only then: stored, and perhaps sent where damage is
+  payload_tally payloads;            ///< events that are stored without some of their waveforms
   std::vector<std::string> examples; ///< the first few differences
 
   /// Whether each daemon stored every event that was sent and not rejected once, with its bytes,

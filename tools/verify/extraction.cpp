@@ -129,6 +129,10 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
       ++result.repeats;
       continue;
     }
+    if (!event->is_whole()) {
+      result.payloads.add(*event);
+      continue;
+    }
     for (std::uint32_t i = 0; i < event->fragments(); ++i) {
       rebuild_fragment(*event, i, fragment);
       file.write(fragment);

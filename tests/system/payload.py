@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of an event by its lines: which waveforms are there is what docs/formats.md says, those that are there are as they were
+sent, those that are not lie within their levels, and every program says whose waveforms are missing and why."""
+import collections
+import hashlib
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tomllib
+
+import harness
+import level2
+import store_reader
+from selection_stage import DEPLOY, FAILED, RUN, Selecting
+
+sys.path.insert(0, str(harness.HERE.parent / "offline"))
+import simulated_constants  # noqa: E402
+
+SUPPRESSED = DEPLOY / "selection-suppressed.toml"
+EVENTS = 60
+
+OTHERS = """
+[[line]]
+name = "pulses_only"
+trigger = ["six_clusters", "five_clusters"]
+payload = "features"
+[[line]]
+name = "hardly_anything"
+trigger = ["accidental", "minimum_bias"]
+payload = "summary"
+control = 4
+[[line]]
+name = "all_of_it"
+trigger = ["led"]
+"""
+
+
+def levels(settings):
+    """(lowest, highest) of a quiet waveform, by input: section 7, from the settings in the stream alone."""
+    signals = tomllib.loads(settings.detector)["signals"]
+    suppression = tomllib.loads(settings.selection)["suppression"]
+    k, found = round(suppression["sigma"] * 256), []
+    inputs = 16 * sum(c.boards for c in level2.readout(level2.KOTO))
+    for pedestal, noise in simulated_constants.pedestals_and_noise(inputs, signals):
+        p, q = 16384 * round(4 * pedestal), round(256 * noise)
+        found.append((max(0, -(-(p - q * k) // 65536)), (p + q * k) // 65536))
+    return found
+
+
+class Payload(Selecting):
+    def tool(self, *arguments):
+        p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
+        return p.returncode, p.stdout + p.stderr
+
+    def waveforms(self, event, sent):
+        """(input, is there, samples sent) of every waveform of every board that is not raw."""
+        first_board = 0
+        for place, crate in enumerate(self.crates):
+            for i, slot in enumerate(level2.SLOTS[:crate.boards]):
+                at = 4 + i * level2.BOARD_BYTES + 12
+                words = struct.unpack_from(">1024H", sent[place], at)
+                stored = struct.unpack_from(">1024H", event.fragments[place], at)
+                channels = level2.CHANNELS[crate.kind]
+                for c in range(channels):
+                    there = event.records[place, slot] >> c * 16 // channels & 1
+                    self.assertEqual(stored[c::channels], words[c::channels] if there else (0,) * (1024 // channels))
+                    yield 16 * (first_board + i) + c, bool(there), [w & 0x3FFF for w in words[c::channels]]
+            first_board += crate.boards
+
+    def assert_payload(self, event, said, lines):
+        p = event.payload
+        self.assertEqual(p.kept, said["payload"])
+        for what, mask in (("asked_by", p.asked), ("control_of", p.control)):
+            self.assertEqual(said[what], [line["line"] for n, line in enumerate(lines) if mask >> n & 1])
+        for n, line in enumerate(lines):
+            chosen = line["line"] in said["kept_by"] and store_reader.is_control(RUN, event.spill, event.number, line["id"], p.lines[n][1])
+            self.assertEqual(bool(p.control >> n & 1), chosen)
+
+    def run_of(self, file, selection):
+        said = self.select(file, selection)
+        daemon = self.run_daemon(EVENTS, selection, file=file, backend="pool")
+        ledger = self.finish(daemon)
+        stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
+        packed = store_reader.packed_events_of(self.store)
+        self.assert_summaries(said, packed)
+        sizes = collections.Counter()
+        for key, event in stored.items():
+            sizes[event.payload.kept] += len(packed[key])
+        self.assertEqual({k: n for k, n in ledger["bytes"]["payloads"].items() if n}, dict(sizes))
+        self.assertEqual(sum(sizes.values()), ledger["bytes"]["out"])
+        return {(e["spill"], e["event"]): e for e in said["events"]}, said["total"]["lines"], stored, daemon
+
+    def test_of_the_suppressed_menu(self):
+        file = self.simulate(EVENTS)
+        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
+        said, lines, stored, daemon = self.run_of(file, SUPPRESSED)
+        told = next(b.settings for b in store_reader.read_store(self.store) if b.settings)
+        self.assertEqual((told.selection, told.calibration), (SUPPRESSED.read_text(), None))
+        within, count = levels(told), collections.Counter()
+        for key, event in stored.items():
+            self.assert_payload(event, said[key], lines)
+            count[event.payload.kept] += 1
+            for n, there, samples in self.waveforms(event, sent[key]):
+                quiet = within[n][0] <= min(samples) and max(samples) <= within[n][1]
+                self.assertTrue(there or quiet, f"{key}: input {n} is left out, and is loud")
+                count["absent"] += not there
+                count["quiet"] += there and quiet and event.payload.kept == "suppressed"
+        self.assertGreater(count["suppressed"], 10)
+        self.assertGreater(count["all"], 2)
+        self.assertGreater(count["absent"], 3000 * count["suppressed"])
+        self.assertGreater(count["quiet"], 0)  # neighbours, and pulses that the selection looked at
+
+        code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
+        self.assertEqual(verdict["payloads"].keys(), {"suppressed"})
+        self.assertEqual(verdict["payloads"]["suppressed"]["events"], count["suppressed"])
+        code, text = self.tool("verify", file, self.store, "--selection", SUPPRESSED)
+        self.assertEqual(code, 0, text)
+        self.assertIn(f"{count['suppressed']} events are suppressed, by line", text)
+        self.assertIn("three_pi0 (", text)
+        other = self.write(SUPPRESSED.read_text().replace("sigma = 5.0", "sigma = 4.0", 1))
+        code, verdict = self.verify(file, "--selection", other)
+        self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
+
+        out = self.folder / "out.bin"
+        code, text = self.tool("extract", self.store, out)
+        self.assertEqual(code, FAILED)
+        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
+        self.assertIn("--skip-limited accepts that", text)
+        code, text = self.tool("extract", self.store, out, "--skip-limited")
+        self.assertEqual(code, 0, text)
+        whole = [b"".join(stored[key].fragments.values()) for key in sorted(stored) if stored[key].payload.kept == "all"]
+        self.assertEqual(out.read_bytes(), b"".join(whole))
+
+        code, text = self.tool("select", self.store, "--as-recorded", "--json")
+        self.assertEqual(code, FAILED, text)
+        again = json.loads(text[text.index("{"):text.rindex("}") + 1])
+        total = again["total"]
+        self.assertEqual((total["as_stored"], total["different"], total["refused"]), (count["all"], 0, count["suppressed"]))
+        self.assertEqual(sum(total["reasons"].values()), count["suppressed"])
+        for e in again["events"]:
+            key = e["spill"], e["event"]
+            by = " and ".join(said[key]["asked_by"])
+            self.assertEqual(e.get("refused_because"), None if stored[key].payload.kept == "all" else
+                             f"it is suppressed by line {by}: not all its waveforms were kept")
+        code, text = self.tool("select", self.store, "--totals")
+        self.assertEqual(code, FAILED, text)
+        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
+
+        key = next(key for key, event in stored.items() if event.payload.kept == "suppressed")
+        code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", SUPPRESSED)
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, rf"payload +suppressed by line {', '.join(said[key]['asked_by'])}: \d+ of \d+ waveforms")
+        code, text = self.tool("reprocess", self.store, "--out", self.folder / "again", "--menu", "built-in")
+        self.assertNotEqual(code, 0)
+        self.assertIn("suppressed", text)
+
+    def test_of_features_and_summaries(self):
+        file = self.simulate(EVENTS)
+        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
+        said, lines, stored, _ = self.run_of(file, self.write(OTHERS))
+        count = collections.Counter()
+        for key, event in stored.items():
+            self.assert_payload(event, said[key], lines)
+            count[event.payload.kept] += 1
+            count["control"] += bool(event.payload.control)
+            sample = {n: samples for n, there, samples in self.waveforms(event, sent[key])}
+            board = 0
+            for place, crate in enumerate(self.crates):
+                for slot in level2.SLOTS[:crate.boards]:
+                    self.assertEqual(event.records[place, slot], 0xFFFF if event.payload.kept == "all" else 0)
+                    for pulse in event.pulses[place, slot]:
+                        channel = pulse.row if level2.CHANNELS[crate.kind] == 16 else pulse.row // 4
+                        self.assertEqual(sample[16 * board + channel][pulse.peak_sample], pulse.peak)
+                        self.assertEqual(pulse.flags & 1, 1)
+                        count["pulses"] += 1
+                    board += 1
+        self.assertEqual(count.keys(), {"all", "features", "summary", "control", "pulses"})
+        self.assertGreater(count["pulses"], 50 * count["features"])
+
+
+class Golden(harness.SystemTest):
+    """Events of every payload as the first version that had them wrote them; `events.json` is what is in them."""
+    STORE = harness.HERE / "golden_payload"
+
+    def test_they_are_read_as_they_were_written(self):
+        said = json.loads((self.STORE / "events.json").read_text())
+        events = store_reader.events_of(self.STORE)
+        self.assertEqual(
+            [{"spill": e.spill, "event": e.number, "payload": e.payload.kept, "asked": e.payload.asked, "control": e.payload.control,
+              "levels": e.payload.levels, "records": {f"{p}/{slot}": mask for (p, slot), mask in e.records.items()},
+              "pulses": {f"{p}/{slot}": list(map(list, rows)) for (p, slot), rows in e.pulses.items() if rows},
+              "fragments": {str(p): hashlib.sha256(f).hexdigest() for p, f in e.fragments.items()}} for e in events], said)
+        self.assertEqual({e["payload"] for e in said}, set(store_reader.PAYLOADS))
+
+    def test_programs_take_the_whole_ones(self):
+        store, out = self.folder / "old", self.folder / "out.bin"
+        shutil.copytree(self.STORE, store)
+        code, text = self.run_tool("extract", store, out, "--skip-limited")
+        self.assertEqual(code, 0, text)
+        events = sorted(store_reader.events_of(store), key=lambda e: (e.spill, e.number))
+        whole = [e for e in events if all(mask == 0xFFFF for mask in e.records.values())]
+        self.assertEqual(out.read_bytes(), b"".join(b"".join(e.fragments.values()) for e in whole))
+        self.assertEqual(text.count("left out: "), len({e.payload.kept for e in events if e not in whole}))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the stored events of which not all waveforms were kept, by what was kept and by the lines
+// that asked for it, so that a reader is told whose waveforms are missing and why.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "transport/format/payload.hpp"
+#include "transport/store/event_view.hpp"
+
+namespace l3 {
+
+class payload_tally {
+public:
+  void add(const packed_event_view& event);
+
+  /// Events of which waveforms are missing.
+  [[nodiscard]] std::uint64_t events() const;
+  [[nodiscard]] std::uint64_t events(event_payload p) const { return of(p).events; }
+  /// Of these events, those for which the line asked, by the line's id.
+  [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& by_line(event_payload p) const {
+    return of(p).by_line;
+  }
+
+private:
+  struct kept_so {
+    std::uint64_t events = 0;
+    std::map<std::uint32_t, std::uint64_t> by_line;
+  };
+  [[nodiscard]] const kept_so& of(event_payload p) const {
+    return all_[static_cast<std::size_t>(p)];
+  }
+  std::array<kept_so, event_payloads> all_;
+};
+
+/// The ids of the lines that asked for the event's payload; none if its summary cannot be read.
+[[nodiscard]] std::vector<std::uint32_t> lines_that_asked(const packed_event_view& event);
+
+} // namespace l3
