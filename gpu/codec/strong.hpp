@@ -7,7 +7,6 @@
 // needed. This is the portable form, and the reference of the others (strong_groups.hpp).
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -137,7 +136,7 @@ L3_FN inline void fold_first_samples(const std::uint16_t* samples, shape of, gro
         fold_sign(static_cast<std::int16_t>(samples[i * apart] - samples[(i - 1) * apart]));
     any |= h.first[i];
   }
-  h.high_bits = static_cast<std::uint32_t>(std::bit_width(any >> carried_bits(of)));
+  h.high_bits = bits_used(any >> carried_bits(of));
 }
 
 /// What the coder of a lane starts with.
@@ -260,7 +259,7 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
   const auto long_states = load<std::uint8_t>(in + 6);
   std::uint32_t at = head_bytes(h, of);
   if (h.high_bits > (of == shape::short_ones ? 8U : 0U)) return 0;
-  if (bytes < at + 3 * lanes + static_cast<std::uint32_t>(std::popcount(long_states))) return 0;
+  if (bytes < at + 3 * lanes + ones(long_states)) return 0;
   if (of == shape::short_ones) {
     h.first[0] = load<std::uint8_t>(in + 7) * 256U;
     std::uint64_t bits = 0;

@@ -5,7 +5,6 @@
 // a fixed order, so that every form of the encoder chooses alike.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "gpu/codec/strong_model.hpp"
@@ -44,11 +43,11 @@ inline constexpr std::int32_t max_clip = 4095; // so that the sums fit 32 bits
 }
 
 /// The number of the start_scale() at or below 0.9 times the record's mean step.
-[[nodiscard]] L3_FN constexpr std::uint32_t start_of(std::int32_t steps) {
+[[nodiscard]] L3_FN inline std::uint32_t start_of(std::int32_t steps) {
   constexpr std::int32_t sixteenths = 234; // of a mean over 63 steps, times 0.9, in 1/1024
   const std::int32_t mean = (steps * (sixteenths / 2)) >> 9;
   const auto s = static_cast<std::uint32_t>(mean < 2 ? 2 : mean);
-  const auto octave = static_cast<std::uint32_t>(std::bit_width(s)) - 1;
+  const auto octave = bits_used(s) - 1;
   return 2 * (octave - 1) + (s >> (octave - 1) & 1);
 }
 

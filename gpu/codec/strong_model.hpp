@@ -5,10 +5,10 @@
 // first.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "gpu/codec/strong_tables.hpp"
+#include "gpu/executors/bits.hpp"
 #include "transport/format/function.hpp"
 
 namespace l3::strong {
@@ -29,9 +29,9 @@ struct choice {
 }
 
 /// The scale by the sum of two running means of residuals, in 1/32 count: two scales an octave.
-[[nodiscard]] L3_FN constexpr std::uint32_t scale_of(std::int32_t sum) {
+[[nodiscard]] L3_FN inline std::uint32_t scale_of(std::int32_t sum) {
   const auto s = static_cast<std::uint32_t>(sum < 4 ? 4 : sum);
-  const auto octave = static_cast<std::uint32_t>(std::bit_width(s)) - 1;
+  const auto octave = bits_used(s) - 1;
   const std::uint32_t n = 2 * (octave - 2) + (s >> (octave - 1) & 1);
   return n < scales - 1 ? n : scales - 1;
 }

@@ -19,6 +19,15 @@ namespace l3 {
 #endif
 }
 
+/// How many bits the word takes.
+[[nodiscard]] L3_FN inline std::uint32_t bits_used(std::uint32_t word) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  return 32 - static_cast<std::uint32_t>(__clz(static_cast<int>(word)));
+#else
+  return static_cast<std::uint32_t>(std::bit_width(word));
+#endif
+}
+
 /// The number of the lowest bit that is 1, of a word that is not 0.
 [[nodiscard]] L3_FN inline std::uint32_t lowest_one(std::uint32_t word) {
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)

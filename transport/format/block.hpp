@@ -14,7 +14,7 @@ enum block_flag : std::uint16_t {
 
 enum class codec_id : std::uint8_t {
   koto = 1,   ///< docs/formats.md, section 5
-  strong = 2, ///< the same section; of files of bare waveforms, no block has it as yet
+  strong = 2, ///< the same section
 };
 
 /// A block of version 2 holds the settings that decided its events, behind them
@@ -85,6 +85,7 @@ enum board_form : std::uint8_t {
   board_raw = 8,
   board_limited = 16,  ///< not all waveforms are here: a mask of those that are leads the data
   board_features = 32, ///< of a limited board: the rows of its pulses end the data
+  board_strong = 64,   ///< its samples are a group of the strong codec; never if it is limited
 };
 
 struct packed_board {

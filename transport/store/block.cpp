@@ -7,15 +7,19 @@
 namespace l3 {
 
 namespace {
+
 constexpr std::uint8_t version_with_settings = 2;
-}
+
+bool is_known(codec_id codec) { return codec == codec_id::koto || codec == codec_id::strong; }
+
+} // namespace
 
 block_fault read_block_header(std::span<const std::byte> bytes, block_header& header) {
   if (bytes.size() < sizeof(block_header)) return block_fault::too_short;
   auto h = load<block_header>(bytes.data());
   if (h.magic != block_header{}.magic) return block_fault::magic;
   if (h.header_crc != header_crc(h)) return block_fault::header_checksum;
-  if (h.version < 1 || h.version > version_with_settings || h.codec != codec_id::koto)
+  if (h.version < 1 || h.version > version_with_settings || !is_known(h.codec))
     return block_fault::version;
   if (h.version == 1) h.settings_bytes = 0; // of version 1 these bytes are reserved
   if (h.payload_bytes > max_block_payload || h.settings_bytes > max_settings_bytes ||

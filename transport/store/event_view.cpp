@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/event_view.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
+#include "transport/store/strong_group.hpp"
 
 namespace l3 {
 
@@ -17,11 +19,42 @@ constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
 constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
 constexpr unsigned known_board_forms = board_256_samples | board_header_stored |
                                        board_footer_stored | board_raw | board_limited |
-                                       board_features;
+                                       board_features | board_strong;
 
 std::size_t stored_words_bytes(packed_board b) {
   return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
          ((b.form & board_footer_stored) != 0 ? stored_footer_bytes : 0);
+}
+
+/// The bytes behind the KOTO records that are in the mask; nothing if one of these is not there.
+std::optional<std::span<const std::byte>> behind_records(std::span<const std::byte> data,
+                                                         std::uint32_t records) {
+  for (int record = 0; record < l2::waveforms_per_board; ++record) {
+    if ((records >> record & 1) == 0) continue;
+    const std::size_t length = koto_record_bytes(data);
+    if (length == 0) return std::nullopt;
+    data = data.subspan(length);
+  }
+  return data;
+}
+
+/// The samples of a board, record by record, of those in the mask; false if the data is that of no
+/// board.
+bool unpack_samples(packed_board board, std::uint32_t records, std::span<const std::byte> data,
+                    strong_samples& samples) {
+  if ((board.form & board_strong) != 0)
+    return strong_group_bytes(data) == data.size() && data.size() != 0 &&
+           unpack_strong_group(data, (board.form & board_256_samples) != 0, samples);
+  if (!behind_records(data, records)) return false;
+  waveform w;
+  for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
+    if ((records >> record & 1) == 0) continue;
+    const std::size_t length = koto_record_bytes(data);
+    unpack_koto_record(data.first(length), w);
+    data = data.subspan(length);
+    std::ranges::copy(w, samples.begin() + record * w.size());
+  }
+  return true;
 }
 
 std::size_t original_bytes(packed_board b) {
@@ -66,16 +99,16 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
     for (int w = 0; w < l2::footer_words; ++w) store_big(footer + 2 * w, l2::footer_tag);
   }
 
+  strong_samples values;
+  static_cast<void>(unpack_samples(board, records, data, values)); // a view is of whole boards only
   if (records != all_records) std::memset(samples, 0, std::size_t{2} * l2::sample_words);
-  waveform w;
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
     if ((records >> record & 1) == 0) continue;
-    const std::size_t length = koto_record_bytes(data);
-    unpack_koto_record(data.first(length), w);
-    data = data.subspan(length);
-    for (unsigned s = 0; s < w.size(); ++s)
+    for (unsigned s = 0; s < l2::waveform_samples; ++s) {
+      const unsigned value = values[l2::waveform_samples * record + s];
       store_big(samples + 2 * sample_word(board, record, s),
-                static_cast<std::uint16_t>(l2::sample_tag | w[s]));
+                static_cast<std::uint16_t>(l2::sample_tag | value));
+    }
   }
 }
 
@@ -168,7 +201,8 @@ bool packed_event_view::payload_well_formed() const {
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
   if ((board.form & ~known_board_forms) != 0) return false;
   if (at + board.bytes > bytes_.size()) return false;
-  if ((board.form & board_raw) != 0) return (board.form & (board_limited | board_features)) == 0;
+  if ((board.form & board_raw) != 0)
+    return (board.form & (board_limited | board_features | board_strong)) == 0;
   auto data = bytes_.subspan(at, board.bytes);
   const bool limited = (board.form & board_limited) != 0;
   const bool features = (board.form & board_features) != 0;
@@ -185,16 +219,17 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
-  for (int record = 0; record < l2::waveforms_per_board; ++record) {
-    if ((records >> record & 1) == 0) continue;
-    const std::size_t length = koto_record_bytes(data);
-    if (length == 0) return false;
-    data = data.subspan(length);
+  if ((board.form & board_strong) != 0) {
+    // Only decoding tells whether an encoder wrote a group. A group is a whole board.
+    strong_samples samples;
+    return !limited && unpack_samples(board, records, data, samples);
   }
-  if (!features) return data.empty();
-  if (data.size() < board_mask_bytes) return false;
-  const auto rows = static_cast<unsigned>(std::popcount(load<std::uint16_t>(data.data())));
-  return data.size() == board_mask_bytes + rows * sizeof(packed_pulse);
+  const auto rest = behind_records(data, records);
+  if (!rest) return false;
+  if (!features) return rest->empty();
+  if (rest->size() < board_mask_bytes) return false;
+  const auto rows = static_cast<unsigned>(std::popcount(load<std::uint16_t>(rest->data())));
+  return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
 bool packed_event_view::well_formed() {

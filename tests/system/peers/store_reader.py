@@ -12,6 +12,7 @@ import sys
 from array import array
 from typing import NamedTuple
 
+import strong_reader
 from crc32c import crc32c
 
 FILE_HEADER = struct.Struct("<4sB3sQ")
@@ -37,7 +38,7 @@ QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_e
               "photon_inner", "photon_radius", "photon_distance", "photon_time_spread", "centre_radius", "opening", "vertex_z",
               "transverse_momentum"]
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
-LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES = 1, 2, 4, 8, 16, 32
+LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES, STRONG = 1, 2, 4, 8, 16, 32, 64
 RECORDS_OF_A_BOARD = 16
 
 
@@ -163,9 +164,10 @@ def read_pulses(data):
 def rebuild_board(data, form, slot, spill, number, reference, payload=0):
     """The packet, the mask of its records, and its pulses."""
     if form & RAW:
-        need(form & (LIMITED | FEATURES) == 0, f"board form {form}")
+        need(form & (LIMITED | FEATURES | STRONG) == 0, f"board form {form}")
         return bytes(data), 0xFFFF, []
-    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED | LIMITED | FEATURES) == 0, f"board form {form}")
+    need(form & ~(LONG | HEADER_STORED | FOOTER_STORED | LIMITED | FEATURES | STRONG) == 0, f"board form {form}")
+    need(not form & LIMITED or not form & STRONG, "a group of a limited board")
     at, records, pulses = 0, 0xFFFF, []
     if form & LIMITED:
         records, at = struct.unpack_from("<H", data)[0], 2
@@ -185,7 +187,16 @@ def rebuild_board(data, form, slot, spill, number, reference, payload=0):
     channels = 4 if form & LONG else 16
     records_of_a_channel = RECORDS_OF_A_BOARD // channels
     words = array("H", bytes(2048))
-    for channel in range(channels):
+    if form & STRONG:
+        try:
+            samples, used = strong_reader.read_group(bytes(data[at:]), bool(form & LONG))
+        except strong_reader.Damage as e:
+            raise StoreError(str(e)) from None
+        at += used
+        for channel in range(channels):
+            of_channel = samples[1024 // channels * channel:1024 // channels * (channel + 1)]
+            words[channel::channels] = array("H", [0x8000 | s for s in of_channel])
+    for channel in range(0 if form & STRONG else channels):
         samples = []
         first = channel * records_of_a_channel
         there = [records >> record & 1 for record in range(first, first + records_of_a_channel)]
@@ -329,7 +340,7 @@ def read_event(data) -> Event:
 def read_block(header, payload, fields, read=read_event) -> Block:
     (_, version, codec, flags, _, events, session, sequence, run, node, sealed, _, settings, payload_crc, _) = fields
     need((version == 2) == (settings != 0), f"version {version} with {settings} bytes of settings")
-    need(codec == 1, f"codec {codec}")
+    need(codec in (1, 2), f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
     need(sequence >= 1, "sequence numbers count from 1")
     at, found = 0, []

@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "gpu/codec/strong.hpp"
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/store/koto_record.hpp"
+#include "transport/store/strong_group.hpp"
 
 namespace l3 {
 namespace {
@@ -21,6 +23,7 @@ test::event_recipe arbitrary_recipe() {
   r.fragments = *rc::gen::inRange(0U, 6U);
   r.boards = *rc::gen::inRange(0U, 5U);
   r.sample_bits = *rc::gen::inRange(0U, 15U);
+  r.codec = *rc::gen::element(codec_id::koto, codec_id::strong);
   return r;
 }
 
@@ -61,6 +64,40 @@ RC_GTEST_PROP(event_view, gives_back_every_fragment, (std::uint32_t seed)) {
   for (std::uint32_t i = 0; i < view->fragments(); ++i) {
     rebuild_fragment(*view, i, rebuilt);
     RC_ASSERT(rebuilt == event.fragments[i]);
+  }
+}
+
+/// What the reader's own unpacker says of a group, and what the decoder of the coders says.
+void expect_the_same_verdict(const std::vector<std::byte>& group, bool wide) {
+  const auto of = wide ? strong::shape::long_ones : strong::shape::short_ones;
+  const std::size_t length = strong_group_bytes(group);
+  ASSERT_EQ(length, strong::group_bytes(group.data(), group.size()));
+  if (length == 0) return;
+  strong_samples found{};
+  std::vector<std::uint16_t> expected(found.size());
+  const bool good =
+      strong::decode_group(group.data(), static_cast<std::uint32_t>(length), of, expected.data());
+  ASSERT_EQ(unpack_strong_group(std::span(group).first(length), wide, found), good);
+  ASSERT_TRUE(!good || std::equal(found.begin(), found.end(), expected.begin()));
+}
+
+TEST(strong_group, of_any_bits_is_what_the_coders_say) {
+  std::mt19937 random(3);
+  for (unsigned round = 0; round < 400; ++round) {
+    const bool wide = round % 2 == 1;
+    std::vector<std::uint16_t> samples(l2::sample_words);
+    const unsigned width = random() % 15;
+    for (auto& s : samples) s = static_cast<std::uint16_t>(random() % (1U << width) + round);
+    std::vector<std::byte> group(strong::max_group_bytes);
+    const auto of = wide ? strong::shape::long_ones : strong::shape::short_ones;
+    group.resize(strong::encode_group(samples.data(), of, group.data()));
+    ASSERT_NO_FATAL_FAILURE(expect_the_same_verdict(group, wide));
+    for (unsigned flips = random() % 3; flips > 0; --flips) {
+      const std::size_t at = random() % 2 == 0 ? random() % 40 : random() % group.size();
+      group[at] ^= static_cast<std::byte>(1U << random() % 8);
+    }
+    group.resize(group.size() - random() % 2);
+    ASSERT_NO_FATAL_FAILURE(expect_the_same_verdict(group, wide));
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "gpu/codec/strong.hpp"
+
 #include "transport/format/crc32c.hpp"
 
 namespace l3::test {
@@ -78,6 +80,16 @@ board make_board(const event_recipe& recipe, std::uint32_t slot, std::uint32_t r
     for (const auto& w : waveforms) put_big(b.original, 0x8000U | w[s], 2);
   }
   append(b.original, big_words(footer));
+  if (recipe.codec == codec_id::strong) {
+    words all;
+    for (const auto& w : waveforms) all.insert(all.end(), w.begin(), w.end());
+    const auto shape = wide ? strong::shape::long_ones : strong::shape::short_ones;
+    bytes group(strong::max_group_bytes);
+    group.resize(strong::encode_group(all.data(), shape, group.data()));
+    b.form |= 64;
+    append(b.data, group);
+    return b;
+  }
   for (const auto& w : waveforms) {
     for (unsigned first = 0; first < samples; first += 64) {
       append(b.data, pack_record({w.begin() + first, w.begin() + first + 64}));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A packer of its own for tests of the reader's side: it makes random events and packs them
-// straight from the words of docs/formats.md, bit by bit, sharing nothing with kernels or reader.
+// straight from the words of docs/formats.md, bit by bit, sharing nothing with kernels or reader
+// but the encoder of the strong codec.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct event_recipe {
   std::uint32_t sample_bits = 6; ///< of the noise
   bool oddities =
       true; ///< opaque and raw boards, raw fragments, stored headers and footers, a summary
+  codec_id codec = codec_id::koto;
 };
 
 [[nodiscard]] packed_and_original make_event(const event_recipe& recipe, std::mt19937& random);
