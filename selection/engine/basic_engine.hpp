@@ -150,7 +150,7 @@ private:
 
       region arena;
       if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows, area);
-      (void)columns_of(plan, arena, c, {nullptr, c.events}, {nullptr, summary_rows});
+      (void)columns_of(plan, arena, limits, {nullptr, c.events}, {nullptr, summary_rows});
       if constexpr (has_device) {
         arena_memory = Queue::memory::allocate_on_device(arena.used());
       } else {
@@ -160,7 +160,7 @@ private:
       parts = host;
       if constexpr (has_device)
         parts = frame_parts::take(there, c, output_bytes, summary_rows, area);
-      columns = columns_of(plan, there, c, parts.results, parts.summaries);
+      columns = columns_of(plan, there, limits, parts.results, parts.summaries);
       if constexpr (has_device) {
         arrival = {Queue::memory::on_device(host.areas_end()),
                    Queue::memory::on_device(host.output)};
@@ -232,12 +232,17 @@ private:
     }
 
     static typename Plan::columns columns_of(const Plan& plan, region& from,
-                                             const batch_capacity& c, column<event_result> results,
+                                             const engine_limits& limits,
+                                             column<event_result> results,
                                              column<event_summary> summary_column) {
       if constexpr (selects) {
-        return plan.take(from, c, results, summary_column);
+        return plan.take(from, limits.batch, results, summary_column, limits.codec);
+      } else if constexpr (requires {
+                             Plan::columns::take(from, limits.batch, results, limits.codec);
+                           }) {
+        return Plan::columns::take(from, limits.batch, results, limits.codec);
       } else {
-        return Plan::columns::take(from, c, results);
+        return Plan::columns::take(from, limits.batch, results);
       }
     }
 

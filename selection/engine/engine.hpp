@@ -19,6 +19,7 @@
 #include "gpu/settings.hpp"
 #include "selection/sequence/program.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/block.hpp"
 #include "transport/format/input_batch.hpp"
 
 namespace l3 {
@@ -42,7 +43,8 @@ struct engine_limits {
   std::uint32_t frames = 4;
   std::size_t output_bytes = 0; ///< for each frame; 0: enough for every batch
   output_path output = output_path::mapped;
-  packing_form packing = packing_form::automatic;
+  packing_form packing = packing_form::automatic; ///< of KOTO records
+  codec_id codec = codec_id::koto;                ///< of packed events; others take two passes
   /// Whether frames have memory for their input. If not, on a CPU only, the user sets
   /// `frame::input` to the input of another frame before each start.
   bool own_input = true;

@@ -23,8 +23,10 @@ make_keeping_engine_on(std::string_view name, const engine_limits& limits,
   using queue = std::invoke_result_t<MakeQueue>;
   constexpr auto faster =
       queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
-  if ((limits.packing == packing_form::automatic ? faster : limits.packing) ==
-      packing_form::one_pass) {
+  const auto form = limits.codec != codec_id::koto              ? packing_form::two_passes
+                    : limits.packing == packing_form::automatic ? faster
+                                                                : limits.packing;
+  if (form == packing_form::one_pass) {
     return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
                                                                 std::move(parts));
   }

@@ -10,6 +10,7 @@
 #include "gpu/memory/buffer.hpp"
 #include "gpu/memory/frame.hpp"
 #include "selection/packing/deliver.hpp"
+#include "selection/packing/frame_columns.hpp"
 #include "selection/packing/layout.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/format/histograms.hpp"
@@ -18,15 +19,15 @@
 namespace l3 {
 
 /// An upper limit, in bytes, of the packed events of a batch: the data of a board is never longer
-/// than its packet, and a raw fragment is as long as before; tables, headers, summaries and padding
-/// come on top.
+/// than its packet by more than the length of a group, and a raw fragment is as long as before;
+/// tables, headers, summaries and padding come on top.
 [[nodiscard]] inline std::size_t largest_output(const batch_capacity& c,
                                                 std::uint32_t summary_bytes = 0) {
   return round_up(c.bytes +
                       std::size_t{c.events} *
                           (sizeof(packed_event) + 2 * packed_alignment + summary_bytes) +
                       std::size_t{c.fragments} * sizeof(packed_fragment) +
-                      std::size_t{c.boards} * sizeof(packed_board),
+                      std::size_t{c.boards} * (sizeof(packed_board) + encoded_excess_bytes),
                   4096);
 }
 

@@ -108,9 +108,10 @@ public:
   }
 
   [[nodiscard]] columns take(region& from, const batch_capacity& capacity,
-                             column<event_result> results, column<event_summary> summary) const {
+                             column<event_result> results, column<event_summary> summary,
+                             codec_id codec) const {
     columns c;
-    c.packing = frame_columns::take(from, capacity, results);
+    c.packing = frame_columns::take(from, capacity, results, codec);
     c.packing.selected = {summary,
                           tables_.there().packed_lines,
                           tables_.there().packed_payloads,

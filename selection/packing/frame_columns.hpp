@@ -10,6 +10,7 @@
 #include "gpu/memory/buffer.hpp"
 #include "gpu/memory/frame.hpp"
 #include "transport/format/batch_capacity.hpp"
+#include "transport/format/block.hpp"
 #include "transport/format/payload.hpp"
 #include "transport/format/summary.hpp"
 
@@ -85,6 +86,11 @@ struct selected_columns {
   }
 };
 
+/// Room for the data of a board of the strong codec: header and footer words, and a group.
+inline constexpr std::uint32_t encoded_slot_bytes = 2080;
+/// By how much that data may be longer than the board's packet: the length of the group.
+inline constexpr std::uint32_t encoded_excess_bytes = 2;
+
 /// All views are writable, also for kernels that only read: pack may read columns that the same
 /// kernel wrote (selection/packing/one_pass_plan.hpp), and read-only views forbid that.
 struct frame_columns {
@@ -93,17 +99,23 @@ struct frame_columns {
   fragment_columns::view fragments;
   event_columns::view events;
   selected_columns selected;
+  /// Slots of encoded_slot_bytes, one for each board, for the data that encode_boards writes; empty
+  /// if the codec is koto.
+  column<std::byte> encoded;
 
   /// Takes all columns from the region but `results`, which has a row for each event; the caller
   /// places it with the output, because the host reads it.
   [[nodiscard]] static frame_columns take(region& from, const batch_capacity& capacity,
-                                          column<event_result> results) {
+                                          column<event_result> results,
+                                          codec_id codec = codec_id::koto) {
     frame_columns c;
     c.records = record_columns::take(from, capacity.boards * l2::waveforms_per_board);
     c.boards = board_columns::take(from, capacity.boards);
     c.fragments = fragment_columns::take(from, capacity.fragments);
     c.events = event_columns::view(event_columns::columns{
         .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
+    if (codec == codec_id::strong)
+      c.encoded = from.take<std::byte>(capacity.boards * encoded_slot_bytes);
     return c;
   }
 };

@@ -52,10 +52,7 @@ struct pack_boards {
     const std::uint32_t form = columns.boards.form[i];
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0) return copy_range(b, in, fragment, board.offset, bytes, to);
-    if ((form & board_limited) != 0) {
-      pack_limited(b, s, in, columns, i, to);
-      return;
-    }
+    if ((form & board_limited) != 0) return pack_limited(b, s, in, columns, i, to);
     s.packet.stage(b, in, fragment, board);
     take_findings(b, s.found, i, board.kind, columns.records);
     b.sync();
@@ -78,7 +75,27 @@ struct pack_boards {
     b.sync();
   }
 
-private:
+  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
+    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
+           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
+  }
+
+  /// Writes the header and footer words that the form stores.
+  template <block B>
+  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
+                                       std::byte* image) {
+    const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
+      for_each(b, n, [&](std::uint32_t w) {
+        constexpr std::uint32_t size = sizeof words[0];
+        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
+      });
+    };
+    const bool with_header = (form & board_header_stored) != 0;
+    if (with_header) write(packet.header(), l2::header_words, image);
+    if ((form & board_footer_stored) != 0)
+      write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
+  }
+
   /// A board of which some waveforms are kept, or none: the mask of its records, what a whole board
   /// has of words and records, and the rows of its pulses if these are kept.
   template <block B>
@@ -102,6 +119,7 @@ private:
     copy_out(b, s.image, to + board_mask_bytes, end - board_mask_bytes);
   }
 
+private:
   template <block B>
   L3_FN static void write_features(const B& b, const frame_columns& columns, std::uint32_t i,
                                    std::byte* to) {
@@ -123,11 +141,6 @@ private:
       found.bits[lane] = records.bits[record];
       found.minimum[lane] = static_cast<std::uint16_t>(records.minimum[record] | l2::sample_tag);
     });
-  }
-
-  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
-    return ((form & board_header_stored) != 0 ? 2U * l2::header_words : 0U) +
-           ((form & board_footer_stored) != 0 ? 2U * l2::footer_words : 0U);
   }
 
   /// Each lane adds up the lengths of the records before its own; the first record is at `first`.
@@ -211,22 +224,6 @@ private:
         store(to + sizeof s.low[k][lane], s.high[k][lane]);
       }
     }
-  }
-
-  /// Writes the header and footer words that the form stores.
-  template <block B>
-  L3_FN static void write_stored_words(const B& b, const staged_packet& packet, std::uint32_t form,
-                                       std::byte* image) {
-    const auto write = [&](const std::uint16_t* words, std::uint32_t n, std::byte* to) {
-      for_each(b, n, [&](std::uint32_t w) {
-        constexpr std::uint32_t size = sizeof words[0];
-        put(b, to + size * w, {swap_bytes(words[w]), 0}, size);
-      });
-    };
-    const bool with_header = (form & board_header_stored) != 0;
-    if (with_header) write(packet.header(), l2::header_words, image);
-    if ((form & board_footer_stored) != 0)
-      write(packet.footer(), l2::footer_words, image + (with_header ? 2 * l2::header_words : 0));
   }
 };
 

@@ -8,6 +8,7 @@
 // plan.
 #pragma once
 
+#include "selection/packing/encode.hpp"
 #include "selection/packing/keep_all.hpp"
 #include "selection/packing/measure.hpp"
 #include "selection/packing/pack.hpp"
@@ -17,15 +18,26 @@
 
 namespace l3 {
 
-/// Enqueues the kernels that find room for the accepted events and pack them.
+/// Enqueues the kernels that find room for the accepted events and pack them. The length of a KOTO
+/// record follows from what was measured; the strong codec has to encode before it knows.
 template <class Queue>
 void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
                    frame_summary* summary) {
-  stage(queue, "place");
-  queue.run(place_boards{}, in.events.size(), in, all);
-  queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
-  stage(queue, "pack");
-  queue.run(pack_boards{}, in.boards.size(), in, all, out);
+  const auto place = [&] {
+    stage(queue, "place");
+    queue.run(place_boards{}, in.events.size(), in, all);
+    queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
+    stage(queue, "pack");
+  };
+  if (all.encoded.size() == 0) {
+    place();
+    queue.run(pack_boards{}, in.boards.size(), in, all, out);
+  } else if constexpr (can_encode<Queue>) {
+    stage(queue, "encode");
+    queue.run(encode_boards{}, encode_boards::blocks(in), in, all);
+    place();
+    queue.run(copy_encoded_boards{}, in.boards.size(), in, all, out);
+  }
   queue.run(pack_events{}, in.events.size(), in, all, out);
 }
 

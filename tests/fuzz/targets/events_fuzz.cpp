@@ -53,7 +53,8 @@ public:
                                        0,
                                        {},
                                        {}},
-        engine_("serial", limits_, [] { return serial_queue(); }) {}
+        engine_("serial", limits_, [] { return serial_queue(); }),
+        strong_("serial", strong_on(limits_), [] { return serial_queue(); }) {}
 
   /// As many pieces as fragments: each lies in one, or in short ones.
   void run(fuzz_input& in) {
@@ -94,9 +95,20 @@ public:
     engine_.start(f);
     require(engine_.wait(f), "a CPU computes");
     compare(f, key, sent);
+    frame& same = *strong_.frames()[0];
+    same.input = f.input;
+    strong_.start(same);
+    require(strong_.wait(same), "a CPU computes");
+    compare(same, key, sent);
   }
 
 private:
+  [[nodiscard]] static engine_limits strong_on(engine_limits limits) {
+    limits.codec = codec_id::strong;
+    limits.own_input = false;
+    return limits;
+  }
+
   static void compare(const frame& f, event_key key, const std::array<bytes, 3>& sent) {
     require(f.results.size() == 1 && f.results[0].kept && f.results[0].bytes == f.output.size(),
             "the event is packed");
@@ -114,6 +126,7 @@ private:
   building_settings settings_;
   engine_limits limits_;
   basic_engine<serial_queue, one_pass_plan> engine_;
+  basic_engine<serial_queue, two_pass_plan<keep_all>> strong_; ///< the strong codec, on its input
 };
 
 } // namespace

@@ -24,6 +24,7 @@ struct tested_engine {
   std::function<std::unique_ptr<engine>(const engine_limits&)> keeping_odd; ///< keep_odd_numbers
   std::function<std::string()> why_not = [] { return std::string(); };
   bool slow = false; ///< tests use only a few boards
+  codec_id codec = codec_id::koto;
 
   /// The same engines, made with other limits.
   template <class Change>
@@ -43,6 +44,17 @@ struct tested_engine {
                 [path](engine_limits& limits) { limits.output = path; });
   }
 };
+
+/// Each engine with the strong codec.
+inline std::vector<tested_engine> by_strong_codec(const std::vector<tested_engine>& engines) {
+  std::vector<tested_engine> all;
+  for (const tested_engine& e : engines) {
+    all.push_back(
+        e.with("_strong", [](engine_limits& limits) { limits.codec = codec_id::strong; }));
+    all.back().codec = codec_id::strong;
+  }
+  return all;
+}
 
 /// Each engine with both forms of packing.
 inline std::vector<tested_engine> in_both_forms(const std::vector<tested_engine>& engines) {
@@ -78,7 +90,8 @@ TEST_P(engine_bytes, packs_any_event_in_any_pieces) {
     fill(f, events, piece_bytes, r);
     e->start(f);
     ASSERT_TRUE(e->wait(f)) << f.error;
-    ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all)) << "pieces of " << piece_bytes;
+    ASSERT_NO_FATAL_FAILURE(expect_output(f, events, all, GetParam().codec))
+        << "pieces of " << piece_bytes;
   }
 }
 
@@ -96,7 +109,8 @@ TEST_P(engine_bytes, does_not_depend_on_the_batch) {
       fill(f, batch, 1400, r);
       e->start(f);
       ASSERT_TRUE(e->wait(f)) << f.error;
-      ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, all)) << "batches of " << size;
+      ASSERT_NO_FATAL_FAILURE(expect_output(f, batch, all, GetParam().codec))
+          << "batches of " << size;
     }
   }
 }
@@ -119,7 +133,7 @@ TEST_P(engine_bytes, packs_an_event_without_fragments) {
   fill(f, events, 0, r);
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, events, all);
+  expect_output(f, events, all, GetParam().codec);
 }
 
 TEST_P(engine_decision, gives_rejected_events_no_room) {
@@ -137,14 +151,16 @@ TEST_P(engine_decision, gives_rejected_events_no_room) {
   fill(f, events, 0, r);
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, events, [](const made_event& x) { return x.number % 2 == 1; });
+  expect_output(
+      f, events, [](const made_event& x) { return x.number % 2 == 1; }, GetParam().codec);
 }
 
 TEST_P(engine_bytes, says_what_has_no_room) {
   const auto events = make_events(5, 3, 3, 17);
   engine_limits limits{capacity_for(events, 0), 1, 0};
   const std::size_t fit = 3;
-  for (std::size_t k = 0; k < fit; ++k) limits.output_bytes += expect_event(events[k]).size();
+  for (std::size_t k = 0; k < fit; ++k)
+    limits.output_bytes += expect_event(events[k], GetParam().codec).size();
   const auto e = GetParam().keeping_all(limits);
   frame& f = *e->frames()[0];
   randomness r(1);
@@ -178,12 +194,12 @@ TEST_P(engine_bytes, counts_boards) {
   EXPECT_EQ(f.results[0].boards_damaged, 2U);
   EXPECT_EQ(f.results[0].boards_opaque, 2U);
   EXPECT_EQ(f.results[0].flags, std::uint32_t{event_damaged | event_opaque});
-  expect_output(f, events, all);
+  expect_output(f, events, all, GetParam().codec);
 }
 
 TEST_P(engine_bytes, fits_the_worst_case) {
-  // Header and footer words are not predicted, and every record has 14 bits: the longest board
-  // data.
+  // Header and footer words are not predicted, and every record has 14 bits of noise: the longest
+  // board data.
   randomness r(1);
   std::vector<made_event> events;
   for (std::uint32_t n = 1; n <= 3; ++n) {
@@ -201,7 +217,7 @@ TEST_P(engine_bytes, fits_the_worst_case) {
   fill(f, events, 0, r);
   e->start(f);
   ASSERT_TRUE(e->wait(f)) << f.error;
-  expect_output(f, events, all);
+  expect_output(f, events, all, GetParam().codec);
 }
 
 TEST_P(engine_bytes, reads_nothing_beyond_a_fragment) {

@@ -69,6 +69,12 @@ std::vector<tested_engine> on_imagined_device() {
 const auto name_of = [](const auto& tested) { return tested.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(cpu, engine_bytes, testing::ValuesIn(in_both_forms(on_cpu())), name_of);
+INSTANTIATE_TEST_SUITE_P(cpu_strong, engine_bytes, testing::ValuesIn(by_strong_codec(on_cpu())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(cpu_strong, engine_decision, testing::ValuesIn(by_strong_codec(on_cpu())),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(streams_strong, engine_bytes,
+                         testing::ValuesIn(by_strong_codec(on_imagined_device())), name_of);
 INSTANTIATE_TEST_SUITE_P(streams, engine_bytes,
                          testing::ValuesIn(in_both_forms(on_imagined_device())), name_of);
 INSTANTIATE_TEST_SUITE_P(cpu, engine_decision, testing::ValuesIn(on_cpu()), name_of);

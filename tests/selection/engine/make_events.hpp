@@ -79,9 +79,10 @@ inline void fill(frame& f, const std::vector<made_event>& events, std::uint32_t 
   for (const made_event& e : events) add_event(f.input, e, piece_bytes, r);
 }
 
-/// Expects the output of the oracle for the kept events.
+/// Expects the output of the oracle for the kept events, by this codec.
 inline void expect_output(const frame& f, const std::vector<made_event>& events,
-                          const std::function<bool(const made_event&)>& kept) {
+                          const std::function<bool(const made_event&)>& kept,
+                          codec_id codec = codec_id::koto) {
   ASSERT_EQ(f.results.size(), events.size());
   std::size_t at = 0;
   for (std::size_t k = 0; k < events.size(); ++k) {
@@ -95,7 +96,7 @@ inline void expect_output(const frame& f, const std::vector<made_event>& events,
       ASSERT_EQ(result.bytes, 0U);
       continue;
     }
-    const bytes expected = expect_event(events[k]);
+    const bytes expected = expect_event(events[k], codec);
     ASSERT_EQ(result.offset, at);
     ASSERT_EQ(result.bytes, expected.size());
     ASSERT_LE(at + expected.size(), f.output.size());

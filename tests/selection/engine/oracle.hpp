@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packs events by docs/formats.md, section 7, and rebuilds the fragments of a packed event. The
-// code follows that page byte by byte and shares nothing with the kernels.
+// code follows that page byte by byte and shares nothing with the kernels but the portable form of
+// the strong codec, which has tests and a reader of its own.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "gpu/codec/strong.hpp"
 #include "tests/gpu/codec/textbook.hpp"
 #include "tests/gpu/decode/make_boards.hpp"
+#include "transport/format/block.hpp"
 
 namespace l3::test {
 
@@ -37,12 +40,17 @@ inline std::vector<std::uint16_t> predicted_header(std::uint32_t spill, std::uin
   return h;
 }
 
+inline strong::shape strong_shape(board_kind kind) {
+  return kind == board_kind::sampling_500_mhz ? strong::shape::long_ones
+                                              : strong::shape::short_ones;
+}
+
 struct expected_board {
   std::uint8_t form = 0;
   bytes data;
 };
 
-inline expected_board expect_board(const made_event& e, const made_board& b) {
+inline expected_board expect_board(const made_event& e, const made_board& b, codec_id codec) {
   const std::uint8_t kind = b.kind == board_kind::sampling_500_mhz ? 1 : 0;
   const expected_board raw{static_cast<std::uint8_t>(kind | 8), b.packet};
   if (b.opaque || b.packet.size() != 2072) return raw;
@@ -76,16 +84,23 @@ inline expected_board expect_board(const made_event& e, const made_board& b) {
     out.form |= 4;
     data.put(part(1030, 6));
   }
+  std::uint16_t samples[16][64];
   for (std::size_t r = 0; r < 16; ++r) {
-    std::uint16_t samples[64];
-    for (std::size_t s = 0; s < 64; ++s) samples[s] = word(6 + sample_word(b.kind, r, s)) & 0x3fff;
-    data.put(textbook_pack(samples));
+    for (std::size_t s = 0; s < 64; ++s)
+      samples[r][s] = word(6 + sample_word(b.kind, r, s)) & 0x3fff;
+    if (codec == codec_id::koto) data.put(textbook_pack(samples[r]));
+  }
+  if (codec == codec_id::strong) {
+    out.form |= 64;
+    bytes group(strong::max_group_bytes);
+    group.resize(strong::encode_group(samples[0], strong_shape(b.kind), group.data()));
+    data.put(group);
   }
   out.data = data.out;
   return out;
 }
 
-inline bytes expect_event(const made_event& e) {
+inline bytes expect_event(const made_event& e, codec_id codec = codec_id::koto) {
   std::uint32_t flags = e.flags;
   std::uint32_t boards = 0;
   little_endian_writer fragment_table;
@@ -102,7 +117,7 @@ inline bytes expect_event(const made_event& e) {
     }
     for (const made_board& b : f.boards) {
       ++boards;
-      const expected_board x = expect_board(e, b);
+      const expected_board x = expect_board(e, b, codec);
       board_table.put(b.slot, 1);
       board_table.put(x.form, 1);
       board_table.put(x.data.size(), 2);
@@ -181,7 +196,15 @@ inline std::vector<bytes> rebuild_fragments(const std::byte* p) {
       const board_kind kind =
           (form & 1) != 0 ? board_kind::sampling_500_mhz : board_kind::sampling_125_mhz;
       std::vector<std::uint16_t> words(1024);
-      for (std::size_t r = 0; r < 16; ++r) {
+      std::uint16_t group[1024];
+      if ((form & 64) != 0) {
+        const std::uint32_t length = strong::group_bytes(p + data_at, strong::max_group_bytes);
+        if (!strong::decode_group(p + data_at, length, strong_shape(kind), group)) return {};
+        data_at += length;
+        for (std::size_t r = 0; r < 16; ++r)
+          for (std::size_t s = 0; s < 64; ++s) words[sample_word(kind, r, s)] = group[64 * r + s];
+      }
+      for (std::size_t r = 0; r < 16 && (form & 64) == 0; ++r) {
         const auto samples = textbook_unpack(p + data_at);
         data_at += 3 + 8 * u8(data_at);
         for (std::size_t s = 0; s < 64; ++s) words[sample_word(kind, r, s)] = samples[s];

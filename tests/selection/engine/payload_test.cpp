@@ -18,6 +18,16 @@ TEST(payloads, are_those_of_the_textbook_on_every_executor) {
   static_cast<void>(expect_payloads({backend::threaded, 0}, few, 5, 4));
 }
 
+/// Boards that are whole have groups, those that lack records keep KOTO records.
+TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
+  const auto events = make_selected_events(200, 23);
+  const auto count = expect_payloads({backend::serial, 0}, events, 50, 1, codec_id::strong);
+  for (const std::uint64_t n : count) EXPECT_GT(n, 1U);
+  EXPECT_EQ(expect_payloads({backend::pool, 3}, events, 7, 2, codec_id::strong), count);
+  const std::vector<made_event> few(events.begin(), events.begin() + 24);
+  static_cast<void>(expect_payloads({backend::shuffled, 0}, few, 5, 3, codec_id::strong));
+}
+
 /// Lines that limit nothing: the decisions and summaries are the same, and so are the bytes of a
 /// menu that says nothing of payloads.
 TEST(payloads, change_no_decision) {

@@ -35,11 +35,10 @@ public:
   [[nodiscard]] const loaded_selection& loaded() const { return loaded_; }
 
   /// Runs the events in batches, on all frames in turn.
-  [[nodiscard]] std::vector<outcome> select(const compute_settings& where,
-                                            const std::vector<made_event>& events,
-                                            std::uint32_t batch, std::uint32_t frames,
-                                            std::uint64_t seed,
-                                            const std::vector<std::string>& sequence = {}) const {
+  [[nodiscard]] std::vector<outcome>
+  select(const compute_settings& where, const std::vector<made_event>& events, std::uint32_t batch,
+         std::uint32_t frames, std::uint64_t seed, const std::vector<std::string>& sequence = {},
+         codec_id codec = codec_id::koto) const {
     selection_program program = loaded_.program();
     if (!sequence.empty()) program.sequence = sequence;
     std::vector<outcome> all;
@@ -62,7 +61,9 @@ public:
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)
       capacity = larger(capacity, capacity_for(part(events, at, batch), piece_bytes));
-    const auto e = make_engine(where, {capacity, frames}, &program);
+    engine_limits limits{capacity, frames};
+    limits.codec = codec;
+    const auto e = make_engine(where, limits, &program);
     randomness r(seed);
     std::size_t turn = 0;
     for (std::size_t at = 0; at < events.size(); at += batch) {

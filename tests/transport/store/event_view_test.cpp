@@ -153,7 +153,8 @@ TEST(event_view, refuses_each_broken_rule) {
   EXPECT_TRUE(broken(32 + 8, 0)) << "crates do not rise";
   EXPECT_TRUE(broken(32 + 1, 2)) << "no such form of a fragment";
   EXPECT_TRUE(broken(32 + 4, 1)) << "length of a fragment is not that of its boards";
-  EXPECT_TRUE(broken(boards_at + 1, 16)) << "no such form of a board";
+  EXPECT_TRUE(broken(boards_at + 1, 128)) << "no such form of a board";
+  EXPECT_TRUE(broken(boards_at + 1, 16)) << "limited, of an event that keeps all";
   EXPECT_TRUE(broken(boards_at + 2, std::to_integer<std::uint8_t>(good[boards_at + 2]) ^ 8))
       << "records do not fill the board's data";
 }
@@ -198,6 +199,7 @@ struct limited_event {
   std::uint16_t records = 0b1010; ///< that are really there
   std::uint16_t rows = 0;
   std::uint8_t line_payload = 1;
+  bool with_group = false; ///< of the strong codec, behind the records
 
   [[nodiscard]] test::bytes packed() const {
     test::bytes data(2);
@@ -207,6 +209,12 @@ struct limited_event {
       const auto record =
           test::pack_record(std::vector<std::uint16_t>(64, static_cast<std::uint16_t>(100 + r)));
       data.insert(data.end(), record.begin(), record.end());
+    }
+    if (with_group) {
+      const std::vector<std::uint16_t> samples(l2::sample_words, 100);
+      test::bytes group(strong::max_group_bytes);
+      group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
+      data.insert(data.end(), group.begin(), group.end());
     }
     if ((form & board_features) != 0) {
       const auto at = data.size();
@@ -275,6 +283,8 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.form = 0}.is_read())) << "records are missing, unsaid";
   EXPECT_FALSE((limited_event{.form = 24}.is_read())) << "raw and limited";
   EXPECT_FALSE((limited_event{.form = 48}.is_read())) << "features of a suppressed event";
+  EXPECT_FALSE((limited_event{.form = 80, .mask = 0, .records = 0, .with_group = true}.is_read()))
+      << "a group of a limited board";
   EXPECT_FALSE((limited_event{.form = 17}.is_read())) << "a waveform of which a part is there";
   EXPECT_FALSE((limited_event{.mask = 0xffff, .records = 0xffff}.is_read()))
       << "whole, and limited";
