@@ -247,6 +247,7 @@ const std::vector<section>& sections() {
       {"selection", "Which events are kept."},
       {"histograms", "What the kernels count for people, where a selection runs."},
       {"outbox", "Packed events that wait until the receiver has stored them."},
+      {"output", "The form in which events leave."},
       {"spool", "The disk behind the outbox: what the receiver has not stored waits here."},
       {"forward", "The output link."},
       {"farm", "How this daemon finds the others of its farm: docs/farm.md."},
@@ -463,6 +464,12 @@ const std::vector<key>& keys() {
       duration(
           "outbox.block_age", [](auto& s) -> auto& { return s.outbox.block_age; }, 100us, 10s,
           "Or when its oldest event is this old."),
+
+      choice<>(
+          "output.codec", [](auto& s) -> auto& { return s.outbox.codec; },
+          std::vector{std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}},
+          "How the samples of events leave: as KOTO records, quickly, or by the strong codec, in "
+          "about a quarter fewer bytes, slowly, and on the CPU only. Each block names its codec."),
 
       file_name(
           "spool.folder", [](auto& s) -> auto& { return s.spool.folder; },

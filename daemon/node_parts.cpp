@@ -41,7 +41,8 @@ std::optional<shadow_menu> shadow_in(const daemon_settings& s,
                                      const std::optional<loaded_selection>& in_force) {
   if (!in_force || s.selection.shadow.empty()) return std::nullopt;
   return std::optional<shadow_menu>(std::in_place, s.selection.shadow, load_shadow(s), *in_force,
-                                    s.compute, frame_capacity(s), s.selection.shadow_one_in);
+                                    s.compute, frame_capacity(s), s.outbox.codec,
+                                    s.selection.shadow_one_in);
 }
 
 /// For people who look at events; none if what is known of the detector does not fit the readout,

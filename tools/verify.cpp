@@ -18,7 +18,6 @@
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/file/l2raw.hpp"
-#include "transport/format/crc32c.hpp"
 
 namespace l3 {
 namespace {
@@ -214,9 +213,9 @@ std::vector<expected_event> decide_all(const options& o, const event_index& stor
       in, *compute,
       [&](const decided_event& e) {
         const bool kept = e.summary.kept != 0;
-        const bool whole = e.summary.payload == event_payload::all;
-        expected.push_back(
-            {kept, kept ? summary_of(e) : std::vector<std::byte>{}, whole ? 0 : crc32c(e.packed)});
+        if (!kept) return expected.push_back({false, {}});
+        const auto packed = packed_event_view::parse(e.packed);
+        expected.push_back({true, summary_of(e), packed ? crc_of_payload(*packed) : 0});
       },
       "select", signals);
   return expected;

@@ -13,7 +13,11 @@
 namespace l3 {
 namespace {
 
-engine_limits limits_of(const daemon_settings& s) { return {frame_capacity(s), s.frames.count, 0}; }
+engine_limits limits_of(const daemon_settings& s) {
+  engine_limits limits{frame_capacity(s), s.frames.count, 0};
+  limits.codec = s.outbox.codec;
+  return limits;
+}
 
 /// Limits of the CPU engine that computes what the device does not: one frame, on the device's
 /// input.

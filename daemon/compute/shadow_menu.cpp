@@ -10,8 +10,9 @@ namespace l3 {
 namespace {
 
 std::unique_ptr<engine> engine_for(const loaded_selection& shadow, const compute_settings& where,
-                                   const batch_capacity& capacity) {
+                                   const batch_capacity& capacity, codec_id codec) {
   engine_limits limits{capacity, 1};
+  limits.codec = codec;
   limits.own_input = false; // it looks at the frames of the menu in force
   const selection_program program = shadow.program();
   return make_engine({backend::pool, where.threads}, limits, &program);
@@ -23,9 +24,9 @@ bool wanted(const event_summary& s) { return s.kept != 0 && (s.status & recorded
 
 shadow_menu::shadow_menu(std::string name, loaded_selection shadow,
                          const loaded_selection& in_force, const compute_settings& where,
-                         const batch_capacity& capacity, std::uint32_t one_in)
+                         const batch_capacity& capacity, codec_id codec, std::uint32_t one_in)
     : name_(std::move(name)), shadow_(std::move(shadow)),
-      compute_(engine_for(shadow_, where, capacity)), one_in_(one_in) {
+      compute_(engine_for(shadow_, where, capacity, codec)), one_in_(one_in) {
   for (std::size_t n = 0; n < shadow_.tables.lines.size(); ++n)
     for (std::size_t k = 0; k < in_force.tables.lines.size(); ++k)
       if (shadow_.tables.lines[n].id == in_force.tables.lines[k].id)

@@ -23,7 +23,8 @@ public:
   /// `in_force` need not outlive it. `name` of the shadow's file is for people. Throws
   /// std::runtime_error.
   shadow_menu(std::string name, loaded_selection shadow, const loaded_selection& in_force,
-              const compute_settings& where, const batch_capacity& capacity, std::uint32_t one_in);
+              const compute_settings& where, const batch_capacity& capacity, codec_id codec,
+              std::uint32_t one_in);
 
   /// Judges a computed frame if it is its turn, and frames are not scarce. The drain thread.
   void judge(const frame& f, bool frames_are_scarce);

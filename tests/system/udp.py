@@ -64,6 +64,10 @@ class UdpTest(harness.SystemTest):
         self.assertGreater(len(opaque), 50)
         self.assertEqual({e.flags for e in found.values()}, {0, 4})
 
+    def test_the_strong_codec(self):
+        found = self.round_trip(level2.EventMaker(self.crates, 5, opaque=0.1), {3: 12}, output={"codec": "strong"})
+        self.assertEqual({e.flags & 2 for e in found.values()}, {0})
+
     def test_the_whole_readout(self):
         self.crate_lines, self.crates, self.chunk_bytes = level2.KOTO, level2.readout(level2.KOTO), 8000
         self.round_trip(level2.EventMaker(self.crates, 4), {1: 24}, frames={"events": 16})

@@ -11,13 +11,13 @@
 namespace l3 {
 
 block_selector::block_selector(const selection_options& how, const readout& crates,
-                               std::uint32_t run)
-    : block_selector(how, load_selection(how, crates, run), crates, run) {}
+                               std::uint32_t run, codec_id codec)
+    : block_selector(how, load_selection(how, crates, run), crates, run, codec) {}
 
 block_selector::block_selector(const selection_options& how, loaded_selection selection,
-                               const readout& crates, std::uint32_t run)
-    : filler_(crates), run_(run), selection_(std::move(selection)),
-      kernels_(make_selecting_engine(how, filler_.capacity(how.batch), selection_)),
+                               const readout& crates, std::uint32_t run, codec_id codec)
+    : filler_(crates), run_(run), codec_(codec), selection_(std::move(selection)),
+      kernels_(make_selecting_engine(how, filler_.capacity(how.batch), selection_, codec)),
       one_(*kernels_->frames()[0]) {
   one_.input.clear();
 }

@@ -17,12 +17,15 @@ namespace l3 {
 class block_selector {
 public:
   /// Throws command_error for a bad configuration, or without an engine.
-  block_selector(const selection_options& how, const readout& crates, std::uint32_t run);
+  /// `codec` is that of the events that it packs.
+  block_selector(const selection_options& how, const readout& crates, std::uint32_t run,
+                 codec_id codec = codec_id::koto);
   /// `how` says where the kernels run. `selection` is of this readout and run.
   block_selector(const selection_options& how, loaded_selection selection, const readout& crates,
-                 std::uint32_t run);
+                 std::uint32_t run, codec_id codec = codec_id::koto);
 
   [[nodiscard]] std::uint32_t run() const { return run_; }
+  [[nodiscard]] codec_id codec() const { return codec_; }
   [[nodiscard]] const loaded_selection& selection() const { return selection_; }
   [[nodiscard]] std::string_view executor() const { return kernels_->name(); }
 
@@ -36,6 +39,7 @@ public:
 private:
   batch_filler filler_;
   std::uint32_t run_;
+  codec_id codec_;
   loaded_selection selection_;
   std::unique_ptr<engine> kernels_;
   frame& one_;

@@ -82,9 +82,11 @@ std::vector<std::byte> summary_of(const decided_event& e) {
 
 std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
                                               const batch_capacity& capacity,
-                                              const loaded_selection& selection) {
+                                              const loaded_selection& selection, codec_id codec) {
   const selection_program program = selection.program();
-  return opened([&] { return make_engine(o.compute, {capacity, 1}, &program); });
+  engine_limits limits{capacity, 1};
+  limits.codec = codec;
+  return opened([&] { return make_engine(o.compute, limits, &program); });
 }
 
 void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f) {

@@ -69,7 +69,8 @@ void for_each_decided(file_batches& in, engine& compute,
 /// Makes the engine, with one frame of this capacity. Throws command_error if there is none.
 [[nodiscard]] std::unique_ptr<engine> make_selecting_engine(const selection_options& o,
                                                             const batch_capacity& capacity,
-                                                            const loaded_selection& selection);
+                                                            const loaded_selection& selection,
+                                                            codec_id codec = codec_id::koto);
 /// Decides the events of a filled batch and packs the kept ones; calls f for each, in their order.
 /// Throws command_error.
 void decide_batch(engine& compute, frame& one, const std::function<void(decided_event)>& f);

@@ -95,16 +95,17 @@ std::uint32_t lay(std::span<T> to, const std::vector<T>& from) {
   return static_cast<std::uint32_t>(from.size());
 }
 
-outcome compute(const batch_file& b, const compute_settings& where,
+outcome compute(const batch_file& b, const compute_settings& where, codec_id codec,
                 const std::optional<loaded_selection>& selection) {
   const auto rows = [](const auto& table) { return static_cast<std::uint32_t>(table.size()); };
   const batch_capacity capacity{rows(b.events), rows(b.fragments), rows(b.pieces), rows(b.boards),
                                 round_up(b.input.size(), page)};
   std::optional<selection_program> program;
   if (selection) program = selection->program();
-  const auto made = opened([&] {
-    return make_engine(where, {capacity, 1}, program ? &*program : nullptr);
-  });
+  engine_limits limits{capacity, 1};
+  limits.codec = codec;
+  const auto made =
+      opened([&] { return make_engine(where, limits, program ? &*program : nullptr); });
   frame& f = *made->frames().front();
   f.input.used_events = lay(f.input.events, b.events);
   f.input.used_fragments = lay(f.input.fragments, b.fragments);
@@ -176,12 +177,13 @@ bool rerun(const std::string& file, const compute_settings& where) {
   const auto selection = selection_of(settings, b);
   fmt::print("{}: {} events, {}\n", file, b.events.size(), b.about);
 
-  const outcome reference = compute(b, {backend::serial, 0}, selection);
+  const codec_id codec = settings.outbox.codec;
+  const outcome reference = compute(b, {backend::serial, 0}, codec, selection);
   bool same = true;
   if (where.where == backend::serial) {
     fmt::print("serial: {} events computed\n", b.events.size());
   } else {
-    same = compare(compute(b, where, selection), reference, b);
+    same = compare(compute(b, where, codec, selection), reference, b);
   }
   if (b.results.empty()) {
     fmt::print("no output was stored: there was none\n");

@@ -180,10 +180,10 @@ file_reprocessor::file_reprocessor(const reprocess_folder& folder, const reproce
 
 file_reprocessor::~file_reprocessor() = default;
 
-block_selector& file_reprocessor::selector_of(std::uint32_t run) {
-  if (!selector_ || selector_->run() != run) {
+block_selector& file_reprocessor::selector_of(std::uint32_t run, codec_id codec) {
+  if (!selector_ || selector_->run() != run || selector_->codec() != codec) {
     selector_.reset();
-    selector_ = std::make_unique<block_selector>(how_, plan_.crates, run);
+    selector_ = std::make_unique<block_selector>(how_, plan_.crates, run, codec);
     if (!totals_) totals_.emplace(selector_->selection().line_names().size());
   }
   return *selector_;
@@ -242,7 +242,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
 void file_reprocessor::take_block(const stored_block& block, std::span<const std::byte> payload,
                                   task_record& to, output_file& out) {
   block_header header = block.header;
-  block_selector& with = selector_of(header.run);
+  block_selector& with = selector_of(header.run, header.codec);
   header.session = session_made_of(header.session, plan_.settings);
   const bool is_first = std::ranges::find(to.sessions, header.session) == to.sessions.end();
   if (is_first) to.sessions.push_back(header.session);

@@ -50,7 +50,7 @@ public:
 private:
   class output_file;
 
-  block_selector& selector_of(std::uint32_t run);
+  block_selector& selector_of(std::uint32_t run, codec_id codec);
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
   void decide(block_selector& with, std::vector<std::byte>& block);

@@ -12,7 +12,6 @@
 #include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
-#include "transport/format/crc32c.hpp"
 
 namespace l3 {
 
@@ -116,8 +115,7 @@ private:
     if (what.empty() && wanted != nullptr &&
         !std::ranges::equal(stored->summary(), wanted->summary))
       what = "its summary differs from the selection's";
-    if (what.empty() && wanted != nullptr && !stored->is_whole() &&
-        crc32c(stored->bytes()) != wanted->packed_crc)
+    if (what.empty() && wanted != nullptr && crc_of_payload(*stored) != wanted->payload_crc)
       what = "its waveforms are not those that the selection keeps";
     if (what.empty()) result_.payloads.add(*stored);
     return what;

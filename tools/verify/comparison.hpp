@@ -24,7 +24,7 @@ namespace l3 {
 struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
-  std::uint32_t packed_crc = 0;   ///< CRC-32C of the packed event, if not all waveforms are kept
+  std::uint32_t payload_crc = 0;  ///< crc_of_payload()
 };
 
 /// Damage that was stepped over, told and no fault.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/verify/payload_tally.hpp"
 
+#include <span>
+
+#include "transport/format/crc32c.hpp"
 #include "transport/store/summary_view.hpp"
 
 namespace l3 {
@@ -13,6 +16,22 @@ std::vector<std::uint32_t> lines_that_asked(const packed_event_view& event) {
   for (std::size_t n = 0; n < summary->lines.size(); ++n)
     if ((asked >> n & 1) != 0) ids.push_back(summary->lines[n].id);
   return ids;
+}
+
+std::uint32_t crc_of_payload(const packed_event_view& event) {
+  if (event.payload_lines() == 0) return 0;
+  std::uint32_t crc = 0;
+  const auto add = [&crc]<class T>(const T& value) {
+    crc = crc32c(std::as_bytes(std::span(&value, 1)), crc);
+  };
+  add(event.header().payload);
+  add(event.payload());
+  for (std::uint32_t n = 0; n < event.payload_lines(); ++n) add(event.payload_of_line(n));
+  for (std::uint32_t f = 0; f < event.fragments(); ++f) {
+    for (const std::uint16_t records : kept_records(event, f)) add(records);
+    for (const auto& data : limited_data(event, f)) crc = crc32c(data, crc);
+  }
+  return crc;
 }
 
 void payload_tally::add(const packed_event_view& event) {

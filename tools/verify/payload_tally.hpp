@@ -37,6 +37,11 @@ private:
   std::array<kept_so, event_payloads> all_;
 };
 
+/// A checksum of all that the event says of its waveforms: the payload table, which records are
+/// there, and the data of boards that lack some. It does not depend on the codec of whole boards. 0
+/// if no line limits what is kept.
+[[nodiscard]] std::uint32_t crc_of_payload(const packed_event_view& event);
+
 /// The ids of the lines that asked for the event's payload; none if its summary cannot be read.
 [[nodiscard]] std::vector<std::uint32_t> lines_that_asked(const packed_event_view& event);
 

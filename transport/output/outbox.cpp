@@ -42,7 +42,7 @@ constexpr std::chrono::seconds longest_hold_up(1);
 outbox::outbox(const outbox_settings& settings, const block_identity& identity,
                safe_batches& safety, std::vector<std::byte> decided_by)
     : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
-      block_age_(settings.block_age), identity_(identity), safety_(safety),
+      block_age_(settings.block_age), codec_(settings.codec), identity_(identity), safety_(safety),
       decided_by_(std::move(decided_by)),
       between_settings_(std::max(least_between_settings, settings_once_in * decided_by_.size())),
       slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
@@ -190,6 +190,7 @@ void outbox::seal_open() {
   add_settings();
   const open_block sealed = std::exchange(open_, {});
   block_header header;
+  header.codec = codec_;
   set_settings(header, settings_of(sealed));
   header.payload_bytes = sealed.bytes - static_cast<std::uint32_t>(sizeof header);
   header.events = sealed.events;

@@ -159,6 +159,7 @@ private:
   std::uint64_t capacity_;
   std::uint64_t block_bytes_;
   std::chrono::nanoseconds block_age_;
+  codec_id codec_;
   block_identity identity_;
   safe_batches& safety_;
   std::vector<std::byte> decided_by_;

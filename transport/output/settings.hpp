@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/format/block.hpp"
 #include "transport/format/units.hpp"
 
 namespace l3 {
@@ -17,6 +18,7 @@ struct outbox_settings {
   byte_size memory = mebibytes(256); ///< packed events that wait to be stored by the receiver
   byte_size block = mebibytes(1);    ///< a block is sealed when it has grown to this
   std::chrono::nanoseconds block_age = std::chrono::milliseconds(5); ///< or this old
+  codec_id codec = codec_id::koto; ///< of the packed events, as the engine makes them
 };
 
 /// One connection to the receiver.

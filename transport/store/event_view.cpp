@@ -310,6 +310,19 @@ std::vector<std::uint16_t> kept_records(const packed_event_view& event, std::uin
   return kept;
 }
 
+std::vector<std::span<const std::byte>> limited_data(const packed_event_view& event,
+                                                     std::uint32_t index) {
+  std::vector<std::span<const std::byte>> limited;
+  const packed_fragment f = event.fragment(index);
+  auto [at, next_board] = event.start_of(index);
+  for (std::uint32_t j = 0; j < f.boards; ++j) {
+    const packed_board b = event.board(next_board + j);
+    if ((b.form & board_limited) != 0) limited.push_back(event.bytes().subspan(at, b.bytes));
+    at += b.bytes;
+  }
+  return limited;
+}
+
 std::vector<std::uint32_t> absent_words(const packed_event_view& event, std::uint32_t index) {
   std::vector<std::uint32_t> absent;
   const std::vector<std::uint16_t> kept = kept_records(event, index);

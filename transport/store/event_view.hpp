@@ -44,6 +44,8 @@ private:
   friend void rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&);
   friend std::vector<std::uint16_t> kept_records(const packed_event_view&, std::uint32_t);
   friend std::vector<std::uint32_t> absent_words(const packed_event_view&, std::uint32_t);
+  friend std::vector<std::span<const std::byte>> limited_data(const packed_event_view&,
+                                                              std::uint32_t);
 
   packed_event_view() = default;
   [[nodiscard]] bool well_formed();
@@ -69,6 +71,10 @@ void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
 /// board that is raw.
 [[nodiscard]] std::vector<std::uint16_t> kept_records(const packed_event_view& event,
                                                       std::uint32_t index);
+
+/// The data of the boards of fragment `index` of which not all records are there.
+[[nodiscard]] std::vector<std::span<const std::byte>> limited_data(const packed_event_view& event,
+                                                                   std::uint32_t index);
 
 /// Where the words of fragment `index` lie whose waveforms were not kept, as offsets in it.
 [[nodiscard]] std::vector<std::uint32_t> absent_words(const packed_event_view& event,
