@@ -143,9 +143,10 @@ loaded_selection load_selection(const selection_files& files, const readout& cra
     if (texts.calibration.empty()) texts.calibration = "\n"; // a file without a table is refused
   }
   const std::string lines = files.lines == built_in ? "built-in selection.toml" : files.lines;
-  loaded_selection all = load(
-      std::move(texts),
-      {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration}, run, change);
+  loaded_selection all =
+      load(std::move(texts),
+           {lines, own_detector ? "built-in detector.toml" : files.detector, files.calibration},
+           run, change);
   constexpr std::size_t name_of_the_program = 1024;
   if (const std::size_t bytes = encode(all.recorded).size() + name_of_the_program;
       bytes > max_settings_bytes)

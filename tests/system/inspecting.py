@@ -111,7 +111,7 @@ class Samples(harness.SystemTest):
                 ((self.sent, "--event", "3/99"), FAILED, "has no event 99 of spill 3: it holds 6 events of spills 3 to 3"),
                 ((self.sent, "--event", "3"), USAGE, "--event: 3 is not SPILL/EVENT, such as 3/17"),
                 ((self.sent, "--event", "512/1"), USAGE, "spills are 0 to 511"),
-                ((self.sent, "--event", "3/1", "--channel", "CBAR"), FAILED, "the event has no channel CBAR: give CRATE"),
+                ((self.sent, "--event", "3/1", "--channel", "CBAR"), FAILED, "the event has no channel CBAR, or did not keep its waveform: give CRATE"),
                 ((self.sent, "--event", "3/1", "--selection", "no.toml"), MISSING, "cannot read no.toml"),
                 ((self.sent, "--event", "3/1", "--config", self.sent), BAD_CONFIGURATION, "sent.l2raw"),
                 ((ledger, "--event", "3/1"), FAILED, "which holds no events to look at"),

@@ -142,7 +142,11 @@ private:
       board_entry& made = boards_.emplace_back();
       made.event = static_cast<std::uint32_t>(events_.size());
       made.kind = board.kind;
-      signals_.host()[b] = {.number = board.number, .lit = board.lit, .trigger = board.trigger};
+      signals_.host()[b] = {.number = board.number,
+                            .lit = board.lit,
+                            .trigger = board.trigger,
+                            .loud = 0,
+                            .seeds = 0};
       for (std::uint32_t row = 0; row < l2::waveforms_per_board; ++row) {
         if ((board.lit >> row & 1U) == 0) continue;
         const std::uint32_t at = l2::waveforms_per_board * b + row;

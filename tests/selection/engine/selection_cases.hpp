@@ -42,13 +42,14 @@ public:
     selection_program program = loaded_.program();
     if (!sequence.empty()) program.sequence = sequence;
     std::vector<outcome> all;
-    run(where, events, batch, frames, seed, program, [&](const frame& f) {
+    const auto see = [&](const frame& f) {
       for (std::uint32_t k = 0; k < f.input.used_events; ++k) {
         const auto packed = f.output.subspan(f.results[k].offset, f.results[k].bytes);
         all.push_back({f.summaries[k], {packed.begin(), packed.end()}});
         EXPECT_EQ(f.results[k].kept, f.summaries[k].kept != 0);
       }
-    });
+    };
+    run(where, events, batch, frames, seed, program, see, codec);
     return all;
   }
 
@@ -56,7 +57,7 @@ public:
   template <class See>
   void run(const compute_settings& where, const std::vector<made_event>& events,
            std::uint32_t batch, std::uint32_t frames, std::uint64_t seed, selection_program program,
-           See&& see) const {
+           See&& see, codec_id codec = codec_id::koto) const {
     program.check_promises = true;
     batch_capacity capacity;
     for (std::size_t at = 0; at < events.size(); at += batch)

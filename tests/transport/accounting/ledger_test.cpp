@@ -31,7 +31,7 @@ ledger arbitrary_ledger() {
   l.events = {number(), number(), number(), {{"drain", number()}}, number()};
   l.datagrams = {number(), number(), number(), number(),
                  number(), number(), number(), {{"too_short", number()}}};
-  l.bytes = {number(), number()};
+  l.bytes = {number(), number(), {{"all", number()}, {"suppressed", number()}}};
   l.spills.push_back({3, number(), number(), number()});
   l.spills.push_back({4, number(), number(), std::nullopt});
   l.earlier_spills = {number(), number(), number()};
