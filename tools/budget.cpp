@@ -25,6 +25,7 @@ struct options {
   double gigabits = 4; // a second
   double cycle = 4.24; // s
   double events_per_spill = 50'000;
+  std::string codec; ///< empty: each
   bool no_truth = false;
   std::string svg;
   bool json = false;
@@ -72,13 +73,14 @@ private:
 };
 
 /// Adds the file's events on which lines fire, with their length under each payload.
-void add_file(const options& o, const std::string& name, budget& to, interrupt& signals) {
+void add_file(const options& o, const std::string& name, codec_id codec, budget& to,
+              interrupt& signals) {
   check_readable(name);
   file_batches in(name);
   const std::size_t first = to.events.size();
   for (std::uint32_t p = 0; p < event_payloads; ++p) {
     const loaded_selection selection = with_payload(o, in, static_cast<event_payload>(p));
-    const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
+    const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection, codec);
     true_kinds kinds(o, name, selection.what);
     std::size_t next = first;
     in.rewind();
@@ -94,7 +96,7 @@ void add_file(const options& o, const std::string& name, budget& to, interrupt& 
           if (e.summary.kept != 0)
             to.events[next++].bytes[p] = static_cast<std::uint32_t>(e.packed.size());
         },
-        name_of(static_cast<event_payload>(p)).data(), signals);
+        fmt::format("{} {}", to.codec, name_of(static_cast<event_payload>(p))).c_str(), signals);
   }
 }
 
@@ -113,18 +115,28 @@ void write_svg(const std::string& name, const std::string& svg) {
   file.finish();
 }
 
-int plan_budget(const options& o) {
-  interrupt signals;
+/// What the lines cost with this codec.
+budget budget_of(const options& o, const std::string& name, codec_id codec, interrupt& signals) {
   budget b;
+  b.codec = name;
   b.lines = lines_of(o, file_batches(o.files.front()).crates());
-  for (const std::string& file : o.files) add_file(o, file, b, signals);
+  for (const std::string& file : o.files) add_file(o, file, codec, b, signals);
   if (b.events_seen == 0) throw command_error("the files hold no events");
   constexpr double giga = 1e9;
   constexpr double bits = 8;
   b.events_per_spill = o.events_per_spill;
   b.link_bytes = o.gigabits * giga / bits * o.cycle;
-  if (!o.svg.empty()) write_svg(o.svg, budget_svg(b));
-  fmt::print("{}", o.json ? budget_json(b) : budget_table(b));
+  return b;
+}
+
+int plan_budget(const options& o) {
+  interrupt signals;
+  std::vector<budget> all;
+  for (const auto& [name, codec] :
+       {std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}})
+    if (o.codec == name || o.codec.empty()) all.push_back(budget_of(o, name, codec, signals));
+  if (!o.svg.empty()) write_svg(o.svg, budget_svg(all));
+  fmt::print("{}", o.json ? budget_json(all) : budget_table(all));
   return 0;
 }
 
@@ -134,11 +146,12 @@ void add_budget(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("budget", "what each trigger line costs of the output line");
   c->footer(
-      "Runs the selection without prescales over the files, once for each payload, and reckons "
-      "with\n"
-      "those of the menu: expected values, for events of the files' mixture. `fills at` is the\n"
-      "prescale of a line that fills the link beside the others as they are. Kinds of events are\n"
-      "the true types, where FILE.truth.jsonl is beside a file.");
+      "Runs the selection without prescales over the files, once for each codec and payload, and\n"
+      "reckons with those of the menu: expected values, for events of the files' mixture. `fills "
+      "at`\n"
+      "is the prescale of a line that fills the link beside the others as they are. Kinds of "
+      "events\n"
+      "are the true types, where FILE.truth.jsonl is beside a file.");
   c->add_option("files", o->files, "the .l2raw files")->required();
   add_selecting_options(*c, o->run);
   c->add_option("--selection", o->run.files.lines, "the menu")->capture_default_str();
@@ -153,6 +166,8 @@ void add_budget(CLI::App& program, command_body& run) {
   c->add_option("--events", o->events_per_spill, "events in a spill")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  c->add_option("--codec", o->codec, "koto or strong, as in output.codec; without it both")
+      ->check(CLI::IsMember({"koto", "strong"}));
   c->add_flag("--no-truth", o->no_truth, "do not tell events apart by their true types");
   c->add_option("--svg", o->svg, "write a picture to this file");
   c->add_flag("--json", o->json, "as JSON");

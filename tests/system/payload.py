@@ -182,6 +182,34 @@ class Payload(Selecting):
         self.assertGreater(count["pulses"], 50 * count["features"])
 
 
+class Budget(Selecting):
+    def test_it_reckons_with_each_codec_and_payload(self):
+        file = self.simulate(EVENTS)
+        said = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--events", str(EVENTS), "--json"],
+                              capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
+        codecs = json.loads(said.stdout)["codecs"]
+        self.assertEqual(list(codecs), ["koto", "strong"])
+        fired = 0
+        for koto, strong in zip(codecs["koto"]["lines"], codecs["strong"]["lines"]):
+            self.assertEqual((koto["line"], koto["fired"]), (strong["line"], strong["fired"]))
+            costs = [(koto["without_prescale"][p]["bytes"], strong["without_prescale"][p]["bytes"]) for p in store_reader.PAYLOADS]
+            if not koto["fired"]:
+                self.assertEqual(costs, [(0, 0)] * len(costs))
+                continue
+            fired += 1
+            gain = costs[0][0] / costs[0][1]
+            self.assertTrue(1.1 < gain < 1.5, (koto["line"], gain))
+            for (much, _), (less, _) in zip(costs, costs[1:]):
+                self.assertLess(less, much, koto["line"])
+        self.assertGreater(fired, 3)
+        # The lines that nothing prescales and that keep all: what one of them costs is what its events take in a stream.
+        by_line = {line["line"]: line for line in codecs["koto"]["lines"]}
+        packed = json.loads(subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", SUPPRESSED, "--json", "--totals"],
+                                           capture_output=True, text=True, timeout=harness.PATIENCE, check=True).stdout)["total"]
+        for line in packed["lines"]:
+            self.assertEqual(by_line[line["line"]]["fired"], line["fired"], line)
+
+
 class Golden(harness.SystemTest):
     """Events of every payload as the first version that had them wrote them; `events.json` is what is in them."""
     STORE = harness.HERE / "golden_payload"

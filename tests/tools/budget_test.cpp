@@ -96,10 +96,21 @@ TEST(budget, keeps_events_that_no_line_kept) {
 
 TEST(budget, is_shown_with_every_line) {
   const budget b = two_lines();
-  for (const std::string& text : {budget_table(b), budget_json(b), budget_svg(b)}) {
+  budget other = b;
+  other.codec = "strong";
+  for (budget_event& e : other.events) e.bytes[0] = 765;
+  const std::vector<budget> both{b, other};
+  for (const std::string& text : {budget_table(both), budget_json(both), budget_svg(both)}) {
     EXPECT_NE(text.find("whole"), std::string::npos);
     EXPECT_NE(text.find("suppressed"), std::string::npos);
+    EXPECT_NE(text.find("koto"), std::string::npos);
+    EXPECT_NE(text.find("strong"), std::string::npos);
   }
+  // Of line 0 without prescale 50 events a spill, of a link of 40 000 bytes.
+  const std::string table = budget_table(both);
+  EXPECT_NE(table.find("125.00"), std::string::npos) << table;
+  EXPECT_NE(table.find(" 95.6"), std::string::npos) << table;
+  EXPECT_EQ(budget_table({&b, 1}).find("strong\""), std::string::npos);
 }
 
 } // namespace

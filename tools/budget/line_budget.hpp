@@ -35,7 +35,9 @@ struct budget_kind {
   std::uint64_t events = 0; ///< in the files, kept or not
 };
 
+/// Of one codec (output.codec): the lengths of events are its own.
 struct budget {
+  std::string codec = "koto";
   std::vector<budget_line> lines; ///< in the order of their bits
   std::vector<budget_kind> kinds;
   std::vector<budget_event> events;
