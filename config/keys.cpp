@@ -469,7 +469,7 @@ const std::vector<key>& keys() {
           "output.codec", [](auto& s) -> auto& { return s.outbox.codec; },
           std::vector{std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}},
           "How the samples of events leave: as KOTO records, quickly, or by the strong codec, in "
-          "about a quarter fewer bytes, slowly, and on the CPU only. Each block names its codec."),
+          "about a quarter fewer bytes and more slowly. Each block names its codec."),
 
       file_name(
           "spool.folder", [](auto& s) -> auto& { return s.spool.folder; },

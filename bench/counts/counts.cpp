@@ -62,14 +62,17 @@ int run_counts(const counts_options& o) {
     std::string name;
     packing_form packing;
     const selection_program* program;
+    codec_id codec = codec_id::koto;
   };
   json::array rows;
   for (const way& w : {way{"keep all, two passes", packing_form::two_passes, nullptr},
                        way{"keep all, one pass", packing_form::one_pass, nullptr},
+                       way{"keep all, strong", packing_form::two_passes, nullptr, codec_id::strong},
                        way{"selection", packing_form::two_passes, &program},
                        way{"selection, histograms", packing_form::two_passes, &counting}}) {
-    const auto e = make_engine({backend::cuda, 0},
-                               {batch.capacity(), 1, 0, output_path::mapped, w.packing}, w.program);
+    engine_limits limits{batch.capacity(), 1, 0, output_path::mapped, w.packing};
+    limits.codec = w.codec;
+    const auto e = make_engine({backend::cuda, 0}, limits, w.program);
     frame& f = *e->frames()[0];
     batch.copy_to(f.input);
     static_cast<void>(take_device_counts()); // what making the engine took

@@ -74,10 +74,14 @@ struct residual {
   std::uint32_t symbol = 0; ///< its entry in the tables (strong_tables.hpp)
 };
 
-[[nodiscard]] L3_FN inline residual code_residual(std::int32_t r, std::uint32_t scale) {
+/// The number of the residual's entry in the tables.
+[[nodiscard]] L3_FN inline std::uint32_t symbol_of(std::int32_t r, std::uint32_t scale) {
   const auto folded = static_cast<std::uint32_t>(((r >> low_bits_of(scale)) << 1) ^ (r >> 31));
-  const std::uint32_t symbol = folded < max_symbols ? folded : max_symbols - 1;
-  return {static_cast<std::int16_t>(r), symbols.of_symbol[scale * max_symbols + symbol]};
+  return scale * max_symbols + (folded < max_symbols ? folded : max_symbols - 1);
+}
+
+[[nodiscard]] L3_FN inline residual code_residual(std::int32_t r, std::uint32_t scale) {
+  return {static_cast<std::int16_t>(r), entry_of(symbol_of(r, scale))};
 }
 
 /// Puts a step of a lane into its coder; returns whether `word` has to be written.
@@ -242,14 +246,14 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
 }
 
 /// Whether the length says that the samples follow as they are.
-[[nodiscard]] L3_FN inline bool is_raw(const std::byte* in) {
+[[nodiscard]] inline bool is_raw(const std::byte* in) {
   return (load<std::uint16_t>(in) & max_coded_bytes) == 0;
 }
 
 /// Reads head and states of the coded group of `bytes` bytes at `in`. Returns where its words
 /// begin; 0 if it ends before.
-[[nodiscard]] L3_FN inline std::uint32_t load_head(const std::byte* in, std::uint32_t bytes,
-                                                   shape of, group_head& h, std::uint32_t* states) {
+[[nodiscard]] inline std::uint32_t load_head(const std::byte* in, std::uint32_t bytes, shape of,
+                                             group_head& h, std::uint32_t* states) {
   if (bytes < length_bytes + 6) return 0;
   h.chosen.start = load<std::uint16_t>(in) >> 11;
   const auto filter = load<std::uint32_t>(in + 2);
@@ -284,9 +288,8 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
 
 /// With the decoded states, the first samples as they were; false if the states are not such that
 /// an encoder started with.
-[[nodiscard]] L3_FN inline bool unfold_first_samples(const group_head& h, shape of,
-                                                     const std::uint32_t* states,
-                                                     std::uint16_t* first) {
+[[nodiscard]] inline bool unfold_first_samples(const group_head& h, shape of,
+                                               const std::uint32_t* states, std::uint16_t* first) {
   std::uint32_t any = 0;
   for (std::uint32_t l = 0; l < lanes; ++l) any |= (states[l] >> 16) ^ 1U;
   if (any != 0) return false;
@@ -304,8 +307,8 @@ L3_FN inline std::uint32_t encode_group(const std::uint16_t* samples, shape of, 
 
 /// Decodes the group at `in`, whose length is `bytes` (group_bytes), to 1024 samples. Returns false
 /// if it is damaged; the samples are then of no use.
-[[nodiscard]] L3_FN inline bool decode_group(const std::byte* in, std::uint32_t bytes, shape of,
-                                             std::uint16_t* samples) {
+[[nodiscard]] inline bool decode_group(const std::byte* in, std::uint32_t bytes, shape of,
+                                       std::uint16_t* samples) {
   if (is_raw(in)) {
     memcpy(samples, in + length_bytes, group_sample_bytes);
     return load<std::uint16_t>(in) == 0;

@@ -20,7 +20,9 @@ struct correlation {
 
 inline constexpr std::int32_t max_clip = 4095; // so that the sums fit 32 bits
 
-[[nodiscard]] L3_FN inline correlation correlate(const std::uint16_t* x) {
+/// `x`: the record's samples, by number.
+template <class Samples>
+[[nodiscard]] L3_FN correlation correlate(const Samples& x) {
   const auto clamp = [](std::int32_t v, std::int32_t to) {
     return v < -to ? -to : v > to ? to : v;
   };
@@ -32,13 +34,16 @@ inline constexpr std::int32_t max_clip = 4095; // so that the sums fit 32 bits
     away += x[i] < mean ? mean - x[i] : x[i] - mean;
   std::int32_t clip = ((3 * away) >> 6) + 1;
   clip = clip < max_clip ? clip : max_clip;
-  std::int32_t z[record_samples];
-  for (std::uint32_t i = 0; i < record_samples; ++i) z[i] = clamp(x[i] - mean, clip);
   correlation c{};
-  for (std::uint32_t j = 0; j <= taps; ++j)
-    for (std::uint32_t i = j; i < record_samples; ++i) c.of[j] += z[i] * z[i - j];
-  for (std::uint32_t i = 1; i < record_samples; ++i)
-    c.steps += z[i] < z[i - 1] ? z[i - 1] - z[i] : z[i] - z[i - 1];
+  std::int32_t before[taps] = {}; // the last first
+  for (std::uint32_t i = 0; i < record_samples; ++i) {
+    const std::int32_t z = clamp(x[i] - mean, clip);
+    c.of[0] += z * z;
+    for (std::uint32_t j = 0; j < taps; ++j) c.of[j + 1] += z * before[j];
+    if (i != 0) c.steps += z < before[0] ? before[0] - z : z - before[0];
+    for (std::uint32_t j = taps - 1; j > 0; --j) before[j] = before[j - 1];
+    before[0] = z;
+  }
   return c;
 }
 
@@ -76,25 +81,45 @@ L3_FN inline void solve(const double (&sum)[taps + 1], std::int32_t (&filter)[ta
   }
 }
 
-/// Adds a record of one correlation to the group's, each record with the same weight.
-L3_FN inline void add_record(const correlation& c, double (&sum)[taps + 1]) {
+/// What a record adds to the sums of its group: each record has the same weight.
+struct contribution {
+  double of[taps + 1];
+  std::uint32_t start;
+};
+
+[[nodiscard]] L3_FN inline contribution contribution_of(const correlation& c) {
+  contribution to{};
   const double weight = 1.0 / (static_cast<double>(c.of[0]) + 64.0);
-  for (std::uint32_t j = 0; j <= taps; ++j) sum[j] = sum[j] + static_cast<double>(c.of[j]) * weight;
+  for (std::uint32_t j = 0; j <= taps; ++j) to.of[j] = static_cast<double>(c.of[j]) * weight;
+  to.start = start_of(c.steps);
+  return to;
 }
 
 /// What suits the 16 records of a group.
-[[nodiscard]] L3_FN inline choice choose(const correlation (&records)[group_records]) {
-  double sum[taps + 1] = {};
-  std::uint32_t starts = 0;
-  for (const correlation& c : records) {
-    add_record(c, sum);
-    starts += start_of(c.steps);
+class chooser {
+public:
+  /// Takes the records one after the other: the order of the sums is part of the choice.
+  L3_FN void add(const contribution& c) {
+    for (std::uint32_t j = 0; j <= taps; ++j) sum_[j] = sum_[j] + c.of[j];
+    starts_ += c.start;
   }
-  choice to;
-  solve(sum, to.filter);
-  to.start = (starts + 12) / group_records;
-  to.start = to.start < 31 ? to.start : 31;
-  return to;
+  [[nodiscard]] L3_FN choice chosen() const {
+    choice to;
+    solve(sum_, to.filter);
+    to.start = (starts_ + 12) / group_records;
+    to.start = to.start < 31 ? to.start : 31;
+    return to;
+  }
+
+private:
+  double sum_[taps + 1] = {};
+  std::uint32_t starts_ = 0;
+};
+
+[[nodiscard]] L3_FN inline choice choose(const correlation (&records)[group_records]) {
+  chooser group;
+  for (const correlation& c : records) group.add(contribution_of(c));
+  return group.chosen();
 }
 
 [[nodiscard]] L3_FN inline choice choose(const std::uint16_t* samples) {

@@ -49,4 +49,25 @@ inline constexpr symbol_tables symbols = [] {
   return t;
 }();
 
+#if defined(__CUDACC__) || defined(__HIPCC__)
+/// symbols.of_symbol in the memory of a device, whose code does not see the arrays of the host.
+struct device_symbols {
+  std::uint32_t of_symbol[scales * max_symbols];
+};
+__device__ constexpr device_symbols symbols_on_device = [] {
+  device_symbols t{};
+  for (std::uint32_t n = 0; n < scales * max_symbols; ++n) t.of_symbol[n] = symbols.of_symbol[n];
+  return t;
+}();
+#endif
+
+/// An entry for encoding: of scale n and symbol s that of number n · max_symbols + s.
+[[nodiscard]] L3_FN inline std::uint32_t entry_of(std::uint32_t number) {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  return symbols_on_device.of_symbol[number];
+#else
+  return symbols.of_symbol[number];
+#endif
+}
+
 } // namespace l3::strong

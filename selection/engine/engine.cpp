@@ -41,8 +41,6 @@ std::vector<int> devices_of(const compute_settings& settings, const engine_warni
 std::unique_ptr<engine> make_device(const compute_settings& settings, const engine_limits& limits,
                                     const selection_program* program, int device) {
   if (settings.fault.kind == fault_kind::none) {
-    if (limits.codec != codec_id::koto)
-      throw std::runtime_error("devices do not have the strong codec (output.codec) yet");
     if (const std::string why_not = why_no_cuda(device); !why_not.empty())
       throw std::runtime_error(why_not);
     const numa_topology machine;

@@ -1,13 +1,408 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA devices have no form of encode_boards yet: the portable one has tables in host memory, and
-// keeps the residuals of a board in the memory of one lane. engine.cpp refuses the codec there.
+// The forms of encode_boards and copy_encoded_boards on CUDA devices. A warp encodes four boards at
+// once: eight threads are the lanes of a group (gpu/codec/strong.hpp). Words leave the coders as in
+// the portable form, from the end of the board's slot; which lanes write one, and where, is a vote.
 #pragma once
 
-#include "gpu/executors/cuda.cuh"
+#include <cstddef>
+#include <cstdint>
+
+#include "gpu/codec/strong.hpp"
+#include "gpu/cuda/board_place.cuh"
+#include "gpu/cuda/warp.cuh"
+#include "gpu/executors/cuda_form.hpp"
+#include "transport/format/endian.hpp"
 
 namespace l3 {
 
+namespace warp {
+
+/// A group in shared memory: 64 rows of the samples of 16 records.
+struct group_tile {
+  static constexpr std::uint32_t group_records = strong::group_records;
+  static constexpr std::uint32_t rows = strong::record_samples;
+  static constexpr std::uint32_t padding = 16; // so that four groups lie in different banks
+
+  alignas(sizeof(std::uint32_t)) std::uint16_t samples[rows * group_records + padding];
+
+  /// The samples of a record, by number.
+  struct record {
+    const std::uint16_t* first;
+    __device__ std::int32_t operator[](std::uint32_t n) const { return first[group_records * n]; }
+  };
+  [[nodiscard]] __device__ record of(std::uint32_t number) const { return {samples + number}; }
+
+  /// Sample n of a lane of the codec, which has two records.
+  [[nodiscard]] __device__ std::uint16_t& of_lane(std::uint32_t lane, std::uint32_t n) {
+    return samples[group_records * (n % rows) + 2 * lane + n / rows];
+  }
+
+  /// Loads the samples of a board, without their tags.
+  __device__ void load(const board_place& place, const batch_view& in,
+                       const fragment_entry& fragment, board_kind kind) {
+    const bool is_slow = kind == board_kind::sampling_125_mhz;
+#pragma unroll 1
+    for (std::uint32_t w = thread(); w < board_place::samples; w += threads) {
+      constexpr std::uint32_t swap_each_half = 0x2301;
+      constexpr std::uint32_t payload = l2::payload_mask | l2::payload_mask << 16;
+      const std::uint32_t pair =
+          __byte_perm(place.load(in, fragment, board_place::header + w), 0, swap_each_half) &
+          payload;
+      if (is_slow) { // eight words are a row
+        store(reinterpret_cast<std::byte*>(samples + 2 * w), pair);
+      } else { // two words are a row of four channels, each of which has four records
+        const std::uint32_t row = w / 2;
+        std::uint16_t* const to = samples + group_records * (row % rows) + 8 * (w % 2) + row / rows;
+        to[0] = static_cast<std::uint16_t>(pair);
+        to[group_records / 4] = static_cast<std::uint16_t>(pair >> 16);
+      }
+    }
+  }
+};
+
+/// The eight lanes of a group among the threads of a warp.
+struct group_lane {
+  std::uint32_t group = thread() / strong::lanes; ///< of the warp
+  std::uint32_t lane = thread() % strong::lanes;
+
+  /// Bit l: lane l of this group says yes.
+  [[nodiscard]] __device__ std::uint32_t ballot(bool yes) const {
+    return warp::ballot(yes) >> (strong::lanes * group) & ((1U << strong::lanes) - 1);
+  }
+  [[nodiscard]] __device__ static std::uint32_t union_of(std::uint32_t bits) {
+    for (std::uint32_t apart = 1; apart < strong::lanes; apart *= 2) bits |= across(bits, apart);
+    return bits;
+  }
+};
+
+/// The coders of a group's lanes, and the words that they write downwards from `end`.
+class group_coder {
+public:
+  __device__ group_coder(std::byte* end, std::uint32_t state) : state_(state), end_(end) {}
+
+  /// Codes a step: all threads of the warp call it, with the entry 0 where nothing is coded.
+  __device__ void push(const group_lane& mine, const strong::residual& r) {
+    const bool escapes = (r.symbol & strong::escape_bit) != 0;
+    if (any(escapes)) write(mine, escapes, static_cast<std::uint16_t>(r.value));
+    std::uint16_t word = 0;
+    const bool full = r.symbol != 0 && strong::push(state_, r, word);
+    write(mine, full, word);
+  }
+
+  [[nodiscard]] __device__ std::uint32_t state() const { return state_; }
+  /// How many words the group has; those beyond what a coded group may have are not written.
+  [[nodiscard]] __device__ std::uint32_t words() const { return words_; }
+
+private:
+  static constexpr std::uint32_t most_words = strong::max_coded_bytes / 2;
+
+  __device__ void write(const group_lane& mine, bool yes, std::uint16_t word) {
+    const std::uint32_t lanes = mine.ballot(yes);
+    const std::uint32_t n = words_ + ones(lanes >> mine.lane); // the last lane writes first
+    if (yes && n <= most_words) *reinterpret_cast<std::uint16_t*>(end_ - 2 * n) = word;
+    words_ += ones(lanes);
+  }
+
+  std::uint32_t state_;
+  std::uint32_t words_ = 0; ///< alike in the lanes of a group
+  std::byte* end_;
+};
+
+/// The first samples of a group as its head has them: each lane knows those of its own.
+struct first_samples {
+  std::uint32_t own = 0;   ///< of the lane's first record, folded
+  std::uint32_t other = 0; ///< of its second, if that begins a waveform
+  std::uint32_t high_bits; ///< strong::group_head::high_bits
+
+  /// All threads of the warp call it; those of a group that is not coded know no samples.
+  __device__ first_samples(const group_lane& mine, const group_tile& tile, bool coded,
+                           strong::shape of) {
+    if (coded) fold(mine, tile, of);
+    const std::uint32_t all = group_lane::union_of((mine.lane == 0 ? 0 : own) | other);
+    high_bits = bits_used(all >> strong::carried_bits(of));
+  }
+
+  /// What the lane's coder starts with.
+  [[nodiscard]] __device__ std::uint32_t carried(strong::shape of) const {
+    return of == strong::shape::long_ones ? own : (own & 0xff) | (other & 0xff) << 8;
+  }
+
+  /// Writes the high bits of all but the group's first sample, bit behind bit, where `writes`. All
+  /// threads of the warp call it.
+  __device__ void write_high_bits(const group_lane& mine, bool writes, std::byte* to) const {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    const auto add = [&](std::uint32_t folded, std::uint32_t number) {
+      constexpr std::uint32_t most = 64;
+      const std::uint64_t bits = folded >> 8;
+      const std::uint32_t at = (number - 1) * high_bits;
+      if (at < most) low |= bits << at;
+      if (at >= most)
+        high |= bits << (at - most);
+      else if (at != 0)
+        high |= bits >> (most - at);
+    };
+    if (mine.lane != 0) add(own, 2 * mine.lane);
+    add(other, 2 * mine.lane + 1);
+    const auto in_all = [](std::uint64_t bits) {
+      return group_lane::union_of(static_cast<std::uint32_t>(bits)) |
+             std::uint64_t{group_lane::union_of(static_cast<std::uint32_t>(bits >> 32))} << 32;
+    };
+    low = in_all(low);
+    high = in_all(high);
+    const std::uint32_t bytes = writes ? (15 * high_bits + 7) / 8 : 0;
+    if (mine.lane < bytes) to[mine.lane] = static_cast<std::byte>(low >> 8 * mine.lane);
+    if (mine.lane + 8 < bytes) to[mine.lane + 8] = static_cast<std::byte>(high >> 8 * mine.lane);
+  }
+
+private:
+  __device__ void fold(const group_lane& mine, const group_tile& tile, strong::shape of) {
+    const bool is_short = of == strong::shape::short_ones;
+    const std::uint16_t* const x = tile.samples + 2 * mine.lane;
+    const auto difference = [](std::uint16_t later, std::uint16_t sooner) {
+      return strong::fold_sign(static_cast<std::int16_t>(later - sooner));
+    };
+    own = mine.lane == 0 ? x[0] : difference(x[0], *(x - (is_short ? 1 : 2)));
+    if (is_short) other = difference(x[1], x[0]);
+  }
+};
+
+/// Copies n bytes from any address to any other.
+__device__ inline void copy_bytes(const std::byte* from, std::byte* to, std::uint32_t n) {
+  constexpr std::uint32_t word = sizeof(std::uint32_t);
+  const std::uint32_t t = thread();
+  const auto lead = static_cast<std::uint32_t>(-reinterpret_cast<std::uintptr_t>(to) % word);
+  if (t < lead && t < n) to[t] = from[t];
+  if (n <= lead) return;
+  const std::uint32_t words = (n - lead) / word;
+  const auto beside =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(from + lead) % word);
+  const auto* const source = reinterpret_cast<const std::uint32_t*>(from + lead - beside);
+  auto* const target = reinterpret_cast<std::uint32_t*>(to + lead);
+  for (std::uint32_t w = t; w < words; w += threads) {
+    const std::uint32_t upper = beside == 0 ? 0 : source[w + 1];
+    target[w] = __funnelshift_r(source[w], upper, 8 * beside);
+  }
+  const std::uint32_t at = lead + word * words + t;
+  if (at < n) to[at] = from[at];
+}
+
+} // namespace warp
+
+struct encode_boards_by_warp {
+  static constexpr std::uint32_t width = warp::threads;
+  static constexpr std::uint32_t boards = encode_boards::boards;
+  static_assert(boards * strong::lanes == warp::threads);
+
+  struct shared {
+    warp::group_tile tiles[boards];
+    union {
+      strong::contribution of_records[boards][strong::group_records];
+      std::uint16_t symbols[strong::lane_samples][warp::threads]; // afterwards
+    };
+  };
+
+  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
+                             const frame_columns& columns) const {
+    const warp::group_lane mine;
+    const std::uint32_t i = boards * blockIdx.x + mine.group;
+    const bool coded = encode_boards::is_coded(in, columns, i);
+    const std::uint32_t all = warp::ballot(coded);
+    if (all == 0) return;
+    for_each_group(all, [&](std::uint32_t k) { load(s.tiles[k], in, columns, number_of(k)); });
+    warp::sync();
+    const strong::choice chosen = choose(s, mine, all);
+    const strong::shape of =
+        coded ? encode_boards::shape_of(in.boards[i].kind) : strong::shape::short_ones;
+    if (coded) model(s, mine, of, chosen);
+    warp::sync();
+    const warp::first_samples first(mine, s.tiles[mine.group], coded, of);
+    std::byte* const end = slot_end(columns, coded ? i : boards * blockIdx.x);
+    warp::group_coder coder(end, strong::least_state + first.carried(of));
+#pragma unroll 1
+    for (std::uint32_t n = strong::lane_samples; n-- != 0;) {
+      strong::residual r;
+      if (coded && strong::codes(n, of))
+        r = {static_cast<std::int16_t>(s.tiles[mine.group].of_lane(mine.lane, n)),
+             strong::entry_of(s.symbols[n][warp::thread()])};
+      coder.push(mine, r);
+    }
+    std::uint32_t bytes = write_head(mine, of, chosen, first, coder, coded, end);
+    const std::uint32_t raw =
+        warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
+    for_each_group(raw, [&](std::uint32_t k) { store_raw(s.tiles[k], in, columns, number_of(k)); });
+    if (!coded || mine.lane != 0) return;
+    if (bytes - strong::length_bytes > strong::max_coded_bytes) bytes = strong::max_group_bytes;
+    encode_boards::conclude(columns, i, bytes);
+  }
+
+private:
+  [[nodiscard]] __device__ static std::uint32_t number_of(std::uint32_t k) {
+    return boards * blockIdx.x + k;
+  }
+  [[nodiscard]] __device__ static std::byte* slot_end(const frame_columns& columns,
+                                                      std::uint32_t i) {
+    return encode_boards::slot(columns, i) + encoded_slot_bytes;
+  }
+
+  /// f(k) for each group whose lanes are in the mask, by all threads.
+  template <class F>
+  __device__ static void for_each_group(std::uint32_t threads, F&& f) {
+#pragma unroll 1
+    for (std::uint32_t k = 0; k < boards; ++k)
+      if ((threads >> (strong::lanes * k) & 1) != 0) f(k);
+  }
+
+  /// Loads the board's samples, and copies the words that its form stores.
+  __device__ static void load(warp::group_tile& tile, const batch_view& in,
+                              const frame_columns& columns, std::uint32_t i) {
+    const board_entry board = in.boards[i];
+    const fragment_entry fragment = in.fragments[board.fragment];
+    const board_place place(in, fragment, board.offset);
+    tile.load(place, in, fragment, board.kind);
+    const std::uint32_t form = columns.boards.form[i];
+    if (pack_boards::stored_bytes(form) == 0) return;
+    warp::put_outer_words(warp::outer_words::load(place, in, fragment), form,
+                          encode_boards::slot(columns, i));
+  }
+
+  __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
+                                          std::uint32_t all) {
+    const std::uint32_t record = warp::thread() % strong::group_records;
+#pragma unroll 1
+    for (std::uint32_t k = warp::thread() / strong::group_records; k < boards; k += 2)
+      if ((all >> (strong::lanes * k) & 1) != 0)
+        s.of_records[k][record] = strong::contribution_of(strong::correlate(s.tiles[k].of(record)));
+    warp::sync();
+    strong::choice chosen;
+    if ((all >> warp::thread() & 1) != 0) {
+      strong::chooser group;
+#pragma unroll 1
+      for (const strong::contribution& c : s.of_records[mine.group]) group.add(c);
+      chosen = group.chosen();
+    }
+    warp::sync();
+    return chosen;
+  }
+
+  /// Puts each residual in the place of its sample, and the number of its entry beside.
+  __device__ static void model(shared& s, const warp::group_lane& mine, strong::shape of,
+                               const strong::choice& chosen) {
+    strong::lane_model m;
+    std::uint16_t first = 0;
+    std::uint32_t age = 0;
+#pragma unroll 1
+    for (std::uint32_t n = 0; n < strong::lane_samples; ++n, ++age) {
+      std::uint16_t& x = s.tiles[mine.group].of_lane(mine.lane, n);
+      if (!strong::codes(n, of)) {
+        m = strong::lane_model(chosen);
+        first = x;
+        age = 0;
+        continue;
+      }
+      const auto p = m.predict(chosen);
+      const std::int32_t y = static_cast<std::int16_t>(x - first);
+      const std::int32_t r = static_cast<std::int16_t>(y - p.best);
+      x = static_cast<std::uint16_t>(r);
+      s.symbols[n][warp::thread()] =
+          static_cast<std::uint16_t>(strong::symbol_of(r, m.scale_now()));
+      m.learn(p, y, r, age);
+    }
+  }
+
+  /// What strong::detail::store_head writes, before the words. Returns the length of the group; if
+  /// that is more than a coded group may have, nothing is written.
+  __device__ static std::uint32_t write_head(const warp::group_lane& mine, strong::shape of,
+                                             const strong::choice& chosen,
+                                             const warp::first_samples& first,
+                                             const warp::group_coder& coder, bool coded,
+                                             std::byte* end) {
+    constexpr std::uint32_t fixed = strong::length_bytes + 5;
+    constexpr std::uint32_t state_bytes = 3;
+    const bool is_short = of == strong::shape::short_ones;
+    const std::uint32_t state = coder.state();
+    const std::uint32_t long_states = mine.ballot(state >> 24 != 0);
+    const std::uint32_t to_states = fixed + (is_short ? 1 + (15 * first.high_bits + 7) / 8 : 0);
+    const std::uint32_t bytes =
+        to_states + state_bytes * strong::lanes + ones(long_states) + 2 * coder.words();
+    const bool writes = coded && bytes - strong::length_bytes <= strong::max_coded_bytes;
+    std::byte* const head = end - bytes;
+    first.write_high_bits(mine, writes && is_short, head + fixed + 1);
+    if (!writes) return bytes;
+    if (mine.lane == 0) {
+      store(head, static_cast<std::uint16_t>((bytes - strong::length_bytes) | chosen.start << 11));
+      std::uint32_t filter = first.high_bits << 28;
+      for (std::uint32_t j = 0; j < strong::taps; ++j)
+        filter |= (static_cast<std::uint32_t>(chosen.filter[j]) & 0x7f) << (7 * j);
+      store(head + 2, filter);
+      head[6] = static_cast<std::byte>(long_states);
+      if (is_short) head[7] = static_cast<std::byte>(first.own >> 8);
+    }
+    std::byte* const to =
+        head + to_states + state_bytes * mine.lane + ones(long_states & ((1U << mine.lane) - 1));
+    store(to, static_cast<std::uint16_t>(state));
+    to[2] = static_cast<std::byte>((state >> 16) & 0xff);
+    if ((long_states >> mine.lane & 1) != 0) to[3] = static_cast<std::byte>(state >> 24);
+    return bytes;
+  }
+
+  /// A group that would grow: its samples as they are.
+  __device__ static void store_raw(warp::group_tile& tile, const batch_view& in,
+                                   const frame_columns& columns, std::uint32_t i) {
+    warp::sync(); // the coders have read the residuals that stand there
+    load(tile, in, columns, i);
+    warp::sync();
+    std::byte* const to = slot_end(columns, i) - strong::max_group_bytes;
+    if (warp::thread() == 0) store(to, std::uint16_t{0});
+#pragma unroll 1
+    for (std::uint32_t n = warp::thread(); n < strong::group_samples; n += warp::threads)
+      store(to + strong::length_bytes + 2 * n,
+            static_cast<std::uint16_t>(
+                tile.of(n / strong::record_samples)[n % strong::record_samples]));
+  }
+};
+
 template <>
-inline constexpr bool can_encode<cuda_queue> = false;
+struct cuda_form<encode_boards> {
+  using type = encode_boards_by_warp;
+};
+
+/// A warp for each board.
+struct copy_encoded_boards_by_warp {
+  static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
+
+  struct shared {};
+
+  [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
+    return (n + boards - 1) / boards;
+  }
+
+  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
+                             const frame_columns& columns, output_view out) const {
+    const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
+    if (i >= in.boards.size()) return;
+    const board_entry board = in.boards[i];
+    const event_result& result = columns.events.results[board.event];
+    if (!result.kept) return;
+    const fragment_entry fragment = in.fragments[board.fragment];
+    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
+    const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
+    if ((shape.form & board_raw) != 0) return warp::copy_raw(in, fragment, board, shape.bytes, to);
+    if ((shape.form & board_limited) != 0)
+      return pack_boards_by_warp::pack_limited(board_place(in, fragment, board.offset), in,
+                                               fragment, columns, i, shape, to);
+    const std::uint32_t stored = pack_boards::stored_bytes(shape.form);
+    const std::uint32_t group = shape.bytes - stored;
+    const std::byte* const slot = encode_boards::slot(columns, i);
+    warp::copy_bytes(slot, to, stored);
+    warp::copy_bytes(slot + encoded_slot_bytes - group, to + stored, group);
+  }
+};
+
+template <>
+struct cuda_form<copy_encoded_boards> {
+  using type = copy_encoded_boards_by_warp;
+};
 
 } // namespace l3

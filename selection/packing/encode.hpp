@@ -5,8 +5,8 @@
 // copy_encoded_boards brings the data to its place. A group is a whole board: boards of which some
 // waveforms are left out stay KOTO records.
 //
-// A block takes four boards: on a CPU the vectors code their groups side by side, other executors
-// take a lane for each.
+// A block takes four boards: on a CPU the vectors code their groups side by side, on CUDA devices
+// eight threads each (encode.cuh), and other executors take a lane for each.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,6 @@
 #include "selection/packing/pack.hpp"
 
 namespace l3 {
-
-/// Whether the queue's executor has a form of encode_boards.
-template <class Queue>
-inline constexpr bool can_encode = true;
 
 struct encode_boards {
   static constexpr std::uint32_t width = 32;
@@ -41,13 +37,28 @@ struct encode_boards {
     return columns.encoded.data() + std::size_t{i} * encoded_slot_bytes;
   }
 
+  [[nodiscard]] L3_FN static bool is_coded(const batch_view& in, const frame_columns& columns,
+                                           std::uint32_t i) {
+    return i < in.boards.size() && columns.events.accepted[in.boards[i].event] != 0 &&
+           (columns.boards.form[i] & (board_raw | board_limited)) == 0;
+  }
+  [[nodiscard]] L3_FN static strong::shape shape_of(board_kind kind) {
+    return kind == board_kind::sampling_125_mhz ? strong::shape::short_ones
+                                                : strong::shape::long_ones;
+  }
+  /// Notes that the group of the board has so many bytes.
+  L3_FN static void conclude(const frame_columns& columns, std::uint32_t i, std::uint32_t bytes) {
+    const std::uint32_t form = columns.boards.form[i] | board_strong;
+    columns.boards.form[i] = static_cast<std::uint8_t>(form);
+    columns.boards.bytes[i] = static_cast<std::uint16_t>(pack_boards::stored_bytes(form) + bytes);
+  }
+
   template <block B>
   L3_FN void operator()(const B& b, shared& s, const batch_view& in,
                         const frame_columns& columns) const {
     for (std::uint32_t k = 0; k < boards; ++k) {
       const std::uint32_t i = boards * b.index() + k;
-      const bool coded = i < in.boards.size() && columns.events.accepted[in.boards[i].event] != 0 &&
-                         (columns.boards.form[i] & (board_raw | board_limited)) == 0;
+      const bool coded = is_coded(in, columns, i);
       for_each(b, 1, [&](std::uint32_t) { s.groups.used[k] = coded ? 1 : 0; });
       if (coded) take(b, s, in, columns, i, k);
     }
@@ -60,12 +71,7 @@ struct encode_boards {
       const std::uint32_t bytes = s.groups.bytes[k];
       copy_out(b, s.groups.coded + s.groups.at[k], slot(columns, i) + encoded_slot_bytes - bytes,
                bytes);
-      for_each(b, 1, [&](std::uint32_t) {
-        const std::uint32_t form = columns.boards.form[i] | board_strong;
-        columns.boards.form[i] = static_cast<std::uint8_t>(form);
-        columns.boards.bytes[i] =
-            static_cast<std::uint16_t>(pack_boards::stored_bytes(form) + bytes);
-      });
+      for_each(b, 1, [&](std::uint32_t) { conclude(columns, i, bytes); });
     }
   }
 
@@ -85,11 +91,6 @@ private:
     for_each(b, 1, [&](std::uint32_t) { s.groups.shapes[k] = shape_of(board.kind); });
     pack_boards::write_stored_words(b, s.packet, columns.boards.form[i], slot(columns, i));
     b.sync();
-  }
-
-  [[nodiscard]] L3_FN static strong::shape shape_of(board_kind kind) {
-    return kind == board_kind::sampling_125_mhz ? strong::shape::short_ones
-                                                : strong::shape::long_ones;
   }
 };
 

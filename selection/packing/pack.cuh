@@ -91,7 +91,6 @@ struct pack_boards_by_warp {
     warp::pack_board(samples, record, mine, outer, form, to);
   }
 
-private:
   /// What pack_boards::pack_limited writes.
   __device__ static void pack_limited(const board_place& place, const batch_view& in,
                                       const fragment_entry& fragment, const frame_columns& columns,
@@ -118,6 +117,7 @@ private:
     warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, to);
   }
 
+private:
   __device__ static void put_features(const frame_columns& columns, std::uint32_t i,
                                       std::byte* to) {
     const std::uint32_t rows = columns.boards.rows[i];

@@ -247,6 +247,7 @@ void enter_floating_point(table& t, const std::string& type) {
     enter<T, T, T>(t, "mul." + rounding + type, [](T a, T b) { return a * b; });
   }
   enter<T, T, T>(t, "div.rn." + type, [](T a, T b) { return a / b; });
+  enter<T, T>(t, "rcp.rn." + type, [](T a) { return T{1} / a; });
   enter<T, T>(t, "sqrt.rn." + type, [](T a) { return std::sqrt(a); });
   enter<T, T, T, T>(t, "fma.rn." + type, [](T a, T b, T c) { return std::fma(a, b, c); });
   enter<T, T>(t, "abs." + type, [](T a) { return std::fabs(a); });

@@ -166,6 +166,7 @@ std::uint64_t expected_floating(const form& f, const std::vector<std::uint64_t>&
   if (f.name == "mul") return bits_of(a * b, t);
   if (f.name == "div") return bits_of(a / b, t);
   if (f.name == "sqrt") return bits_of(std::sqrt(a), t);
+  if (f.name == "rcp") return bits_of(1.0 / a, t);
   if (f.name == "fma")
     return t.bits == 32
                ? std::bit_cast<std::uint32_t>(std::fma(static_cast<float>(a), static_cast<float>(b),
