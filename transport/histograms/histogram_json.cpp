@@ -2,7 +2,6 @@
 #include "transport/histograms/histogram_json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "transport/format/plain_text.hpp"
+#include "transport/histograms/sum_columns.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3 {
@@ -18,19 +18,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::int64_t version = 1;
-
-struct sum_column {
-  const char* name;
-  std::uint64_t channel_sums::*of;
-};
-/// All but `time`, which has a sign.
-constexpr std::array sum_columns{sum_column{"waveforms", &channel_sums::waveforms},
-                                 sum_column{"lit", &channel_sums::lit},
-                                 sum_column{"timed", &channel_sums::timed},
-                                 sum_column{"quiet", &channel_sums::quiet},
-                                 sum_column{"pedestal", &channel_sums::pedestal},
-                                 sum_column{"pedestal_squares", &channel_sums::pedestal_squares},
-                                 sum_column{"noise", &channel_sums::noise}};
 
 named_histogram shown(std::string name, std::string unit, double scale, const histogram_axis& axis,
                       const std::vector<std::uint64_t>& counts, std::uint32_t first) {
