@@ -14,6 +14,7 @@
 
 #include "gpu/executors/atomics.hpp"
 #include "selection/algorithms/pulse_trace.hpp"
+#include "selection/histograms/noise_log.hpp"
 #include "selection/sequence/algorithm.hpp"
 #include "selection/sequence/slots.hpp"
 
@@ -153,12 +154,15 @@ private:
     }
     if ((seen & (pulse_found | pulse_second)) != 0) return;
     to.quiet += 1;
-    to.noise += noise_of(board, c);
+    const std::uint32_t log = noise_log_of(variance_of(board, c));
+    to.noise_log += log;
+    to.noise_log_squares += log * log;
   }
 
   /// n Σx² − (Σx)² of n samples, one every 8 ns: word 16 k + c holds sample k of channel c at
-  /// 125 MHz, and sample 4 k at 500 MHz.
-  [[nodiscard]] L3_FN static std::uint64_t noise_of(const seen_board& board, std::uint32_t c) {
+  /// 125 MHz, and sample 4 k at 500 MHz. It is at most 16 · 16383², which fits 32 bits; what its
+  /// two terms have beyond 32 bits cancels.
+  [[nodiscard]] L3_FN static std::uint32_t variance_of(const seen_board& board, std::uint32_t c) {
     std::uint32_t sum = 0;
     std::uint32_t squares = 0;
     for (std::uint32_t k = 0; k < noise_samples; ++k) {
@@ -170,7 +174,7 @@ private:
       sum += x;
       squares += x * x; // eight squares of 14 bits fit 31 bits
     }
-    return std::uint64_t{noise_samples} * squares - std::uint64_t{sum} * sum;
+    return noise_samples * squares - sum * sum;
   }
 };
 

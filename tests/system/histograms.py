@@ -4,6 +4,7 @@
 run, and the same as is counted here from the samples and from what `koto-l3 select` says; `koto-l3 histograms` shows, draws and compares
 them, and tells of a reference that cannot be one."""
 import json
+import math
 import struct
 import tomllib
 import xml.etree.ElementTree
@@ -65,7 +66,7 @@ class Histograms(Selecting):
         file = self.simulate_with("sent.l2raw")
         daemon, said = self.count(file)
         run = said["run"]
-        self.assertEqual((run["histograms"], run["spill"], run["one_in"], run["sampled"], run["left_out"]), (1, None, 1, EVENTS, 0))
+        self.assertEqual((run["histograms"], run["spill"], run["one_in"], run["sampled"], run["left_out"]), (2, None, 1, EVENTS, 0))
         self.assertIn(said["spill"]["spill"], (1, 2))
         self.assertEqual(said["spill"]["events"], EVENTS // 2)
         self.assert_of_samples(run, self.waveforms_in(file))
@@ -94,9 +95,22 @@ class Histograms(Selecting):
             if channels["quiet"][number] == len(mine):
                 quiet += 1
                 samples = [w[:32:4] if fast else w[:8] for w in mine]
-                self.assertEqual(channels["noise"][number], sum(8 * sum(x * x for x in s) - sum(s) ** 2 for s in samples), address)
+                logs = [self.noise_log(8 * sum(x * x for x in s) - sum(s) ** 2) for s in samples]
+                self.assertEqual(channels["noise_log"][number], sum(logs), address)
+                self.assertEqual(channels["noise_log_squares"][number], sum(n * n for n in logs), address)
         self.assertGreater(quiet, 100, "or this says little of noise")
         self.assertGreater(sum(channels["lit"]), 1000)
+
+    @staticmethod
+    def noise_log(variance):
+        """As section 16 of docs/formats.md has it; near the logarithm itself."""
+        if variance == 0:
+            return 0
+        octave = variance.bit_length() - 1
+        above = (variance - (1 << octave)) * 32768 >> octave
+        made = (32768 * octave + above + 11 * above * (32768 - above) // (1 << 20) + 64) // 128
+        assert abs(made - 256 * math.log2(variance)) < 2.6, variance
+        return made
 
     def assert_of_events(self, run, events):
         quantities = ("calorimeter_energy", "crystals", "clusters", "photons", "vertex_z", "transverse_momentum")

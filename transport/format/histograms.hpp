@@ -19,6 +19,9 @@ namespace l3 {
 
 /// A waveform's noise is measured with so many samples: every 8 ns of its first 64 ns.
 inline constexpr std::uint32_t noise_samples = 8;
+/// The logarithm of their variance is counted in 1/256 octave, and is so large at most.
+inline constexpr std::uint32_t noise_log_unit = 256;
+inline constexpr std::uint32_t most_noise_log = 32 * noise_log_unit;
 
 /// The sums of one input, over the events in which its waveform was looked at.
 struct channel_sums {
@@ -28,8 +31,9 @@ struct channel_sums {
   std::uint64_t quiet = 0;            ///< waveforms without any pulse, whose noise was measured
   std::uint64_t pedestal = 0;         ///< 1/4 count
   std::uint64_t pedestal_squares = 0; ///< 1/16 count²
-  std::uint64_t noise = 0; ///< of quiet waveforms: n Σx² − (Σx)² of n = noise_samples samples x
-  std::int64_t time = 0;   ///< of timed pulses, 1/128 ns since the time of pulses in time
+  std::uint64_t noise_log = 0; ///< of quiet waveforms: noise_log_of() of their samples' variance
+  std::uint64_t noise_log_squares = 0;
+  std::int64_t time = 0; ///< of timed pulses, 1/128 ns since the time of pulses in time
 
   L3_FN channel_sums& operator+=(const channel_sums& o) {
     waveforms += o.waveforms;
@@ -38,13 +42,14 @@ struct channel_sums {
     quiet += o.quiet;
     pedestal += o.pedestal;
     pedestal_squares += o.pedestal_squares;
-    noise += o.noise;
+    noise_log += o.noise_log;
+    noise_log_squares += o.noise_log_squares;
     time += o.time;
     return *this;
   }
   friend bool operator==(const channel_sums&, const channel_sums&) = default;
 };
-static_assert(sizeof(channel_sums) == 64);
+static_assert(sizeof(channel_sums) == 72);
 
 /// The bins of a histogram: values below `low`, then `bins` of `width`, then values from their end
 /// on.

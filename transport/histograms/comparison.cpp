@@ -20,7 +20,7 @@ constexpr std::uint64_t least_entries = 20;
 
 // What is large enough to matter.
 constexpr double least_pedestal = 2;  // counts
-constexpr double least_noise = 1.3;   // times
+constexpr double least_noise = 1.15;  // times
 constexpr double least_occupancy = 2; // times
 constexpr double least_time = 4;      // ns
 constexpr double time_width = 40;     // ns, of pulses that are mostly accidental
@@ -45,13 +45,10 @@ bool has_other_pedestal(const channel_sums& a, const channel_sums& b) {
 
 bool has_other_noise(const channel_sums& a, const channel_sums& b) {
   if (a.quiet < least_entries || b.quiet < least_entries) return false;
-  const double one = *noise_of(a);
-  const double other = *noise_of(b);
-  if (one == 0 || other == 0) return one != other;
-  constexpr double freedom = 2 * (noise_samples - 1); // of a waveform: error² of the logarithm
-  const double error = std::sqrt(1 / (freedom * static_cast<double>(a.quiet)) +
-                                 1 / (freedom * static_cast<double>(b.quiet)));
-  return differs(std::log(one), std::log(other), std::log(least_noise), error);
+  const mean_noise_log one = *mean_noise_log_of(a);
+  const mean_noise_log other = *mean_noise_log_of(b);
+  return differs(one.value, other.value, 2 * std::log2(least_noise),
+                 std::sqrt(one.error_square + other.error_square));
 }
 
 bool has_other_occupancy(const channel_sums& a, const channel_sums& b) {

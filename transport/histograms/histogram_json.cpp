@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t version = 1;
+constexpr std::int64_t version = 2;
 
 named_histogram shown(std::string name, std::string unit, double scale, const histogram_axis& axis,
                       const std::vector<std::uint64_t>& counts, std::uint32_t first) {

@@ -70,4 +70,12 @@ struct histogram_set {
 [[nodiscard]] std::optional<double> occupancy_of(const channel_sums& c); ///< 0 … 1
 [[nodiscard]] std::optional<double> mean_time_of(const channel_sums& c); ///< ns
 
+/// The mean of log2 of the variance of quiet waveforms, and the square of its error: as the
+/// waveforms scatter, and not less than those of white noise do. Both in octaves.
+struct mean_noise_log {
+  double value = 0;
+  double error_square = 0;
+};
+[[nodiscard]] std::optional<mean_noise_log> mean_noise_log_of(const channel_sums& c);
+
 } // namespace l3

@@ -21,6 +21,7 @@ inline constexpr std::array sum_columns{
     sum_column{"quiet", &channel_sums::quiet},
     sum_column{"pedestal", &channel_sums::pedestal},
     sum_column{"pedestal_squares", &channel_sums::pedestal_squares},
-    sum_column{"noise", &channel_sums::noise}};
+    sum_column{"noise_log", &channel_sums::noise_log},
+    sum_column{"noise_log_squares", &channel_sums::noise_log_squares}};
 
 } // namespace l3

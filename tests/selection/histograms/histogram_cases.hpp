@@ -3,7 +3,6 @@
 // from the samples and the summaries by their definition, without code of the kernels.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -45,6 +44,17 @@ inline counted_spills count_histograms(const small_selecting& s, const compute_s
   return all;
 }
 
+/// As docs/formats.md, section 16, has it, by division.
+inline std::uint64_t textbook_noise_log(std::int64_t variance) {
+  if (variance == 0) return 0;
+  std::int64_t octave = 0;
+  std::int64_t power = 1;
+  for (; 2 * power <= variance; power *= 2) ++octave;
+  const std::int64_t above = (variance - power) * 32768 / power;
+  const std::int64_t bend = 11 * above * (32768 - above) / 1048576;
+  return static_cast<std::uint64_t>((32768 * octave + above + bend + 64) / 128);
+}
+
 inline void add_textbook_waveform(channel_sums& to, const std::vector<int>& samples,
                                   const pulse* rows, std::size_t n, unsigned lit,
                                   const input_entry& input) {
@@ -61,14 +71,16 @@ inline void add_textbook_waveform(channel_sums& to, const std::vector<int>& samp
   }
   if (!quiet) return;
   to.quiet += 1;
-  double sum = 0;
-  double squares = 0;
+  std::int64_t sum = 0;
+  std::int64_t squares = 0;
   const std::size_t step = samples.size() == 64 ? 1 : 4; // 8 ns
   for (std::size_t k = 0; k < 8; ++k) {
     sum += samples[step * k];
-    squares += double(samples[step * k]) * samples[step * k];
+    squares += std::int64_t{samples[step * k]} * samples[step * k];
   }
-  to.noise += static_cast<std::uint64_t>(std::llround(8 * squares - sum * sum));
+  const std::uint64_t log = textbook_noise_log(8 * squares - sum * sum);
+  to.noise_log += log;
+  to.noise_log_squares += log * log;
 }
 
 /// What the events give their inputs, by spill.

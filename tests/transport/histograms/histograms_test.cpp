@@ -2,6 +2,8 @@
 // Histograms as JSON and back, and the inputs that changed between two of them.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -24,6 +26,14 @@ histogram_names names() { return {input_addresses(two_crates()), {"barrel", "bea
 
 constexpr std::uint64_t waveforms = 1000;
 
+/// Each quiet waveform gets so much more, or less, of a logarithm of its variance.
+void add_noise_log(channel_sums& c, std::int64_t more) {
+  const auto n = static_cast<std::int64_t>(c.quiet);
+  const auto before = static_cast<std::int64_t>(c.noise_log);
+  c.noise_log_squares += static_cast<std::uint64_t>(2 * more * before + more * more * n);
+  c.noise_log += static_cast<std::uint64_t>(more * n);
+}
+
 /// A usual input: pedestal 500 counts ± 1, noise of 2 counts, one waveform in 50 with a pulse.
 channel_sums usual_channel() {
   channel_sums c;
@@ -33,7 +43,8 @@ channel_sums usual_channel() {
   c.quiet = waveforms - c.lit;
   c.pedestal = waveforms * 2000;
   c.pedestal_squares = waveforms * (2000 * 2000 + 16);
-  c.noise = c.quiet * 8 * 7 * 4;
+  c.noise_log_squares = c.quiet * 212 * 212; // as white noise scatters
+  add_noise_log(c, 1943);
   c.time = static_cast<std::int64_t>(c.timed) * 3 * 128;
   return c;
 }
@@ -65,7 +76,7 @@ TEST(input_addresses, are_those_of_the_readout) {
 TEST(channel_sums, come_to_what_they_were_made_of) {
   const channel_sums c = usual_channel();
   EXPECT_DOUBLE_EQ(*pedestal_of(c), 500);
-  EXPECT_DOUBLE_EQ(*noise_of(c), 2);
+  EXPECT_NEAR(*noise_of(c), 2, 0.002);
   EXPECT_DOUBLE_EQ(*occupancy_of(c), 0.02);
   EXPECT_DOUBLE_EQ(*mean_time_of(c), 3);
   EXPECT_FALSE(pedestal_of({}) || noise_of({}) || occupancy_of({}) || mean_time_of({}));
@@ -119,7 +130,7 @@ TEST(histogram_json, says_what_is_wrong) {
   EXPECT_TRUE(why_not("{\n \"run\": 1,\n \"node\": x}").starts_with("3:10: it is not JSON"));
   EXPECT_EQ(why_not("[]"), "\"the document\" is not an object");
   EXPECT_EQ(why_not("{}"), "\"histograms\" is missing");
-  EXPECT_EQ(with("histograms", 2), "\"histograms\" is not 1: another version of koto-l3 wrote it");
+  EXPECT_EQ(with("histograms", 1), "\"histograms\" is not 2: another version of koto-l3 wrote it");
   EXPECT_EQ(with("run", -1), "\"run\" is not a number that fits");
   EXPECT_EQ(with("inputs", boost::json::array{"3/3/0"}),
             "\"waveforms\" has 48 values for 1 inputs");
@@ -169,9 +180,66 @@ TEST(changed_channels, tell_another_pedestal) {
 }
 
 TEST(changed_channels, tell_another_noise) {
-  expect_one(changes_of([](channel_sums& c) { c.noise *= 4; }), channel_property::noise, 2, 4);
-  expect_one(changes_of([](channel_sums& c) { c.noise = 0; }), channel_property::noise, 2, 0);
-  EXPECT_TRUE(changes_of([](channel_sums& c) { c.noise = c.noise * 3 / 2; }).empty());
+  const double usual = *noise_of(usual_channel());
+  expect_one(changes_of([](channel_sums& c) { add_noise_log(c, 512); }), channel_property::noise,
+             usual, 2 * usual);
+  expect_one(changes_of([](channel_sums& c) { add_noise_log(c, -512); }), channel_property::noise,
+             usual, usual / 2);
+  expect_one(changes_of([](channel_sums& c) { c.noise_log = c.noise_log_squares = 0; }),
+             channel_property::noise, usual, 0);
+  EXPECT_TRUE(changes_of([](channel_sums& c) { add_noise_log(c, 100); }).empty()) << "14 % more";
+  EXPECT_TRUE(changes_of([](channel_sums& c) {
+                add_noise_log(c, 512); // within the error of a logarithm that scatters
+                c.noise_log_squares += c.quiet * 3000 * 3000;
+              }).empty());
+}
+
+/// Inputs of white noise. `tails`: the part of the waveforms that begin in the tail of a pulse.
+shown_histograms made_noise(std::uint64_t of_each, double noise, double tails, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> white(500, noise);
+  std::bernoulli_distribution has_tail(tails);
+  std::exponential_distribution<double> height(0.02); // 50 counts on average
+  histogram_set s = usual_set();
+  for (channel_sums& c : s.sums.channels) {
+    c.noise_log = c.noise_log_squares = 0;
+    c.waveforms = c.quiet = of_each;
+    for (std::uint64_t n = 0; n < of_each; ++n) {
+      double tail = has_tail(random) ? height(random) : 0;
+      double sum = 0;
+      double squares = 0;
+      for (int k = 0; k < 8; ++k) {
+        const double x = std::round(white(random) + tail);
+        tail *= 0.85;
+        sum += x;
+        squares += x * x;
+      }
+      const double log = 256 * std::log2(std::max(1.0, 8 * squares - sum * sum));
+      c.noise_log += static_cast<std::uint64_t>(std::lround(log));
+      c.noise_log_squares += static_cast<std::uint64_t>(std::lround(log * log));
+    }
+  }
+  return show(s, names());
+}
+
+std::size_t changes_of_noise(const shown_histograms& now, const shown_histograms& reference) {
+  return static_cast<std::size_t>(std::ranges::count(
+      changed_channels(now, reference), channel_property::noise, &channel_change::what));
+}
+
+/// A sum of variances would tell of many of them.
+TEST(changed_channels, are_none_for_the_tails_of_earlier_pulses) {
+  const shown_histograms one = made_noise(400, 2, 0.05, 1);
+  EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0.05, 2)), 0U);
+  EXPECT_EQ(changes_of_noise(one, made_noise(400, 2, 0, 3)), 0U);
+}
+
+TEST(changed_channels, tell_a_fifth_more_noise_of_each_input) {
+  const shown_histograms one = made_noise(4000, 2, 0, 4);
+  for (const channel_sums& c : one.channels)
+    EXPECT_NEAR(*noise_of(c), 2.02, 0.05) << "2 counts, and the rounding to counts";
+  EXPECT_EQ(changes_of_noise(made_noise(4000, 2, 0, 5), one), 0U);
+  EXPECT_EQ(changes_of_noise(made_noise(4000, 2.4, 0, 6), one), 36U) << "all that have an address";
 }
 
 TEST(changed_channels, tell_another_occupancy) {
@@ -197,7 +265,7 @@ TEST(changed_channels, tell_an_input_that_is_not_read_out_any_more) {
 
 TEST(changed_channels, are_found_by_address) {
   histogram_set now = usual_set();
-  now.sums.channels[4].noise *= 4;
+  add_noise_log(now.sums.channels[4], 512);
   auto other_names = names();
   std::swap(other_names.inputs[4], other_names.inputs[7]);
   other_names.inputs[8] = "4/3/8"; // which the reference does not have
