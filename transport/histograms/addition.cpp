@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "transport/histograms/comparison.hpp"
+#include "transport/histograms/sum_columns.hpp"
 
 namespace l3 {
 namespace {
@@ -32,23 +34,44 @@ std::string why_not(const shown_histograms& a, const shown_histograms& b) {
   return difference ? difference->text : "";
 }
 
-void add(std::vector<named_histogram>& to, const std::vector<named_histogram>& more) {
+/// False: the sum does not fit, and `to` is of no use any more.
+template <class Number>
+[[nodiscard]] bool add_fits(Number& to, Number more) {
+  return !__builtin_add_overflow(to, more, &to);
+}
+
+[[nodiscard]] bool add_fits(channel_sums& to, const channel_sums& more) {
+  return add_fits(to.time, more.time) && std::ranges::all_of(sum_columns, [&](const sum_column& c) {
+           return add_fits(to.*c.of, more.*c.of);
+         });
+}
+
+[[nodiscard]] bool add_fits(std::vector<named_histogram>& to,
+                            const std::vector<named_histogram>& more) {
   for (std::size_t n = 0; n < to.size(); ++n)
-    for (std::size_t i = 0; i < to[n].counts.size(); ++i) to[n].counts[i] += more[n].counts[i];
+    for (std::size_t i = 0; i < to[n].counts.size(); ++i)
+      if (!add_fits(to[n].counts[i], more[n].counts[i])) return false;
+  return true;
+}
+
+[[nodiscard]] bool add_fits(shown_histograms& to, const shown_histograms& more) {
+  if (!add_fits(to.events, more.events) || !add_fits(to.sampled, more.sampled) ||
+      !add_fits(to.left_out, more.left_out))
+    return false;
+  for (std::size_t i = 0; i < to.channels.size(); ++i)
+    if (!add_fits(to.channels[i], more.channels[i])) return false;
+  return add_fits(to.histograms, more.histograms) && add_fits(to.counters, more.counters);
 }
 
 } // namespace
 
 std::string add(shown_histograms& to, const shown_histograms& more) {
   if (std::string why = why_not(to, more); !why.empty()) return why;
+  shown_histograms sum = to;
+  if (!add_fits(sum, more)) return "a sum of theirs does not fit 64 bits: one of them is damaged";
+  to = std::move(sum);
   if (to.node != more.node) to.node.reset();
   if (to.spill != more.spill) to.spill.reset();
-  to.events += more.events;
-  to.sampled += more.sampled;
-  to.left_out += more.left_out;
-  for (std::size_t i = 0; i < to.channels.size(); ++i) to.channels[i] += more.channels[i];
-  add(to.histograms, more.histograms);
-  add(to.counters, more.counters);
   return "";
 }
 

@@ -2,6 +2,7 @@
 #include "transport/histograms/histogram_json.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -113,6 +114,34 @@ std::string place_in(std::string_view words, std::size_t offset) {
   return fmt::format("{}:{}", 1 + std::ranges::count(before, '\n'), before.size() - line_begin + 1);
 }
 
+/// What no waveforms add up to; empty if the sums are possible.
+std::string_view impossible(const channel_sums& c, std::uint64_t sampled) {
+  if (c.waveforms > sampled) return "more waveforms than events were looked at";
+  if (c.lit > c.waveforms || c.quiet > c.waveforms - c.lit)
+    return "more waveforms with and without a pulse than waveforms";
+  constexpr std::uint64_t most = most_noise_log;
+  if (c.noise_log / most > c.quiet || c.noise_log_squares / (most * most) > c.quiet)
+    return "more noise than samples of 14 bits can have";
+  return {};
+}
+
+void check_numbers(const shown_histograms& h) {
+  if (h.one_in == 0)
+    throw std::runtime_error("\"one_in\" is 0: the inputs of one event in 1 or more are looked at");
+  if (h.sampled > h.events)
+    throw std::runtime_error(fmt::format("\"sampled\" is {}, more than the {} events that were "
+                                         "counted",
+                                         h.sampled, h.events));
+}
+
+/// Comparing looks for an input by its address.
+void check_addresses(const std::vector<std::string>& inputs) {
+  std::set<std::string_view> all;
+  for (const std::string& i : inputs)
+    if (!i.empty() && !all.insert(i).second)
+      throw std::runtime_error(fmt::format("\"inputs\" has {} twice", i));
+}
+
 void read_channels(const json::object& o, shown_histograms& to) {
   const json::object& from = object(at(o, "channels"), "channels");
   to.channels.resize(to.inputs.size());
@@ -127,6 +156,10 @@ void read_channels(const json::object& o, shown_histograms& to) {
     const json::array& values = column(c.name);
     for (std::size_t i = 0; i < to.channels.size(); ++i)
       to.channels[i].*c.of = number<std::uint64_t>(values[i], c.name);
+  }
+  for (std::size_t i = 0; i < to.channels.size(); ++i) {
+    if (const std::string_view wrong = impossible(to.channels[i], to.sampled); !wrong.empty())
+      throw std::runtime_error(fmt::format("input {}, \"{}\", has {}", i, to.inputs[i], wrong));
   }
   const json::array& times = column("time");
   for (std::size_t i = 0; i < to.channels.size(); ++i)
@@ -218,6 +251,8 @@ shown_histograms read_histograms(std::string_view words) {
     if (!v.is_string()) throw std::runtime_error("\"inputs\" has an entry that is not a text");
     h.inputs.push_back(plain(v.get_string(), "inputs"));
   }
+  check_numbers(h);
+  check_addresses(h.inputs);
   read_channels(*o, h);
   h.histograms = read_all(*o, "of_events");
   h.counters = read_all(*o, "of_counters");
