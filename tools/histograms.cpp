@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,11 @@ struct options {
 
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t most_changes_told = 40;
+
+/// Without a name nothing would be compared or written, and nothing said.
+std::string refuse_no_name(const std::string& name) {
+  return name.empty() ? "the name is empty" : "";
+}
 
 shown_histograms read_file(const std::string& name, const stored_choice& choice, interrupt& signals,
                            bool& whole) {
@@ -73,6 +79,18 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
   }
 }
 
+/// A slip must not cost a store, or another file that is not of the kind that is written.
+void check_target(const char* option, const std::string& name, std::string_view begins) {
+  if (!std::filesystem::is_regular_file(name)) return;
+  std::string begin(begins.size(), '\0');
+  std::ifstream in(name, std::ios::binary);
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  if (!in || begin != begins)
+    throw command_error(fmt::format("{} is there already, and {} did not write it: it stays as it "
+                                    "is. Choose another name, or take it away",
+                                    name, option));
+}
+
 void write(const std::string& name, const std::string& text) {
   pending_file file(name);
   std::ofstream out(file.path(), std::ios::binary);
@@ -85,6 +103,8 @@ void write(const std::string& name, const std::string& text) {
 int show_them(const options& o) {
   interrupt signals;
   bool whole = true;
+  check_target("--save", o.save, R"({"histograms":)");
+  check_target("--svg", o.svg, "<svg ");
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
@@ -123,12 +143,13 @@ void add_histograms(CLI::App& program, command_body& run) {
                 "of a daemon")
       ->capture_default_str();
   c->add_option("--reference", o->reference,
-                "a file or store to compare with, of a run that was good");
+                "a file or store to compare with, of a run that was good")
+      ->check(refuse_no_name);
   c->add_option("--run", o->choice.run, "of a store: the histograms of this run only");
   c->add_option("--node", o->choice.node, "likewise of this node");
   c->add_option("--spill", o->choice.spill, "likewise of this spill");
-  c->add_option("--svg", o->svg, "draw them into this file");
-  c->add_option("--save", o->save, "write them, as JSON, into this file");
+  c->add_option("--svg", o->svg, "draw them into this file")->check(refuse_no_name);
+  c->add_option("--save", o->save, "write them, as JSON, into this file")->check(refuse_no_name);
   c->add_flag("--json", o->json, "as JSON, with the changes");
   c->callback([o, &run] { run = [o] { return show_them(*o); }; });
 }

@@ -218,6 +218,11 @@ class Histograms(Selecting):
         saved = self.folder / "saved.json"
         self.tool(self.store, "--save", saved)
         self.assertEqual(json.loads(saved.read_text()), run)
+        self.tool(self.store, "--save", saved)
+        self.assertEqual(json.loads(saved.read_text()), run, "what --save wrote is replaced")
+        stored = of_a_file.read_bytes()
+        self.assertIn("is there already, and --save did not write it", self.tool(saved, "--save", of_a_file, code=FAILED))
+        self.assertEqual(of_a_file.read_bytes(), stored)
         self.assertIn("choose from a store", self.tool(saved, "--spill", "3", code=2))
 
     def test_what_is_damaged_is_left_out_and_told(self):

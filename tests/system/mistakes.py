@@ -83,6 +83,8 @@ TABLE = [
     ("koto-l3 status https://node1", USAGE, "'https://node1' is not an address like node1:9420"),
     ("koto-l3 status --interval 1 node1", USAGE, "1 is not a time from"),
     ("koto-l3 pack odd.u16 new.kr --samples 65", USAGE, "--samples"),
+    (("koto-l3", "histograms", "none", "--reference", ""), USAGE, "--reference: the name is empty"),
+    (("koto-l3", "histograms", "none", "--save", ""), USAGE, "--save: the name is empty"),
     # What is not there
     ("koto-l3 info none", MISSING, "none cannot be read: No such file or directory"),
     ("koto-l3 replay none --to tcp://127.0.0.1:1", MISSING, "cannot read none: No such file or directory"),
@@ -138,6 +140,10 @@ TABLE = [
     # Where output shall go
     ("koto-l3 simulate none/deeper/new.l2raw --events 2", MISSING, "No such file or directory"),
     ("koto-l3 simulate folder --events 2", MISSING, "cannot create folder: Is a directory"),
+    ("koto-l3 histograms none --save text", FAILED, "text is there already, and --save did not write it: it stays as it is"),
+    ("koto-l3 histograms none --save store/blocks-000001.kl3", FAILED, "store/blocks-000001.kl3 is there already"),
+    ("koto-l3 histograms none --save empty", FAILED, "empty is there already"),
+    ("koto-l3 histograms none --svg sent.l2raw", FAILED, "sent.l2raw is there already, and --svg did not write it"),
     ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --svg none/deeper.svg", MISSING, "cannot write none/deeper.svg"),
