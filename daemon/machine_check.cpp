@@ -16,6 +16,7 @@
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "selection/engine/frame_parts.hpp"
+#include "transport/histograms/histogram_json.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
@@ -96,6 +97,15 @@ void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
                     in_words(s.size.bytes), in_words(s.floor.bytes), s.folder, in_words(size)));
 }
 
+/// Without it the daemon starts, and compares with nothing.
+void look_at_reference(const std::string& file, std::vector<std::string>& doubts) {
+  try {
+    static_cast<void>(read_histogram_file(file));
+  } catch (const std::runtime_error& e) {
+    doubts.push_back(fmt::format("histograms.reference: {}", e.what()));
+  }
+}
+
 } // namespace
 
 std::vector<memory_use> least_memory(const daemon_settings& s) {
@@ -150,6 +160,7 @@ std::vector<std::string> doubts_about_start(const daemon_settings& s) {
   if (const auto other = socket_server(s.run.control))
     doubts.push_back(fmt::format("run.control: another program{}, serves {}: give each its own",
                                  process_text(other), s.run.control));
+  if (!s.histograms.reference.empty()) look_at_reference(s.histograms.reference, doubts);
   if (!s.compute.dumps.empty()) look_at_folder("compute.dumps", s.compute.dumps, doubts);
   return doubts;
 }

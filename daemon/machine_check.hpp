@@ -18,8 +18,9 @@ namespace l3 {
 /// Empty if there is room for that; else a sentence with the remedy.
 [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const memory_limit& limit);
 
-/// What may hinder a start from here and now, a sentence each: a port that is taken, a folder that
-/// cannot be written. A start as another user, or after another daemon has ended, may find better.
+/// What may hinder a start from here and now, or what it asks for, a sentence each: a port that is
+/// taken, a folder that cannot be written, a reference that cannot be read. A start as another
+/// user, or after another daemon has ended, may find better.
 [[nodiscard]] std::vector<std::string> doubts_about_start(const daemon_settings& s);
 
 } // namespace l3
