@@ -20,6 +20,13 @@
 
 namespace l3 {
 
+/// The text behind the byte order mark that programs of other systems put before UTF-8. The parser
+/// of TOML passes it over, too.
+inline std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 /// Throws std::runtime_error with a text for people.
 template <class... Parts>
 [[noreturn]] void refuse_field(fmt::format_string<Parts...> text, Parts&&... parts) {
@@ -29,7 +36,8 @@ template <class... Parts>
 class table_rows {
 public:
   /// The text outlives this object.
-  table_rows(std::string_view text, std::string name) : rest_(text), at_{std::move(name)} {}
+  table_rows(std::string_view text, std::string name)
+      : rest_(without_byte_order_mark(text)), at_{std::move(name)} {}
 
   /// The next row that is neither empty nor a remark; false: there is none.
   bool next() {

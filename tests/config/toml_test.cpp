@@ -52,6 +52,12 @@ TEST(toml, what_is_nested_too_deeply_is_refused_before_it_is_parsed) {
   EXPECT_NE(said("x = [\"\"\"a\"\"\"\", {" + dots + "a = 1}]").find(deep), std::string::npos);
 }
 
+TEST(toml, a_byte_order_mark_at_the_beginning_is_passed_over) {
+  const std::string mark = "\xef\xbb\xbf";
+  EXPECT_EQ(refusal([&] { return parse_toml(mark + "a = 1", "f"); }), "");
+  EXPECT_EQ(refusal([&] { return parse_toml(mark + "[a.b]\nc = [1]", "f"); }), "");
+}
+
 /// Files that the kernel makes up have the size 0, or a page's, whatever they hold.
 TEST(toml, files_are_read_to_their_end_whatever_their_size_says) {
   EXPECT_TRUE(read_text("/proc/version").starts_with("Linux"));

@@ -98,6 +98,7 @@ const std::string no_header =
 
 TEST(calibration, errors_say_where_what_and_what_to_do) {
   EXPECT_EQ(refusal(header + "0/3/7,0.09,0,5,0"), "");
+  EXPECT_EQ(refusal("\xef\xbb\xbf" + header + "0/3/7,0.09,0,5,0"), "") << "a byte order mark";
   EXPECT_EQ(refusal("0/3/7,0.09,0,5,0\n"), "c.csv:1:1: " + no_header);
   EXPECT_EQ(refusal(""), "c.csv: " + no_header);
   EXPECT_EQ(refusal(header + "0/3,1,,,"),
