@@ -62,6 +62,7 @@ class WhatIsWhole(Info):
         for path, kind in ((self.store, "store"), (harness.store_file(self.store), "store_file")):
             said = self.info(path)
             self.assertEqual((said["kind"], said["events"], said["runs"], said["damage"]), (kind, EVENTS, [7], []))
+            self.assertEqual(said["version"], 2, "whose blocks hold settings")
             self.assertEqual(said["spills"], [{"run": 7, "spill": 3, "events": EVENTS}])
             self.assertEqual(sum(s["events"] for s in said["sessions"]), EVENTS)
             self.assertEqual({(s["run"], s["node"], s["proven"]) for s in said["sessions"]}, {(7, 3, True)})

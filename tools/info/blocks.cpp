@@ -12,6 +12,7 @@
 #include "tools/info/small_tables.hpp"
 #include "tools/verify/store_folder.hpp"
 #include "transport/accounting/ledger.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/store/block.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
@@ -189,6 +190,15 @@ private:
   std::uint64_t events_ = 0;
 };
 
+/// What the head of a file of a store or a spool says; 1 if the head cannot be read, or is damaged.
+std::uint32_t version_of(const fs::path& file) {
+  const input_file in = open_input(file);
+  std::byte bytes[sizeof(store_file_header)];
+  if (!in.refusal.empty() || read_all(in.file.get(), 0, bytes)) return 1;
+  const auto head = load<store_file_header>(bytes);
+  return head.magic == store_file_header{}.magic ? head.version : 1;
+}
+
 /// Files of which the manifest says that they should be there.
 void compare_with_manifest(const fs::path& folder, const std::vector<block_file_name>& files,
                            information& to) {
@@ -230,6 +240,7 @@ void describe_folder(const fs::path& folder, const reading_progress& tell, infor
   for (const block_file_name& f : files) {
     const auto size = fs::file_size(folder / f.text(kind), gone);
     if (!gone) bytes += size;
+    to.version = std::max(to.version, version_of(folder / f.text(kind)));
   }
   to.facts["files"] = files.size();
   to.facts["files_complete"] =

@@ -18,9 +18,9 @@
 namespace l3 {
 
 struct information {
-  std::string kind;  ///< a word, for programs
-  std::string title; ///< for people
-  std::uint32_t version = 1;
+  std::string kind;          ///< a word, for programs
+  std::string title;         ///< for people
+  std::uint32_t version = 1; ///< of a folder: the highest of its files
   boost::json::object facts;
   std::vector<std::string> damage;
 };
