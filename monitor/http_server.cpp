@@ -43,8 +43,8 @@ using boost::system::error_code;
 constexpr std::chrono::milliseconds accept_pause{100};
 
 // How much of a refused request's body the server reads, so that the client sees the answer instead
-// of a reset.
-constexpr std::size_t most_unwanted_bytes = 64 << 10;
+// of a reset. It is far more than any body may have: who sends too much shall hear that.
+constexpr std::size_t most_unwanted_bytes = 16 << 20;
 
 http_response refusal(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n"};
@@ -135,7 +135,11 @@ private:
   /// After an error of the connection there is no client to answer.
   void refuse(error_code error) {
     if (error.category() != http::make_error_code(http::error::bad_method).category()) return;
-    write(refusal(status_of(error), error.message()), text_request(), true);
+    const std::string why =
+        error == http::error::body_limit
+            ? fmt::format("the body has more than {} bytes; no more are taken", limits_.body_bytes)
+            : error.message();
+    write(refusal(status_of(error), why), text_request(), true);
   }
 
   void read_body() {
@@ -202,7 +206,7 @@ private:
   std::optional<http::request_parser<http::string_body>> parser_;
   shared_text body_{{}};
   http::response<http::span_body<const char>> response_; ///< of body_
-  std::array<char, 1024> unwanted_{};
+  std::array<char, 4096> unwanted_{};
   bool idle_ = false;
   std::size_t discarded_ = 0;
 };

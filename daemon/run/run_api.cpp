@@ -170,7 +170,7 @@ run_api::start_request run_api::read_start(std::string_view body) const {
     } else {
       throw std::runtime_error(
           fmt::format("{} is no key: there are number, again, menu, comment, here and without",
-                      std::string(key)));
+                      peer_text(key)));
     }
   }
   if (r.wish.again && !r.wish.number) throw std::runtime_error("again is without a number");

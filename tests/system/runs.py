@@ -381,7 +381,7 @@ class Control(Controlled):
     def test_requests_with_mistakes(self):
         self.start_receiver()
         daemon = self.start_controlled()
-        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"number": -1}', "number is no number"),
+        for body, text in (("{", "no JSON"), ("[]", "no JSON object"), ('{"nummer": 1}', "nummer is no key"), ('{"num\\u0000ber": 1}', "num?ber is no key"), ('{"number": -1}', "number is no number"),
                            ('{"number": 4294967296}', "number is no number"), ('{"number": 1.5}', "number is no number"),
                            ('{"number": "7"}', "number is no number"), ('{"comment": 7}', "comment is no text"),
                            (json.dumps({"comment": "x" * 1001}), "comment is no text"),
@@ -396,6 +396,11 @@ class Control(Controlled):
         self.assertEqual(self.ask("POST", "/run/stop", '{"now": true}')[0], 400)
         self.assertEqual(self.ask("POST", "/run/start", " " * 70_000)[0], 413)
         self.assertEqual(self.ask("POST", "/run/stop", " " * 70_000)[0], 413)
+        for size in (500_000, 5_000_000):
+            status, answer = self.ask("POST", "/run/start", json.dumps({"comment": "x" * size}))
+            self.assertEqual((status, answer), (413, "the body has more than 65536 bytes; no more are taken\n"))
+        p = self.tool("start", "--comment", "x" * 100_000)
+        self.assertEqual((p.returncode, p.stderr), (1, "koto-l3 run: the body has more than 65536 bytes; no more are taken\n"))
         for method, path, status in (("GET", "/run/start", 405), ("GET", "/run/stop", 405), ("DELETE", "/run", 405), ("POST", "/run", 405),
                                      ("GET", "/status", 404), ("POST", "/", 405), ("GET", "/run/x", 404)):
             self.assertEqual(self.ask(method, path)[0], status, (method, path))

@@ -2,6 +2,7 @@
 #include "tools/run/control_socket.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -60,8 +61,14 @@ control_answer ask_control(const std::string& socket, const std::string& path,
   };
   if (failed == http::error::body_limit) fail("the answer has more than 1 MiB");
   if (failed) fail(failed.message());
+  const std::string& text = response.get().body();
+  if (response.get().result() == http::status::payload_too_large) { // a line of plain text
+    boost::json::array reasons;
+    reasons.emplace_back(text.substr(0, text.find('\n')));
+    return {response.get().result_int(), {{"reasons", std::move(reasons)}}};
+  }
   boost::json::error_code no_json;
-  const auto value = boost::json::parse(response.get().body(), no_json);
+  const auto value = boost::json::parse(text, no_json);
   if (no_json || !value.is_object()) fail("the answer is no JSON object");
   return {response.get().result_int(), value.as_object()};
 }
