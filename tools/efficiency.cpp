@@ -18,11 +18,10 @@
 #include "selection/trigger/parse_selection.hpp"
 #include "tools/command.hpp"
 #include "tools/efficiency/line_efficiency.hpp"
+#include "tools/evaluate/stored_events.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/progress.hpp"
 #include "tools/verify/store_folder.hpp"
-#include "transport/store/block.hpp"
-#include "transport/store/event_view.hpp"
 
 namespace l3 {
 namespace {
@@ -40,81 +39,56 @@ struct efficiencies {
   std::map<std::uint32_t, settings_efficiency> by_settings;
   std::set<std::uint32_t> chosen; ///< settings of stores that `reprocess` wrote
   std::uint64_t without_summary = 0;
-  std::uint64_t unreadable = 0; ///< places, blocks and events
+  unreadable_parts lost;
 };
 
-/// What decided, by the number that each summary has: a session's settings stand in its blocks.
+/// The lines that decided each block: its session's settings in the store name them, or else
+/// --selection.
 class known_settings {
 public:
-  explicit known_settings(const options& o) : options_(o) {
-    given_ = line_names(o.lines == built_in ? std::string(default_selection_text())
-                                            : read_text(o.lines));
-  }
-
-  void take(const block_header& block, const std::vector<std::byte>& settings) {
-    if (!settings.empty()) sessions_[block.session] = decode_settings(settings);
-  }
+  known_settings(const options& o, interrupt& signals)
+      : options_(o), given_(line_names(o.lines == built_in ? std::string(default_selection_text())
+                                                           : read_text(o.lines))),
+        told_(o.store, signals) {}
 
   [[nodiscard]] settings_efficiency of(const block_header& block) const {
-    const auto found = sessions_.find(block.session);
-    const bool known = found != sessions_.end() && found->second;
-    if (is_chosen(block)) return {line_names(found->second->lines), false, {}};
-    return {known ? line_names(found->second->lines) : given_,
-            known && found->second->mode == selection_mode::record, options_.references};
+    const auto known = told_.of(block).all;
+    const auto names = known ? line_names(known->lines) : given_;
+    if (is_chosen(block)) return {names, false, {}};
+    return {names, known && known->mode == selection_mode::record, options_.references};
   }
 
   /// Whether another selection chose these events before: then no sample of them is unbiased.
   [[nodiscard]] bool is_chosen(const block_header& block) const {
-    const auto found = sessions_.find(block.session);
-    return found != sessions_.end() && found->second &&
-           found->second->software.starts_with("koto-l3 ");
+    const auto& known = told_.of(block).all;
+    return known && known->software.starts_with("koto-l3 ");
   }
 
 private:
   const options& options_;
-  std::map<std::uint32_t, std::string> given_; ///< names for blocks without settings
-  std::map<std::uint64_t, std::optional<recorded_settings>> sessions_;
+  std::map<std::uint32_t, std::string> given_;
+  stored_settings told_;
 };
 
 efficiencies measure(const options& o, interrupt& signals) {
-  const auto check = [&] { return signals.check(), false; };
-  known_settings settings(o);
-  std::vector<std::byte> bytes;
-  store_reader heads(o.store, check);
-  while (const auto block = heads.next()) {
-    if (block->header.settings_bytes != 0 && heads.read_settings(*block, bytes))
-      settings.take(block->header, bytes);
-  }
+  const known_settings settings(o, signals);
   efficiencies e;
-  progress line("efficiency", 0, "MiB");
-  std::uint64_t read = 0;
-  store_reader in(o.store, check);
-  while (const auto block = in.next()) {
-    if (!in.read_payload(*block, bytes)) {
-      ++e.unreadable;
+  std::uint64_t damaged = 0;
+  stored_events in(o.store, "efficiency", signals);
+  while (const auto event = in.next()) {
+    const auto summary = summary_view::parse(event->summary());
+    if (!summary) {
+      ++(event->summary().empty() ? e.without_summary : damaged);
       continue;
     }
-    event_walk walk(bytes);
-    while (const auto packed = walk.next()) {
-      const auto event = packed_event_view::parse(*packed);
-      if (!event) {
-        ++e.unreadable;
-        continue;
-      }
-      const auto summary = summary_view::parse(event->summary());
-      if (!summary) {
-        ++(event->summary().empty() ? e.without_summary : e.unreadable);
-        continue;
-      }
-      auto at = e.by_settings.find(summary->head.settings);
-      if (at == e.by_settings.end())
-        at = e.by_settings.emplace(summary->head.settings, settings.of(block->header)).first;
-      if (settings.is_chosen(block->header)) e.chosen.insert(summary->head.settings);
-      at->second.add(*summary);
-    }
-    line.update((read += bytes.size()) >> 20);
+    auto at = e.by_settings.find(summary->head.settings);
+    if (at == e.by_settings.end())
+      at = e.by_settings.emplace(summary->head.settings, settings.of(in.block())).first;
+    if (settings.is_chosen(in.block())) e.chosen.insert(summary->head.settings);
+    at->second.add(*summary);
   }
-  e.unreadable += in.damaged() + in.torn_ends().size();
+  e.lost = in.left_out();
+  e.lost.events += damaged;
   return e;
 }
 
@@ -208,15 +182,17 @@ int efficiency(const options& o) {
     else
       print_text(settings, s, e.chosen.contains(settings));
   }
+  const unreadable_parts& lost = e.lost;
   if (o.json)
-    fmt::print("{}\n", json::serialize(json::object{{"settings", std::move(all)},
-                                                    {"not_selected", e.without_summary},
-                                                    {"unreadable", e.unreadable}}));
+    fmt::print("{}\n", json::serialize(json::object{
+                           {"settings", std::move(all)},
+                           {"not_selected", e.without_summary},
+                           {"duplicated", lost.duplicated},
+                           {"unreadable", lost.places + lost.events + lost.torn_ends}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
-  if (e.unreadable > 0)
-    print_error("damaged: {} places, blocks or events cannot be read\n", e.unreadable);
+  const int damage = tell(lost);
   if (!any) print_error("no event of an unbiased sample is stored: name a line by --reference\n");
-  return any && e.unreadable == 0 ? 0 : exit_failure;
+  return any ? damage : exit_failure;
 }
 
 } // namespace

@@ -16,7 +16,6 @@
 #include "tools/crates_option.hpp"
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/recorded_run.hpp"
-#include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -168,16 +167,6 @@ int select_level2(const options& o, interrupt& signals) {
       in, *compute, [&](const decided_event& e) { said.add(e); }, "select", signals);
   said.end(selection);
   return 0;
-}
-
-int tell(const unreadable_parts& lost) {
-  for (const std::string& text : payload_words(lost.limited))
-    print_error("left out: {}; not all their waveforms were kept\n", text);
-  if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;
-  print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
-              "written, {} events in these or damaged themselves, {} torn ends\n",
-              lost.places, lost.blocks, lost.events, lost.torn_ends);
-  return exit_failure;
 }
 
 int select_stored(const options& o, interrupt& signals) {

@@ -134,6 +134,20 @@ class Recorded(Selecting):
         self.assertEqual(samples["minimum_bias"]["events"], len(kept))
         self.assertIn("all events: 80 events", self.run_tool("efficiency", self.store)[1])
         self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
+        self.twice(of)
+
+    def twice(self, of):
+        """Events of blocks that stand twice in a store count once."""
+        twice = self.copy_first_file()
+        code, said = self.run_tool("efficiency", self.store, "--json")
+        self.assertEqual(code, 0, said)
+        told = json.loads(said[said.index("{"):said.rindex("}") + 1])
+        self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, 0))
+        self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)
+        for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):
+            code, said = self.run_tool(*command, self.store)
+            self.assertEqual(code, 0, said)
+            self.assertIn(f"left out: {twice} events of ", said)
 
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)

@@ -2,57 +2,34 @@
 #include "tools/evaluate/stored_run.hpp"
 
 #include <optional>
-#include <vector>
-
-#include "tools/progress.hpp"
-#include "transport/store/block.hpp"
-#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
 unreadable_parts for_each_stored(
     const std::filesystem::path& folder, const selection_options& how, const readout& crates,
     const std::function<void(const block_selector&, const decided_event&)>& f, interrupt& signals) {
-  unreadable_parts lost;
   std::optional<block_selector> with;
   const auto decide = [&] {
     signals.check();
     if (with) with->decide([&](const decided_event& e) { f(*with, e); });
   };
-  store_reader in(folder, [&] { return signals.check(), false; });
-  progress line("select", 0, "MiB");
-  std::uint64_t bytes = 0;
-  std::vector<std::byte> payload;
-  while (const auto block = in.next()) {
-    if (!in.read_payload(*block, payload)) {
-      ++lost.blocks;
-      lost.events += block->header.events;
+  payload_tally limited;
+  stored_events in(folder, "select", signals);
+  while (const auto event = in.next()) {
+    if (!event->is_whole()) {
+      limited.add(*event);
       continue;
     }
-    if (!with || with->run() != block->header.run) {
+    if (!with || with->run() != in.block().run) {
       decide();
-      with.emplace(how, crates, block->header.run);
+      with.emplace(how, crates, in.block().run);
     }
-    event_walk walk(payload);
-    while (const auto packed = walk.next()) {
-      const auto event = packed_event_view::parse(*packed);
-      if (!event) {
-        ++lost.events;
-        continue;
-      }
-      if (!event->is_whole()) {
-        lost.limited.add(*event);
-        continue;
-      }
-      with->add(*event);
-      if (with->is_full()) decide();
-    }
-    if (!walk.complete()) ++lost.places;
-    line.update((bytes += payload.size()) >> 20);
+    with->add(*event);
+    if (with->is_full()) decide();
   }
   decide();
-  lost.places += in.damaged();
-  lost.torn_ends = in.torn_ends().size();
+  unreadable_parts lost = in.left_out();
+  lost.limited = limited;
   return lost;
 }
 

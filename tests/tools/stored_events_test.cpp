@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/stored_events.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/transport/store/store_files.hpp"
+#include "transport/format/endian.hpp"
+
+namespace l3 {
+namespace {
+
+using test::block_of;
+
+void write_file(const test::fs::path& folder, std::uint64_t number,
+                const std::vector<test::bytes>& blocks) {
+  store_file_header head;
+  head.number = number;
+  test::bytes all(sizeof head);
+  store(all.data(), head);
+  for (const test::bytes& block : blocks) all.insert(all.end(), block.begin(), block.end());
+  test::write_file(folder / store_file_name(number), all);
+}
+
+/// Two blocks in a file, and the first of them once more in the next one.
+void fill(const test::fs::path& folder) {
+  write_file(folder, 1, {block_of(1), block_of(2)});
+  write_file(folder, 2, {block_of(1)});
+}
+
+/// The event numbers, in their order, and what was left out.
+std::pair<std::vector<std::uint32_t>, unreadable_parts> read(const std::string& folder) {
+  interrupt signals;
+  stored_events in(folder, "test", signals);
+  std::vector<std::uint32_t> numbers;
+  while (const auto event = in.next()) {
+    EXPECT_EQ(in.block().sequence, event->key().number) << "block_of() numbers them alike";
+    numbers.push_back(event->key().number);
+  }
+  return {numbers, in.left_out()};
+}
+
+TEST(stored_events, of_a_block_that_stands_twice_are_read_once) {
+  const test::scratch_folder folder;
+  fill(folder.path());
+  const auto [numbers, lost] = read(folder.path());
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(lost.duplicated_blocks, 1U);
+  EXPECT_EQ(lost.duplicated, 1U);
+  EXPECT_TRUE(lost.none());
+  EXPECT_EQ(tell(lost), 0);
+}
+
+TEST(stored_events, of_another_session_are_others) {
+  const test::scratch_folder folder;
+  fill(folder.path());
+  write_file(folder.path(), 3, {block_of(1, test::session + 1)});
+  const auto [numbers, lost] = read(folder.path());
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{1, 2, 1}));
+  EXPECT_EQ(lost.duplicated_blocks, 1U);
+}
+
+TEST(stored_events, are_read_from_the_copy_that_is_whole) {
+  const test::scratch_folder folder;
+  fill(folder.path());
+  const auto first = test::fs::path(folder.path()) / store_file_name(1);
+  auto bytes = test::read_file(first);
+  bytes[sizeof(store_file_header) + sizeof(block_header)] ^= std::byte{1};
+  test::write_file(first, bytes);
+  const auto [numbers, lost] = read(folder.path());
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{2, 1}));
+  EXPECT_EQ(lost.duplicated_blocks, 0U);
+  EXPECT_EQ(lost.blocks, 1U);
+  EXPECT_EQ(lost.events, 1U);
+  EXPECT_EQ(tell(lost), exit_failure);
+}
+
+} // namespace
+} // namespace l3

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/stored_events.hpp"
+
+#include <string>
+
+#include "tools/command_error.hpp"
+#include "tools/verify/payload_words.hpp"
+
+namespace l3 {
+
+stored_events::stored_events(const std::filesystem::path& folder, const char* label,
+                             interrupt& signals)
+    : in_(folder, [&signals] { return signals.check(), false; }), line_(label, 0, "MiB") {}
+
+std::optional<packed_event_view> stored_events::next() {
+  while (true) {
+    while (const auto bytes = walk_.next()) {
+      if (auto event = packed_event_view::parse(*bytes)) return event;
+      ++lost_.events;
+    }
+    if (!walk_.complete()) ++lost_.places;
+    if (!next_block()) return std::nullopt;
+  }
+}
+
+/// False: there is none; then the walk is at its end.
+bool stored_events::next_block() {
+  walk_ = event_walk({});
+  while (const auto block = in_.next()) {
+    block_ = block->header;
+    if (!in_.read_payload(*block, payload_)) {
+      ++lost_.blocks;
+      lost_.events += block_.events;
+      continue;
+    }
+    line_.update((bytes_ += payload_.size()) >> 20);
+    const bool proven = (block_.flags & block_proven) != 0;
+    if (!seen_.emplace(block_.session, proven, block_.sequence).second) {
+      ++lost_.duplicated_blocks;
+      lost_.duplicated += block_.events;
+      continue;
+    }
+    walk_ = event_walk(payload_);
+    return true;
+  }
+  return false;
+}
+
+unreadable_parts stored_events::left_out() const {
+  unreadable_parts all = lost_;
+  all.places += in_.damaged();
+  all.torn_ends = in_.torn_ends().size();
+  return all;
+}
+
+int tell(const unreadable_parts& lost) {
+  if (lost.duplicated_blocks > 0)
+    print_error("left out: {} events of {} blocks that stand here twice; they count once\n",
+                lost.duplicated, lost.duplicated_blocks);
+  for (const std::string& text : payload_words(lost.limited))
+    print_error("left out: {}; not all their waveforms were kept\n", text);
+  if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;
+  print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
+              "written, {} events in these or damaged themselves, {} torn ends\n",
+              lost.places, lost.blocks, lost.events, lost.torn_ends);
+  return exit_failure;
+}
+
+} // namespace l3

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/evaluate/stored_settings.hpp"
+
+#include "transport/store/store_reader.hpp"
+
+namespace l3 {
+namespace {
+
+const told_settings none{nullptr, nullptr,
+                         "no settings are stored with its session: it was written by "
+                         "version 0.1.0, or the file that has them is not here"};
+
+std::pair<std::uint64_t, bool> key_of(const block_header& h) {
+  return {h.session, (h.flags & block_proven) != 0};
+}
+
+} // namespace
+
+stored_settings::stored_settings(const std::filesystem::path& folder, interrupt& signals) {
+  store_reader in(folder, [&] { return signals.check(), false; });
+  std::vector<std::byte> bytes;
+  while (const auto block = in.next()) {
+    told_settings& to = sessions_.try_emplace(key_of(block->header), none).first->second;
+    if (block->header.settings_bytes == 0) continue;
+    if (!in.read_settings(*block, bytes)) {
+      if (!to.all) to.fault = "the block that holds its session's settings is damaged";
+      continue;
+    }
+    const auto [of, is_new] = known_.try_emplace(bytes);
+    if (is_new) {
+      if (auto read = decode_settings(bytes))
+        of->second = std::make_shared<const recorded_settings>(std::move(*read));
+    }
+    if (to.bytes == nullptr) {
+      to = {of->second, &of->first,
+            of->second ? "" : "its session's settings are of another version, or none at all"};
+    } else if (to.bytes != &of->first) {
+      to.all.reset();
+      to.fault = "its session has two different settings in this store";
+    }
+  }
+}
+
+const told_settings& stored_settings::of(const block_header& h) const {
+  const auto found = sessions_.find(key_of(h));
+  return found == sessions_.end() ? none : found->second;
+}
+
+} // namespace l3

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a store or a spool says of the settings that decided each of its sessions. They stand in
+// several blocks of a session: copies that are damaged are passed over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "selection/trigger/recorded_settings.hpp"
+#include "tools/interrupt.hpp"
+#include "transport/format/block.hpp"
+
+namespace l3 {
+
+/// Of one session.
+struct told_settings {
+  std::shared_ptr<const recorded_settings> all; ///< sessions of one menu share it; null: not known
+  const std::vector<std::byte>* bytes = nullptr;
+  std::string fault; ///< why they are not known
+};
+
+class stored_settings {
+public:
+  /// Reads the headers of all blocks, and the settings. Throws like store_reader, and command_error
+  /// after a signal.
+  stored_settings(const std::filesystem::path& folder, interrupt& signals);
+
+  [[nodiscard]] const told_settings& of(const block_header& h) const;
+
+private:
+  std::map<std::vector<std::byte>, std::shared_ptr<const recorded_settings>> known_;
+  /// By number, and whether the blocks are its owner's.
+  std::map<std::pair<std::uint64_t, bool>, told_settings> sessions_;
+};
+
+} // namespace l3
