@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/toml/value.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "selection/trigger/parse_selection.hpp"
 #include "tools/command.hpp"
@@ -28,9 +27,11 @@ namespace {
 
 namespace json = boost::json;
 
+const std::vector<std::string> usual_references{"pass_through", "minimum_bias"};
+
 struct options {
   std::string store;
-  std::vector<std::string> references{"pass_through", "minimum_bias"};
+  std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
   std::string lines = built_in;
   bool json = false;
 };
@@ -42,20 +43,43 @@ struct efficiencies {
   unreadable_parts lost;
 };
 
+/// The names of the lines of --selection.
+std::map<std::uint32_t, std::string> given_lines(const std::string& selection) {
+  if (selection == built_in) return line_names(default_selection());
+  check_readable(selection);
+  try {
+    return line_names(read_selection(selection));
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+}
+
 /// The lines that decided each block: its session's settings in the store name them, or else
-/// --selection.
+/// --selection. Options that say nothing of this store are refused before it is read.
 class known_settings {
 public:
   known_settings(const options& o, interrupt& signals)
-      : options_(o), given_(line_names(o.lines == built_in ? std::string(default_selection_text())
-                                                           : read_text(o.lines))),
-        told_(o.store, signals) {}
+      : options_(o), given_(given_lines(o.lines)), told_(o.store, signals) {
+    if (o.lines != built_in && told_.complete())
+      throw command_error(fmt::format("--selection {}: it would name no line, for {} holds the "
+                                      "settings of all its sessions; leave the option out",
+                                      o.lines, o.store),
+                          exit_usage);
+    const std::set<std::string> names = all_names();
+    for (const std::string& name : o.references)
+      if (!names.contains(name))
+        throw command_error(
+            fmt::format("--reference {}: there is no such line; there are {}", name,
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))),
+            exit_usage);
+  }
 
   [[nodiscard]] settings_efficiency of(const block_header& block) const {
     const auto known = told_.of(block).all;
     const auto names = known ? line_names(known->lines) : given_;
     if (is_chosen(block)) return {names, false, {}};
-    return {names, known && known->mode == selection_mode::record, options_.references};
+    return {names, known && known->mode == selection_mode::record,
+            options_.references.empty() ? usual_references : options_.references};
   }
 
   /// Whether another selection chose these events before: then no sample of them is unbiased.
@@ -65,6 +89,16 @@ public:
   }
 
 private:
+  [[nodiscard]] std::set<std::string> all_names() const {
+    std::set<std::string> names;
+    const auto add = [&](const std::map<std::uint32_t, std::string>& lines) {
+      for (const auto& [id, name] : lines) names.insert(name);
+    };
+    for (const auto& settings : told_.known()) add(line_names(settings->lines));
+    if (!told_.complete()) add(given_);
+    return names;
+  }
+
   const options& options_;
   std::map<std::uint32_t, std::string> given_;
   stored_settings told_;
@@ -171,7 +205,6 @@ int efficiency(const options& o) {
   interrupt signals;
   check_folder(o.store);
   check_store(o.store);
-  if (o.lines != built_in) check_readable(o.lines);
   const efficiencies e = measure(o, signals);
   bool any = false;
   json::array all;
@@ -203,12 +236,14 @@ void add_efficiency(CLI::App& program, command_body& run) {
                                    "what part of unbiased stored events each line fires on");
   c->footer("Intervals are one standard deviation, after Wilson. Prescales play no part: a line\n"
             "fires before its own. The sample of a run whose selection records is all its events.\n"
-            "Names of lines are those of the settings in the store, else of --selection.");
+            "Names of lines are those of the settings in the store. --selection is refused where\n"
+            "all sessions have settings, and --reference where no line of the store has the name.");
   c->add_option("store", o->store, "the folder that `receive` wrote, or a spool")->required();
   c->add_option("--reference", o->references,
                 "lines that keep events whatever they are, or by level-1 bits alone")
-      ->capture_default_str();
-  c->add_option("--selection", o->lines, "lines of stores that hold no settings, for names")
+      ->default_str(fmt::format("{}", fmt::join(usual_references, " ")));
+  c->add_option("--selection", o->lines,
+                "lines of sessions that have no settings in the store, for names")
       ->capture_default_str();
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return efficiency(*o); }; });

@@ -14,7 +14,7 @@ from stream_sender import EVENT
 DEPLOY = harness.HERE.parents[1] / "deploy"
 DETECTOR = (DEPLOY / "detector.toml").read_text()
 RUN = 7
-FAILED, MISSING, BAD_CONFIGURATION = 1, 69, 78
+FAILED, USAGE, MISSING, BAD_CONFIGURATION = 1, 2, 69, 78
 
 SELECTION = """
 sequence = ["measure_pulses", "find_clusters", "compute_quantities", "match_ends", "judge_vetoes", "decide"]

@@ -52,15 +52,19 @@ void settings_efficiency::add(const summary_view& event, reference_sample& to) c
   }
 }
 
-std::map<std::uint32_t, std::string> line_names(const std::string& selection) {
+std::map<std::uint32_t, std::string> line_names(const selection_settings& selection) {
   std::map<std::uint32_t, std::string> names;
+  for (const line_settings& line : selection.lines)
+    names.emplace(line_id(line.name.value), line.name.value);
+  return names;
+}
+
+std::map<std::uint32_t, std::string> line_names(const std::string& selection) {
   try {
-    for (const line_settings& line : parse_selection(selection, "the settings").lines)
-      names.emplace(line_id(line.name.value), line.name.value);
+    return line_names(parse_selection(selection, "the settings"));
   } catch (const std::runtime_error&) {
     return {};
   }
-  return names;
 }
 
 } // namespace l3

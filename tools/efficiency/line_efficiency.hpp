@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "selection/trigger/recorded_settings.hpp"
+#include "selection/trigger/settings.hpp"
 #include "tools/evaluate/evaluation.hpp"
 #include "transport/store/summary_view.hpp"
 
@@ -63,7 +63,9 @@ private:
   std::vector<std::size_t> bits_;         ///< of the samples' lines
 };
 
-/// The names of the lines by their ids; none if the text is no selection of this version.
+/// The names of the lines by their ids.
+[[nodiscard]] std::map<std::uint32_t, std::string> line_names(const selection_settings& selection);
+/// The same of what a store holds; none if the text is no selection of this version.
 [[nodiscard]] std::map<std::uint32_t, std::string> line_names(const std::string& selection);
 
 } // namespace l3

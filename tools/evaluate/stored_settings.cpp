@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/evaluate/stored_settings.hpp"
 
+#include <algorithm>
+
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
@@ -44,6 +46,18 @@ stored_settings::stored_settings(const std::filesystem::path& folder, interrupt&
 const told_settings& stored_settings::of(const block_header& h) const {
   const auto found = sessions_.find(key_of(h));
   return found == sessions_.end() ? none : found->second;
+}
+
+std::vector<std::shared_ptr<const recorded_settings>> stored_settings::known() const {
+  std::vector<std::shared_ptr<const recorded_settings>> all;
+  for (const auto& [bytes, settings] : known_)
+    if (settings) all.push_back(settings);
+  return all;
+}
+
+bool stored_settings::complete() const {
+  const auto is_known = [](const auto& session) { return session.second.all != nullptr; };
+  return !sessions_.empty() && std::ranges::all_of(sessions_, is_known);
 }
 
 } // namespace l3

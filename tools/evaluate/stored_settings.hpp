@@ -32,6 +32,10 @@ public:
   stored_settings(const std::filesystem::path& folder, interrupt& signals);
 
   [[nodiscard]] const told_settings& of(const block_header& h) const;
+  /// Each once.
+  [[nodiscard]] std::vector<std::shared_ptr<const recorded_settings>> known() const;
+  /// There are sessions, and the settings of each are known.
+  [[nodiscard]] bool complete() const;
 
 private:
   std::map<std::vector<std::byte>, std::shared_ptr<const recorded_settings>> known_;
