@@ -48,6 +48,12 @@ std::uint32_t detector::number_of(input_address at) const {
   return board * inputs_per_board + at.channel;
 }
 
+input_address detector::address_of(const element& e) const {
+  if (e.what == element::kind::crystal) return crystals_[e.index].at;
+  const veto& v = vetoes_[e.index];
+  return v.inputs[e.module * v.ends + e.end];
+}
+
 void detector::claim(input_address at, element e) {
   if (!exists(at)) refuse("the readout has no input {}", to_string(at));
   auto& entry = map_[number_of(at)];

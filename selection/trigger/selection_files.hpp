@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user says of the selection: the names of the files that describe it, and its mode.
+// What the user says of the selection: the names of the files that describe it, its mode, and what
+// becomes of hot inputs.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "selection/detector/detector.hpp"
 
 namespace l3 {
 
@@ -23,6 +27,7 @@ struct selection_files {
   selection_mode mode = selection_mode::select;
   std::string shadow{}; ///< lines that are judged beside these, and decide nothing; empty: none
   std::uint32_t shadow_one_in = 10; ///< batches
+  std::vector<input_address> masked{}; ///< dead whatever the calibration says: they were hot
 };
 
 /// The files of the shadow menu, which `files` names.
