@@ -448,6 +448,10 @@ const std::vector<key>& keys() {
           "Histograms of all events are made where a selection runs, with pedestal, noise, "
           "occupancy "
           "and time of the inputs of one event in so many; 0: no histograms."),
+      integer(
+          "histograms.hot_above", [](auto& s) -> auto& { return s.histograms.hot_above; }, 1, 100,
+          "An input is hot if more of its waveforms in a spill have a pulse, in per cent, and five "
+          "times the share of its counter's median input; 100: none ever is."),
       file_name(
           "histograms.reference", [](auto& s) -> auto& { return s.histograms.reference; },
           "Histograms of a good run, as koto-l3 histograms --save writes them: inputs that differ "

@@ -113,6 +113,9 @@ metrics_snapshot node::snapshot() const {
   if (p.shadow) s.shadow = p.shadow->snapshot();
   if (p.histograms_stored) s.histograms_not_stored = p.histograms_stored->not_stored();
   if (p.histograms_shown) s.inputs_changed = p.histograms_shown->changed_inputs();
+  if (p.hot) s.hot_inputs = p.hot_inputs();
+  for (const input_address& at : p.settings.selection.masked)
+    s.masked_inputs.push_back(to_string(at));
   s.frames = p.frames.count_states();
   s.frame_events = p.settings.frames.events;
   s.engine = p.compute.snapshot();
@@ -131,6 +134,13 @@ metrics_snapshot node::snapshot() const {
   s.drain_time = snapshot_of(p.work.drain_time());
   s.event_latency = snapshot_of(p.out.latency());
   return s;
+}
+
+std::vector<std::string> node::parts::hot_inputs() const {
+  std::vector<std::string> names;
+  for (const std::uint32_t n : hot->hot_for(1))
+    names.push_back(to_string(selection->what.address_of(selection->what.at(n))));
+  return names;
 }
 
 std::optional<double> node::parts::granted() const {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "daemon/monitor/first_names.hpp"
 #include "daemon/node_parts.hpp"
 
 namespace l3 {
@@ -58,6 +59,7 @@ void node::look_around() {
   if (const auto line = p.missing.look(p.building, ended.count != 0, steady_clock::now()))
     spdlog::warn("{}", *line);
   p.tell_crate_faults();
+  p.tell_hot_inputs();
   p.tell(trouble::events_incomplete,
          p.incomplete.look(p.building.events_incomplete, p.building.events_admitted));
   p.repeating.tell(a.fragments.duplicate);
@@ -91,6 +93,30 @@ void node::parts::tell_crate_faults() {
       spdlog::warn("{}{}", text,
                    *left_out > 0 ? fmt::format(" ({} such lines left out)", *left_out) : "");
   }
+}
+
+void node::parts::tell_hot_inputs() {
+  if (!hot) return;
+  auto now = hot->hot_for(1);
+  state.set(trouble::hot_inputs, !now.empty());
+  if (now == hot_before) return;
+  hot_before = std::move(now);
+  const auto left_out = hot_inputs_told.take(steady_clock::now());
+  if (!left_out) return;
+  std::string text = "none is any more";
+  if (!hot_before.empty()) {
+    std::vector<std::string> names;
+    for (const std::uint32_t n : hot_before) {
+      const element& e = selection->what.at(n);
+      names.push_back(fmt::format("{} ({})", to_string(selection->what.address_of(e)),
+                                  selection->what.name_of(e)));
+    }
+    text = fmt::format("{}: more than {} % of their waveforms in a spill have a pulse, and five "
+                       "times as many as of the median input of their counter",
+                       first_names(names), settings.histograms.hot_above);
+  }
+  if (*left_out > 0) text += fmt::format(" ({} such lines left out)", *left_out);
+  spdlog::warn("hot inputs: {}", text);
 }
 
 void node::parts::tell_conflicts(const std::vector<event_key>& found) {

@@ -64,6 +64,17 @@ histogram_names histogram_names_of(const detector& d) {
   return names;
 }
 
+/// By input: the calorimeter, or one of the counters behind it; nothing: it decides nothing.
+std::vector<std::optional<std::uint32_t>> counters_of(const loaded_selection& selection) {
+  std::vector<std::optional<std::uint32_t>> counters(selection.what.input_count());
+  for (std::uint32_t n = 0; n < counters.size(); ++n) {
+    if (selection.tables.inputs[n].kind == input_kind::none) continue;
+    const element& e = selection.what.at(n);
+    counters[n] = e.what == element::kind::crystal ? 0 : 1U + e.index;
+  }
+  return counters;
+}
+
 /// The largest packed event: every board raw, all tables full.
 std::size_t largest_packed_event(const readout& crates) {
   return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
@@ -126,8 +137,13 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
                                                  std::in_place, *spilling, histograms_of_run(),
                                                  histogram_names_of(selection->what))
                                            : std::nullopt),
+      hot(makes_histograms()
+              ? std::optional<hot_input_watch>(std::in_place, counters_of(*selection),
+                                               hot_rule{.above = s.histograms.hot_above})
+              : std::nullopt),
       histograms(makes_histograms() ? selection->what.input_count() : 0,
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
+                   hot->note(sums);
                    histograms_stored->add(spill, sums, left_out);
                  }),
       work(

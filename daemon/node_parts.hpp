@@ -24,6 +24,7 @@
 #include "daemon/monitor/crate_watch.hpp"
 #include "daemon/monitor/event_display.hpp"
 #include "daemon/monitor/histogram_page.hpp"
+#include "daemon/monitor/hot_input_watch.hpp"
 #include "daemon/monitor/incomplete_line.hpp"
 #include "daemon/monitor/incomplete_share.hpp"
 #include "daemon/monitor/progress_watch.hpp"
@@ -57,6 +58,7 @@ struct node::parts {
   void tell(trouble t, bool present);
   void tell_spills(const spill_list::news& ended, const ledger& so_far);
   void tell_crate_faults();
+  void tell_hot_inputs();
   void tell_conflicts(const std::vector<event_key>& found);
 
   /// The account without its spills.
@@ -65,6 +67,8 @@ struct node::parts {
   /// Whether the selection records: every event is kept, and the lines only judge it.
   [[nodiscard]] bool records() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;
+  /// The addresses of those that are hot.
+  [[nodiscard]] std::vector<std::string> hot_inputs() const;
   /// By the receiver to both forwarders, in bytes a second; nothing: it grants nothing.
   [[nodiscard]] std::optional<double> granted() const;
 
@@ -84,6 +88,8 @@ struct node::parts {
   (std::make_index_sequence<troubles>{});
 
   line_budget crate_faults_told{10, std::chrono::seconds(10)};
+  line_budget hot_inputs_told{10, std::chrono::seconds(10)};
+  std::vector<std::uint32_t> hot_before; // for the thread of look_around()
 
   spill_list spills;
   spill_lines spills_told;
@@ -121,6 +127,7 @@ struct node::parts {
   std::optional<forwarder> old; // what is on disk
   shedding sheds;
   std::optional<histogram_stream> histograms_stored; // none where none are made
+  std::optional<hot_input_watch> hot;                // likewise
   histogram_book histograms;
   pipeline work;
   std::optional<event_display> display;           // none without a detector that fits

@@ -33,8 +33,9 @@ struct farm_settings {
 
 /// How histograms are made, where a selection runs.
 struct histogram_settings {
-  std::uint32_t one_in = 4; ///< events have their channels looked at; 0: no histograms
-  std::string reference;    ///< file of a good run's histograms; empty: none
+  std::uint32_t one_in = 4;     ///< events have their channels looked at; 0: no histograms
+  std::uint32_t hot_above = 50; ///< per cent of its waveforms have a pulse: an input may be hot
+  std::string reference;        ///< file of a good run's histograms; empty: none
 };
 
 struct monitor_settings {

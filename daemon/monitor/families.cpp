@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <ranges>
 
 #include <fmt/format.h>
+
+#include "daemon/monitor/first_names.hpp"
 
 namespace l3 {
 namespace {
@@ -91,7 +94,18 @@ json::value problem_text(const metrics_snapshot& s) {
   std::string text = advice_on(*worst, s.receiver);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
+  if (*worst == trouble::hot_inputs && s.hot_inputs)
+    text = "hot: " + first_names(*s.hot_inputs) + "; " + text;
   return json::value(text);
+}
+
+constexpr std::size_t most_inputs_listed = 100;
+
+json::array listed(const std::vector<std::string>& inputs) {
+  json::array all;
+  for (const std::string& input : inputs | std::views::take(most_inputs_listed))
+    all.emplace_back(input);
+  return all;
 }
 
 json::array changes_in(const metrics_snapshot& s) {
@@ -432,6 +446,19 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "Inputs whose pedestal, noise, occupancy or time differs from the reference run of "
        "histograms.reference.",
        s.inputs_changed},
+      {gauge, "hot_inputs", "",
+       "Inputs that have pulses most of the time, far more often than the others of their counter.",
+       s.hot_inputs ? json::value(s.hot_inputs->size()) : json::value()},
+      {"hot_inputs",
+       "The first 100 of the inputs that have pulses most of the time; null: no histograms are "
+       "made.",
+       s.hot_inputs ? json::value(listed(*s.hot_inputs)) : json::value()},
+      {gauge, "masked_inputs", "",
+       "Inputs that are out of the selection because they were hot in runs before.",
+       s.masked_inputs.size()},
+      {"masked_inputs",
+       "The inputs that are out of the selection because they were hot in runs before.",
+       listed(s.masked_inputs)},
 
       // The compute side.
       {gauge, "frames{state}", "frames.{state}", "Frames by state.",

@@ -29,7 +29,8 @@ is the runbook. What the page shows of the latest kept event, one every two seco
 A label whose values are not listed takes those of the configuration: `link` names an input
 (`udp0`, `udp1`, …, `tcp`), `line` a trigger line, `crate` a crate by its number. The metrics of the
 spool are absent without a spool, those of the trigger lines without a selection, those of the farm
-without `farm.etcd`, and `koto_l3_inputs_changed` without a reference.
+without `farm.etcd`, `koto_l3_inputs_changed` without a reference, and `koto_l3_hot_inputs` without
+histograms.
 
 | metric | type | labels | meaning |
 | --- | --- | --- | --- |

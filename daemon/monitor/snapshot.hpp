@@ -138,6 +138,9 @@ struct metrics_snapshot {
   std::optional<shadow_snapshot> shadow;
   std::uint64_t histograms_not_stored = 0;       ///< spills
   std::optional<std::uint64_t> inputs_changed{}; ///< since the reference; nothing: there is none
+  /// Addresses; nothing: no histograms are made.
+  std::optional<std::vector<std::string>> hot_inputs;
+  std::vector<std::string> masked_inputs; ///< addresses; they were hot in runs before
 
   std::array<std::uint32_t, enumerators<frame_state>> frames{};
   std::uint32_t frame_events = 0; ///< that a frame holds

@@ -66,6 +66,10 @@ std::string advice_on(trouble t, std::string_view receiver) {
     return "more than one event in a hundred lacks fragments, and is dropped or flagged "
            "(building.incomplete): look at the links' kernel drops and at refused datagrams first; "
            "if there are none, at crates and switches (the log says which crates the events lack)";
+  case trouble::hot_inputs:
+    return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
+           "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
+           "selection.calibration takes an input out from the next run on";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
            "events that were not checked may be wrong: keep the batch in compute.dumps, look at "
@@ -90,7 +94,8 @@ std::optional<trouble> state_report::worst() const {
       trouble::no_frame,          trouble::shedding,        trouble::crate_fault,
       trouble::events_incomplete, trouble::spool_vanishing, trouble::spool_full,
       trouble::receiver_refuses,  trouble::receiver_wrong,  trouble::receiver_absent,
-      trouble::device_lost,       trouble::spilling,        trouble::engine_bypassed,
+      trouble::hot_inputs,        trouble::device_lost,     trouble::spilling,
+      trouble::engine_bypassed,
   };
   static_assert(by_weight.size() == troubles);
   const auto found =

@@ -40,6 +40,7 @@ enum class trouble : std::uint8_t {
   engine_bypassed,   ///< the CPU computes what the device should
   crate_fault,       ///< a crate behaves otherwise than the others
   events_incomplete, ///< many events lack fragments
+  hot_inputs,        ///< inputs have pulses most of the time: they spoil decisions
   wrong_results,     ///< an event did not unpack to what came in; it was computed again
   count_
 };

@@ -76,6 +76,7 @@ shadow = "next.toml"
 shadow_one_in = 20
 [histograms]
 one_in = 7
+hot_above = 40
 reference = "good.json"
 [outbox]
 memory = "40 MiB"

@@ -101,6 +101,8 @@ inline metrics_snapshot sample_snapshot() {
   s.selection_mode = "record";
   s.histograms_not_stored = 2;
   s.inputs_changed = 3;
+  s.hot_inputs = {{"0/3/7", "12/4/0"}};
+  s.masked_inputs = {"0/3/8"};
   s.frames = {101, 102, 103, 104, 199};
   next.fill<engine_counters>(s.engine);
   s.engine.batches_dumped = next;

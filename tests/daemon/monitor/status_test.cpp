@@ -43,6 +43,24 @@ TEST(status, names_the_problem_that_is_to_be_mended_first) {
       boost::json::string::npos);
 }
 
+TEST(status, names_hot_and_masked_inputs) {
+  metrics_snapshot s = sample_snapshot();
+  s.farm.reset();
+  s.state.has = {};
+  s.state.has[static_cast<std::size_t>(trouble::hot_inputs)] = true;
+  boost::json::value status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("hot_inputs"), (boost::json::array{"0/3/7", "12/4/0"}));
+  EXPECT_EQ(status.at("masked_inputs"), (boost::json::array{"0/3/8"}));
+  EXPECT_TRUE(
+      status.at("problem").at("text").as_string().starts_with("hot: 0/3/7, 12/4/0; pulses of"));
+  s.hot_inputs = std::vector<std::string>(4000, "0/3/7");
+  status = boost::json::parse(render_status(s));
+  EXPECT_EQ(status.at("hot_inputs").as_array().size(), 100U);
+  EXPECT_LT(status.at("problem").at("text").as_string().size(), 1000U);
+  s.hot_inputs.reset();
+  EXPECT_TRUE(boost::json::parse(render_status(s)).at("hot_inputs").is_null());
+}
+
 TEST(status, lists_inputs_and_lines_in_their_order) {
   const metrics_snapshot s = sample_snapshot();
   const boost::json::value status = boost::json::parse(render_status(s));
