@@ -442,6 +442,12 @@ const std::vector<key>& keys() {
           1'000'000,
           "One batch in so many is judged by the shadow menu, on processors, as long as frames are "
           "not scarce."),
+      choice<>(
+          "selection.hot_inputs", [](auto& s) -> auto& { return s.selection.mask_hot; },
+          std::vector{std::pair{"tell", false}, {"mask", true}},
+          "Whether inputs that were hot at the end of a run are only told, or dead in the runs "
+          "behind it, until their lines in node0.hot-inputs.csv (0: run.node) of run.ledger are "
+          "removed."),
 
       integer(
           "histograms.one_in", [](auto& s) -> auto& { return s.histograms.one_in; }, 0, 1'000'000,

@@ -69,7 +69,8 @@ std::string advice_on(trouble t, std::string_view receiver) {
   case trouble::hot_inputs:
     return "pulses of these inputs make hits and crystals in most events, which are then vetoed or "
            "measured wrong: tell the detector's expert; until it is mended, dead = 1 in "
-           "selection.calibration takes an input out from the next run on";
+           "selection.calibration takes an input out from the next run on (with "
+           "selection.hot_inputs = \"mask\" the daemon does so by itself)";
   case trouble::wrong_results:
     return "an event did not unpack to what came in; its frame was computed again on the CPU, but "
            "events that were not checked may be wrong: keep the batch in compute.dumps, look at "

@@ -27,6 +27,7 @@ struct selection_files {
   selection_mode mode = selection_mode::select;
   std::string shadow{}; ///< lines that are judged beside these, and decide nothing; empty: none
   std::uint32_t shadow_one_in = 10; ///< batches
+  bool mask_hot = false; ///< inputs that were hot at the end of a run are dead in the next
   std::vector<input_address> masked{}; ///< dead whatever the calibration says: they were hot
 };
 

@@ -74,6 +74,7 @@ calibration = "run80.csv"
 mode = "record"
 shadow = "next.toml"
 shadow_one_in = 20
+hot_inputs = "mask"
 [histograms]
 one_in = 7
 hot_above = 40
