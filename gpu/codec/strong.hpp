@@ -95,7 +95,8 @@ struct residual {
     state >>= 16;
   }
   const std::uint32_t low = static_cast<std::uint32_t>(r.value) & ((1U << low_bits) - 1);
-  const std::uint32_t high = (state / frequency << table_bits) + state % frequency + sum;
+  // The quotient by the frequency moves up, and what is left stays.
+  const std::uint32_t high = state / frequency * (table_slots - frequency) + state + sum;
   state = high << low_bits | low;
   return full;
 }

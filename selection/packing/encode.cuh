@@ -32,9 +32,13 @@ struct group_tile {
   };
   [[nodiscard]] __device__ record of(std::uint32_t number) const { return {samples + number}; }
 
-  /// Sample n of a lane of the codec, which has two records.
-  [[nodiscard]] __device__ std::uint16_t& of_lane(std::uint32_t lane, std::uint32_t n) {
-    return samples[group_records * (n % rows) + 2 * lane + n / rows];
+  /// The first sample of one of the two records of a lane of the codec; the next are a row apart.
+  [[nodiscard]] __device__ std::uint16_t* of_lane(std::uint32_t lane, std::uint32_t record) {
+    return samples + 2 * lane + record;
+  }
+
+  __device__ void clear() {
+    for (std::uint32_t n = thread(); n < rows * group_records; n += threads) samples[n] = 0;
   }
 
   /// Loads the samples of a board, without their tags.
@@ -75,49 +79,63 @@ struct group_lane {
   }
 };
 
-/// The coders of a group's lanes, and the words that they write downwards from `end`.
+/// The coders of a group's lanes, and the words that they write downwards from `end`; those beyond
+/// what a coded group may have are only counted. Of a group that is not coded none is written.
 class group_coder {
 public:
-  __device__ group_coder(std::byte* end, std::uint32_t state) : state_(state), end_(end) {}
+  __device__ group_coder(const group_lane& mine, bool coded, std::byte* end, std::uint32_t state)
+      : state_(state), end_(end), to_(end), first_(coded ? end - 2 * most_words : end),
+        all_(((1U << strong::lanes) - 1) << strong::lanes * mine.group),
+        from_mine_(all_ & everyone << thread()) {}
 
-  /// Codes a step: all threads of the warp call it, with the entry 0 where nothing is coded.
-  __device__ void push(const group_lane& mine, const strong::residual& r) {
-    const bool escapes = (r.symbol & strong::escape_bit) != 0;
-    if (any(escapes)) write(mine, escapes, static_cast<std::uint16_t>(r.value));
+  /// Codes a step where `takes`. All threads of the warp call it.
+  __device__ void push(const strong::residual& r, bool takes = true) {
+    const bool escapes = takes && (r.symbol & strong::escape_bit) != 0;
+    if (any(escapes)) write(escapes, static_cast<std::uint16_t>(r.value));
     std::uint16_t word = 0;
-    const bool full = r.symbol != 0 && strong::push(state_, r, word);
-    write(mine, full, word);
+    const bool full = takes && strong::push(state_, r, word);
+    write(full, word);
   }
 
   [[nodiscard]] __device__ std::uint32_t state() const { return state_; }
-  /// How many words the group has; those beyond what a coded group may have are not written.
-  [[nodiscard]] __device__ std::uint32_t words() const { return words_; }
+  [[nodiscard]] __device__ std::uint32_t words() const {
+    return static_cast<std::uint32_t>(end_ - to_) / 2;
+  }
 
 private:
   static constexpr std::uint32_t most_words = strong::max_coded_bytes / 2;
 
-  __device__ void write(const group_lane& mine, bool yes, std::uint16_t word) {
-    const std::uint32_t lanes = mine.ballot(yes);
-    const std::uint32_t n = words_ + ones(lanes >> mine.lane); // the last lane writes first
-    if (yes && n <= most_words) *reinterpret_cast<std::uint16_t*>(end_ - 2 * n) = word;
-    words_ += ones(lanes);
+  /// The last lane writes first.
+  __device__ void write(bool yes, std::uint16_t word) {
+    const std::uint32_t lanes = ballot(yes);
+    std::byte* const at = to_ - 2 * ones(lanes & from_mine_);
+    if (yes && at >= first_) *reinterpret_cast<std::uint16_t*>(at) = word;
+    to_ -= 2 * ones(lanes & all_);
   }
 
   std::uint32_t state_;
-  std::uint32_t words_ = 0; ///< alike in the lanes of a group
   std::byte* end_;
+  std::byte* to_; ///< alike in the lanes of a group
+  std::byte* first_;
+  std::uint32_t all_; ///< the group's threads in the warp
+  std::uint32_t from_mine_;
 };
 
 /// The first samples of a group as its head has them: each lane knows those of its own.
 struct first_samples {
-  std::uint32_t own = 0;   ///< of the lane's first record, folded
+  std::uint32_t own;       ///< of the lane's first record, folded
   std::uint32_t other = 0; ///< of its second, if that begins a waveform
   std::uint32_t high_bits; ///< strong::group_head::high_bits
 
-  /// All threads of the warp call it; those of a group that is not coded know no samples.
-  __device__ first_samples(const group_lane& mine, const group_tile& tile, bool coded,
-                           strong::shape of) {
-    if (coded) fold(mine, tile, of);
+  /// All threads of the warp call it.
+  __device__ first_samples(const group_lane& mine, const group_tile& tile, strong::shape of) {
+    const bool is_short = of == strong::shape::short_ones;
+    const std::uint16_t* const x = tile.samples + 2 * mine.lane;
+    const auto difference = [](std::uint16_t later, std::uint16_t sooner) {
+      return strong::fold_sign(static_cast<std::int16_t>(later - sooner));
+    };
+    own = mine.lane == 0 ? x[0] : difference(x[0], *(x - (is_short ? 1 : 2)));
+    if (is_short) other = difference(x[1], x[0]);
     const std::uint32_t all = group_lane::union_of((mine.lane == 0 ? 0 : own) | other);
     high_bits = bits_used(all >> strong::carried_bits(of));
   }
@@ -154,16 +172,35 @@ struct first_samples {
     if (mine.lane < bytes) to[mine.lane] = static_cast<std::byte>(low >> 8 * mine.lane);
     if (mine.lane + 8 < bytes) to[mine.lane + 8] = static_cast<std::byte>(high >> 8 * mine.lane);
   }
+};
 
-private:
-  __device__ void fold(const group_lane& mine, const group_tile& tile, strong::shape of) {
-    const bool is_short = of == strong::shape::short_ones;
-    const std::uint16_t* const x = tile.samples + 2 * mine.lane;
-    const auto difference = [](std::uint16_t later, std::uint16_t sooner) {
-      return strong::fold_sign(static_cast<std::int16_t>(later - sooner));
-    };
-    own = mine.lane == 0 ? x[0] : difference(x[0], *(x - (is_short ? 1 : 2)));
-    if (is_short) other = difference(x[1], x[0]);
+/// A lane of the model, which goes over its samples: each residual takes the place of its sample,
+/// and the number of its entry is written beside.
+struct modelled_lane {
+  strong::choice chosen;
+  std::uint16_t* x;      ///< the sample of this step
+  std::uint16_t* symbol; ///< its entry
+  strong::lane_model model;
+  std::uint16_t first = 0;
+
+  /// A waveform begins here.
+  __device__ void begin() {
+    model = strong::lane_model(chosen);
+    first = *x;
+    next();
+  }
+  __device__ void step(std::uint32_t age) {
+    const auto p = model.predict(chosen);
+    const std::int32_t y = static_cast<std::int16_t>(*x - first);
+    const std::int32_t r = static_cast<std::int16_t>(y - p.best);
+    *x = static_cast<std::uint16_t>(r);
+    *symbol = static_cast<std::uint16_t>(strong::symbol_of(r, model.scale_now()));
+    model.learn(p, y, r, age);
+    next();
+  }
+  __device__ void next() {
+    x += group_tile::group_records;
+    symbol += threads;
   }
 };
 
@@ -210,23 +247,18 @@ struct encode_boards_by_warp {
     const std::uint32_t all = warp::ballot(coded);
     if (all == 0) return;
     for_each_group(all, [&](std::uint32_t k) { load(s.tiles[k], in, columns, number_of(k)); });
+    // Groups that are not there go the same way as others, so that the warp stays together.
+    for_each_group(~all, [&](std::uint32_t k) { s.tiles[k].clear(); });
     warp::sync();
     const strong::choice chosen = choose(s, mine, all);
     const strong::shape of =
         coded ? encode_boards::shape_of(in.boards[i].kind) : strong::shape::short_ones;
-    if (coded) model(s, mine, of, chosen);
+    model(s, mine, of, chosen);
     warp::sync();
-    const warp::first_samples first(mine, s.tiles[mine.group], coded, of);
-    std::byte* const end = slot_end(columns, coded ? i : boards * blockIdx.x);
-    warp::group_coder coder(end, strong::least_state + first.carried(of));
-#pragma unroll 1
-    for (std::uint32_t n = strong::lane_samples; n-- != 0;) {
-      strong::residual r;
-      if (coded && strong::codes(n, of))
-        r = {static_cast<std::int16_t>(s.tiles[mine.group].of_lane(mine.lane, n)),
-             strong::entry_of(s.symbols[n][warp::thread()])};
-      coder.push(mine, r);
-    }
+    const warp::first_samples first(mine, s.tiles[mine.group], of);
+    std::byte* const end = slot_end(columns, coded ? i : number_of(0));
+    warp::group_coder coder(mine, coded, end, strong::least_state + first.carried(of));
+    code(s, mine, of, coder);
     std::uint32_t bytes = write_head(mine, of, chosen, first, coder, coded, end);
     const std::uint32_t raw =
         warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
@@ -285,28 +317,49 @@ private:
     return chosen;
   }
 
-  /// Puts each residual in the place of its sample, and the number of its entry beside.
   __device__ static void model(shared& s, const warp::group_lane& mine, strong::shape of,
                                const strong::choice& chosen) {
-    strong::lane_model m;
-    std::uint16_t first = 0;
-    std::uint32_t age = 0;
+    constexpr std::uint32_t settled =
+        8; // from this age on the level's mean is over as many samples
+    static_assert(strong::lane_model::level_shift(settled) ==
+                  strong::lane_model::level_shift(strong::lane_samples));
+    warp::modelled_lane lane{chosen};
 #pragma unroll 1
-    for (std::uint32_t n = 0; n < strong::lane_samples; ++n, ++age) {
-      std::uint16_t& x = s.tiles[mine.group].of_lane(mine.lane, n);
-      if (!strong::codes(n, of)) {
-        m = strong::lane_model(chosen);
-        first = x;
-        age = 0;
-        continue;
+    for (std::uint32_t record = 0; record < 2; ++record) {
+      lane.x = s.tiles[mine.group].of_lane(mine.lane, record);
+      lane.symbol = &s.symbols[strong::record_samples * record][warp::thread()];
+      std::uint32_t n = 0;
+      if (!strong::codes(strong::record_samples * record, of)) {
+        lane.begin();
+#pragma unroll 1
+        for (n = 1; n < settled; ++n) lane.step(n);
       }
-      const auto p = m.predict(chosen);
-      const std::int32_t y = static_cast<std::int16_t>(x - first);
-      const std::int32_t r = static_cast<std::int16_t>(y - p.best);
-      x = static_cast<std::uint16_t>(r);
-      s.symbols[n][warp::thread()] =
-          static_cast<std::uint16_t>(strong::symbol_of(r, m.scale_now()));
-      m.learn(p, y, r, age);
+#pragma unroll 1
+      for (; n < strong::record_samples; ++n) lane.step(settled);
+    }
+  }
+
+  /// The steps go in last first.
+  __device__ static void code(shared& s, const warp::group_lane& mine, strong::shape of,
+                              warp::group_coder& coder) {
+#pragma unroll 1
+    for (std::uint32_t record = 2; record-- != 0;) {
+      constexpr std::uint32_t last = strong::record_samples - 1;
+      const std::uint32_t begin = strong::record_samples * record;
+      const std::uint16_t* x =
+          s.tiles[mine.group].of_lane(mine.lane, record) + last * warp::group_tile::group_records;
+      const std::uint16_t* symbol = &s.symbols[begin + last][warp::thread()];
+      const auto residual = [&]() -> strong::residual {
+        return {static_cast<std::int16_t>(*x), strong::entry_of(*symbol)};
+      };
+#pragma unroll 1
+      for (std::uint32_t n = last; n != 0; --n) {
+        coder.push(residual());
+        x -= warp::group_tile::group_records;
+        symbol -= warp::threads;
+      }
+      const bool goes_on = strong::codes(begin, of); // a waveform of both records
+      if (warp::any(goes_on)) coder.push(goes_on ? residual() : strong::residual(), goes_on);
     }
   }
 
