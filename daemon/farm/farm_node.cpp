@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,11 +102,7 @@ std::vector<std::string> farm_node::add_menu(farm_order& order) const {
 /// Empty, or why it cannot be written.
 std::string farm_node::write_menu(const farm_order& order, const std::string& name) const {
   const std::string trial = fmt::format("{}node{}.menu.trial", settings_.run.ledger, number());
-  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
-  const file_descriptor file = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
-  std::error_code error = file ? std::error_code{} : last_error();
-  if (!error) error = append_all(file.get(), bytes_of(order.menu_text));
-  if (!error && std::rename(trial.c_str(), name.c_str()) != 0) error = last_error();
+  const std::error_code error = write_anew(name, trial, bytes_of(order.menu_text));
   return error ? fmt::format("the menu cannot be written to {}: {}", name, error.message())
                : std::string();
 }

@@ -2,9 +2,9 @@
 #include "daemon/run/hot_inputs_file.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 
@@ -13,6 +13,7 @@
 #include "config/toml/complaints.hpp"
 #include "config/toml/value.hpp"
 #include "selection/detector/dead_inputs.hpp"
+#include "selection/detector/table_rows.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/missing_name.hpp"
 
@@ -23,16 +24,9 @@ std::string remedy(const std::string& file, const std::string& why) {
   return fmt::format("no input is masked: {}; mend {} or remove it", why, file);
 }
 
-std::error_code replace(const std::string& file, const std::string& text) {
-  const std::string trial = file + ".new";
-  std::remove(trial.c_str()); // a link of that name goes, and what it leads to stays
-  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
-  std::error_code error = made ? std::error_code{} : last_error();
-  if (!error) error = append_all(made.get(), std::as_bytes(std::span(text)));
-  if (!error && ::fdatasync(made.get()) != 0) error = last_error();
-  if (!error && std::rename(trial.c_str(), file.c_str()) != 0) error = last_error();
-  if (error && made) std::remove(trial.c_str());
-  return error;
+bool is_of_some_runs(const std::string& text, const std::string& file) {
+  table_rows rows(text, file);
+  return rows.next() && rows.row().starts_with("runs,");
 }
 
 } // namespace
@@ -44,7 +38,7 @@ hot_inputs_file read_hot_inputs(const std::string& file, const detector& d) {
     read.text = read_text(file);
     const run_calibration table = calibration_of_run(read.text, file, d, std::nullopt);
     read.inputs = dead_by(table.inputs, d);
-    if (read.text.find("\nruns,") != std::string::npos || read.text.starts_with("runs,"))
+    if (is_of_some_runs(read.text, file))
       read.refusal = remedy(file, "its lines are of some runs only");
   } catch (const bad_file& e) {
     read.refusal = remedy(file, to_string(e.all().front()));
@@ -71,7 +65,8 @@ added_inputs add_hot_inputs(const std::string& file, std::span<const input_addre
             fmt::format("{} inputs would be masked, more than {}: none of those that were hot "
                         "now is; look for what they share, a crate, a threshold, the beam",
                         all, most_masked_inputs)};
-  if (const std::error_code error = replace(file, with_dead(before.text, added.inputs)))
+  const std::string text = with_dead(before.text, added.inputs);
+  if (const std::error_code error = write_anew(file, file + ".new", std::as_bytes(std::span(text))))
     return {{}, fmt::format("{} cannot be written: {}", file, error.message())};
   return added;
 }

@@ -50,6 +50,22 @@ namespace l3 {
   return {};
 }
 
+/// Gives the file this content, or leaves it as it is. The bytes are on disk, under the name
+/// `trial` in the same folder, before they get the file's name. A link of either name goes, and
+/// what it leads to stays.
+[[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
+                                                const std::filesystem::path& trial,
+                                                std::span<const std::byte> bytes) {
+  ::unlink(trial.c_str());
+  const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
+  if (!made) return last_error();
+  std::error_code error = append_all(made.get(), bytes);
+  if (!error && ::fdatasync(made.get()) != 0) error = last_error();
+  if (!error) std::filesystem::rename(trial, file, error);
+  if (error) ::unlink(trial.c_str());
+  return error;
+}
+
 /// How many bytes came: less than there is room for where the file ends, which its size does not
 /// tell of files that the kernel makes up.
 [[nodiscard]] inline std::size_t read_up_to(int file, std::uint64_t offset, std::span<std::byte> to,

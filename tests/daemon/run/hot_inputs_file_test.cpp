@@ -75,6 +75,9 @@ TEST_F(hot_inputs_files, that_are_damaged_mask_nothing_and_stay) {
   EXPECT_NE(refusal(""), "");
   EXPECT_NE(refusal(std::string("\0\1\2", 3)), "");
   EXPECT_EQ(refusal("runs," + header + "7-,0/3/7,,,,1\n"), told("its lines are of some runs only"));
+  for (const std::string before : {"\xef\xbb\xbf", " ", "# shifts of May\n\t"})
+    EXPECT_EQ(refusal(before + "runs," + header + "7-,0/3/7,,,,1\n"),
+              told("its lines are of some runs only"));
   std::filesystem::remove(file_);
   std::filesystem::create_directory(file_);
   EXPECT_NE(read().refusal, "");
