@@ -2,7 +2,6 @@
 // `koto-l3 budget`: what each trigger line costs of the output line, with each payload, and which
 // prescales would fill it, so that a menu can be tried before it is switched on.
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -12,9 +11,9 @@
 #include "tools/budget/budget_report.hpp"
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/simulation/truth_reader.hpp"
 #include "tools/unit_option.hpp"
+#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -100,26 +99,20 @@ void add_file(const options& o, const std::string& name, codec_id codec, budget&
   }
 }
 
-std::vector<budget_line> lines_of(const options& o, const readout& crates) {
+std::vector<budget_line> lines_of(const options& o) {
+  const file_batches in(o.files.front());
+  const loaded_selection menu = load_selection(o.run, in.crates(), in.run());
   std::vector<budget_line> lines;
-  for (const line_settings& line : load_selection(o.run, crates, 1).settings.lines)
+  for (const line_settings& line : menu.settings.lines)
     lines.push_back({line.name.value, double(line.prescale), line.payload.value, line.control});
   return lines;
-}
-
-void write_svg(const std::string& name, const std::string& svg) {
-  pending_file file(name);
-  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
-  if (!(out << svg) || (out.close(), !out))
-    throw command_error("cannot write " + name, exit_missing_resource);
-  file.finish();
 }
 
 /// What the lines cost with this codec.
 budget budget_of(const options& o, const std::string& name, codec_id codec, interrupt& signals) {
   budget b;
   b.codec = name;
-  b.lines = lines_of(o, file_batches(o.files.front()).crates());
+  b.lines = lines_of(o);
   for (const std::string& file : o.files) add_file(o, file, codec, b, signals);
   if (b.events_seen == 0) throw command_error("the files hold no events");
   constexpr double giga = 1e9;
@@ -135,7 +128,7 @@ int plan_budget(const options& o) {
   for (const auto& [name, codec] :
        {std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}})
     if (o.codec == name || o.codec.empty()) all.push_back(budget_of(o, name, codec, signals));
-  if (!o.svg.empty()) write_svg(o.svg, budget_svg(all));
+  if (!o.svg.empty()) write_file(o.svg, budget_svg(all));
   fmt::print("{}", o.json ? budget_json(all) : budget_table(all));
   return 0;
 }

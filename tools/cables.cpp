@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 cables`: the cable map of a detector as a table, checked, and as a picture.
-#include <cerrno>
-#include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -15,7 +12,7 @@
 #include "tools/cables/cable_drawing.hpp"
 #include "tools/command.hpp"
 #include "tools/crates_option.hpp"
-#include "tools/pending_file.hpp"
+#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -36,16 +33,6 @@ detector detector_of(const options& o) {
   }
 }
 
-void write(const std::string& name, const std::string& text) {
-  pending_file file(name);
-  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
-  if (!out)
-    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
-                        exit_missing_resource);
-  if (!(out << text) || (out.close(), !out)) throw command_error("cannot write " + name);
-  file.finish();
-}
-
 boost::json::object to_json(const detector& d) {
   boost::json::array counters;
   for (const veto& v : d.vetoes())
@@ -62,7 +49,7 @@ boost::json::object to_json(const detector& d) {
 
 int cables(const options& o) {
   const detector d = detector_of(o);
-  if (!o.svg.empty()) write(o.svg, drawing_of(d));
+  if (!o.svg.empty()) write_file(o.svg, drawing_of(d));
   if (o.json)
     fmt::print("{}\n", boost::json::serialize(to_json(d)));
   else

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 inspect`: one event, as it was sent or stored, with its waveforms.
 #include <charconv>
-#include <fstream>
 #include <memory>
 
 #include <fmt/format.h>
@@ -11,8 +10,8 @@
 #include "tools/inspect/event_report.hpp"
 #include "tools/inspect/waveform_drawing.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -72,16 +71,6 @@ std::optional<loaded_selection> names_for(const options& o, const found_event& e
   }
 }
 
-void write_svg(const std::string& name, const std::string& svg) {
-  pending_file file(name);
-  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
-  if (!out)
-    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
-                        exit_missing_resource);
-  if (!(out << svg) || (out.close(), !out)) throw command_error("cannot write " + name);
-  file.finish();
-}
-
 int inspect(options o) {
   const event_key key = from_option("--event", o.event, parse_key);
   const std::optional<readout> crates = read_configuration(o);
@@ -99,7 +88,7 @@ int inspect(options o) {
   const auto shown =
       o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
   const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
-  if (!o.svg.empty()) write_svg(o.svg, svg_drawing(title_of(event), shown));
+  if (!o.svg.empty()) write_file(o.svg, svg_drawing(title_of(event), shown));
   fmt::print("{}", o.json ? report_json(e) : report_text(e));
   return 0;
 }

@@ -202,12 +202,31 @@ class Budget(Selecting):
             for (much, _), (less, _) in zip(costs, costs[1:]):
                 self.assertLess(less, much, koto["line"])
         self.assertGreater(fired, 3)
-        # The lines that nothing prescales and that keep all: what one of them costs is what its events take in a stream.
+        # Events fire the same lines as in `select`.
         by_line = {line["line"]: line for line in codecs["koto"]["lines"]}
         packed = json.loads(subprocess.run([harness.BIN / "koto-l3", "select", file, "--selection", SUPPRESSED, "--json", "--totals"],
                                            capture_output=True, text=True, timeout=harness.PATIENCE, check=True).stdout)["total"]
         for line in packed["lines"]:
             self.assertEqual(by_line[line["line"]]["fired"], line["fired"], line)
+        # What a line that keeps all without prescale costs is what its events take in a stream. The events of the built-in menu, which
+        # limits nothing, have no payload table; the budget counts none for lines that keep all.
+        self.finish(self.run_daemon(EVENTS, file=file))
+        stored = store_reader.packed_events_of(self.store).values()
+        seen = 0
+        for n, line in enumerate(codecs["koto"]["lines"]):
+            if (line["payload"], line["prescale"]) != ("all", 1):
+                continue
+            of_line = [len(event) for event in stored if store_reader.summary_of(event).fired >> n & 1]
+            self.assertEqual((line["now"]["events"], line["now"]["bytes"]), (len(of_line), sum(of_line)), line["line"])
+            seen += bool(of_line)
+        self.assertGreater(seen, 0)
+
+    def test_its_lines_are_those_of_the_files_run(self):
+        file = self.simulate(4)
+        table = self.write(f"runs,input,gain,time,threshold,dead\n{RUN}-,0/3/7,,,,1\n", "calibration.csv")
+        code, said = self.run_tool("budget", file, "--calibration", table, "--codec", "koto", "--json")
+        self.assertEqual(code, 0, said)
+        self.assertIn("pi0nunu", said)
 
 
 class Golden(harness.SystemTest):

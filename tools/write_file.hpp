@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes a file that a person asked for by its name, such as a picture: it is there when it is
+// whole, or the command ends with the reason.
+#pragma once
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "tools/command_error.hpp"
+#include "tools/pending_file.hpp"
+
+namespace l3 {
+
+/// Throws command_error, and std::runtime_error as pending_file does.
+inline void write_file(const std::string& name, std::string_view content) {
+  pending_file file(name);
+  std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
+  if (!out)
+    throw command_error("cannot write " + name + ": " + std::generic_category().message(errno),
+                        exit_missing_resource);
+  if (!(out << content) || (out.close(), !out)) throw command_error("cannot write " + name);
+  file.finish();
+}
+
+} // namespace l3
