@@ -15,7 +15,6 @@
 
 #include "daemon/compute/compute_side.hpp"
 #include "daemon/monitor/ledger_place.hpp"
-#include "selection/engine/frame_parts.hpp"
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/input/tcp_receiver.hpp"
 #include "transport/system/file_io.hpp"
@@ -109,11 +108,8 @@ void look_at_reference(const std::string& file, std::vector<std::string>& doubts
 } // namespace
 
 std::vector<memory_use> least_memory(const daemon_settings& s) {
-  const batch_capacity c = frame_capacity(s);
-  region counted;
-  (void)frame_parts::take(counted, c, largest_output(c));
   std::vector<memory_use> all{
-      {"frames.count and frames.events", counted.used() * s.frames.count},
+      {"frames.count and frames.events", least_frame_bytes(s) * s.frames.count},
       {"outbox.memory", s.outbox.memory.bytes},
       {"building.parked_events",
        capacity_of(s.building.crates, s.building.parked_events, s.building.chunk_bytes).bytes}};

@@ -12,7 +12,8 @@
 
 namespace l3 {
 
-/// What the daemon will allocate at least, known before it does.
+/// What the daemon will allocate at least, known before it does. The slots of the strong codec are
+/// counted for all frames, also where a device has them in its own memory.
 [[nodiscard]] std::vector<memory_use> least_memory(const daemon_settings& s);
 
 /// Empty if there is room for that; else a sentence with the remedy.

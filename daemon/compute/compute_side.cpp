@@ -9,6 +9,7 @@
 
 #include "daemon/monitor/build_id.hpp"
 #include "monitor/version.hpp"
+#include "selection/engine/frame_parts.hpp"
 
 namespace l3 {
 namespace {
@@ -87,6 +88,15 @@ dump_origin origin_of(const daemon_settings& s, const std::optional<loaded_selec
 
 batch_capacity frame_capacity(const daemon_settings& s) {
   return capacity_of(s.building.crates, s.frames.events, s.building.chunk_bytes);
+}
+
+std::uint64_t least_frame_bytes(const daemon_settings& s) {
+  const batch_capacity c = frame_capacity(s);
+  region counted;
+  (void)frame_parts::take(counted, c, largest_output(c));
+  if (s.outbox.codec == codec_id::strong)
+    counted.take_bytes(std::size_t{c.boards} * encoded_slot_bytes);
+  return counted.used();
 }
 
 compute_side::compute_side(const daemon_settings& s,

@@ -19,6 +19,9 @@ namespace l3 {
 
 /// The capacity of a daemon's frames.
 [[nodiscard]] batch_capacity frame_capacity(const daemon_settings& s);
+/// What a frame takes of the memory in which it is computed, at least: its input, its output, and
+/// the slots in which the strong codec encodes boards.
+[[nodiscard]] std::uint64_t least_frame_bytes(const daemon_settings& s);
 
 class compute_side {
 public:

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "daemon/compute/compute_side.hpp"
-#include "selection/engine/frame_parts.hpp"
 
 namespace l3 {
 namespace {
@@ -30,17 +29,10 @@ constexpr std::uint32_t fewest_events = 16;
 constexpr std::uint64_t share_of_machine = 4;
 constexpr std::uint64_t share_of_device = 2;
 
-std::uint64_t bytes_of_frame(const daemon_settings& s) {
-  const batch_capacity c = frame_capacity(s);
-  region counted;
-  (void)frame_parts::take(counted, c, largest_output(c));
-  return counted.used();
-}
-
 bool fits(const daemon_settings& s, const found_devices& devices, const memory_limit& memory) {
   // Tables hold 32-bit offsets.
   if (frame_capacity(s).bytes > std::numeric_limits<std::uint32_t>::max()) return false;
-  const std::uint64_t bytes = bytes_of_frame(s) * s.frames.count;
+  const std::uint64_t bytes = least_frame_bytes(s) * s.frames.count;
   return bytes * std::max(devices.count, 1U) <= memory.bytes / share_of_machine &&
          (devices.memory == 0 || bytes <= devices.memory / share_of_device);
 }

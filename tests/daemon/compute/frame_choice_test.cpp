@@ -67,6 +67,20 @@ TEST(frame_choice, takes_a_quarter_of_the_memory_for_the_frames_of_all_devices) 
   EXPECT_EQ(s.frames.events, 16U) << "then the start fails, and says for want of what";
 }
 
+TEST(frame_choice, counts_the_slots_of_the_strong_codec) {
+  daemon_settings s;
+  s.frames.count = 4;
+  s.frames.events = 64;
+  const std::uint64_t plain = least_frame_bytes(s);
+  const memory_limit just_enough{4 * 4 * plain, "this machine"};
+  (void)choose_frames(s, {}, just_enough);
+  EXPECT_EQ(s.frames.events, 64U);
+  s.outbox.codec = codec_id::strong;
+  EXPECT_GE(least_frame_bytes(s), plain + std::uint64_t{2080} * frame_capacity(s).boards);
+  (void)choose_frames(s, {}, just_enough);
+  EXPECT_EQ(s.frames.events, 32U);
+}
+
 TEST(frame_choice, stays_within_what_a_table_can_address) {
   daemon_settings s;
   s.building.crates = {};
