@@ -143,7 +143,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
               : std::nullopt),
       histograms(makes_histograms() ? selection->what.input_count() : 0,
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
-                   hot->note(sums);
+                   hot->note(spill, sums);
                    histograms_stored->add(spill, sums, left_out);
                  }),
       work(

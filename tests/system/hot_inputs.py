@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs that have pulses all the time: a run tells of them, the next one masks them if it is asked to, and the stream says so. The rule
 is that of docs/selection.md, applied here to the histograms of each spill in the store."""
+import collections
 import json
 import statistics
 
@@ -10,19 +11,32 @@ import store_reader
 from runs import Controlled
 from selection_stage import RUN, Selecting, counters_of_inputs
 
-SPILLS, EVENTS_A_SPILL = 2, 110  # the rule asks for 100 waveforms
+# The rule asks for 100 waveforms. On a busy machine a spill may end in two parts: one of them has enough, whatever their lengths.
+SPILLS, EVENTS_A_SPILL = 2, 250
 EVENTS = SPILLS * EVENTS_A_SPILL
 HEADER = "input,gain,time,threshold,dead\n"
 FILE = "node3.hot-inputs.csv"
 
 
-def hot_in(histograms):
-    """Addresses, by the rule: more than half of the waveforms, and five times the lower median of the counter."""
+def heat_in(histograms):
+    """{address: whether it is hot}, by the rule: more than half of the waveforms, and five times the lower median of the counter."""
     channels, counters = histograms["channels"], counters_of_inputs()
     shares = {a: lit / waveforms for a, lit, waveforms in zip(histograms["inputs"], channels["lit"], channels["waveforms"])
               if waveforms >= 100 and a in counters}
     usual = {c: statistics.median_low([s for a, s in shares.items() if counters[a] == c]) for c in set(counters.values())}
-    return {a for a, s in shares.items() if s > max(0.5, 5 * usual[counters[a]])}
+    return {a: s > max(0.5, 5 * usual[counters[a]]) for a, s in shares.items()}
+
+
+def hot_after(parts):
+    """{address: in how many spills on end it was hot}, after these parts of spills in their order."""
+    spills = {}
+    for h in parts:
+        for address, is_hot in heat_in(h).items():
+            if is_hot:
+                spills.setdefault(address, set()).add(h["spill"])
+            else:
+                spills.pop(address, None)
+    return {address: len(those) for address, those in spills.items()}
 
 
 class HotInputs(Controlled, Selecting):
@@ -34,16 +48,21 @@ class HotInputs(Controlled, Selecting):
         return file
 
     def take(self, daemon, run):
-        """/status of a run of the simulated events, when its last spill has ended."""
+        """/status of a run of the simulated events, when its last spill has ended, in one part or in several."""
         self.start(number=run)
         self.wait_for_run("running", run)
         code, said = self.run_tool("replay", self.simulate_with_hot(run), "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
         self.assertEqual(code, 0, said)
         daemon.wait_for_stored(EVENTS)
-        def last_spill():
+        parts = []
+
+        def whole():
             latest = json.loads(daemon.get("/histograms")[1])["spill"]
-            return latest if latest and latest["spill"] == SPILLS else None
-        hot = hot_in(harness.wait_until(last_spill, "the last spill's end"))
+            if latest and latest["spill"] == SPILLS and latest not in parts[-1:]:
+                parts.append(latest)
+            return sum(h["events"] for h in parts) == EVENTS_A_SPILL
+        harness.wait_until(whole, "the last spill's end")
+        hot = set(hot_after(parts))
         return daemon.wait_for(lambda s: set(s["hot_inputs"]) == hot, f"the hot inputs {hot}")
 
     def two_runs(self, what):
@@ -62,20 +81,23 @@ class HotInputs(Controlled, Selecting):
         return daemon, found
 
     def in_store(self, run):
-        """The histograms of the run's spills, in order, and the calibration in force."""
+        """The histograms of the run's spills, or of parts of them, in their order, and the calibration in force."""
         blocks = [b for b in store_reader.read_store(self.store, read=bytes) if b.run == run]
-        spills = sorted((b.histograms for b in blocks if b.histograms), key=lambda h: h["spill"])
-        self.assertEqual([h["spill"] for h in spills], list(range(1, SPILLS + 1)))
+        parts = [b.histograms for b in sorted(blocks, key=lambda b: b.sequence) if b.histograms]
+        events = collections.Counter()
+        for h in parts:
+            events[h["spill"]] += h["events"]
+        self.assertEqual(events, {spill: EVENTS_A_SPILL for spill in range(1, SPILLS + 1)})
         calibration, = {b.settings.calibration for b in blocks if b.settings}
-        return spills, calibration
+        return parts, calibration
 
     def test_are_told_in_one_run_and_masked_in_the_next(self):
         daemon, (first, second) = self.two_runs("mask")
-        spills, calibration = self.in_store(RUN)
-        hot = [hot_in(h) for h in spills]
-        lasting = sorted(hot[0] & hot[1], key=lambda a: [int(n) for n in a.split("/")])
+        parts, calibration = self.in_store(RUN)
+        hot = hot_after(parts)
+        lasting = sorted((a for a, spills in hot.items() if spills == SPILLS), key=lambda a: [int(n) for n in a.split("/")])
         self.assertGreaterEqual(len(lasting), 2, "or this says little")
-        self.assertEqual(set(first["hot_inputs"]), hot[1])
+        self.assertEqual(set(first["hot_inputs"]), set(hot))
         self.assertEqual((first["masked_inputs"], calibration), ([], None))
         self.assertEqual(first["problem"]["name"], "hot_inputs")
         self.assertIn(f"hot: {first['hot_inputs'][0]}", first["problem"]["text"])
@@ -85,9 +107,9 @@ class HotInputs(Controlled, Selecting):
         self.assertIn(f"hot inputs: {len(lasting)} masked in run {RUN + 1}: {lasting[0]}", daemon.said())
         self.assertEqual(second["masked_inputs"], lasting)
         self.assertFalse(set(second["hot_inputs"]) & set(lasting))
-        spills, calibration = self.in_store(RUN + 1)
+        parts, calibration = self.in_store(RUN + 1)
         self.assertEqual(calibration, HEADER + "".join(f"{a},,,,1\n" for a in lasting))
-        for h in spills:
+        for h in parts:
             lit = dict(zip(h["inputs"], h["channels"]["lit"]))
             self.assertEqual([lit[a] for a in lasting], [0] * len(lasting), "they decide nothing")
 
@@ -100,7 +122,7 @@ class HotInputs(Controlled, Selecting):
         daemon, (first, second) = self.two_runs("tell")
         self.assertFalse((self.ledgers / FILE).exists())
         self.assertEqual((first["masked_inputs"], second["masked_inputs"]), ([], []))
-        self.assertEqual(set(second["hot_inputs"]), hot_in(self.in_store(RUN + 1)[0][-1]))
+        self.assertEqual(set(second["hot_inputs"]), set(hot_after(self.in_store(RUN + 1)[0])))
         self.assertEqual([self.in_store(run)[1] for run in (RUN, RUN + 1)], [None, None])
         self.assertNotIn("masked in run", daemon.said())
 
