@@ -121,9 +121,16 @@ void add_attenuation(host_tables& t, const detector& d) {
   }
 }
 
-/// Only for lines that limit what is kept: without one, no table says anything of it.
+/// Only for lines that limit what is kept: without one, no table says anything of it. Where every
+/// event is recorded no line limits anything, because the lines are still to be judged.
 void add_payloads(host_tables& t, const detector& d, const calibration& c,
                   const selection_settings& settings) {
+  if (t.constants.record != 0) {
+    for (line_entry& line : t.lines) {
+      line.payload = event_payload::all;
+      line.control = 0;
+    }
+  }
   const auto asks_for = [&t](auto&& what) {
     return std::any_of(t.lines.begin(), t.lines.end(), what);
   };

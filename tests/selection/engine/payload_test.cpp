@@ -28,8 +28,8 @@ TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   static_cast<void>(expect_payloads({backend::shuffled, 0}, few, 5, 3, codec_id::strong));
 }
 
-/// Lines that limit nothing: the decisions and summaries are the same, and so are the bytes of a
-/// menu that says nothing of payloads.
+/// The decisions and summaries are those of the same menu without payloads, whose packed events are
+/// of version 0 and have no payload table.
 TEST(payloads, change_no_decision) {
   const small_selecting plain;
   const small_selecting limiting(limiting_selection());
@@ -45,6 +45,25 @@ TEST(payloads, change_no_decision) {
     const auto head = load<packed_event>(one[k].packed.data());
     EXPECT_EQ(head.version, 0);
     EXPECT_EQ(head.payload_bytes, 0);
+  }
+}
+
+/// The lines that limit what is kept, and the same lines without payloads.
+TEST(payloads, are_all_where_every_event_is_recorded) {
+  const small_selecting limiting(limiting_selection(), selection_mode::record);
+  const small_selecting whole(
+      R"(sequence = ["measure_pulses", "find_clusters", "compute_quantities", "match_ends",
+                     "judge_vetoes", "decide", "keep_waveforms"])"
+      "\n" +
+          std::string(small_selection),
+      selection_mode::record);
+  const auto events = make_selected_events(200, 24);
+  const auto found = limiting.select({backend::serial, 0}, events, 50, 1, 1);
+  ASSERT_TRUE(found == whole.select({backend::serial, 0}, events, 50, 1, 1));
+  for (const outcome& o : found) {
+    ASSERT_FALSE(o.packed.empty());
+    EXPECT_EQ(load<packed_event>(o.packed.data()).version, 0);
+    EXPECT_EQ(o.summary.payload, event_payload::all);
   }
 }
 

@@ -26,10 +26,11 @@ struct outcome {
 
 class small_selecting {
 public:
-  explicit small_selecting(const std::string& text = small_selection)
+  explicit small_selecting(const std::string& text = small_selection,
+                           selection_mode mode = selection_mode::select)
       : loaded_{make_small_detector(), parse_selection(text, "small"), {}, {}} {
     loaded_.tables =
-        make_tables(loaded_.what, nominal_calibration(loaded_.what), loaded_.settings, 5);
+        make_tables(loaded_.what, nominal_calibration(loaded_.what), loaded_.settings, 5, mode);
   }
 
   [[nodiscard]] const loaded_selection& loaded() const { return loaded_; }

@@ -396,6 +396,17 @@ TEST(tables, levels_follow_from_pedestal_and_noise) {
   EXPECT_EQ(t.packed_payloads[0].control, 9U);
 }
 
+TEST(tables, limit_nothing_where_every_event_is_recorded) {
+  const auto t =
+      make_tables(koto(), without_offsets(koto()),
+                  parse_selection(one_line + "payload = \"suppressed\"\ncontrol = 9\n", "s.toml"),
+                  7, selection_mode::record);
+  EXPECT_EQ(t.lines[0].payload, event_payload::all);
+  EXPECT_EQ(t.lines[0].control, 0U);
+  EXPECT_TRUE(t.packed_payloads.empty());
+  EXPECT_TRUE(t.levels.empty());
+}
+
 TEST(tables, neighbours_are_crystals_that_touch_and_modules_side_by_side) {
   const auto kept_with = [](const std::string& text, input_address at) {
     const auto t = tables_of(text + one_line + "payload = \"suppressed\"\n");
@@ -544,6 +555,25 @@ TEST(tables, a_detector_that_does_not_fit_is_refused) {
   EXPECT_EQ(said(many, nominal_calibration(many)),
             "the detector has " + std::to_string(max_vetoes + 1) + " vetoes; there is room for " +
                 std::to_string(max_vetoes));
+}
+
+/// A cut that changes in one of the two menus has to change in the other.
+TEST(tables, of_the_suppressed_menu_have_the_cuts_of_the_built_in_one) {
+  const auto built_in = default_selection();
+  auto suppressed = read_selection(L3_SOURCE_DIR "/deploy/selection-suppressed.toml");
+  suppressed.sequence = built_in.sequence;
+  suppressed.suppression = built_in.suppression;
+  ASSERT_EQ(suppressed.lines.size(), built_in.lines.size());
+  for (std::size_t n = 0; n < built_in.lines.size(); ++n) {
+    EXPECT_EQ(suppressed.lines[n].name.value, built_in.lines[n].name.value);
+    suppressed.lines[n].payload = built_in.lines[n].payload;
+    suppressed.lines[n].control = built_in.lines[n].control;
+    suppressed.lines[n].prescale = built_in.lines[n].prescale;
+  }
+  const auto hash = [](const selection_settings& s) {
+    return make_tables(koto(), nominal_calibration(koto()), s, 7).constants.settings;
+  };
+  EXPECT_EQ(hash(suppressed), hash(built_in));
 }
 
 TEST(tables, the_built_in_settings_fit_the_built_in_detector) {
