@@ -52,7 +52,7 @@ public:
 
   /// Inputs that were hot in the last spills, in the order of their addresses.
   [[nodiscard]] std::vector<input_address> inputs_to_mask() const;
-  /// Of a node with a selection.
+  /// Call it only on a node with a selection.
   [[nodiscard]] const detector& selected_detector() const;
 
   /// The ledger with its spills; for the thread that calls look_around().

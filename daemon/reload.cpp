@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_lines = 10;        // of one file's mistakes, in the log
 constexpr std::size_t longest_mistake = 1000; // bytes: one may quote a value of any length
 
-/// Of a daemon that masks hot inputs.
+/// For a daemon that masks hot inputs.
 void look_at_masking(const daemon_settings& s, std::vector<std::string>& mistakes) {
   if (!s.run.ledger.ends_with('/'))
     mistakes.push_back(

@@ -43,7 +43,8 @@ using boost::system::error_code;
 constexpr std::chrono::milliseconds accept_pause{100};
 
 // How much of a refused request's body the server reads, so that the client sees the answer instead
-// of a reset. It is far more than any body may have: who sends too much shall hear that.
+// of a reset. It is far more than any body may have, so that a client with too long a body gets the
+// refusal.
 constexpr std::size_t most_unwanted_bytes = 16 << 20;
 
 http_response refusal(unsigned status, std::string text) {

@@ -144,7 +144,7 @@ public:
   [[nodiscard]] std::uint32_t number_of(input_address at) const;
   [[nodiscard]] board_kind kind_of(input_address at) const { return crate(at.crate)->kind; }
   [[nodiscard]] const element& at(std::uint32_t input_number) const { return map_[input_number]; }
-  /// Of an element that is not none.
+  /// The element must not be none.
   [[nodiscard]] input_address address_of(const element& e) const;
   [[nodiscard]] std::string
   name_of(const element& e) const; ///< "crystal 17", "CBAR module 3 end 1"

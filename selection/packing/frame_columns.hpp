@@ -30,7 +30,7 @@ struct board_fields {
   column<std::uint8_t> form;   ///< board_form; written by measure
   column<std::uint16_t> bytes; ///< length of the board's data; written by measure
   column<std::uint32_t> at;    ///< where the data starts in the packed event; written by place
-  // Of a board whose form is limited, written by what limits it (algorithms/keep_waveforms.hpp):
+  // Only for boards whose form is limited, written by algorithms/keep_waveforms.hpp:
   column<std::uint16_t> records; ///< bit r: record r is kept
   column<std::uint16_t> rows;    ///< bit r: row r of the slot `pulses` is, if the form has features
 };

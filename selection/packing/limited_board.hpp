@@ -7,20 +7,14 @@
 #include <cstdint>
 
 #include "gpu/codec/koto.hpp"
+#include "gpu/executors/bits.hpp"
 #include "selection/packing/measure.hpp"
 #include "transport/format/payload.hpp"
 
 namespace l3 {
 
-/// How many bits of a mask are set.
-[[nodiscard]] L3_FN constexpr std::uint32_t count_of(std::uint32_t mask) {
-  std::uint32_t n = 0;
-  for (; mask != 0; mask &= mask - 1) ++n;
-  return n;
-}
-
-[[nodiscard]] L3_FN constexpr std::uint32_t features_bytes(std::uint32_t rows) {
-  return board_mask_bytes + count_of(rows) * static_cast<std::uint32_t>(sizeof(packed_pulse));
+[[nodiscard]] L3_FN inline std::uint32_t features_bytes(std::uint32_t rows) {
+  return board_mask_bytes + ones(rows) * static_cast<std::uint32_t>(sizeof(packed_pulse));
 }
 
 /// The shape of a board that was measured whole, and is not raw, if only these records are kept.

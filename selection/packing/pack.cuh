@@ -124,7 +124,7 @@ private:
     put_mask(rows, to);
     const std::uint32_t r = warp::thread();
     if (r >= packet_lanes || (rows >> r & 1) == 0) return;
-    const std::uint32_t before = count_of(rows & ((1U << r) - 1));
+    const std::uint32_t before = ones(rows & ((1U << r) - 1));
     store(to + board_mask_bytes + before * sizeof(packed_pulse),
           packed_row(columns.selected.pulses, packet_lanes * i + r));
   }

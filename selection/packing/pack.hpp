@@ -128,7 +128,7 @@ private:
       if (r == 0) put(b, to, {rows, 0}, board_mask_bytes);
       if ((rows >> r & 1) == 0) return;
       const packed_pulse p = packed_row(columns.selected.pulses, packet_lanes * i + r);
-      const std::uint32_t before = count_of(rows & ((1U << r) - 1));
+      const std::uint32_t before = ones(rows & ((1U << r) - 1));
       store(to + board_mask_bytes + before * sizeof p, p);
     });
   }

@@ -35,7 +35,7 @@ struct budget_kind {
   std::uint64_t events = 0; ///< in the files, kept or not
 };
 
-/// Of one codec (output.codec): the lengths of events are its own.
+/// The events of some files with the lengths that one codec (output.codec) gives them.
 struct budget {
   std::string codec = "koto";
   std::vector<budget_line> lines; ///< in the order of their bits
@@ -51,7 +51,7 @@ struct budget {
   }
 };
 
-/// Of a spill.
+/// What leaves in a spill, on average.
 struct budget_sum {
   double events = 0;
   double bytes = 0;

@@ -25,9 +25,9 @@ enum class input_heat : std::uint8_t {
   hot
 };
 
-/// Of each input. `counters`: the counter of each, the calorimeter being one; nothing: the input is
-/// dead or carries nothing, and says nothing of the others. The usual share of a counter is the
-/// median of its inputs, of an even number the lower one of the two in the middle.
+/// The heat of each input. `counters`: the counter of each, the calorimeter being one; nothing: the
+/// input is dead or carries nothing, and says nothing of the others. The usual share of a counter
+/// is the median of its inputs, of an even number the lower one of the two in the middle.
 [[nodiscard]] std::vector<input_heat>
 heat_of(std::span<const channel_sums> channels,
         std::span<const std::optional<std::uint32_t>> counters, const hot_rule& rule);
