@@ -112,11 +112,22 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
   }
 }
 
-/// Of a board of 256 samples: the four records of a channel are there, or none of them.
+/// In a board of 256 samples the four records of a channel are there, or none of them.
 bool has_whole_channels(std::uint32_t records) {
   for (; records != 0; records >>= 4)
     if ((records & 0xf) != 0 && (records & 0xf) != 0xf) return false;
   return true;
+}
+
+/// Whether a line's payload is one that there is, and its reserved bytes are 0.
+bool is_row(packed_line_payload row) {
+  return static_cast<std::uint32_t>(row.payload) < event_payloads &&
+         std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
+}
+
+/// Whether each sample fits into its word; rebuild_fragment() would else give other words.
+bool fit_words(const strong_samples& samples) {
+  return std::ranges::all_of(samples, [](unsigned s) { return (s & ~l2::payload_mask) == 0; });
 }
 
 } // namespace
@@ -184,18 +195,32 @@ std::pair<std::size_t, std::uint32_t> packed_event_view::start_of(std::uint32_t 
   return {at, boards};
 }
 
+/// The table has a row for each line of the summary, and what is kept follows from both.
 bool packed_event_view::payload_well_formed() const {
   if (header_.version == 0)
     return header_.payload == event_payload::all && header_.payload_bytes == 0;
-  if (header_.version != 1 || static_cast<std::uint32_t>(header_.payload) >= event_payloads)
-    return false;
   const std::size_t bytes = header_.payload_bytes;
-  if (bytes < sizeof(packed_payload) || bytes > packed_payload_bytes(max_lines) ||
-      bytes % sizeof(packed_line_payload) != 0)
+  if (header_.version != 1 || bytes < sizeof(packed_payload) ||
+      header_.summary_bytes < sizeof(packed_summary))
     return false;
-  for (std::uint32_t n = 0; n < payload_lines(); ++n)
-    if (static_cast<std::uint32_t>(payload_of_line(n).payload) >= event_payloads) return false;
-  return true;
+  const auto by = load<packed_summary>(summary().data());
+  if (by.lines > max_lines || bytes != packed_payload_bytes(by.lines)) return false;
+  const packed_payload table = payload();
+  if (table.reserved != 0 || ((table.asked | table.control) & ~by.kept_by) != 0) return false;
+  bool kept = false;
+  auto most = event_payload::summary;
+  for (std::uint32_t n = 0; n < by.lines; ++n) {
+    const packed_line_payload row = payload_of_line(n);
+    if (!is_row(row)) return false;
+    if ((by.kept_by >> n & 1) == 0) continue;
+    kept = true;
+    most = std::min(most, row.payload);
+  }
+  if (!kept || table.control != 0) most = event_payload::all;
+  std::uint32_t asked = 0;
+  for (std::uint32_t n = 0; n < by.lines; ++n)
+    if (payload_of_line(n).payload == most) asked |= by.kept_by & 1U << n;
+  return header_.payload == most && table.asked == asked;
 }
 
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
@@ -222,7 +247,7 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   if ((board.form & board_strong) != 0) {
     // Only decoding tells whether an encoder wrote a group. A group is a whole board.
     strong_samples samples;
-    return !limited && unpack_samples(board, records, data, samples);
+    return !limited && unpack_samples(board, records, data, samples) && fit_words(samples);
   }
   const auto rest = behind_records(data, records);
   if (!rest) return false;

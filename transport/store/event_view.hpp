@@ -67,8 +67,8 @@ private:
 void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
                       std::vector<std::byte>& out);
 
-/// Of each board of fragment `index` a mask: bit r is set if record r is there. All bits are of a
-/// board that is raw.
+/// A mask for each board of fragment `index`: bit r is set if record r is there. The mask of a raw
+/// board has all bits.
 [[nodiscard]] std::vector<std::uint16_t> kept_records(const packed_event_view& event,
                                                       std::uint32_t index);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/store/event_view.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
+#include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
 
@@ -190,16 +193,23 @@ TEST(event_view, refuses_a_fragment_longer_than_any) {
 }
 
 /// An event of one fragment with one board of 64 samples, of which the records in `mask` are there.
+/// The one line of its selection kept it, and asked for that.
 struct limited_event {
   std::uint8_t version = 1;
   std::uint8_t payload = 1;
   std::uint16_t table = 16 + 8;
+  std::uint8_t summary_lines = 1;
+  std::uint32_t kept_by = 1;
+  std::uint32_t asked = 1;
+  std::uint32_t control = 0;
+  std::uint32_t reserved = 0;
+  std::uint8_t reserved_of_line = 0;
   std::uint8_t form = 16;
   std::uint16_t mask = 0b1010;
   std::uint16_t records = 0b1010; ///< that are really there
   std::uint16_t rows = 0;
-  std::uint8_t line_payload = 1;
-  bool with_group = false; ///< of the strong codec, behind the records
+  std::optional<std::uint8_t> line_payload{}; ///< by default that of the event
+  bool with_group = false;                    ///< of the strong codec, behind the records
 
   [[nodiscard]] test::bytes packed() const {
     test::bytes data(2);
@@ -229,7 +239,12 @@ struct limited_event {
     head.version = version;
     head.payload = static_cast<event_payload>(payload);
     head.payload_bytes = table;
-    const std::size_t tables = sizeof head + 8 + 8;
+    packed_summary summary;
+    summary.lines = summary_lines;
+    summary.kept_by = kept_by;
+    head.summary_bytes = packed_summary_bytes(summary_lines, 0, 0);
+    const std::size_t summary_at = sizeof head + 8 + 8;
+    const std::size_t tables = summary_at + head.summary_bytes;
     head.bytes = static_cast<std::uint32_t>(round_up(tables + table + data.size(), 8));
     test::bytes all(head.bytes);
     store(all.data(), head);
@@ -237,7 +252,12 @@ struct limited_event {
           packed_fragment{0, fragment_form::boards, 1, l2::board_bytes + 8});
     store(all.data() + sizeof head + 8,
           packed_board{3, form, static_cast<std::uint16_t>(data.size())});
-    if (table >= 16 + 8) all[tables + 16] = static_cast<std::byte>(line_payload);
+    store(all.data() + summary_at, summary);
+    if (table >= 16) store(all.data() + tables, packed_payload{0, asked, control, reserved});
+    for (std::size_t at = 16; at + 8 <= table; at += 8) {
+      all[tables + at] = static_cast<std::byte>(line_payload.value_or(payload));
+      all[tables + at + 3] = static_cast<std::byte>(reserved_of_line);
+    }
     std::copy(data.begin(), data.end(), all.begin() + static_cast<std::ptrdiff_t>(tables + table));
     return all;
   }
@@ -278,7 +298,8 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.payload = 0}.is_read())) << "limited, and all is kept";
   EXPECT_FALSE((limited_event{.payload = 4}.is_read())) << "no such payload";
   EXPECT_FALSE((limited_event{.table = 8}.is_read())) << "a payload table without its head";
-  EXPECT_FALSE((limited_event{.table = 16 + 8 * 33}.is_read())) << "more lines than there may be";
+  EXPECT_FALSE((limited_event{.table = 16 + 8 * 33, .summary_lines = 33}.is_read()))
+      << "more lines than there may be";
   EXPECT_FALSE((limited_event{.line_payload = 4}.is_read())) << "a line's payload";
   EXPECT_FALSE((limited_event{.form = 0}.is_read())) << "records are missing, unsaid";
   EXPECT_FALSE((limited_event{.form = 24}.is_read())) << "raw and limited";
@@ -293,6 +314,47 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.payload = 2, .form = 48}.is_read())) << "records beside features";
   EXPECT_FALSE((limited_event{.payload = 2, .mask = 0, .records = 0}.is_read()))
       << "a board without its features";
+}
+
+TEST(event_view, refuses_a_payload_that_does_not_follow_from_its_lines) {
+  const limited_event two{.table = 16 + 8 * 2, .summary_lines = 2};
+  EXPECT_TRUE(two.is_read());
+  EXPECT_FALSE((limited_event{.summary_lines = 2}.is_read())) << "a line without a payload";
+  EXPECT_FALSE((limited_event{.table = 16 + 8 * 2}.is_read())) << "a payload without a line";
+  EXPECT_FALSE((limited_event{.reserved = 1}.is_read())) << "reserved";
+  EXPECT_FALSE((limited_event{.reserved_of_line = 1}.is_read())) << "reserved, of a line";
+  EXPECT_FALSE((limited_event{.kept_by = 0}.is_read())) << "asked by a line that did not keep it";
+  EXPECT_FALSE((limited_event{.control = 2}.is_read())) << "control of a line that there is not";
+  EXPECT_FALSE((limited_event{.control = 1}.is_read())) << "limited, and of a control sample";
+  EXPECT_FALSE((limited_event{.asked = 0}.is_read())) << "asked by no line";
+  EXPECT_FALSE((limited_event{.kept_by = 0, .asked = 0}.is_read())) << "limited, and kept by none";
+  EXPECT_FALSE((limited_event{.line_payload = 2}.is_read())) << "another payload than its line's";
+}
+
+TEST(event_view, refuses_a_sample_that_does_not_fit_its_word) {
+  const auto is_read = [](std::uint16_t sample) {
+    std::vector<std::uint16_t> samples(l2::sample_words, 100);
+    samples[77] = sample;
+    test::bytes group(strong::max_group_bytes);
+    group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
+    packed_event head;
+    head.number = 1;
+    head.fragments = 1;
+    head.boards = 1;
+    const std::size_t tables = sizeof head + 8 + 8;
+    head.bytes = static_cast<std::uint32_t>(round_up(tables + group.size(), 8));
+    test::bytes all(head.bytes);
+    store(all.data(), head);
+    store(all.data() + sizeof head,
+          packed_fragment{0, fragment_form::boards, 1, l2::board_bytes + 8});
+    store(all.data() + sizeof head + 8,
+          packed_board{3, board_strong, static_cast<std::uint16_t>(group.size())});
+    std::ranges::copy(group, all.begin() + static_cast<std::ptrdiff_t>(tables));
+    return packed_event_view::parse(all).has_value();
+  };
+  EXPECT_TRUE(is_read(l2::payload_mask));
+  EXPECT_FALSE(is_read(l2::payload_mask + 1));
+  EXPECT_FALSE(is_read(0xffff));
 }
 
 } // namespace
