@@ -62,16 +62,37 @@ TEST(stored_events, of_another_session_are_others) {
   EXPECT_EQ(lost.duplicated_blocks, 1U);
 }
 
+/// Damages the payload of the first block of a file.
+void damage(const test::fs::path& folder, std::uint64_t number) {
+  const auto file = folder / store_file_name(number);
+  auto bytes = test::read_file(file);
+  bytes[sizeof(store_file_header) + sizeof(block_header)] ^= std::byte{1};
+  test::write_file(file, bytes);
+}
+
 TEST(stored_events, are_read_from_the_copy_that_is_whole) {
+  for (const std::uint64_t damaged : {1U, 2U}) { // before the whole copy, and behind it
+    const test::scratch_folder folder;
+    fill(folder.path());
+    damage(folder.path(), damaged);
+    const auto [numbers, lost] = read(folder.path());
+    EXPECT_EQ(numbers, damaged == 1 ? (std::vector<std::uint32_t>{2, 1})
+                                    : (std::vector<std::uint32_t>{1, 2}));
+    EXPECT_EQ(lost.duplicated_blocks, 0U);
+    EXPECT_EQ(lost.damaged_copies, 1U);
+    EXPECT_TRUE(lost.none());
+    EXPECT_EQ(tell(lost), 0);
+  }
+}
+
+TEST(stored_events, of_a_block_without_a_whole_copy_are_lost_once) {
   const test::scratch_folder folder;
   fill(folder.path());
-  const auto first = test::fs::path(folder.path()) / store_file_name(1);
-  auto bytes = test::read_file(first);
-  bytes[sizeof(store_file_header) + sizeof(block_header)] ^= std::byte{1};
-  test::write_file(first, bytes);
+  damage(folder.path(), 1);
+  damage(folder.path(), 2);
   const auto [numbers, lost] = read(folder.path());
-  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{2, 1}));
-  EXPECT_EQ(lost.duplicated_blocks, 0U);
+  EXPECT_EQ(numbers, std::vector<std::uint32_t>{2});
+  EXPECT_EQ(lost.damaged_copies, 0U);
   EXPECT_EQ(lost.blocks, 1U);
   EXPECT_EQ(lost.events, 1U);
   EXPECT_EQ(tell(lost), exit_failure);

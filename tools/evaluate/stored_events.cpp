@@ -28,14 +28,15 @@ bool stored_events::next_block() {
   walk_ = event_walk({});
   while (const auto block = in_.next()) {
     block_ = block->header;
+    const block_name name{block_.session, (block_.flags & block_proven) != 0, block_.sequence};
     if (!in_.read_payload(*block, payload_)) {
-      ++lost_.blocks;
-      lost_.events += block_.events;
+      damaged_block& damaged = damaged_[name];
+      ++damaged.copies;
+      damaged.events = block_.events;
       continue;
     }
     line_.update((bytes_ += payload_.size()) >> 20);
-    const bool proven = (block_.flags & block_proven) != 0;
-    if (!seen_.emplace(block_.session, proven, block_.sequence).second) {
+    if (!seen_.insert(name).second) {
       ++lost_.duplicated_blocks;
       lost_.duplicated += block_.events;
       continue;
@@ -48,6 +49,14 @@ bool stored_events::next_block() {
 
 unreadable_parts stored_events::left_out() const {
   unreadable_parts all = lost_;
+  for (const auto& [name, damaged] : damaged_) {
+    if (seen_.contains(name)) {
+      all.damaged_copies += damaged.copies;
+    } else {
+      ++all.blocks;
+      all.events += damaged.events;
+    }
+  }
   all.places += in_.damaged();
   all.torn_ends = in_.torn_ends().size();
   return all;
@@ -57,6 +66,9 @@ int tell(const unreadable_parts& lost) {
   if (lost.duplicated_blocks > 0)
     print_error("left out: {} events of {} blocks that stand here twice; they count once\n",
                 lost.duplicated, lost.duplicated_blocks);
+  if (lost.damaged_copies > 0)
+    print_error("left out: {} damaged copies of blocks; each was read from another copy\n",
+                lost.damaged_copies);
   for (const std::string& text : payload_words(lost.limited))
     print_error("left out: {}; not all their waveforms were kept\n", text);
   if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;

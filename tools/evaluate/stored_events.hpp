@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events of a store or a spool, one after the other, each with the header of its block. A block
-// that stands there twice, as in a file that was copied, is read once. What cannot be read is left
-// out and counted.
+// that stands there twice, as in a file that was copied, is read once, from a copy that is whole.
+// What cannot be read is left out and counted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -25,12 +26,13 @@ namespace l3 {
 /// What was left out.
 struct unreadable_parts {
   std::uint64_t places = 0; ///< where no block begins, or a block is not what its header says
-  std::uint64_t blocks = 0; ///< whose payload is not what was written
+  std::uint64_t blocks = 0; ///< whose payload is not what was written, in any copy that is there
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
   std::uint64_t torn_ends = 0;
   payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
   std::uint64_t duplicated_blocks = 0; ///< which stand in the folder once more, and were read there
   std::uint64_t duplicated = 0;        ///< events in these
+  std::uint64_t damaged_copies = 0;    ///< damaged blocks of which another copy was read
 
   /// Nothing is lost: what is duplicated is not.
   [[nodiscard]] bool none() const { return places + blocks + events + torn_ends == 0; }
@@ -47,12 +49,19 @@ public:
   /// The next event, valid until the next call; nothing at the end. Throws command_error after a
   /// signal.
   [[nodiscard]] std::optional<packed_event_view> next();
-  /// Of the event that next() gave last.
+  /// The header of the block of the event that next() gave last.
   [[nodiscard]] const block_header& block() const { return block_; }
   /// Once next() gives nothing.
   [[nodiscard]] unreadable_parts left_out() const;
 
 private:
+  /// The name of a block: its session, whether with its token, and its number.
+  using block_name = std::tuple<std::uint64_t, bool, std::uint64_t>;
+  struct damaged_block {
+    std::uint64_t copies = 0;
+    std::uint64_t events = 0; ///< in one of them
+  };
+
   [[nodiscard]] bool next_block();
 
   store_reader in_;
@@ -61,8 +70,8 @@ private:
   block_header block_;
   std::vector<std::byte> payload_;
   event_walk walk_{{}};
-  /// Sessions, whether with their token, and numbers of the blocks that were read.
-  std::set<std::tuple<std::uint64_t, bool, std::uint64_t>> seen_;
+  std::set<block_name> seen_; ///< blocks that were read
+  std::map<block_name, damaged_block> damaged_;
   unreadable_parts lost_;
 };
 

@@ -18,7 +18,7 @@
 
 namespace l3 {
 
-/// Of one session.
+/// What is known of the settings of one session.
 struct told_settings {
   std::shared_ptr<const recorded_settings> all; ///< sessions of one menu share it; null: not known
   const std::vector<std::byte>* bytes = nullptr;
