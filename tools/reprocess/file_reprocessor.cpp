@@ -11,6 +11,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "selection/trigger/parse_selection.hpp"
+#include "selection/trigger/recorded_settings.hpp"
+#include "tools/verify/line_names.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/format/prescale.hpp"
 #include "transport/store/block.hpp"
@@ -199,6 +203,8 @@ task_record file_reprocessor::run(const reprocess_task& task) {
   r.store = task.store;
   r.input = look_through(path, stop_);
   totals_.reset();
+  limited_ = {};
+  lines_ = line_names(default_selection());
   if (selector_) totals_.emplace(selector_->selection().line_names().size());
 
   output_file out(folder_, task.number);
@@ -208,6 +214,7 @@ task_record file_reprocessor::run(const reprocess_task& task) {
     if (block->end() > r.input.bytes) break; // it came after the look
     ++r.input.blocks;
     r.input.events += block->header.events;
+    read_names(in, *block);
     if (in.read_payload(*block, payload)) {
       take_block(*block, payload, r, out);
     } else {
@@ -228,12 +235,14 @@ task_record file_reprocessor::run(const reprocess_task& task) {
     r.not_judged = totals_->not_judged;
     r.lines = lines_to_json(*totals_, selector_->selection());
   }
+  r.limited = limited_.events();
+  r.left_out = json_of(limited_, lines_);
   r.output = out.finish(software_);
   out.remove_others(r.output.name);
   if (!r.balanced())
-    throw command_error(fmt::format("{}: {} events, of which {} were kept, {} rejected, {} not "
-                                    "readable: these do not add up",
-                                    path.string(), r.input.events, r.kept, r.rejected,
+    throw command_error(fmt::format("{}: {} events, of which {} were kept, {} rejected, {} "
+                                    "limited, {} not readable: these do not add up",
+                                    path.string(), r.input.events, r.kept, r.rejected, r.limited,
                                     r.unreadable.events));
   write_whole(folder_, folder_.record(task.number), in_lines(to_json(r)) + "\n");
   return r;
@@ -257,6 +266,10 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
     const auto event = packed_event_view::parse(*bytes);
     if (!event) {
       ++to.unreadable.events;
+      continue;
+    }
+    if (!event->is_whole()) {
+      limited_.add(*event);
       continue;
     }
     with.add(*event);
@@ -294,6 +307,13 @@ std::vector<std::byte> file_reprocessor::settings_of(const block_selector& with)
                                     bytes.size(), max_settings_bytes),
                         exit_bad_configuration);
   return bytes;
+}
+
+/// Adds the names of the lines in the settings that the block has, if any.
+void file_reprocessor::read_names(const store_file& in, const stored_block& block) {
+  std::vector<std::byte> bytes;
+  if (block.header.settings_bytes == 0 || !in.read_settings(block, bytes)) return;
+  if (const auto settings = decode_settings(bytes)) lines_.merge(line_names(settings->lines));
 }
 
 void file_reprocessor::decide(block_selector& with, std::vector<std::byte>& block) {

@@ -3,15 +3,18 @@
 // the output, with the kept events in their order, the same run, node, sequence number and time,
 // and a session that follows from the input's session and from what decides. So the output is a
 // function of the input file and the plan alone, whoever computes it, and a block of it can be led
-// back to the one that it was made of.
+// back to the one that it was made of. Events of which not all waveforms were kept cannot be decided
+// again: they are left out and counted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tools/evaluate/block_selector.hpp"
@@ -19,12 +22,13 @@
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/reprocess/reprocess_plan.hpp"
 #include "tools/reprocess/task_record.hpp"
+#include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
-/// Of the blocks that are made of a session's blocks by these settings; never 0.
+/// The session of the blocks that are made of a session's blocks by these settings; never 0.
 [[nodiscard]] std::uint64_t session_made_of(std::uint64_t session, std::uint32_t settings);
 
 /// A file's length and the CRC-32C of its bytes. Throws std::system_error.
@@ -53,6 +57,7 @@ private:
   block_selector& selector_of(std::uint32_t run, codec_id codec);
   void take_block(const stored_block& block, std::span<const std::byte> payload, task_record& to,
                   output_file& out);
+  void read_names(const store_file& in, const stored_block& block);
   void decide(block_selector& with, std::vector<std::byte>& block);
   [[nodiscard]] std::vector<std::byte> settings_of(const block_selector& with) const;
 
@@ -63,6 +68,8 @@ private:
   stop_question stop_;
   std::unique_ptr<block_selector> selector_; ///< of the run of the block at hand
   std::optional<decision_totals> totals_;
+  payload_tally limited_;                     ///< events of the file that were left out
+  std::map<std::uint32_t, std::string> lines_; ///< the file's settings name them, by id
 };
 
 } // namespace l3

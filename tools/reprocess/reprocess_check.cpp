@@ -31,17 +31,19 @@ block_name identity_of(const block_header& h) {
   return {h.session, (h.flags & block_proven) != 0, h.sequence};
 }
 
-/// All of a packed event but its summary.
+/// All of a packed event but its summary and its payload table, which reprocessed events lack.
 struct event_content {
   packed_event header;
+  bool limited;
   std::span<const std::byte> tables;
   std::span<const std::byte> data;
 
-  explicit event_content(const packed_event_view& e) : header(e.header()) {
+  explicit event_content(const packed_event_view& e)
+      : header(e.header()), limited(!e.is_whole()) {
     const auto summary = e.summary();
     const auto before = static_cast<std::size_t>(summary.data() - e.bytes().data());
     tables = e.bytes().first(before).subspan(sizeof(packed_event));
-    data = e.bytes().subspan(before + summary.size());
+    data = e.bytes().subspan(before + summary.size() + header.payload_bytes);
   }
 
   [[nodiscard]] bool has_key_of(const event_content& o) const {
@@ -131,7 +133,7 @@ private:
     std::optional<stored_block> next = out ? out->next() : std::nullopt;
     std::vector<std::byte> payload;
     std::vector<std::byte> made;
-    kept_ = rejected_ = 0;
+    kept_ = rejected_ = limited_ = 0;
     while (const auto block = in.next()) {
       if (!in.read_payload(*block, payload)) continue;
       note(block->header, inputs_, path);
@@ -154,9 +156,10 @@ private:
               written.string(), next->header.sequence, session_text(next->header.session),
               next->header.events, path.string());
     }
-    if (kept_ != r.kept || rejected_ != r.rejected)
-      changed("{}: {} events were kept and {} rejected, and its record says {} and {}",
-              path.string(), kept_, rejected_, r.kept, r.rejected);
+    if (kept_ != r.kept || rejected_ != r.rejected || limited_ != r.limited)
+      changed("{}: {} events were kept, {} rejected and {} limited, and its record says {}, {} and "
+              "{}",
+              path.string(), kept_, rejected_, limited_, r.kept, r.rejected, r.limited);
   }
 
   /// The events of the output are some of those of the input, in their order.
@@ -166,7 +169,9 @@ private:
     const auto kept = events_of(made);
     auto next = kept.begin();
     for (const event_content& e : given) {
-      if (next != kept.end() && *next == e) {
+      if (e.limited) {
+        ++limited_; // no output has it: it would be found below
+      } else if (next != kept.end() && *next == e) {
         ++next;
         ++kept_;
       } else {
@@ -237,6 +242,7 @@ private:
   std::map<block_name, std::string> outputs_;
   std::uint64_t kept_ = 0; ///< of the file at hand
   std::uint64_t rejected_ = 0;
+  std::uint64_t limited_ = 0;
 };
 
 ledger ledger_of(const reprocess_totals& t, std::uint32_t run,
@@ -250,9 +256,24 @@ ledger ledger_of(const reprocess_totals& t, std::uint32_t run,
   l.events.forwarded = t.kept;
   l.events.rejected = t.rejected;
   l.events.shed = {{"unreadable", t.unreadable.events}};
+  if (t.limited > 0) l.events.shed["limited"] = t.limited;
   l.bytes.in = t.bytes_in;
   l.bytes.out = t.bytes_out;
   return l;
+}
+
+/// Adds numbers to those of the same keys, of objects in it likewise.
+void add_counts(json::object& to, const json::object& counts) {
+  for (const auto& [key, value] : counts) {
+    if (value.is_object()) {
+      json::value& inner = to[key];
+      add_counts(inner.is_object() ? inner.as_object() : inner.emplace_object(), value.as_object());
+    } else {
+      const json::value* const before = to.if_contains(key);
+      to[key] = value.to_number<std::uint64_t>() +
+                (before != nullptr ? before->to_number<std::uint64_t>() : 0);
+    }
+  }
 }
 
 } // namespace
@@ -263,6 +284,8 @@ void reprocess_totals::add(const task_record& r) {
   kept += r.kept;
   rejected += r.rejected;
   not_judged += r.not_judged;
+  limited += r.limited;
+  add_counts(left_out, r.left_out);
   unreadable.places += r.unreadable.places;
   unreadable.blocks += r.unreadable.blocks;
   unreadable.events += r.unreadable.events;
@@ -301,7 +324,9 @@ bool write_manifest(const reprocess_folder& folder, const reprocess_plan& plan) 
       {"events", json::object{{"in", totals.events},
                               {"kept", totals.kept},
                               {"rejected", totals.rejected},
+                              {"limited", totals.limited},
                               {"unreadable", totals.unreadable.events}}},
+      {"left_out", totals.left_out},
       {"bytes", json::object{{"in", totals.bytes_in}, {"out", totals.bytes_out}}},
       {"files", std::move(files)}};
   write_whole(folder, folder.manifest(), in_lines(all) + "\n");

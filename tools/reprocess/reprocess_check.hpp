@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves from inputs and outputs that each event of the inputs is in exactly one output, or was
-// rejected or unreadable as the records say. It computes nothing: it reads both and compares them
+// rejected, left out as limited, or unreadable as the records say. It computes nothing: it reads both and compares them
 // event by event, without their summaries.
 #pragma once
 
@@ -20,6 +20,8 @@ struct reprocess_totals {
   std::uint64_t kept = 0;
   std::uint64_t rejected = 0;
   std::uint64_t not_judged = 0;
+  std::uint64_t limited = 0;
+  boost::json::object left_out; ///< these by payload and line
   unreadable_part unreadable;
   std::string first_damaged; ///< the first input of which a part could not be read
   std::uint64_t bytes_in = 0;

@@ -49,6 +49,10 @@ task_record record_of(const json::value& v) {
   r.kept = number_at(v, "kept");
   r.rejected = number_at(v, "rejected");
   r.not_judged = number_at(v, "not_judged");
+  if (const json::value* const limited = v.as_object().if_contains("limited")) {
+    r.limited = limited->to_number<std::uint64_t>(); // earlier versions left out none
+    r.left_out = v.at("left_out").as_object();
+  }
   const json::value& u = v.at("unreadable");
   r.unreadable = {number_at(u, "places"), number_at(u, "blocks"), number_at(u, "events"),
                   number_at(u, "torn_bytes")};
@@ -72,6 +76,8 @@ json::value to_json(const task_record& r) {
                       {"kept", r.kept},
                       {"rejected", r.rejected},
                       {"not_judged", r.not_judged},
+                      {"limited", r.limited},
+                      {"left_out", r.left_out},
                       {"unreadable", json::object{{"places", r.unreadable.places},
                                                   {"blocks", r.unreadable.blocks},
                                                   {"events", r.unreadable.events},

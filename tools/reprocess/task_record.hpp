@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 
 #include "tools/reprocess/reprocess_folder.hpp"
 
@@ -46,14 +47,16 @@ struct task_record {
   std::uint64_t kept = 0;
   std::uint64_t rejected = 0;
   std::uint64_t not_judged = 0; ///< of those kept
+  std::uint64_t limited = 0;    ///< left out: not all their waveforms were kept
+  boost::json::object left_out; ///< these by payload and line, as json_of() of a payload_tally
   unreadable_part unreadable;
   std::uint32_t last_run = 0;
   std::vector<std::uint64_t> sessions; ///< of the output
   boost::json::array lines;            ///< by line: fired, kept, refused by reason
 
-  /// Every event of the input is kept, rejected or unreadable.
+  /// Every event of the input is kept, rejected, limited or unreadable.
   [[nodiscard]] bool balanced() const {
-    return input.events == kept + rejected + unreadable.events && output.events == kept;
+    return input.events == kept + rejected + limited + unreadable.events && output.events == kept;
   }
 };
 
