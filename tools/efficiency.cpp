@@ -20,6 +20,7 @@
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/verify/line_names.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -221,7 +222,10 @@ int efficiency(const options& o) {
                            {"settings", std::move(all)},
                            {"not_selected", e.without_summary},
                            {"duplicated", lost.duplicated},
-                           {"unreadable", lost.places + lost.events + lost.torn_ends}}));
+                           {"unreadable", json::object{{"places", lost.places},
+                                                       {"blocks", lost.blocks},
+                                                       {"events", lost.events},
+                                                       {"torn_ends", lost.torn_ends}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost);
   if (!any) print_error("no event of an unbiased sample is stored: name a line by --reference\n");

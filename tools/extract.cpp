@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
+#include <map>
 #include <memory>
+#include <string>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "tools/command.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/verify/extraction.hpp"
@@ -38,13 +41,16 @@ int extract_store(const options& o) {
   const auto done = from_option(
       "out", o.out, [&](const std::string& out) { return extract(o.folder, stored, out, tell); });
   line.clear();
+  const auto left_out = json_of(done.payloads, done.payloads.events() > 0
+                                                   ? stored_settings(o.folder, signals).line_names()
+                                                   : std::map<std::uint32_t, std::string>{});
   if (o.json) {
     const boost::json::object all{{"events", done.events},
                                   {"fragments", done.fragments},
                                   {"bytes", done.bytes},
                                   {"repeats", done.repeats},
                                   {"damaged", done.damaged},
-                                  {"left_out", json_of(done.payloads)},
+                                  {"left_out", left_out},
                                   {"torn_ends", stored.torn_ends().size()},
                                   {"file", o.out}};
     fmt::print("{}\n", boost::json::serialize(all));
@@ -56,7 +62,7 @@ int extract_store(const options& o) {
     print_error("{} events were stored more than once and are written once\n", done.repeats);
   for (const auto& end : stored.torn_ends()) print_error("{}\n", text_of(end));
   for (const auto& fault : stored.cut_files()) print_error("{}\n", fault);
-  for (const auto& text : payload_words(done.payloads)) print_error("left out: {}\n", text);
+  for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
     throw command_error(fmt::format("of {} events not all waveforms were kept, so that their "
                                     "fragments cannot be written (--skip-limited accepts that)",

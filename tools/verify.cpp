@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 verify`: compares the sent events with the stored ones, and the ledgers with both.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
+#include "tools/evaluate/stored_settings.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/loop.hpp"
 #include "tools/verify/agreement.hpp"
@@ -44,12 +46,12 @@ std::vector<table_row> rows_of(const comparison& c) {
           {"damaged", c.damaged}};
 }
 
-void print_table(const std::string& sent, const comparison& c,
+void print_table(const std::string& sent, const comparison& c, const boost::json::object& payloads,
                  const std::vector<agreement>& agreements) {
   fmt::print("events\n");
   for (const auto& r : rows_of(c)) fmt::print("  {:<12} {:12}\n", r.name, r.count);
   for (const auto& e : c.examples) fmt::print("  {}\n", e);
-  for (const auto& text : payload_words(c.payloads)) fmt::print("  {}\n", text);
+  for (const auto& text : payload_words(payloads)) fmt::print("  {}\n", text);
   if (!c.sent_damage.empty()) fmt::print("  {} {}\n", sent, c.sent_damage);
   if (!agreements.empty()) fmt::print("ledgers\n");
   for (const auto& a : agreements)
@@ -158,7 +160,8 @@ boost::json::value json_of(const std::optional<event_fates>& f) {
                              {"stored_and_again", f->stored_and_again}};
 }
 
-void print_json(const comparison& c, const std::vector<agreement>& agreements, const remarks& r) {
+void print_json(const comparison& c, const boost::json::object& payloads,
+                const std::vector<agreement>& agreements, const remarks& r) {
   namespace json = boost::json;
   json::object events;
   for (const auto& row : rows_of(c)) events[row.name] = row.count;
@@ -177,7 +180,7 @@ void print_json(const comparison& c, const std::vector<agreement>& agreements, c
                          {"sessions_without_ledger", r.without_ledger},
                          {"events", events},
                          {"examples", examples},
-                         {"payloads", json_of(c.payloads)},
+                         {"payloads", payloads},
                          {"sent_damage", c.sent_damage},
                          {"left_out", json::object{{"places", c.sent_left_out.places},
                                                    {"bytes", c.sent_left_out.bytes},
@@ -274,10 +277,13 @@ int verify(const options& o) {
   const damage_of skipped{c.skip_damaged && c.damaged > 0,
                           c.skip_damaged && c.sent_left_out.places > 0};
   const bool ledgers_hold = hold(agreements, skipped);
+  const auto payloads =
+      json_of(c.payloads, c.payloads.events() > 0 ? stored_settings(o.folder, signals).line_names()
+                                                  : std::map<std::uint32_t, std::string>{});
   if (o.json) {
-    print_json(c, agreements, said);
+    print_json(c, payloads, agreements, said);
   } else {
-    print_table(o.sent, c, agreements);
+    print_table(o.sent, c, payloads, agreements);
     print_remarks(said);
     print_left_out(o.sent, c);
     print_verdict(c, skipped.store || skipped.file, ledgers_hold, !expected.empty(),

@@ -161,7 +161,8 @@ class Recorded(Selecting):
         code, said = self.run_tool("efficiency", self.store, "--json")
         self.assertEqual(code, 0, said)
         told = json.loads(said[said.index("{"):said.rindex("}") + 1])
-        self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, 0))
+        nothing = {"places": 0, "blocks": 0, "events": 0, "torn_ends": 0}
+        self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, nothing))
         self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)
         for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):
             code, said = self.run_tool(*command, self.store)

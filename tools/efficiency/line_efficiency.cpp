@@ -2,12 +2,8 @@
 #include "tools/efficiency/line_efficiency.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include <fmt/format.h>
-
-#include "selection/trigger/line_id.hpp"
-#include "selection/trigger/parse_selection.hpp"
 
 namespace l3 {
 
@@ -49,21 +45,6 @@ void settings_efficiency::add(const summary_view& event, reference_sample& to) c
     const std::uint8_t reason = event.reasons[n];
     if (reason != line_trigger) line.of_triggered.add(fired);
     if (!fired) ++line.refused[reason];
-  }
-}
-
-std::map<std::uint32_t, std::string> line_names(const selection_settings& selection) {
-  std::map<std::uint32_t, std::string> names;
-  for (const line_settings& line : selection.lines)
-    names.emplace(line_id(line.name.value), line.name.value);
-  return names;
-}
-
-std::map<std::uint32_t, std::string> line_names(const std::string& selection) {
-  try {
-    return line_names(parse_selection(selection, "the settings"));
-  } catch (const std::runtime_error&) {
-    return {};
   }
 }
 

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "selection/trigger/settings.hpp"
 #include "tools/evaluate/evaluation.hpp"
 #include "transport/store/summary_view.hpp"
 
@@ -62,10 +61,5 @@ private:
   std::vector<reference_sample> samples_; ///< in the order of `references_`, all events last
   std::vector<std::size_t> bits_;         ///< of the samples' lines
 };
-
-/// The names of the lines by their ids.
-[[nodiscard]] std::map<std::uint32_t, std::string> line_names(const selection_settings& selection);
-/// The same of what a store holds; none if the text is no selection of this version.
-[[nodiscard]] std::map<std::uint32_t, std::string> line_names(const std::string& selection);
 
 } // namespace l3

@@ -69,7 +69,7 @@ int tell(const unreadable_parts& lost) {
   if (lost.damaged_copies > 0)
     print_error("left out: {} damaged copies of blocks; each was read from another copy\n",
                 lost.damaged_copies);
-  for (const std::string& text : payload_words(lost.limited))
+  for (const std::string& text : payload_words(json_of(lost.limited, lost.lines)))
     print_error("left out: {}; not all their waveforms were kept\n", text);
   if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;
   print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "

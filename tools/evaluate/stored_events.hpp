@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct unreadable_parts {
   std::uint64_t events = 0; ///< in these, and others that break a rule of the format
   std::uint64_t torn_ends = 0;
   payload_tally limited; ///< events of which not all waveforms were kept; they are whole otherwise
+  std::map<std::uint32_t, std::string> lines; ///< names of those that limited events
   std::uint64_t duplicated_blocks = 0; ///< which stand in the folder once more, and were read there
   std::uint64_t duplicated = 0;        ///< events in these
   std::uint64_t damaged_copies = 0;    ///< damaged blocks of which another copy was read

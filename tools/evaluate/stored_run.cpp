@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "tools/evaluate/stored_settings.hpp"
+
 namespace l3 {
 
 unreadable_parts for_each_stored(
@@ -30,6 +32,7 @@ unreadable_parts for_each_stored(
   decide();
   unreadable_parts lost = in.left_out();
   lost.limited = limited;
+  if (limited.events() > 0) lost.lines = stored_settings(folder, signals).line_names();
   return lost;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "selection/trigger/parse_selection.hpp"
+#include "tools/verify/line_names.hpp"
 #include "transport/store/store_reader.hpp"
 
 namespace l3 {
@@ -53,6 +55,12 @@ std::vector<std::shared_ptr<const recorded_settings>> stored_settings::known() c
   for (const auto& [bytes, settings] : known_)
     if (settings) all.push_back(settings);
   return all;
+}
+
+std::map<std::uint32_t, std::string> stored_settings::line_names() const {
+  auto names = l3::line_names(default_selection());
+  for (const auto& settings : known()) names.merge(l3::line_names(settings->lines));
+  return names;
 }
 
 bool stored_settings::complete() const {

@@ -34,6 +34,9 @@ public:
   [[nodiscard]] const told_settings& of(const block_header& h) const;
   /// Each once.
   [[nodiscard]] std::vector<std::shared_ptr<const recorded_settings>> known() const;
+  /// The names of their lines by their ids, and of those of the built-in selection, for sessions
+  /// whose settings are not known.
+  [[nodiscard]] std::map<std::uint32_t, std::string> line_names() const;
   /// There are sessions, and the settings of each are known.
   [[nodiscard]] bool complete() const;
 

@@ -21,7 +21,7 @@ public:
   /// Events of which waveforms are missing.
   [[nodiscard]] std::uint64_t events() const;
   [[nodiscard]] std::uint64_t events(event_payload p) const { return of(p).events; }
-  /// Of these events, those for which the line asked, by the line's id.
+  /// How many of these events each line asked for, by the line's id.
   [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& by_line(event_payload p) const {
     return of(p).by_line;
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A payload tally for people and for machines, with the lines' names.
+// A payload tally for machines and for people, with the lines' names.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,11 @@
 
 namespace l3 {
 
-/// "12 events are suppressed, by line three_pi0 (10), klpi0pi0 (2)", a text for each payload that
-/// some event has. Lines of the selections that are shipped have their names, others their ids.
-[[nodiscard]] std::vector<std::string> payload_words(const payload_tally& t);
-[[nodiscard]] boost::json::object json_of(const payload_tally& t);
+/// {"suppressed": {"events": 12, "lines": {"three_pi0": 10, "klpi0pi0": 2}}}, an entry for each
+/// payload that some event has. Lines without a name here are called by their ids.
+[[nodiscard]] boost::json::object json_of(const payload_tally& t,
+                                          const std::map<std::uint32_t, std::string>& names);
+/// "12 events are suppressed, by line three_pi0 (10), klpi0pi0 (2)", a text for each entry.
+[[nodiscard]] std::vector<std::string> payload_words(const boost::json::object& tally);
 
 } // namespace l3
