@@ -128,6 +128,8 @@ std::vector<std::unique_ptr<engine>> make_engines(const compute_settings& settin
   if (settings.where == backend::hip && settings.fault.kind == fault_kind::none) {
     if (const std::string why_not = why_no_hip(); !why_not.empty())
       throw std::runtime_error("backend hip was asked for, but " + why_not);
+    if (limits.codec != codec_id::koto)
+      throw std::runtime_error("AMD's devices do not have the strong codec (output.codec) yet");
     made.push_back(make_hip_engine(limits, program));
     return made;
   }

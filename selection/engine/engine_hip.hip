@@ -5,6 +5,9 @@
 
 namespace l3 {
 
+template <>
+inline constexpr bool can_encode<hip_queue> = false;
+
 std::string why_no_hip() { return hip::why_no_device(); }
 
 std::unique_ptr<engine> make_hip_engine(const engine_limits& limits,

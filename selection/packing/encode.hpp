@@ -19,6 +19,11 @@
 
 namespace l3 {
 
+/// Whether a device of the queue has a form of encode_boards: the portable one keeps the residuals
+/// of a group in a lane's own memory, which is slow memory on devices.
+template <class Queue>
+inline constexpr bool can_encode = true;
+
 struct encode_boards {
   static constexpr std::uint32_t width = 32;
   static constexpr std::uint32_t boards = 4; // of a block

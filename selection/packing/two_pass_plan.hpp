@@ -32,7 +32,7 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
   if (all.encoded.size() == 0) {
     place();
     queue.run(pack_boards{}, in.boards.size(), in, all, out);
-  } else {
+  } else if constexpr (can_encode<Queue>) {
     stage(queue, "encode");
     queue.run(encode_boards{}, encode_boards::blocks(in), in, all);
     place();

@@ -76,7 +76,7 @@ TABLE = [
     ("koto-l3 receive --out new --secret-key bad.secret", USAGE, "--secret-key requires --allow"),
     ("koto-l3 inspect sent.l2raw --event three", USAGE, "three is not SPILL/EVENT, such as 3/17"),
     ("koto-l3 inspect sent.l2raw --event 3/99", FAILED, "has no event 99 of spill 3: it holds 4 events of spills 3 to 3"),
-    ("koto-l3 inspect sent.l2raw --event 3/1 --channel 99", FAILED, "the event has no channel 99: give CRATE"),
+    ("koto-l3 inspect sent.l2raw --event 3/1 --channel 99", FAILED, "the event has no channel 99, or did not keep its waveform: give CRATE"),
     ("koto-l3 run start --number 4294967296", USAGE, "koto-l3 run start: --number: 4294967296 is no number, or one that is too large"),
     ("koto-l3 run start --number seven", USAGE, "--number: seven is no number"),
     (("koto-l3", "run", "start", "--comment", "two\nlines"), USAGE, "--comment is no plain text: it holds \\u000a"),
