@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -173,14 +174,16 @@ unknown_rule rule_of(const toml_table& s) {
   return unknown_rule::ignore;
 }
 
-setting<event_payload> payload_of(const toml_table& s) {
+/// Nothing if it was refused.
+std::optional<setting<event_payload>> payload_of(const toml_table& s) {
+  if (!s.has("payload")) return setting<event_payload>(event_payload::all);
   const auto word = s.text("payload");
   for (std::uint32_t p = 0; p < event_payloads; ++p)
     if (const auto payload = static_cast<event_payload>(p); word.value == name_of(payload))
-      return {payload, word.place};
+      return setting<event_payload>{payload, word.place};
   if (!word.value.empty())
     s.complain("payload", R"(is none of "all", "suppressed", "features", "summary")");
-  return event_payload::all;
+  return {};
 }
 
 void read_vetoes_of_line(const toml_table& s, line_settings& line) {
@@ -218,9 +221,10 @@ line_settings read_line(const toml_table& s) {
   line.when_unknown = rule_of(s);
   line.prescale = s.count("prescale", 1, most_prescale, line.prescale);
   line.priority = static_cast<std::uint8_t>(s.count("priority", 0, 0xff, line.priority).value);
-  line.payload = payload_of(s);
+  const auto payload = payload_of(s);
+  line.payload = payload.value_or(event_payload::all);
   if (s.has("control")) line.control = s.count("control", 1, most_prescale).value;
-  if (line.control != 0 && line.payload.value == event_payload::all)
+  if (line.control != 0 && payload && payload->value == event_payload::all)
     s.complain("control", "has no meaning for a line whose events all keep everything; take it "
                           "out, or set payload");
   return line;

@@ -79,6 +79,8 @@ hot_inputs = "mask"
 one_in = 7
 hot_above = 40
 reference = "good.json"
+[output]
+codec = "strong"
 [outbox]
 memory = "40 MiB"
 block = "300 KiB"
