@@ -21,6 +21,7 @@
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "tools/reprocess/reprocess_check.hpp"
 #include "tools/reprocess/slurm_submission.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -37,6 +38,7 @@ struct options {
   std::uint32_t jobs = 1;
   bool check = false;
   bool skip_damaged = false;
+  bool skip_limited = false;
   bool to_slurm = false;
   slurm_options slurm;
   bool json = false;
@@ -180,8 +182,10 @@ json::object to_json(const reprocess_totals& t) {
   return {{"events", json::object{{"in", t.events},
                                   {"kept", t.kept},
                                   {"rejected", t.rejected},
+                                  {"limited", t.limited},
                                   {"unreadable", t.unreadable.events},
                                   {"not_judged", t.not_judged}}},
+          {"left_out", t.left_out},
           {"bytes", json::object{{"in", t.bytes_in}, {"out", t.bytes_out}}},
           {"tasks_done", t.tasks}};
 }
@@ -202,15 +206,22 @@ reprocess_totals totals_of(const reprocess_folder& folder, const reprocess_plan&
   return totals;
 }
 
-/// 0 if nothing of the inputs was unreadable, or that is accepted.
-int judge_damage(const options& o, const reprocess_totals& t) {
-  if (t.unreadable.none()) return 0;
-  print_error(
-      "{} places, {} blocks and {} events of the inputs could not be read, first of {}, and "
-      "are in no output{}\n",
-      t.unreadable.places, t.unreadable.blocks, t.unreadable.events, t.first_damaged,
-      o.skip_damaged ? "" : " (--skip-damaged accepts that)");
-  return o.skip_damaged ? 0 : exit_failure;
+/// 0 if all of the inputs could be decided again, or what could not is accepted.
+int judge_inputs(const options& o, const reprocess_totals& t) {
+  int code = 0;
+  if (!t.unreadable.none()) {
+    print_error(
+        "{} places, {} blocks and {} events of the inputs could not be read, first of {}, and "
+        "are in no output{}\n",
+        t.unreadable.places, t.unreadable.blocks, t.unreadable.events, t.first_damaged,
+        o.skip_damaged ? "" : " (--skip-damaged accepts that)");
+    if (!o.skip_damaged) code = exit_failure;
+  }
+  for (const std::string& text : payload_words(t.left_out))
+    print_error("left out: {}; not all their waveforms were kept{}\n", text,
+                o.skip_limited ? "" : " (--skip-limited accepts that)");
+  if (t.limited > 0 && !o.skip_limited) code = exit_failure;
+  return code;
 }
 
 int check(const options& o, const reprocess_folder& folder) {
@@ -218,7 +229,9 @@ int check(const options& o, const reprocess_folder& folder) {
   const reprocess_plan plan = read_plan(folder);
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
   const bool all_read = verdict.totals.unreadable.none();
-  const bool holds = verdict.holds() && (all_read || o.skip_damaged);
+  const bool all_whole = verdict.totals.limited == 0;
+  const bool holds =
+      verdict.holds() && (all_read || o.skip_damaged) && (all_whole || o.skip_limited);
   if (o.json) {
     json::object all = to_json(verdict.totals);
     all["holds"] = holds;
@@ -239,13 +252,16 @@ int check(const options& o, const reprocess_folder& folder) {
     list("double", verdict.doubled);
     list("changed", verdict.changed);
     fmt::print("{}\n", !verdict.holds() ? "NOT right: see above"
-                       : all_read       ? "each event is in exactly one output, or was rejected"
-                       : o.skip_damaged ? "each event that could be read is in exactly one output, "
-                                          "or was rejected"
-                                        : "NOT right: a part of the inputs could not be read");
+                       : !holds && !all_read && !o.skip_damaged
+                           ? "NOT right: a part of the inputs could not be read"
+                       : !holds ? "NOT right: events were left out"
+                       : all_read && all_whole
+                           ? "each event is in exactly one output, or was rejected"
+                           : "each event that could be decided again is in exactly one output, or "
+                             "was rejected");
   }
-  const int damage = judge_damage(o, verdict.totals);
-  return verdict.holds() ? damage : exit_failure;
+  const int inputs = judge_inputs(o, verdict.totals);
+  return verdict.holds() ? inputs : exit_failure;
 }
 
 int submit_tasks(const options& o, const reprocess_folder& folder, const reprocess_plan& plan) {
@@ -295,7 +311,7 @@ int reprocess(const options& o) {
   } else {
     print_totals(totals, plan.tasks.size());
   }
-  return judge_damage(o, totals);
+  return judge_inputs(o, totals);
 }
 
 } // namespace
@@ -331,6 +347,9 @@ void add_reprocess(CLI::App& program, command_body& run) {
       ->excludes(slurm);
   c->add_flag("--skip-damaged", o->skip_damaged,
               "end with 0 although damaged places are left out, and say how many these are");
+  c->add_flag("--skip-limited", o->skip_limited,
+              "end with 0 although events of which not all waveforms were kept are left out, and "
+              "say how many these are");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return reprocess(*o); }; });
 }

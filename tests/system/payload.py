@@ -155,8 +155,13 @@ class Payload(Selecting):
         self.assertEqual(code, 0, text)
         self.assertRegex(text, rf"payload +suppressed by line {', '.join(said[key]['asked_by'])}: \d+ of \d+ waveforms")
         code, text = self.tool("reprocess", self.store, "--out", self.folder / "again", "--menu", "built-in")
-        self.assertNotEqual(code, 0)
-        self.assertIn("suppressed", text)
+        self.assertEqual(code, FAILED, text)
+        self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
+        for command in ((), ("--check",)):
+            code, text = self.tool("reprocess", *(command or (self.store, "--menu", "built-in")), "--out", self.folder / "again", "--skip-limited", "--json")
+            self.assertEqual(code, 0, text)
+            events = json.loads(text[text.index("{"):text.rindex("}") + 1])["events"]
+            self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
 
     def test_of_features_and_summaries(self):
         file = self.simulate(EVENTS)

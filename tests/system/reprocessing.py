@@ -23,7 +23,7 @@ class Again(Reprocessing):
         out = self.folder / "out"
         said = self.reprocess(cut, "--menu", "built-in", "--out", out, "--jobs", "2", "--json")
         kept = self.select(sent)["total"]["kept"]
-        self.assertEqual(said["events"], {"in": self.EVENTS, "kept": kept, "rejected": self.EVENTS - kept, "unreadable": 0,
+        self.assertEqual(said["events"], {"in": self.EVENTS, "kept": kept, "rejected": self.EVENTS - kept, "limited": 0, "unreadable": 0,
                                           "not_judged": 0})
         self.assertEqual((said["tasks"], said["tasks_run"]), (self.FILES, self.FILES))
         code, verdict = self.verify(sent, "--selection", "built-in", store=out)

@@ -3,8 +3,8 @@
 // the output, with the kept events in their order, the same run, node, sequence number and time,
 // and a session that follows from the input's session and from what decides. So the output is a
 // function of the input file and the plan alone, whoever computes it, and a block of it can be led
-// back to the one that it was made of. Events of which not all waveforms were kept cannot be decided
-// again: they are left out and counted.
+// back to the one that it was made of. Events of which not all waveforms were kept cannot be
+// decided again: they are left out and counted.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ private:
   stop_question stop_;
   std::unique_ptr<block_selector> selector_; ///< of the run of the block at hand
   std::optional<decision_totals> totals_;
-  payload_tally limited_;                     ///< events of the file that were left out
+  payload_tally limited_;                      ///< events of the file that were left out
   std::map<std::uint32_t, std::string> lines_; ///< the file's settings name them, by id
 };
 

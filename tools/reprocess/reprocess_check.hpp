@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proves from inputs and outputs that each event of the inputs is in exactly one output, or was
-// rejected, left out as limited, or unreadable as the records say. It computes nothing: it reads both and compares them
-// event by event, without their summaries.
+// rejected, left out as limited, or unreadable as the records say. It computes nothing: it reads
+// both and compares them event by event, without their summaries.
 #pragma once
 
 #include <cstdint>
