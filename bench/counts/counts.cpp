@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3-bench counts`: what the kernels execute for one batch of simulated events, counted by
-// the imagined device. Counts are the same on every machine and in every run; they are no times.
+// the imagined device. Nearly all waveforms of those are quiet, so packing is counted for made-up
+// waveforms, too, whose N are those of recordings. Counts are the same on every machine and in
+// every run; they are no times.
 #include <algorithm>
 #include <memory>
 
 #include "bench/counts/device_counts.hpp"
+#include "bench/harness/made_up_batch.hpp"
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/selection/select_batch.hpp"
@@ -58,23 +61,32 @@ int run_counts(const counts_options& o) {
   const select_batch batch(d, o.events);
   const std::uint64_t waveforms = std::uint64_t{waveforms_of_a_board} * batch.boards();
 
+  enum class contents : std::uint8_t { simulated, made_up }; // of as many boards
   struct way {
     std::string name;
     packing_form packing;
     const selection_program* program;
     codec_id codec = codec_id::koto;
+    contents events = contents::simulated;
   };
   json::array rows;
   for (const way& w : {way{"keep all, two passes", packing_form::two_passes, nullptr},
                        way{"keep all, one pass", packing_form::one_pass, nullptr},
                        way{"keep all, strong", packing_form::two_passes, nullptr, codec_id::strong},
+                       way{"made up, two passes", packing_form::two_passes, nullptr, codec_id::koto,
+                           contents::made_up},
+                       way{"made up, one pass", packing_form::one_pass, nullptr, codec_id::koto,
+                           contents::made_up},
                        way{"selection", packing_form::two_passes, &program},
                        way{"selection, histograms", packing_form::two_passes, &counting}}) {
-    engine_limits limits{batch.capacity(), 1, 0, output_path::mapped, w.packing};
+    const bool is_made_up = w.events == contents::made_up;
+    engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1, 0,
+                         output_path::mapped, w.packing};
     limits.codec = w.codec;
     const auto e = make_engine({backend::cuda, 0}, limits, w.program);
     frame& f = *e->frames()[0];
-    batch.copy_to(f.input);
+    is_made_up ? make_up_batch(f.input) : batch.copy_to(f.input);
+    if (f.input.used_boards != batch.boards()) throw command_error("the batches differ in size");
     static_cast<void>(take_device_counts()); // what making the engine took
     e->start(f);
     if (!e->wait(f)) throw command_error(f.error);
