@@ -48,15 +48,15 @@ public:
     }
   }
 
-  /// words[k] becomes sample word first + k · stride, as it stands in memory; after every fourth
-  /// word `skipped` strides are left out. `in` and `fragment` are those of the constructor.
-  template <std::uint32_t stride, std::uint32_t skipped = 0, std::uint32_t n>
+  /// words[k] becomes sample word first + k · stride, as it stands in memory. `in` and `fragment`
+  /// are those of the constructor.
+  template <std::uint32_t stride, std::uint32_t n>
   __device__ void load_samples(const batch_view& in, const fragment_entry& fragment,
                                std::uint32_t first, std::uint32_t (&words)[n]) const {
     if (runs_ == runs::one) {
       const auto* const from = reinterpret_cast<const std::uint32_t*>(first_) + (header + first);
 #pragma unroll
-      for (std::uint32_t k = 0; k < n; ++k) words[k] = from[stride * (k + k / 4 * skipped)];
+      for (std::uint32_t k = 0; k < n; ++k) words[k] = from[stride * k];
     } else if (runs_ == runs::two) {
       const auto at = static_cast<std::int32_t>(word * (header + first));
       const std::int32_t left = static_cast<std::int32_t>(first_bytes_) - at; // may be negative
@@ -64,7 +64,7 @@ public:
       const std::byte* const other = second_ + at;
 #pragma unroll
       for (std::uint32_t k = 0; k < n; ++k) {
-        const auto further = static_cast<std::int32_t>(word * stride * (k + k / 4 * skipped));
+        const auto further = static_cast<std::int32_t>(word * stride * k);
         words[k] =
             *reinterpret_cast<const std::uint32_t*>((further < left ? one : other) + further);
       }
@@ -75,8 +75,7 @@ public:
       for (std::uint32_t k = 0; k < n; ++k) words[k] = 0;
 #pragma unroll 1
       for (std::uint32_t k = 0; k < n; ++k) {
-        const std::uint32_t next =
-            of_any(in, fragment, header + first + stride * (k + k / 4 * skipped));
+        const std::uint32_t next = of_any(in, fragment, header + first + stride * k);
 #pragma unroll
         for (std::uint32_t m = 1; m < n; ++m) words[m - 1] = words[m];
         words[n - 1] = next;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a warp packs the samples of a board to KOTO records (gpu/codec/koto.hpp), from registers and
-// without shared memory.
+// How a warp packs the samples of a board to KOTO records (gpu/codec/koto.hpp), from registers.
 //
-// Thread t packs half a record: 32 samples, or four octets, of record t / 2. So the threads follow
-// one another as their bytes do. A word of a packet has a sample of two records, so two threads
-// load the words of the same two records, and each gives the other what it needs: one permutation
-// of bytes turns two words of a packet into two samples of one record in the machine's byte order.
+// Thread t packs half a record: 32 samples, or four octets, of record t / 2. A word of a packet has
+// a sample of two records, so two threads load the words of the same two records, and each gives
+// the other what it needs: one permutation of bytes turns two words of a packet into two samples of
+// one record in the machine's byte order.
 //
-// The bytes of a thread's half record, behind the head where it is the first half, are one *run*.
-// They leave in *pieces* of eight bytes, by one store each. A piece belongs to the thread that has
-// its last byte; the bytes before, of other threads, come to that thread by exchanges. Most boards
-// are packed the short way (short_records.cuh); the way of this header can pack all.
+// An octet takes N bytes, so records are runs of bits of any length at any place. The threads put
+// them together in an *image* of the board in shared memory, without branches that depend on N.
+// Then the image leaves in stores of 16 bytes by neighbouring threads.
 #pragma once
 
 #include <cstddef>
@@ -39,26 +37,24 @@ struct record_half {
   }
 };
 
-/// The samples that a thread packs, two in a word. Of each octet, the thread has loaded one quad
-/// itself, the first one where `which` is 0; the other thread has loaded the other quad.
+/// The samples that a thread packs, two in a word. Of its four octets the thread has loaded two
+/// itself, the first two where `which` is 0; the other thread has loaded the other two.
 struct packed_samples {
-  static constexpr std::uint32_t words_of_quad = 2;
-  static constexpr std::uint32_t octets = 4;
-  static constexpr std::uint32_t words = words_of_quad * octets;
+  static constexpr std::uint32_t words = 8;
+  static constexpr std::uint32_t octets = 2; // in so many words
   std::uint32_t own[words];
   std::uint32_t other[words];
 
   __device__ void load(const board_place& place, const batch_view& in,
                        const fragment_entry& fragment, const record_half& mine, board_kind kind) {
     std::uint32_t loaded[2 * words];
-    constexpr std::uint32_t quad = 4;       // rows
     constexpr std::uint32_t of_record = 64; // rows
-    const std::uint32_t row = of_record / 2 * mine.half + quad * mine.which;
+    const std::uint32_t row = of_record / 2 * mine.half + of_record / 4 * mine.which;
     if (kind == board_kind::sampling_125_mhz) { // eight words are a row
-      place.load_samples<8, quad>(in, fragment, 8 * row + mine.record / 2, loaded);
+      place.load_samples<8>(in, fragment, 8 * row + mine.record / 2, loaded);
     } else { // two words are a row, and each quarter of the rows has its own records
-      place.load_samples<2, quad>(
-          in, fragment, 2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
+      place.load_samples<2>(in, fragment,
+                            2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
     }
     constexpr std::uint32_t lower_halves = 0x4501;
     constexpr std::uint32_t upper_halves = 0x6723;
@@ -115,12 +111,21 @@ struct packed_record {
     const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
     place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
   }
-  /// Where the bytes of the thread's samples start.
-  [[nodiscard]] __device__ std::uint32_t samples(const record_half& mine) const {
-    return place + koto::record_head_bytes + mine.half * packed_samples::octets * bits;
+  /// Where the bytes start of the octets that the thread has loaded itself, and of the others.
+  [[nodiscard]] __device__ std::uint32_t own_octets(const record_half& mine) const {
+    return octets(2 * mine.half + mine.which);
   }
+  [[nodiscard]] __device__ std::uint32_t other_octets(const record_half& mine) const {
+    return octets(2 * mine.half + 1 - mine.which);
+  }
+  [[nodiscard]] __device__ std::uint32_t end() const { return octets(4); }
   /// The first three bytes of the record.
   [[nodiscard]] __device__ std::uint32_t head() const { return bits | minimum << 8; }
+
+private:
+  [[nodiscard]] __device__ std::uint32_t octets(std::uint32_t quarter) const {
+    return place + koto::record_head_bytes + quarter * packed_samples::octets * bits;
+  }
 };
 
 [[nodiscard]] __device__ inline std::uint64_t multiply_add(std::uint32_t a, std::uint32_t b,
@@ -129,157 +134,197 @@ struct packed_record {
   asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(sum) : "r"(a), "r"(b), "l"(c));
   return sum;
 }
-/// These give 0 where everything is shifted out.
-[[nodiscard]] __device__ inline std::uint64_t shifted_up(std::uint64_t a, std::uint32_t n) {
-  std::uint64_t shifted = 0;
-  asm("shl.b64 %0, %1, %2;" : "=l"(shifted) : "l"(a), "r"(n));
-  return shifted;
-}
-[[nodiscard]] __device__ inline std::uint64_t shifted_down(std::uint64_t a, std::uint32_t n) {
-  std::uint64_t shifted = 0;
-  asm("shr.u64 %0, %1, %2;" : "=l"(shifted) : "l"(a), "r"(n));
-  return shifted;
+/// The two words of a number of 64 bits.
+__device__ inline void take_apart(std::uint64_t number, std::uint32_t& low, std::uint32_t& high) {
+  asm("mov.b64 {%0, %1}, %2;" : "=r"(low), "=r"(high) : "l"(number));
 }
 
-/// Makes octets of a record's samples. N is at most 14, because all tags are right.
+/// The packed records of a board, in shared memory of the warp that packs it. Pieces of 16 bytes of
+/// the image are pieces of the output: the image begins amid its first piece where the records do.
+struct alignas(16) board_image {
+  static constexpr std::uint32_t piece = 16;
+  static constexpr std::uint32_t most_bits = 14; // N: all tags are right
+  static constexpr std::uint32_t most =
+      piece - 1 + packet_lanes * koto::record_bytes(most_bits) + sizeof(std::uint32_t);
+  std::byte bytes[(most + piece - 1) / piece * piece];
+
+  [[nodiscard]] __device__ std::uint32_t address() const {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(bytes));
+  }
+};
+
+/// Bits that a thread puts into an image, one behind the other. A word in which runs meet is stored
+/// by the run that has the word's last bit. When all runs of the board have stored their words,
+/// each run adds the bits that it has of the word in which it ends.
+class bit_run {
+public:
+  /// The run begins at this byte of shared memory.
+  __device__ explicit bit_run(std::uint32_t address) : at_(8 * address) {}
+
+  /// Appends up to 64 bits; all bits of `value` above them are 0.
+  __device__ void append(std::uint64_t value, std::uint32_t bits) {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    take_apart(value, low, high);
+    const std::uint32_t first = __funnelshift_l(0, low, at_) | open_;
+    const std::uint32_t second = __funnelshift_l(low, high, at_);
+    const std::uint32_t third = __funnelshift_l(high, 0, at_);
+    // Predicates, because branches would part the warp.
+    asm volatile("{\n\t.reg .pred %%first, %%second;\n\t"
+                 "setp.ge.u32 %%first, %1, 32;\n\tsetp.ge.u32 %%second, %1, 64;\n\t"
+                 "@%%first st.shared.u32 [%2], %3;\n\t@%%second st.shared.u32 [%2+4], %4;\n\t"
+                 "selp.b32 %0, %4, %3, %%first;\n\tselp.b32 %0, %5, %0, %%second;\n\t}"
+                 : "=&r"(open_)
+                 : "r"(at_ % word_bits + bits), "r"(word()), "r"(first), "r"(second), "r"(third)
+                 : "memory");
+    at_ += bits;
+  }
+
+  /// Adds the bits of the word in which the run ends. Other runs may do so at the same time.
+  __device__ void close() const {
+    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(word()), "r"(open_) : "memory");
+  }
+
+private:
+  static constexpr std::uint32_t word_bits = 32;
+
+  [[nodiscard]] __device__ std::uint32_t word() const {
+    return at_ / word_bits * sizeof(std::uint32_t);
+  }
+
+  std::uint32_t at_;       ///< where the run ends so far, in bits
+  std::uint32_t open_ = 0; ///< the run's bits in that word
+};
+
+/// Makes the bits of samples.
 ///
 /// A quad is a sum of differences times powers of 2^N, so the minimum can be subtracted from the
 /// sum of the samples instead of from each of them: `minimum_` is what four minima with their tags
 /// sum up to. Arithmetic modulo 2^64 makes the result right.
-class octet_maker {
+class quad_maker {
 public:
-  __device__ explicit octet_maker(const packed_record& record)
-      : second_((1U << record.bits) - (1U << 16)), fourth_(1U << 2 * record.bits) {
+  __device__ explicit quad_maker(const packed_record& record)
+      : bits_(4 * record.bits), second_((1U << record.bits) - (1U << 16)),
+        fourth_(1U << 2 * record.bits) {
     const std::uint32_t two = pair((record.minimum | l2::sample_tag) * pairs::both);
     minimum_ = std::uint64_t{0} - multiply_add(two, fourth_, two);
   }
 
+  __device__ void append(const std::uint32_t (&samples)[packed_samples::words],
+                         bit_run& run) const {
+#pragma unroll
+    for (std::uint32_t q = 0; q < packed_samples::words; q += 2)
+      run.append(quad(samples[q], samples[q + 1]), bits_);
+  }
+
+private:
   /// Four samples become a quad of 4 N bits.
   [[nodiscard]] __device__ std::uint64_t quad(std::uint32_t a, std::uint32_t b) const {
     return multiply_add(pair(b), fourth_, multiply_add(pair(a), 1, minimum_));
   }
-
-private:
   /// d0 + d1 · 2^N, of samples d0 and d1.
   [[nodiscard]] __device__ std::uint32_t pair(std::uint32_t samples) const {
     return samples + (samples >> 16) * second_;
   }
+  std::uint32_t bits_;    ///< of a quad
   std::uint32_t second_;  ///< moves a sample from bit 16 to bit N
   std::uint32_t fourth_;  ///< 2^2N
   std::uint64_t minimum_; ///< its negative
 };
 
-/// What a thread has of its run that was not yet stored. The first piece is kept back: bytes of
-/// other threads may belong to it.
-class open_run {
+/// The same for all N up to 7, as quiet channels have them. A quad has less than 32 bits then: one
+/// product of halves makes a pair of samples, and one more product joins two pairs. An octet has
+/// less than 64 bits, and is appended as a whole.
+class octet_maker {
 public:
-  /// The run begins `at` bytes behind `base`, a multiple of eight.
-  __device__ open_run(std::byte* base, std::uint32_t at)
-      : first_(base + at / piece * piece), to_(first_), filled_(8 * (at % piece)) {}
+  static constexpr std::uint32_t most_bits = 7; // N
 
-  /// Appends up to 64 bits; all bits of `value` above them are 0.
-  __device__ void append(std::uint64_t value, std::uint32_t bits) {
-    constexpr std::uint32_t all = 8 * piece;
-    last_ |= shifted_up(value, filled_);
-    const std::uint32_t filled = filled_ + bits;
-    if (filled >= all) {
-      if (to_ == first_) {
-        kept_ = last_;
-      } else {
-        *reinterpret_cast<std::uint64_t*>(to_) = last_;
-      }
-      to_ += piece;
-      last_ = shifted_down(value, all - filled_);
-    }
-    filled_ = filled % all;
+  __device__ explicit octet_maker(const packed_record& record) : bits_(8 * record.bits) {
+    const std::uint32_t power = 1U << record.bits;
+    const std::uint32_t tagged = record.minimum | l2::sample_tag;
+    const std::uint32_t two = tagged * power + tagged;
+    second_ = power << 8 | 1U; // as two bytes: 1 and 2^N
+    fourth_ = power * power;
+    eighth_ = fourth_ * fourth_;
+    minimum_ = two * ~fourth_; // of a quad, negative
   }
 
-  /// Stores what is left. All threads have appended all, to runs of one board, of which the first
-  /// begins `begin` bytes behind `base`: less than a piece.
-  __device__ void close(std::byte* base, std::uint32_t begin) {
-    const std::uint32_t t = thread();
-    // What a thread hands on: its last bytes, and if it has filled no piece, what it was given.
-    std::uint32_t low = static_cast<std::uint32_t>(last_);
-    std::uint32_t high = static_cast<std::uint32_t>(last_ >> 32);
-    std::uint32_t hands_on = to_ == first_ ? 1 : 0;
-#pragma unroll 1
-    for (std::uint32_t distance = 1; distance < threads; distance *= 2) {
-      const std::uint32_t low_before = before(low, distance);
-      const std::uint32_t high_before = before(high, distance);
-      const std::uint32_t before_hands_on = before(hands_on, distance);
-      if (t < distance || hands_on == 0) continue;
-      low |= low_before;
-      high |= high_before;
-      hands_on = before_hands_on;
+  __device__ void append(const std::uint32_t (&samples)[packed_samples::words],
+                         bit_run& run) const {
+#pragma unroll
+    for (std::uint32_t q = 0; q < packed_samples::words; q += 4) {
+      const std::uint32_t late = quad(samples[q + 2], samples[q + 3]);
+      run.append(multiply_add(late, eighth_, quad(samples[q], samples[q + 1])), bits_);
     }
-    const std::uint64_t given = before(low, 1) | std::uint64_t{before(high, 1)} << 32;
-    if (t != 0) kept_ |= given;
-    const bool has_first = to_ != first_;
-    const bool is_partial = has_first && first_ == base && begin != 0;
-    if (has_first && !is_partial) *reinterpret_cast<std::uint64_t*>(first_) = kept_;
-    // Of the first and the last piece of the board by the byte: others may write to their rest. No
-    // thread has both. A board that keeps few records may begin and end in one piece.
-    std::byte* const to = is_partial ? first_ : to_;
-    const std::uint64_t bytes = is_partial ? kept_ : low | std::uint64_t{high} << 32;
-    const std::uint32_t end = is_partial ? piece : t == threads - 1 ? filled_ / 8 : 0;
-#pragma unroll 1
-    for (std::uint32_t k = to == base ? begin : 0; k < end; ++k)
-      to[k] = static_cast<std::byte>(bytes >> 8 * k);
   }
 
 private:
-  [[nodiscard]] __device__ static std::uint32_t before(std::uint32_t value,
-                                                       std::uint32_t distance) {
-    return __shfl_up_sync(everyone, value, distance);
+  [[nodiscard]] __device__ std::uint32_t quad(std::uint32_t a, std::uint32_t b) const {
+    return __dp2a_lo(b, second_, 0U) * fourth_ + __dp2a_lo(a, second_, minimum_);
   }
-
-  std::byte* first_;       ///< the piece in which the run begins
-  std::byte* to_;          ///< the piece in which it ends so far
-  std::uint32_t filled_;   ///< bits of that piece
-  std::uint64_t last_ = 0; ///< the run's bytes in that piece
-  std::uint64_t kept_ = 0; ///< those in the first piece, when it is filled
+  std::uint32_t bits_;    ///< of an octet
+  std::uint32_t second_;  ///< makes a pair
+  std::uint32_t fourth_;  ///< 2^2N
+  std::uint32_t eighth_;  ///< 2^4N
+  std::uint32_t minimum_; ///< four of them, negative
 };
 
+/// Copies the image's bytes from `begin`, which lies in its first piece, up to `end` to the same
+/// places behind `to`, a multiple of a piece.
+__device__ inline void copy_image(const board_image& image, std::uint32_t begin, std::uint32_t end,
+                                  std::byte* to) {
+  constexpr std::uint32_t piece = board_image::piece;
+  const std::uint32_t t = thread();
+  const std::uint32_t whole = begin == 0 ? 0 : piece; // where the first whole piece begins
+  const std::uint32_t at = whole + piece * t;
+#pragma unroll
+  for (std::uint32_t k = 0; k < sizeof image.bytes; k += piece * threads) {
+    if (at + k + piece <= end)
+      *reinterpret_cast<uint4*>(to + at + k) =
+          *reinterpret_cast<const uint4*>(image.bytes + at + k);
+  }
+  // The bytes before the first whole piece and behind the last one: other boards have the rest.
+  const bool is_behind = t >= piece;
+  const std::uint32_t first = is_behind ? whole : begin == 0 ? piece : begin;
+  const std::uint32_t n = t % piece + (is_behind ? end / piece * piece : 0);
+  if (first <= n && n < end) to[n] = image.bytes[n];
+}
+
 /// Packs the records of a board to `to`, without those whose threads say that they are not kept.
-/// Few boards need this way, so its code is short: a turn for each of the thread's octets, whose
-/// samples move up meanwhile, because registers have no index.
 __device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
-                                    const record_half& mine, bool is_kept, std::byte* to) {
-  constexpr std::uint32_t octet_words = 2 * packed_samples::words_of_quad;
-  constexpr std::uint32_t words = 2 * packed_samples::words;
-  std::uint32_t rest[words];
-#pragma unroll
-  for (std::uint32_t q = 0; q < packed_samples::words; ++q) {
-    const std::uint32_t at = q / 2 * octet_words + q % 2;
-    rest[at] = mine.which == 0 ? samples.own[q] : samples.other[q];
-    rest[at + packed_samples::words_of_quad] = mine.which == 0 ? samples.other[q] : samples.own[q];
+                                    const record_half& mine, bool is_kept, board_image& image,
+                                    std::byte* to) {
+  const auto begin =
+      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece);
+  const std::uint32_t at = image.address() + begin;
+  const std::uint32_t own_end = begin + (is_kept ? record.end() : record.place);
+  const std::uint32_t end = of_thread(own_end, threads - 1);
+  bit_run head(at + record.place);
+  bit_run own(at + record.own_octets(mine));
+  bit_run other(at + record.other_octets(mine));
+  const bool has_head = is_kept && mine.half == 0;
+  if (has_head) head.append(record.head(), 8 * koto::record_head_bytes);
+  const bool are_quiet = !any(is_kept && record.bits > octet_maker::most_bits);
+  if (is_kept) {
+    const auto append = [&](const auto& maker) {
+      maker.append(samples.own, own);
+      maker.append(samples.other, other);
+    };
+    are_quiet ? append(octet_maker(record)) : append(quad_maker(record));
   }
-  const auto begin = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % piece);
-  std::uint32_t at = begin + (is_kept ? record.samples(mine) : record.place);
-  if (is_kept && mine.half == 0) at -= koto::record_head_bytes;
-  open_run run(to - begin, at);
-  const octet_maker maker(record);
-  constexpr std::uint32_t most = 64;
-  std::uint64_t low = record.head();
-  std::uint64_t high = 0;
-  std::uint32_t bits = is_kept && mine.half == 0 ? 8 * koto::record_head_bytes : 0;
-#pragma unroll 1
-  for (std::uint32_t turn = 0;; ++turn) {
-#pragma unroll 1
-    for (; bits != 0; bits -= umin(bits, most)) {
-      run.append(low, umin(bits, most));
-      low = high;
-    }
-    if (turn == packed_samples::octets) break;
-    const std::uint64_t first = maker.quad(rest[0], rest[1]);
-    const std::uint64_t second = maker.quad(rest[2], rest[3]);
-#pragma unroll
-    for (std::uint32_t q = 0; q + octet_words < words; ++q) rest[q] = rest[q + octet_words];
-    low = first | shifted_up(second, 4 * record.bits);
-    high = shifted_down(second, most - 4 * record.bits);
-    bits = is_kept ? 8 * record.bits : 0;
+  // No run stores the word in which the board ends.
+  if (thread() == 0) {
+    constexpr std::uint32_t word = sizeof(std::uint32_t);
+    *reinterpret_cast<std::uint32_t*>(image.bytes + end / word * word) = 0;
   }
-  run.close(to - begin, begin);
+  sync();
+  if (has_head) head.close();
+  if (is_kept) {
+    own.close();
+    other.close();
+  }
+  sync();
+  copy_image(image, begin, end, to - begin);
 }
 
 } // namespace l3::warp

@@ -425,15 +425,18 @@ struct copy_encoded_boards_by_warp {
   static constexpr std::uint32_t width = 128;
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
 
-  struct shared {};
+  struct shared {
+    warp::board_image images[boards];
+  };
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
     return (n + boards - 1) / boards;
   }
 
-  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
+  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
                              const frame_columns& columns, output_view out) const {
-    const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
+    const std::uint32_t w = threadIdx.x / warp::threads;
+    const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
     const board_entry board = in.boards[i];
     const event_result& result = columns.events.results[board.event];
@@ -444,7 +447,7 @@ struct copy_encoded_boards_by_warp {
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, fragment, board, shape.bytes, to);
     if ((shape.form & board_limited) != 0)
       return pack_boards_by_warp::pack_limited(board_place(in, fragment, board.offset), in,
-                                               fragment, columns, i, shape, to);
+                                               fragment, columns, i, shape, s.images[w], to);
     const std::uint32_t stored = pack_boards::stored_bytes(shape.form);
     const std::uint32_t group = shape.bytes - stored;
     const std::byte* const slot = encode_boards::slot(columns, i);

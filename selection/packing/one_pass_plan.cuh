@@ -21,6 +21,7 @@ struct pack_tiles_by_warp {
     std::uint32_t ticket;
     /// The lengths of the boards, then where the tile starts in the output, lower and upper half.
     std::uint32_t words[boards + 2];
+    warp::board_image images[boards];
   };
 
   __device__ void operator()(const cuda_block& b, shared& s, const batch_view& in,
@@ -77,7 +78,7 @@ struct pack_tiles_by_warp {
     record.bits = found.own_bits;
     record.minimum = found.own_minimum & l2::payload_mask;
     record.find_place(mine);
-    warp::pack_board(samples, record, mine, outer, form, to);
+    warp::pack_board(samples, record, mine, outer, form, s.images[w], to);
   }
 
 private:

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/cuda/short_records.cuh"
+#include "gpu/cuda/record_packing.cuh"
 #include "gpu/executors/cuda_form.hpp"
 
 namespace l3 {
@@ -34,14 +34,8 @@ __device__ inline std::byte* put_outer_words(const outer_words& outer, std::uint
 /// Writes a board that can be decoded to `to`.
 __device__ inline void pack_board(const packed_samples& samples, const packed_record& record,
                                   const record_half& mine, const outer_words& outer,
-                                  std::uint32_t form, std::byte* to) {
-  to = put_outer_words(outer, form, to);
-  const bool is_word = reinterpret_cast<std::uintptr_t>(to) % sizeof(std::uint32_t) == 0;
-  if (is_word && can_be_short(record)) {
-    pack_short_records(samples, record, mine, to);
-  } else {
-    pack_records(samples, record, mine, true, to);
-  }
+                                  std::uint32_t form, board_image& image, std::byte* to) {
+  pack_records(samples, record, mine, true, image, put_outer_words(outer, form, to));
 }
 
 /// Copies the packet of a board that cannot be decoded to `to`.
@@ -57,15 +51,18 @@ struct pack_boards_by_warp {
   static constexpr std::uint32_t width = 128;
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
 
-  struct shared {};
+  struct shared {
+    warp::board_image images[boards];
+  };
 
   [[nodiscard]] static std::uint32_t blocks_for(std::uint32_t n) {
     return (n + boards - 1) / boards;
   }
 
-  __device__ void operator()(const cuda_block&, shared&, const batch_view& in,
+  __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
                              const frame_columns& columns, output_view out) const {
-    const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
+    const std::uint32_t w = threadIdx.x / warp::threads;
+    const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
     const board_entry board = in.boards[i];
     const event_result& result = columns.events.results[board.event];
@@ -76,8 +73,10 @@ struct pack_boards_by_warp {
     if ((form & board_raw) != 0)
       return warp::copy_raw(in, fragment, board, columns.boards.bytes[i], to);
     const board_place place(in, fragment, board.offset);
+    warp::board_image& image = s.images[w];
     if ((form & board_limited) != 0)
-      return pack_limited(place, in, fragment, columns, i, {form, columns.boards.bytes[i]}, to);
+      return pack_limited(place, in, fragment, columns, i, {form, columns.boards.bytes[i]}, image,
+                          to);
     const warp::record_half mine(board.kind);
     warp::packed_samples samples;
     samples.load(place, in, fragment, mine, board.kind);
@@ -88,13 +87,14 @@ struct pack_boards_by_warp {
     warp::outer_words outer;
     if ((form & (board_header_stored | board_footer_stored)) != 0)
       outer = warp::outer_words::load(place, in, fragment);
-    warp::pack_board(samples, record, mine, outer, form, to);
+    warp::pack_board(samples, record, mine, outer, form, image, to);
   }
 
   /// What pack_boards::pack_limited writes.
   __device__ static void pack_limited(const board_place& place, const batch_view& in,
                                       const fragment_entry& fragment, const frame_columns& columns,
-                                      std::uint32_t i, const board_shape& shape, std::byte* to) {
+                                      std::uint32_t i, const board_shape& shape,
+                                      warp::board_image& image, std::byte* to) {
     const std::uint32_t kept = columns.boards.records[i];
     put_mask(kept, to);
     std::uint32_t end = shape.bytes;
@@ -114,7 +114,7 @@ struct pack_boards_by_warp {
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
     record.find_place(mine, kept);
-    warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, to);
+    warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, image, to);
   }
 
 private:
