@@ -155,29 +155,28 @@ TYPED_TEST_P(both_forms, fits_the_worst_case) {
   this->expect_equal({{1, 2, 0, 3, {make_fragment(0, 2, boards)}}}, 8000);
 }
 
-TYPED_TEST_P(both_forms, packs_quiet_boards) {
-  // As real data: of no record more than 8 bits are left. Devices pack boards of 3 to 7 bits the
-  // short way. Boards of one N each, of any of these, and of any.
-  constexpr std::uint32_t most_bits = 8;
-  constexpr std::uint32_t boards_of_a_kind = 16;
+TYPED_TEST_P(both_forms, packs_boards_of_each_n) {
+  // Boards of one N each, and boards of any N up to a largest one. Devices have a shorter way for
+  // boards of which no record has an N above 7.
+  constexpr std::uint32_t most_bits = 14;
   randomness r(6);
   for (const std::uint32_t piece_bytes : {0U, 1400U}) {
     std::vector<made_event> events;
     for (const auto kind : {board_kind::sampling_125_mhz, board_kind::sampling_500_mhz}) {
-      const auto number = static_cast<std::uint32_t>(events.size() + 1);
-      std::vector<made_board> boards;
-      for (std::uint32_t k = 0; k < boards_of_a_kind; ++k) {
-        std::vector<std::uint16_t> samples;
-        for (std::uint32_t c = 0; c < packet_lanes; ++c) {
-          const std::uint32_t bits = k <= most_bits              ? k
-                                     : k + 1 == boards_of_a_kind ? below(r, most_bits + 1)
-                                                                 : 3 + below(r, 5);
-          const auto w = make_waveform(bits, l2::payload_mask, r);
-          samples.insert(samples.end(), w.begin(), w.end());
+      for (const bool is_mixed : {false, true}) {
+        const auto number = static_cast<std::uint32_t>(events.size() + 1);
+        std::vector<made_board> boards;
+        for (std::uint32_t most = 0; most <= most_bits; ++most) {
+          std::vector<std::uint16_t> samples;
+          for (std::uint32_t c = 0; c < packet_lanes; ++c) {
+            const auto w = make_waveform(is_mixed ? below(r, most + 1) : most, l2::payload_mask, r);
+            samples.insert(samples.end(), w.begin(), w.end());
+          }
+          boards.push_back(
+              make_board(kind, static_cast<std::uint8_t>(3 + most), 1, number, 4, samples));
         }
-        boards.push_back(make_board(kind, static_cast<std::uint8_t>(3 + k), 1, number, 4, samples));
+        events.push_back({1, number, 0, 4, {make_fragment(0, number, std::move(boards))}});
       }
-      events.push_back({1, number, 0, 4, {make_fragment(0, number, std::move(boards))}});
     }
     ASSERT_NO_FATAL_FAILURE(this->expect_equal(events, piece_bytes)) << piece_bytes;
   }
@@ -206,7 +205,7 @@ TYPED_TEST_P(both_forms, may_have_nothing_to_do) {
 
 REGISTER_TYPED_TEST_SUITE_P(both_forms, packs_any_event_in_any_pieces,
                             finds_places_however_many_fragments_are_before, fits_the_worst_case,
-                            packs_quiet_boards, says_what_has_no_room_and_writes_nothing_there,
+                            packs_boards_of_each_n, says_what_has_no_room_and_writes_nothing_there,
                             may_have_nothing_to_do);
 
 } // namespace l3::test
