@@ -13,8 +13,9 @@ COLUMNS = ["warp_instructions_per_waveform", "shared_wavefronts_per_waveform", "
 TOLERANCE = 0.03
 MOST_HISTOGRAMS = 0.15  # of measure_pulses
 ONE_IN = 4  # histograms.one_in by default: of so many events the waveforms of one are looked at; counted are those of every event
-HEAD = """# What kernels execute for four simulated events of the whole readout (18 176 waveforms of 64 samples), PTX of compute_90 run by
-# tests/device: `build/interpreted/koto-l3-bench counts`. tests/device/counts_test.py --write makes this table.
+HEAD = """# What kernels execute for four events of the whole readout (18 176 waveforms of 64 samples): simulated ones, or made-up ones
+# with the N of recordings where a row says so. PTX of compute_90 run by tests/device: `build/interpreted/koto-l3-bench counts`.
+# tests/device/counts_test.py --write makes this table.
 """
 
 
