@@ -116,9 +116,11 @@ private:
     memory_.write(columns_, columns);
   }
   void run_decode() {
+    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
     memory_.queue().run(measure_boards{}, frame_.batch.boards.size(), frame_.batch, frame_.packing);
   }
   void run_steps() {
+    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
     for (const auto& step : steps_) step->run(memory_.queue(), frame_);
   }
   void run_packing() {

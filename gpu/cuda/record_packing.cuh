@@ -45,16 +45,14 @@ struct packed_samples {
   std::uint32_t own[words];
   std::uint32_t other[words];
 
-  __device__ void load(const board_place& place, const batch_view& in,
-                       const fragment_entry& fragment, const record_half& mine, board_kind kind) {
+  __device__ void load(const board_place& place, const record_half& mine, board_kind kind) {
     std::uint32_t loaded[2 * words];
     constexpr std::uint32_t of_record = 64; // rows
     const std::uint32_t row = of_record / 2 * mine.half + of_record / 4 * mine.which;
     if (kind == board_kind::sampling_125_mhz) { // eight words are a row
-      place.load_samples<8>(in, fragment, 8 * row + mine.record / 2, loaded);
+      place.load_samples<8>(8 * row + mine.record / 2, loaded);
     } else { // two words are a row, and each quarter of the rows has its own records
-      place.load_samples<2>(in, fragment,
-                            2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
+      place.load_samples<2>(2 * (of_record * (mine.record % 4) + row) + mine.record / 8, loaded);
     }
     constexpr std::uint32_t lower_halves = 0x4501;
     constexpr std::uint32_t upper_halves = 0x6723;

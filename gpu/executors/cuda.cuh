@@ -102,10 +102,22 @@ struct cuda_block {
   }
 };
 
-/// The bound of one resident block demands nothing, but it keeps the compiler from spilling
+namespace cuda {
+
+/// How many blocks of a kernel a multiprocessor must have registers for: kernels whose warps wait
+/// for memory say so by `resident`. One demands nothing, but it keeps the compiler from spilling
 /// registers to make room for one more block.
+template <class Form>
+[[nodiscard]] constexpr std::uint32_t resident_blocks() {
+  if constexpr (requires { Form::resident; }) return Form::resident;
+  return 1;
+}
+
+} // namespace cuda
+
 template <class Kernel, class... Args>
-__global__ void __launch_bounds__(cuda_form<Kernel>::type::width, 1)
+__global__ void __launch_bounds__(cuda_form<Kernel>::type::width,
+                                  cuda::resident_blocks<typename cuda_form<Kernel>::type>())
     run_block(Kernel kernel, Args... args) {
   using form = typename cuda_form<Kernel>::type;
   __shared__ typename form::shared shared;

@@ -3,7 +3,8 @@
 // a device, the type that cuda_form<measure_boards> names; where nothing else is said that is the
 // kernel itself. A special form has its own width and shared memory and the same arguments, writes
 // the same bytes, and says by blocks_for(n) how many CUDA blocks do the work of n portable ones.
-// The portable form of such a kernel is not compiled for devices.
+// The portable form of such a kernel is not compiled for devices. A form may say by `resident` how
+// many of its CUDA blocks a multiprocessor must have registers for.
 #pragma once
 
 namespace l3 {

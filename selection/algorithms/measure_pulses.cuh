@@ -26,6 +26,7 @@ class measure_pulses_by_warp {
 
 public:
   static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t resident = 9; // blocks of a multiprocessor
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
 
   struct shared {
@@ -41,22 +42,21 @@ public:
                              const board_signals::columns::view& signals) const {
     const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
     if (i >= frame.batch.boards.size()) return;
-    const board_entry board = frame.batch.boards[i];
-    const fragment_entry fragment = frame.batch.fragments[board.fragment];
+    const found_packet packet = frame.packing.packets[i];
     warp_findings f;
-    if (!has_samples(board, fragment)) {
-      if (warp::thread() == 0)
-        measure_boards::write_shape(i, measure_boards::raw_shape(board, fragment), frame.packing);
-      leave_unread(i, pulse_rows, signals);
-      return;
+    if (!packet.has_samples()) {
+      warp::write_raw(frame.batch, i, frame.packing);
+      return leave_unread(i, pulse_rows, signals);
     }
-    const board_place place(frame.batch, fragment, board.offset);
-    warp::outer_words outer = warp::outer_words::load(place, frame.batch, fragment);
-    const std::uint32_t number = measure_pulses::number_of(frame.tables, board, fragment);
+    const board_place place(frame.batch, packet, i);
+    warp::outer_words outer = warp::outer_words::load(place);
+    const board_entry& board = frame.batch.boards[i];
+    const std::uint32_t number =
+        measure_pulses::number_of(frame.tables, board, frame.batch.fragments[board.fragment]);
     const input_entry* const inputs =
         frame.tables.inputs.data() + measure_pulses::inputs_per_board * number;
     const std::uint32_t trigger = pairs::swapped(outer.word) & l2::payload_mask; // in thread 0
-    outer.compare(frame.batch.events[board.event], board.slot);
+    outer.compare(frame.batch, i);
     std::uint32_t lit = 0;
     bool was_read = false;
     const auto measured = [&] {
@@ -64,12 +64,12 @@ public:
       was_read = (f.shape.form & board_raw) == 0 && number != board_signals::unread;
       return was_read;
     };
-    if (board.kind == board_kind::sampling_125_mhz) {
-      slow_board b(place, frame.batch, fragment);
+    if (packet.kind() == board_kind::sampling_125_mhz) {
+      slow_board b(place);
       b.conclude(f, outer);
       if (measured()) lit = b.find(f, inputs, i, pulse_rows);
     } else {
-      fast_waveforms b(place, frame.batch, fragment);
+      fast_waveforms b(place);
       b.conclude(f, outer);
       if (measured())
         lit = b.find(f, inputs, i, pulse_rows, s.of_warp[threadIdx.x / warp::threads]);
@@ -81,7 +81,7 @@ public:
       if (f.owns_record)
         beyond = measure_pulses::record_beyond(
             frame.tables.levels[measure_pulses::inputs_per_board * number +
-                                measure_pulses::channel_of(f.record, board.kind)],
+                                measure_pulses::channel_of(f.record, packet.kind())],
             f.record, f.own_minimum, f.own_maximum);
       beyond = warp::union_of(beyond);
     }
@@ -121,10 +121,8 @@ private:
   /// A board at 125 MHz. The thread has pair t % 8 of rows t / 8 + 4 k.
   class slow_board {
   public:
-    __device__ slow_board(const board_place& place, const batch_view& in,
-                          const fragment_entry& fragment)
-        : place_(place), in_(in), fragment_(fragment) {
-      place.load_samples<warp::threads>(in, fragment, warp::thread(), words_);
+    __device__ explicit slow_board(const board_place& place) : place_(place) {
+      place.load_samples<warp::threads>(warp::thread(), words_);
     }
 
     __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
@@ -200,7 +198,7 @@ private:
     /// Sample number `row` of a channel.
     [[nodiscard]] __device__ std::int32_t sample(std::uint32_t channel, std::uint32_t row) const {
       const std::uint32_t word =
-          place_.load(in_, fragment_, board_place::header + packet_lanes / 2 * row + channel / 2);
+          place_.load(board_place::header + packet_lanes / 2 * row + channel / 2);
       return static_cast<std::int32_t>(pairs::half(pairs::swapped(word), channel % 2) &
                                        l2::payload_mask);
     }
@@ -283,8 +281,6 @@ private:
     }
 
     const board_place& place_;
-    const batch_view& in_;
-    const fragment_entry& fragment_;
     std::uint32_t words_[warp::words_of_thread];
     std::uint32_t peak_ = 0; ///< of the thread's own channel: the highest sample in time
     std::uint32_t pedestal_ = 0;
@@ -294,10 +290,9 @@ private:
   /// quarter t / 8, and of its samples 4 k + t / 2 % 4, k = 0 … 15, the pair of channels t % 2.
   class fast_waveforms {
   public:
-    __device__ fast_waveforms(const board_place& place, const batch_view& in,
-                              const fragment_entry& fragment) {
+    __device__ explicit fast_waveforms(const board_place& place) {
       const std::uint32_t t = warp::thread();
-      place.load_samples<8>(in, fragment, board_place::samples / 4 * (t / 8) + t % 8, words_);
+      place.load_samples<8>(board_place::samples / 4 * (t / 8) + t % 8, words_);
     }
 
     __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {

@@ -42,16 +42,14 @@ struct group_tile {
   }
 
   /// Loads the samples of a board, without their tags.
-  __device__ void load(const board_place& place, const batch_view& in,
-                       const fragment_entry& fragment, board_kind kind) {
+  __device__ void load(const board_place& place, board_kind kind) {
     const bool is_slow = kind == board_kind::sampling_125_mhz;
 #pragma unroll 1
     for (std::uint32_t w = thread(); w < board_place::samples; w += threads) {
       constexpr std::uint32_t swap_each_half = 0x2301;
       constexpr std::uint32_t payload = l2::payload_mask | l2::payload_mask << 16;
       const std::uint32_t pair =
-          __byte_perm(place.load(in, fragment, board_place::header + w), 0, swap_each_half) &
-          payload;
+          __byte_perm(place.load(board_place::header + w), 0, swap_each_half) & payload;
       if (is_slow) { // eight words are a row
         store(reinterpret_cast<std::byte*>(samples + 2 * w), pair);
       } else { // two words are a row of four channels, each of which has four records
@@ -288,14 +286,12 @@ private:
   /// Loads the board's samples, and copies the words that its form stores.
   __device__ static void load(warp::group_tile& tile, const batch_view& in,
                               const frame_columns& columns, std::uint32_t i) {
-    const board_entry board = in.boards[i];
-    const fragment_entry fragment = in.fragments[board.fragment];
-    const board_place place(in, fragment, board.offset);
-    tile.load(place, in, fragment, board.kind);
+    const found_packet packet = columns.packets[i];
+    const board_place place(in, packet, i);
+    tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
     if (pack_boards::stored_bytes(form) == 0) return;
-    warp::put_outer_words(warp::outer_words::load(place, in, fragment), form,
-                          encode_boards::slot(columns, i));
+    warp::put_outer_words(warp::outer_words::load(place), form, encode_boards::slot(columns, i));
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
@@ -438,16 +434,16 @@ struct copy_encoded_boards_by_warp {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
-    const board_entry board = in.boards[i];
-    const event_result& result = columns.events.results[board.event];
+    const event_result& result = columns.events.results[in.boards[i].event];
     if (!result.kept) return;
-    const fragment_entry fragment = in.fragments[board.fragment];
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
-    if ((shape.form & board_raw) != 0) return warp::copy_raw(in, fragment, board, shape.bytes, to);
-    if ((shape.form & board_limited) != 0)
-      return pack_boards_by_warp::pack_limited(board_place(in, fragment, board.offset), in,
-                                               fragment, columns, i, shape, s.images[w], to);
+    if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
+    if ((shape.form & board_limited) != 0) {
+      const found_packet packet = columns.packets[i];
+      return pack_boards_by_warp::pack_limited(board_place(in, packet, i), packet.kind(), columns,
+                                               i, shape, s.images[w], to);
+    }
     const std::uint32_t stored = pack_boards::stored_bytes(shape.form);
     const std::uint32_t group = shape.bytes - stored;
     const std::byte* const slot = encode_boards::slot(columns, i);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "gpu/columns/soa.hpp"
+#include "gpu/decode/found_packet.hpp"
 #include "gpu/memory/buffer.hpp"
 #include "gpu/memory/frame.hpp"
 #include "transport/format/batch_capacity.hpp"
@@ -98,6 +99,7 @@ struct frame_columns {
   board_columns::view boards;
   fragment_columns::view fragments;
   event_columns::view events;
+  column<found_packet> packets; ///< by board; written by find_packets, on CUDA devices
   selected_columns selected;
   /// Slots of encoded_slot_bytes, one for each board, for the data that encode_boards writes; empty
   /// if the codec is koto.
@@ -114,6 +116,7 @@ struct frame_columns {
     c.fragments = fragment_columns::take(from, capacity.fragments);
     c.events = event_columns::view(event_columns::columns{
         .accepted = from.take<std::uint8_t>(capacity.events), .results = results});
+    c.packets = from.take<found_packet>(capacity.boards);
     if (codec == codec_id::strong)
       c.encoded = from.take<std::byte>(capacity.boards * encoded_slot_bytes);
     return c;

@@ -36,17 +36,18 @@ struct outer_words {
   bool is_tagged = true;
   bool is_expected = true;
 
-  __device__ static outer_words load(const board_place& place, const batch_view& in,
-                                     const fragment_entry& fragment) {
+  __device__ static outer_words load(const board_place& place) {
     constexpr std::uint32_t between = board_place::samples;
     outer_words o;
     const std::uint32_t t = thread();
     if (t < board_place::header + board_place::footer)
-      o.word = place.load(in, fragment, t < board_place::header ? t : between + t);
+      o.word = place.load(t < board_place::header ? t : between + t);
     return o;
   }
 
-  __device__ void compare(const event_entry& event, std::uint32_t slot) {
+  __device__ void compare(const batch_view& in, std::uint32_t board) {
+    const event_entry& event = in.events[in.boards[board].event];
+    const std::uint32_t slot = in.boards[board].slot;
     const std::uint32_t t = thread();
     const bool in_header = t < board_place::header;
     const std::uint32_t time = (event.reference_time >> 14 & l2::payload_mask) |
@@ -113,10 +114,19 @@ __device__ inline void write_findings(const warp_findings& f, std::uint32_t i,
   out.records.bits[record] = static_cast<std::uint8_t>(f.own_bits);
 }
 
+/// Writes the shape of a packet that cannot be decoded.
+__device__ inline void write_raw(const batch_view& in, std::uint32_t i, const frame_columns& out) {
+  const board_entry& board = in.boards[i];
+  if (thread() == 0)
+    measure_boards::write_shape(i, measure_boards::raw_shape(board, in.fragments[board.fragment]),
+                                out);
+}
+
 } // namespace warp
 
 struct measure_boards_by_warp {
   static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t resident = 12;                  // blocks of a multiprocessor
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
   struct shared {};
 
@@ -128,23 +138,18 @@ struct measure_boards_by_warp {
                              const frame_columns& out) const {
     const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
     if (i >= in.boards.size()) return;
-    const board_entry board = in.boards[i];
-    const fragment_entry fragment = in.fragments[board.fragment];
-    if (!has_samples(board, fragment)) {
-      if (warp::thread() == 0)
-        measure_boards::write_shape(i, measure_boards::raw_shape(board, fragment), out);
-      return;
-    }
-    const board_place place(in, fragment, board.offset);
-    warp::outer_words outer = warp::outer_words::load(place, in, fragment);
+    const found_packet packet = out.packets[i];
+    if (!packet.has_samples()) return warp::write_raw(in, i, out);
+    const board_place place(in, packet, i);
+    warp::outer_words outer = warp::outer_words::load(place);
     const std::uint32_t t = warp::thread();
     warp_findings f;
     std::uint32_t words[warp::words_of_thread];
     std::uint32_t apart = 0;
     std::uint32_t which = 0;
-    if (board.kind == board_kind::sampling_125_mhz) {
+    if (packet.kind() == board_kind::sampling_125_mhz) {
       // Eight words are a row: the thread has pair t % 8 of every fourth row.
-      place.load_samples<warp::threads>(in, fragment, t, words);
+      place.load_samples<warp::threads>(t, words);
       apart = 8;
       which = t / 8 % 2;
       f.record = t % 8 * 2 + which;
@@ -152,13 +157,13 @@ struct measure_boards_by_warp {
     } else {
       // Two words are a row. Each quarter of the waveforms has eight threads: 8 j … 8 j + 7.
       constexpr std::uint32_t quarter = board_place::samples / 4;
-      place.load_samples<8>(in, fragment, quarter * (t / 8) + t % 8, words);
+      place.load_samples<8>(quarter * (t / 8) + t % 8, words);
       apart = 2;
       which = t / 2 % 2;
       f.record = 4 * (t % 2 * 2 + which) + t / 8;
       f.owns_record = (t & 4) == 0;
     }
-    outer.compare(in.events[board.event], board.slot);
+    outer.compare(in, i);
     f.low = f.high = pairs::swapped(words[0]);
 #pragma unroll
     for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {
@@ -167,7 +172,7 @@ struct measure_boards_by_warp {
       f.high = pairs::highest(f.high, pair);
     }
     warp::complete(f, apart);
-    warp::conclude(f, which, outer, board.kind);
+    warp::conclude(f, which, outer, packet.kind());
     warp::write_findings(f, i, out);
   }
 };

@@ -14,6 +14,7 @@ namespace l3 {
 struct pack_tiles_by_warp {
   static constexpr std::uint32_t boards = pack_tiles::boards; // at most in a tile
   static constexpr std::uint32_t width = boards * warp::threads;
+  static constexpr std::uint32_t resident = 4; // blocks of a multiprocessor
 
   static constexpr std::uint64_t no_room = ~std::uint64_t{0};
 
@@ -35,18 +36,18 @@ struct pack_tiles_by_warp {
     const std::uint32_t t = warp::thread();
     const std::uint32_t i = tile.first + w;
     const bool has_board = i < tile.last;
-    board_entry board;
+    found_packet packet;
     warp_findings found;
     found.shape = {};
     warp::packed_samples samples;
     warp::outer_words outer;
     if (has_board) {
-      board = in.boards[i];
-      if (has_samples(board, tile.fragment)) {
-        measure(in, tile.fragment, board, samples, outer, found);
+      packet = columns.packets[i];
+      if (packet.has_samples()) {
+        measure(in, i, packet, samples, outer, found);
         warp::write_findings(found, i, columns);
       } else {
-        found.shape = measure_boards::raw_shape(board, tile.fragment);
+        found.shape = measure_boards::raw_shape(in.boards[i], tile.fragment);
         if (t == 0) measure_boards::write_shape(i, found.shape, columns);
       }
     }
@@ -71,9 +72,8 @@ struct pack_tiles_by_warp {
     if (start == no_room || !has_board) return;
     std::byte* const to = out.bytes + start + before;
     const std::uint32_t form = found.shape.form;
-    if ((form & board_raw) != 0)
-      return warp::copy_raw(in, tile.fragment, board, found.shape.bytes, to);
-    const warp::record_half mine(board.kind);
+    if ((form & board_raw) != 0) return warp::copy_raw(in, i, found.shape.bytes, to);
+    const warp::record_half mine(packet.kind());
     warp::packed_record record;
     record.bits = found.own_bits;
     record.minimum = found.own_minimum & l2::payload_mask;
@@ -82,18 +82,18 @@ struct pack_tiles_by_warp {
   }
 
 private:
-  __device__ static void measure(const batch_view& in, const fragment_entry& fragment,
-                                 const board_entry& board, warp::packed_samples& samples,
-                                 warp::outer_words& outer, warp_findings& found) {
-    const board_place place(in, fragment, board.offset);
-    const warp::record_half mine(board.kind);
-    samples.load(place, in, fragment, mine, board.kind);
-    outer = warp::outer_words::load(place, in, fragment);
-    outer.compare(in.events[board.event], board.slot);
+  __device__ static void measure(const batch_view& in, std::uint32_t i, const found_packet& packet,
+                                 warp::packed_samples& samples, warp::outer_words& outer,
+                                 warp_findings& found) {
+    const board_place place(in, packet, i);
+    const warp::record_half mine(packet.kind());
+    samples.load(place, mine, packet.kind());
+    outer = warp::outer_words::load(place);
+    outer.compare(in, i);
     samples.find_extremes(found.low, found.high);
     found.record = mine.record;
     found.owns_record = mine.half == 0;
-    warp::conclude(found, 0, outer, board.kind);
+    warp::conclude(found, 0, outer, packet.kind());
   }
 };
 

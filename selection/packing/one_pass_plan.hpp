@@ -191,6 +191,7 @@ struct one_pass_plan {
   template <class Queue>
   static void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
                   frame_summary* summary) {
+    find_packets_first(queue, in, all.frame);
     stage(queue, "pack boards");
     queue.run(begin_one_pass{}, in.events.size(), in, all.frame, all.tiles);
     queue.run(pack_tiles{}, pack_tiles::blocks(in), in, all.frame, all.tiles, out);

@@ -39,8 +39,10 @@ __device__ inline void pack_board(const packed_samples& samples, const packed_re
 }
 
 /// Copies the packet of a board that cannot be decoded to `to`.
-__device__ inline void copy_raw(const batch_view& in, const fragment_entry& fragment,
-                                const board_entry& board, std::uint32_t bytes, std::byte* to) {
+__device__ inline void copy_raw(const batch_view& in, std::uint32_t i, std::uint32_t bytes,
+                                std::byte* to) {
+  const board_entry board = in.boards[i];
+  const fragment_entry fragment = in.fragments[board.fragment];
   for (std::uint32_t k = thread(); k < bytes; k += threads)
     to[k] = *byte_of(in.input, in.pieces.data(), fragment, board.offset + k);
 }
@@ -49,6 +51,7 @@ __device__ inline void copy_raw(const batch_view& in, const fragment_entry& frag
 
 struct pack_boards_by_warp {
   static constexpr std::uint32_t width = 128;
+  static constexpr std::uint32_t resident = 9;                   // blocks of a multiprocessor
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
 
   struct shared {
@@ -64,37 +67,35 @@ struct pack_boards_by_warp {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
-    const board_entry board = in.boards[i];
-    const event_result& result = columns.events.results[board.event];
+    const found_packet packet = columns.packets[i];
+    const event_result& result = columns.events.results[in.boards[i].event];
     if (!result.kept) return;
-    const fragment_entry fragment = in.fragments[board.fragment];
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const std::uint32_t form = columns.boards.form[i];
-    if ((form & board_raw) != 0)
-      return warp::copy_raw(in, fragment, board, columns.boards.bytes[i], to);
-    const board_place place(in, fragment, board.offset);
+    if ((form & board_raw) != 0) return warp::copy_raw(in, i, columns.boards.bytes[i], to);
+    const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
     if ((form & board_limited) != 0)
-      return pack_limited(place, in, fragment, columns, i, {form, columns.boards.bytes[i]}, image,
+      return pack_limited(place, packet.kind(), columns, i, {form, columns.boards.bytes[i]}, image,
                           to);
-    const warp::record_half mine(board.kind);
+    const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
-    samples.load(place, in, fragment, mine, board.kind);
+    samples.load(place, mine, packet.kind());
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
     record.find_place(mine);
     warp::outer_words outer;
     if ((form & (board_header_stored | board_footer_stored)) != 0)
-      outer = warp::outer_words::load(place, in, fragment);
+      outer = warp::outer_words::load(place);
     warp::pack_board(samples, record, mine, outer, form, image, to);
   }
 
   /// What pack_boards::pack_limited writes.
-  __device__ static void pack_limited(const board_place& place, const batch_view& in,
-                                      const fragment_entry& fragment, const frame_columns& columns,
-                                      std::uint32_t i, const board_shape& shape,
-                                      warp::board_image& image, std::byte* to) {
+  __device__ static void pack_limited(const board_place& place, board_kind kind,
+                                      const frame_columns& columns, std::uint32_t i,
+                                      const board_shape& shape, warp::board_image& image,
+                                      std::byte* to) {
     const std::uint32_t kept = columns.boards.records[i];
     put_mask(kept, to);
     std::uint32_t end = shape.bytes;
@@ -103,13 +104,12 @@ struct pack_boards_by_warp {
       put_features(columns, i, to + end);
     }
     if (end == board_mask_bytes) return;
-    const warp::outer_words outer = warp::outer_words::load(place, in, fragment);
+    const warp::outer_words outer = warp::outer_words::load(place);
     to = warp::put_outer_words(outer, shape.form, to + board_mask_bytes);
     if (kept == 0) return;
-    const board_kind kind = in.boards[i].kind;
     const warp::record_half mine(kind);
     warp::packed_samples samples;
-    samples.load(place, in, fragment, mine, kind);
+    samples.load(place, mine, kind);
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "selection/packing/encode.hpp"
+#include "selection/packing/find_packets.hpp"
 #include "selection/packing/keep_all.hpp"
 #include "selection/packing/measure.hpp"
 #include "selection/packing/pack.hpp"
@@ -49,6 +50,7 @@ struct two_pass_plan {
   template <class Queue>
   static void run(Queue& queue, const batch_view& in, const columns& all, output_view out,
                   frame_summary* summary) {
+    find_packets_first(queue, in, all);
     stage(queue, "measure");
     queue.run(measure_boards{}, in.boards.size(), in, all);
     stage(queue, "select");

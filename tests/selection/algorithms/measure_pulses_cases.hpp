@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "selection/algorithms/measure_pulses.hpp"
+#include "selection/packing/find_packets.hpp"
 #include "tests/gpu/decode/decode_memory.hpp"
 #include "tests/gpu/executors/on_executor.hpp"
 #include "tests/selection/algorithms/pulses_textbook.hpp"
@@ -83,9 +84,11 @@ public:
     expected_packing_ = memory_;
     memory.write(memory_.data(), memory_.size());
     take(region(memory.bytes()), there);
+    find_packets_first(queue, there.batch, there.packing);
     queue.run(measure_boards{}, c.boards, there.batch, there.packing);
     memory.read(expected_packing_.data());
     memory.write(memory_.data(), memory_.size());
+    find_packets_first(queue, there.batch, there.packing);
     queue.run(measure_pulses{}, c.boards, there, rows, signals);
     memory.read(memory_.data());
     frame = {host, tables.view(), {}};
