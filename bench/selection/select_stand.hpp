@@ -46,6 +46,9 @@ public:
     steps_ = take(columns, results);
     frame_.batch = memory_.place(input_, batch.view());
     frame_.tables = tables_.there();
+    packets_ = memory_.allocate(capacity_.boards * sizeof(found_packet));
+    frame_.packing.packets = {reinterpret_cast<found_packet*>(packets_.data()), capacity_.boards};
+    find_packets_first(memory_.queue(), frame_.batch, frame_.packing);
   }
 
   /// This and `expected` outlive them.
@@ -172,8 +175,9 @@ private:
   buffer input_;
   buffer copied_;
   buffer output_;
-  buffer columns_; ///< of all algorithms and of packing, but for the results
+  buffer columns_; ///< of all algorithms and of packing, but for the results and the packets
   buffer results_;
+  buffer packets_; ///< found once for the algorithms that are run alone
   frame_summary* summary_ = nullptr;
   selection_frame frame_;
   steps steps_;
