@@ -15,6 +15,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
@@ -67,9 +68,13 @@ struct destroy {
     static_cast<void>(cudaStreamDestroy(s));
   }
   void operator()(cudaEvent_t e) const { static_cast<void>(cudaEventDestroy(e)); }
+  void operator()(cudaGraph_t g) const { static_cast<void>(cudaGraphDestroy(g)); }
+  void operator()(cudaGraphExec_t g) const { static_cast<void>(cudaGraphExecDestroy(g)); }
 };
 using stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, destroy>;
 using event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, destroy>;
+using graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, destroy>;
+using executable_graph = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, destroy>;
 
 /// A stream that waits for no other stream, not even for the default one.
 [[nodiscard]] inline stream make_stream() {
@@ -136,7 +141,8 @@ public:
   cuda_queue() : cuda_queue(0) {}
   explicit cuda_queue(int device)
       : device_((cuda::check(cudaSetDevice(device), "cannot use the CUDA device"), device)),
-        mark_(cuda::make_event()), end_(cuda::make_event()), stream_(cuda::make_stream()) {}
+        mark_(cuda::make_event()), end_(cuda::make_event()), gathered_(cuda::make_stream()),
+        stream_(cuda::make_stream()) {}
 
   template <class Kernel, class... Args>
   void run(const Kernel& kernel, std::uint32_t blocks, const Args&... args) {
@@ -148,8 +154,36 @@ public:
     static_cast<void>(cudaGetLastError());
     // A launch is refused on another device than its queue's.
     static_cast<void>(cudaSetDevice(device_));
-    run_block<Kernel, Args...><<<blocks, form::width, 0, stream_.get()>>>(kernel, args...);
+    run_block<Kernel, Args...>
+        <<<blocks, form::width, 0, (gathers_ ? gathered_ : stream_).get()>>>(kernel, args...);
     note(cudaGetLastError());
+  }
+
+  /// Kernels that are enqueued from here to launch_gathered() reach the device together, as a
+  /// graph. The launch of each by itself slows copies to the device by nearly a hundredth
+  /// (docs/decisions/0034-kernels-as-a-graph.md). Only kernels may be enqueued in between, and each
+  /// of them must have run before: its first launch loads it.
+  void gather() {
+    if (first_error_ == cudaSuccess)
+      note(cudaStreamBeginCapture(gathered_.get(), cudaStreamCaptureModeThreadLocal));
+    gathers_ = first_error_ == cudaSuccess;
+  }
+  void launch_gathered() {
+    if (!std::exchange(gathers_, false)) return;
+    cudaGraph_t made = nullptr;
+    note(cudaStreamEndCapture(gathered_.get(), &made));
+    const cuda::graph kernels(made);
+    if (first_error_ != cudaSuccess) return;
+    submitted_ = false;
+    // The same kernels with other arguments, nearly always.
+    cudaGraphExecUpdateResultInfo why{};
+    if (executable_ == nullptr ||
+        cudaGraphExecUpdate(executable_.get(), made, &why) != cudaSuccess) {
+      cudaGraphExec_t executable = nullptr;
+      note(cudaGraphInstantiate(&executable, made, 0));
+      executable_.reset(executable);
+    }
+    if (first_error_ == cudaSuccess) note(cudaGraphLaunch(executable_.get(), stream_.get()));
   }
 
   void copy_in(void* device, const void* host, std::size_t bytes) {
@@ -245,7 +279,10 @@ private:
   int device_;
   cuda::event mark_;
   cuda::event end_;
+  cuda::stream gathered_; // takes kernels for a graph, and never runs any
+  cuda::executable_graph executable_;
   cuda::stream stream_; // destroyed before the events; its destruction waits for the work in it
+  bool gathers_ = false;
   bool in_stage_ = false;
   bool is_marked_ = false;
   bool submitted_ = false;

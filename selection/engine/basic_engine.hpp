@@ -33,6 +33,7 @@ namespace l3 {
 template <class Queue, class Plan>
 class basic_engine final : public engine {
   static constexpr bool has_device = Queue::memory::has_device;
+  static constexpr bool gathers = requires(Queue & q) { q.launch_gathered(); };
   static constexpr bool selects = requires { Plan::selects; };
   static constexpr std::uint32_t summary_bytes =
       selects ? packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
@@ -60,6 +61,10 @@ public:
     if constexpr (has_device) {
       for (const auto& f : owned_) warm_up(*f);
     }
+    if constexpr (gathers) {
+      kernels_are_loaded_ = true;
+      for (const auto& f : owned_) warm_up(*f); // makes the graphs
+    }
   }
 
   void start(frame& f) override {
@@ -69,6 +74,9 @@ public:
     const std::size_t room =
         std::min(output_bytes_, largest_output(used_part(own.input), summary_bytes));
     if constexpr (has_device) own.send_input();
+    if constexpr (gathers) {
+      if (kernels_are_loaded_) own.queue->gather();
+    }
     if constexpr (selects) {
       own.look_at_spills(plan_.histograms(own.parts.areas_end()));
       plan_.run(*own.queue, own.view(), own.columns, own.counted, {own.parts.output, room},
@@ -203,7 +211,9 @@ private:
         queue->run(deliver_output{}, deliver_output::blocks,
                    outgoing{parts.head(spills), parts.output}, parts.summary, to,
                    std::uint64_t{host.head_bytes(spills, input.used_events)});
-      } else {
+      }
+      if constexpr (gathers) queue->launch_gathered();
+      if (path == output_path::copied) {
         queue->copy_out(host.head(spills), parts.head(spills), host.bytes_to_output(spills) + room);
       }
       queue->submit();
@@ -303,6 +313,7 @@ private:
   std::size_t output_bytes_;
   output_path output_path_;
   std::atomic<bool> lost_ = false;
+  bool kernels_are_loaded_ = false; ///< by the first launch of each, which must not be gathered
   std::vector<std::unique_ptr<own_frame>> owned_;
 };
 

@@ -30,8 +30,16 @@ int device_count() {
 
 } // namespace
 
+/// Kernels in their order, captured from a stream.
+struct CUgraph_st {
+  std::vector<const l3::ptx::loaded_kernel*> kernels;
+  std::vector<std::function<void()>> launches;
+};
+struct CUgraphExec_st : CUgraph_st {};
+
 struct CUstream_st {
   int device = current_device;
+  std::unique_ptr<CUgraph_st> captured; ///< while the stream is captured
   stream_worker worker{imagined_device::the_only_one()};
 };
 
@@ -190,10 +198,61 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   for (std::size_t n = 0; n < code.parameter_bytes.size(); ++n)
     std::memcpy(block_of_arguments.data() + code.parameter_offsets[n], arguments[n],
                 code.parameter_bytes[n]);
-  return enqueue(stream,
-                 [what, blocks = grid.x, threads = block.x, given = std::move(block_of_arguments)] {
-                   device().run(*what, blocks, threads, given);
-                 });
+  auto launch = [what, blocks = grid.x, threads = block.x, given = std::move(block_of_arguments)] {
+    device().run(*what, blocks, threads, given);
+  };
+  if (CUgraph_st* const graph = stream_of(stream).captured.get()) {
+    graph->kernels.push_back(what);
+    graph->launches.emplace_back(std::move(launch));
+    return cudaSuccess;
+  }
+  return enqueue(stream, std::move(launch));
+}
+
+// --- graphs of kernels ---
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (const cudaError_t e = state_in("cudaStreamBeginCapture"); e != cudaSuccess) return e;
+  if (stream_of(stream).captured) return note(cudaErrorIllegalState);
+  stream_of(stream).captured = std::make_unique<CUgraph_st>();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = stream_of(stream).captured.release();
+  return *graph == nullptr ? note(cudaErrorIllegalState) : state();
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+  if (const cudaError_t e = state_in("cudaGraphInstantiate"); e != cudaSuccess) return e;
+  *made = new CUgraphExec_st{*graph};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t made, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* why) {
+  if (made->kernels != graph->kernels) {
+    why->result = cudaGraphExecUpdateErrorTopologyChanged;
+    return note(cudaErrorGraphExecUpdateFailure);
+  }
+  made->launches = graph->launches;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t made, cudaStream_t stream) {
+  if (const cudaError_t e = state_in("cudaGraphLaunch"); e != cudaSuccess) return e;
+  for (const auto& launch : made->launches) static_cast<void>(enqueue(stream, launch));
+  return state();
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t made) {
+  delete made;
+  return cudaSuccess;
 }
 
 // --- memory ---
