@@ -172,6 +172,22 @@ TYPED_TEST_P(clustering, finds_what_all_pairs_give_in_patterns) {
   EXPECT_EQ(expected[0].found, 1U);
 }
 
+TYPED_TEST_P(clustering, joins_all_crystals_of_a_full_calorimeter) {
+  const made_calorimeter calorimeter;
+  const auto full = [&](const std::function<std::uint16_t(std::uint32_t)>& time) {
+    pulse_event event;
+    for (std::uint32_t c = 0; c < calorimeter.size(); ++c)
+      light(event, c, static_cast<std::int32_t>(3000 + 7919 * c % 100000), time(c));
+    return event;
+  };
+  const auto expected =
+      this->expect(calorimeter, {full([](std::uint32_t) { return 500; }), // of one light pulse
+                                 full([](std::uint32_t c) { return c % 3 == 0 ? 1600 : 500; })});
+  EXPECT_EQ(expected[0].crystals, 2716U);
+  EXPECT_EQ(expected[0].found, 1U);
+  EXPECT_LT(expected[1].crystals, 2716U) << "some are out of time";
+}
+
 TYPED_TEST_P(clustering, counts_what_does_not_fit) {
   const made_calorimeter calorimeter;
   pulse_event pairs;
@@ -317,7 +333,8 @@ TYPED_TEST_P(clustering, does_not_care_for_the_order_of_boards) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(clustering, finds_what_all_pairs_give_in_random_events,
-                            finds_what_all_pairs_give_in_patterns, counts_what_does_not_fit,
+                            finds_what_all_pairs_give_in_patterns,
+                            joins_all_crystals_of_a_full_calorimeter, counts_what_does_not_fit,
                             takes_crystals_at_the_edge_of_what_counts,
                             finds_the_event_where_most_energy_is, rounds_means_down,
                             leaves_out_what_is_no_crystal,
