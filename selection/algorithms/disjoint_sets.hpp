@@ -14,22 +14,54 @@ namespace l3 {
 
 template <std::uint32_t capacity>
 struct disjoint_sets {
-  std::uint32_t parent[capacity]; ///< valid for elements that were set apart
+  static constexpr std::uint32_t nowhere = 0xffffffff; ///< above every element
 
-  /// Makes i a set of its own. One lane calls it, and a sync() follows before other lanes read i.
-  L3_FN void set_apart(std::uint32_t i) { parent[i] = i; }
+  alignas(16) std::uint32_t parent[capacity]; ///< `nowhere` for numbers in no set
+
+  /// Empties all sets. A sync() follows.
+  template <block B>
+  L3_FN void clear(const B& b) {
+    constexpr std::uint32_t together = 4; // in one store of a device
+    static_assert(capacity % together == 0);
+    for_each(b, capacity / together, [&](std::uint32_t group) {
+      for (std::uint32_t i = 0; i < together; ++i) parent[together * group + i] = nowhere;
+    });
+  }
+
+  /// Makes i a set of its own and returns true, or returns false if i is in a set. A sync() follows
+  /// before a lane calls any other function.
+  template <block B>
+  [[nodiscard]] L3_FN bool insert(const B& b, std::uint32_t i) {
+    return fetch_min_within(b, &parent[i], i) == nowhere;
+  }
+
+  /// Takes out i, a set of its own. One lane calls it, and a sync() follows before others read i.
+  L3_FN void remove(std::uint32_t i) { parent[i] = nowhere; }
+
+  /// The element at which i points at this moment, or `nowhere`.
+  template <block B>
+  [[nodiscard]] L3_FN std::uint32_t above(const B& b, std::uint32_t i) {
+    return observe_within(b, &parent[i]);
+  }
+
+  /// Hangs i, a root, onto a lower element. One lane calls it for i, and a sync() follows before
+  /// any lane calls `unite` or `flatten`.
+  template <block B>
+  L3_FN void hang(const B& b, std::uint32_t i, std::uint32_t lower) {
+    fetch_min_within(b, &parent[i], lower);
+  }
 
   /// The root of i's tree at this moment. On the way it moves every second element one level up,
   /// which halves the path for later calls. It ends because parents only become lower.
   template <block B>
   [[nodiscard]] L3_FN std::uint32_t root_of(const B& b, std::uint32_t i) {
     for (;;) {
-      const std::uint32_t above = observe_within(b, &parent[i]);
-      if (above == i) return i;
-      const std::uint32_t next = observe_within(b, &parent[above]);
-      if (next == above) return above;
-      fetch_min_within(b, &parent[i], next);
-      i = next;
+      const std::uint32_t one = above(b, i);
+      if (one == i) return i;
+      const std::uint32_t two = above(b, one);
+      if (two == one) return one;
+      fetch_min_within(b, &parent[i], two);
+      i = two;
     }
   }
 
@@ -50,11 +82,14 @@ struct disjoint_sets {
     }
   }
 
-  /// Points i at its root and returns the root. Only after all calls of `unite`.
+  /// Points i at its root and returns the root, or returns `nowhere` if i is in no set. No lane
+  /// calls `unite` meanwhile.
   template <block B>
   L3_FN std::uint32_t flatten(const B& b, std::uint32_t i) {
-    const std::uint32_t root = root_of(b, i);
-    if (root != i)
+    const std::uint32_t before = above(b, i);
+    if (before == i || before == nowhere) return before;
+    const std::uint32_t root = root_of(b, before);
+    if (root != before)
       fetch_min_within(b, &parent[i], root); // other lanes may read parent[i] meanwhile
     return root;
   }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "gpu/columns/load.hpp"
 #include "gpu/executors/atomics.hpp"
 #include "gpu/executors/bits.hpp"
 #include "gpu/executors/block.hpp"
@@ -77,13 +78,14 @@ struct find_clusters {
   };
 
   struct shared {
-    std::uint64_t cells[max_crystals]; // 0: not above threshold, or not in time
+    std::uint64_t cells[max_crystals]; // of the crystals in `crystal`
     step_sums steps[time_steps];
     std::int32_t time;    // the event's
     std::uint64_t energy; // sum over all crystals
     cluster_sums sums[max_clusters];
-    disjoint_sets<max_crystals> sets;
+    disjoint_sets<max_crystals> sets;    // of crystals in time
     ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
+    std::uint32_t repeated;              // not 0: some crystal comes more than once
     std::uint32_t seen;                  // number of crystals that may be in time
     std::uint32_t crystals;              // of these, the number of those in time
     std::uint16_t crystal[max_crystals]; // the crystals that may be, in any order
@@ -97,15 +99,23 @@ struct find_clusters {
                         const calorimeter::columns::view& all) const {
     const selection_tables& tables = frame.tables;
     const std::uint32_t n = crystals_of(tables);
-    clear(b, s, n);
+    clear(b, s);
     b.sync();
     collect(b, s, frame, n, pulse, signal);
     b.sync();
+    if (s.repeated != 0) {
+      take_highest(b, s, frame, n, pulse, signal);
+      b.sync();
+    }
     add_to_steps(b, s, tables.constants);
     b.sync();
     for_each(b, 1, [&](std::uint32_t) { s.time = time_of(s, tables.constants); });
     b.sync();
     leave_out(b, s, tables.constants);
+    b.sync();
+    hang(b, s, tables);
+    b.sync();
+    flatten(b, s);
     b.sync();
     join(b, s, tables);
     b.sync();
@@ -166,12 +176,13 @@ private:
   }
 
   template <block B>
-  L3_FN static void clear(const B& b, shared& s, std::uint32_t n) {
-    for_each(b, n, [&](std::uint32_t i) { s.cells[i] = 0; });
+  L3_FN static void clear(const B& b, shared& s) {
+    s.sets.clear(b);
     s.roots.clear(b);
     for_each(b, max_clusters, [&](std::uint32_t k) { s.sums[k] = {}; });
     for_each(b, time_steps, [&](std::uint32_t k) { s.steps[k] = {}; });
     for_each(b, 1, [&](std::uint32_t) {
+      s.repeated = 0;
       s.seen = 0;
       s.crystals = 0;
       s.energy = 0;
@@ -189,12 +200,13 @@ private:
            time <= std::int64_t{cut.event_to > 0 ? cut.event_to : 0} + cut.crystal_to;
   }
 
-  /// Writes every crystal above threshold that may be in time to its cell and to the list.
-  template <block B>
-  L3_FN static void collect(const B& b, shared& s, const selection_frame& frame, std::uint32_t n,
-                            const pulses::columns::const_view& pulse,
-                            const board_signals::columns::const_view& signal) {
+  /// Calls f(crystal, cell) for every crystal above threshold that may be in time.
+  template <block B, class F>
+  L3_FN static void for_each_crystal(const B& b, const selection_frame& frame, std::uint32_t n,
+                                     const pulses::columns::const_view& pulse,
+                                     const board_signals::columns::const_view& signal, F&& f) {
     const event_entry& event = frame.batch.events[b.index()];
+    const selection_constants& cut = frame.tables.constants;
     for_each(b, event.boards, [&](std::uint32_t k) {
       const std::uint32_t board = event.first_board + k;
       std::uint32_t lit = signal.lit[board];
@@ -205,25 +217,44 @@ private:
         return;
       for (; lit != 0; lit &= lit - 1) {
         const std::uint32_t row = lowest_one(lit);
-        const input_entry& input = frame.tables.inputs[l2::waveforms_per_board * number + row];
-        if (input.kind != input_kind::crystal || input.index >= n) continue;
         const std::uint32_t at = l2::waveforms_per_board * board + row;
-        add_crystal(b, s, frame.tables.constants, input.index, input.energy_of(pulse.sum[at]),
-                    input.time_of(pulse.time[at]));
+        // All loads come before the first branch, because nearly all lit rows are crystals.
+        const input_entry input =
+            load_constant(&frame.tables.inputs[l2::waveforms_per_board * number + row]);
+        const std::int32_t energy = input.energy_of(pulse.sum[at]);
+        const std::int32_t time = input.time_of(pulse.time[at]);
+        if (input.kind != input_kind::crystal || input.index >= n) continue;
+        // Means are weighted by energy, so a crystal without energy has no part, even if the
+        // threshold admits it.
+        if (energy < cut.crystal_threshold || energy <= 0) continue;
+        if (may_be_in_time(cut, time)) f(input.index, cell::of(energy, time));
       }
     });
   }
 
+  /// Lists every crystal above threshold that may be in time, and writes its cell.
   template <block B>
-  L3_FN static void add_crystal(const B& b, shared& s, const selection_constants& cut,
-                                std::uint16_t crystal, std::int32_t energy, std::int32_t time) {
-    // Means are weighted by energy, so a crystal without energy has no part, even if the
-    // threshold admits it.
-    if (energy < cut.crystal_threshold || energy <= 0) return;
-    if (!may_be_in_time(cut, time)) return;
-    if (fetch_max_within(b, &s.cells[crystal], cell::of(energy, time)) != 0) return;
-    s.sets.set_apart(crystal);
-    s.crystal[fetch_add_within(b, &s.seen, 1)] = crystal;
+  L3_FN static void collect(const B& b, shared& s, const selection_frame& frame, std::uint32_t n,
+                            const pulses::columns::const_view& pulse,
+                            const board_signals::columns::const_view& signal) {
+    for_each_crystal(b, frame, n, pulse, signal, [&](std::uint16_t crystal, std::uint64_t c) {
+      if (s.sets.insert(b, crystal)) {
+        s.cells[crystal] = c;
+        s.crystal[fetch_add_within(b, &s.seen, 1)] = crystal;
+      } else {
+        set_bits_within(b, &s.repeated, 1);
+      }
+    });
+  }
+
+  /// Gives each crystal the greatest of the cells with which it comes.
+  template <block B>
+  L3_FN static void take_highest(const B& b, shared& s, const selection_frame& frame,
+                                 std::uint32_t n, const pulses::columns::const_view& pulse,
+                                 const board_signals::columns::const_view& signal) {
+    for_each_crystal(b, frame, n, pulse, signal, [&](std::uint16_t crystal, std::uint64_t c) {
+      fetch_max_within(b, &s.cells[crystal], c);
+    });
   }
 
   template <block B>
@@ -257,28 +288,76 @@ private:
     return cut.event_from + static_cast<std::int32_t>(best.time / best.energy);
   }
 
-  /// Empties the cells of crystals out of time, and counts the others.
+  /// Takes out crystals out of time, and counts the others.
   template <block B>
   L3_FN static void leave_out(const B& b, shared& s, const selection_constants& cut) {
     for_each(b, s.seen, [&](std::uint32_t i) {
-      std::uint64_t& c = s.cells[s.crystal[i]];
-      if (is_in_time(cut, cell::time(c), s.time)) {
+      const std::uint32_t crystal = s.crystal[i];
+      if (is_in_time(cut, cell::time(s.cells[crystal]), s.time)) {
         static_cast<void>(fetch_add_within(b, &s.crystals, 1));
       } else {
-        c = 0;
+        s.sets.remove(crystal);
       }
     });
   }
 
+  /// Whether f(neighbour) is true for any of a crystal's neighbours with lower numbers. It goes
+  /// through them in rising order by four, the last of them several times, so that a device waits
+  /// for four loads at once; and it stops after four of which one is true.
+  template <class F>
+  [[nodiscard]] L3_FN static bool any_neighbour(const selection_tables& tables,
+                                                std::uint32_t crystal, F&& f) {
+    constexpr std::uint32_t together = 4;
+    const std::uint32_t end = tables.crystals[crystal + 1].first_neighbour;
+    bool found = false;
+    for (std::uint32_t k = tables.crystals[crystal].first_neighbour; k < end && !found;
+         k += together) {
+      std::uint32_t neighbour[together];
+      for (std::uint32_t j = 0; j < together; ++j)
+        neighbour[j] = tables.neighbours[k + j < end ? k + j : end - 1];
+      for (const std::uint32_t n : neighbour) found = f(n) || found;
+    }
+    return found;
+  }
+
+  /// Hangs every crystal onto its lowest neighbour in time. Each lane hangs crystals of its own, so
+  /// most of a cluster becomes one tree before lanes unite trees with one another.
+  template <block B>
+  L3_FN static void hang(const B& b, shared& s, const selection_tables& tables) {
+    for_each(b, s.seen, [&](std::uint32_t i) {
+      const std::uint32_t crystal = s.crystal[i];
+      if (s.sets.above(b, crystal) == s.sets.nowhere) return;
+      std::uint32_t lowest = s.sets.nowhere;
+      const bool found = any_neighbour(tables, crystal, [&](std::uint32_t neighbour) {
+        const bool is_in_time = s.sets.above(b, neighbour) != s.sets.nowhere;
+        lowest = is_in_time && neighbour < lowest ? neighbour : lowest;
+        return is_in_time;
+      });
+      if (found) s.sets.hang(b, crystal, lowest);
+    });
+  }
+
+  template <block B>
+  L3_FN static void flatten(const B& b, shared& s) {
+    for_each(b, s.seen, [&](std::uint32_t i) { s.sets.flatten(b, s.crystal[i]); });
+  }
+
+  /// Unites the trees of neighbours that still differ.
   template <block B>
   L3_FN static void join(const B& b, shared& s, const selection_tables& tables) {
     for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
-      if (s.cells[crystal] == 0) return;
+      const std::uint32_t root = s.sets.above(b, crystal);
+      if (root == s.sets.nowhere) return;
+      const bool differ = any_neighbour(tables, crystal, [&](std::uint32_t neighbour) {
+        const std::uint32_t other = s.sets.above(b, neighbour);
+        return other != root && other != s.sets.nowhere;
+      });
+      if (!differ) return;
       const std::uint32_t end = tables.crystals[crystal + 1].first_neighbour;
       for (std::uint32_t k = tables.crystals[crystal].first_neighbour; k < end; ++k) {
         const std::uint32_t neighbour = tables.neighbours[k];
-        if (s.cells[neighbour] != 0) s.sets.unite(b, crystal, neighbour);
+        if (s.sets.above(b, neighbour) != s.sets.nowhere) s.sets.unite(b, crystal, neighbour);
       }
     });
   }
@@ -289,7 +368,7 @@ private:
     for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
       const std::uint32_t root = s.sets.flatten(b, crystal);
-      if (root != crystal) s.roots.insert(b, root);
+      if (root != crystal && root != s.sets.nowhere) s.roots.insert(b, root);
     });
   }
 
@@ -297,10 +376,11 @@ private:
   L3_FN static void sum_up(const B& b, shared& s, const selection_tables& tables) {
     for_each(b, s.seen, [&](std::uint32_t i) {
       const std::uint32_t crystal = s.crystal[i];
+      const std::uint32_t root = s.sets.parent[crystal];
+      if (root == s.sets.nowhere) return;
       const std::int64_t energy = cell::energy(s.cells[crystal]);
       add_within(b, &s.energy, static_cast<std::uint64_t>(energy));
-      const std::uint32_t root = s.sets.parent[crystal];
-      if (!s.roots.contains(root)) return; // a crystal without neighbours, or out of time
+      if (!s.roots.contains(root)) return; // a crystal without neighbours
       const std::uint32_t k = s.roots.rank_of(root);
       if (k >= max_clusters) return;
       const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, as times may be unreasonable
