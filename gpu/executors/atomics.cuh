@@ -71,6 +71,38 @@ __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uin
   if (high != 0) atomicAdd(words + 1, high);
 }
 
+/// The sum of n, modulo 2⁶⁴, over the lanes `here`, all of which must call it. The device sums 32
+/// bits at once, so n goes in pieces that leave room for the carries of 32 lanes.
+[[nodiscard]] __device__ inline std::uint64_t sum_over(std::uint32_t here, std::uint64_t n) {
+  constexpr std::uint32_t piece = 27;
+  constexpr std::uint32_t low = (1U << piece) - 1;
+  const auto part = [&](std::uint32_t from) {
+    return std::uint64_t{__reduce_add_sync(here, static_cast<std::uint32_t>(n >> from) & low)}
+           << from;
+  };
+  return part(0) + part(piece) + part(2 * piece);
+}
+
+/// Lanes that add to one address one after the other would take as long as they are many.
+template <std::uint32_t sums>
+__device__ inline void add_together_within(const cuda_block& b, std::uint64_t (&at)[sums],
+                                           const std::uint64_t (&n)[sums]) {
+  const std::uint32_t here = __activemask();
+  const int first = __ffs(static_cast<int>(here)) - 1;
+  const auto place = static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
+  if (__all_sync(here, static_cast<int>(__shfl_sync(here, place, first) == place)) == 0) {
+    for (std::uint32_t k = 0; k < sums; ++k) add_within(b, &at[k], n[k]);
+    return;
+  }
+  std::uint32_t before_me = 0;
+  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before_me));
+  const bool is_first = (here & before_me) == 0;
+  for (std::uint32_t k = 0; k < sums; ++k) {
+    const std::uint64_t sum = sum_over(here, n[k]);
+    if (is_first) add_within(b, &at[k], sum);
+  }
+}
+
 __device__ inline void set_bits_within(const cuda_block&, std::uint32_t* at, std::uint32_t bits) {
   atomicOr(at, bits);
 }

@@ -57,6 +57,12 @@ __device__ inline void add_within(const hip_block&, std::uint64_t* at, std::uint
   static_cast<void>(__hip_atomic_fetch_add(at, n, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP));
 }
 
+template <std::uint32_t sums>
+__device__ inline void add_together_within(const hip_block& b, std::uint64_t (&at)[sums],
+                                           const std::uint64_t (&n)[sums]) {
+  for (std::uint32_t k = 0; k < sums; ++k) add_within(b, &at[k], n[k]);
+}
+
 __device__ inline void set_bits_within(const hip_block&, std::uint32_t* at, std::uint32_t bits) {
   static_cast<void>(
       __hip_atomic_fetch_or(at, bits, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP));

@@ -74,6 +74,13 @@ void add_within(const B& b, std::uint64_t* at, std::uint64_t n) {
   }
 }
 
+/// add_within of each n[k] to at[k], for items of which many have the same sums. On a device one
+/// lane adds for all lanes of a warp that call it together, if they all have the same sums.
+template <block B, std::uint32_t sums>
+void add_together_within(const B& b, std::uint64_t (&at)[sums], const std::uint64_t (&n)[sums]) {
+  for (std::uint32_t k = 0; k < sums; ++k) add_within(b, &at[k], n[k]);
+}
+
 /// Sets bits.
 template <block B>
 void set_bits_within(const B& b, std::uint32_t* at, std::uint32_t bits) {

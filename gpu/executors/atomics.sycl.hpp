@@ -58,6 +58,12 @@ inline void add_within(const sycl_block&, std::uint64_t* at, std::uint64_t n) {
   static_cast<void>(sycl_device::shared_within<std::uint64_t>(*at).fetch_add(n));
 }
 
+template <std::uint32_t sums>
+inline void add_together_within(const sycl_block& b, std::uint64_t (&at)[sums],
+                                const std::uint64_t (&n)[sums]) {
+  for (std::uint32_t k = 0; k < sums; ++k) add_within(b, &at[k], n[k]);
+}
+
 inline void set_bits_within(const sycl_block&, std::uint32_t* at, std::uint32_t bits) {
   static_cast<void>(sycl_device::shared_within<std::uint32_t>(*at).fetch_or(bits));
 }

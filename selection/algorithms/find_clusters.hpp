@@ -63,13 +63,8 @@ struct find_clusters {
     static constexpr std::uint32_t sign = 1U << 31;
   };
 
-  struct cluster_sums {
-    std::uint64_t energy;
-    std::uint64_t time; // energy-weighted, like x and y; all sums are modulo 2⁶⁴
-    std::uint64_t x;
-    std::uint64_t y;
-    std::uint64_t crystals;
-  };
+  /// The sums over a cluster, modulo 2⁶⁴: time, x and y are energy-weighted.
+  enum sum : std::uint8_t { sum_energy, sum_time, sum_x, sum_y, sum_crystals, sums_of_cluster };
 
   /// The crystals of a step of time.
   struct step_sums {
@@ -80,9 +75,9 @@ struct find_clusters {
   struct shared {
     std::uint64_t cells[max_crystals]; // of the crystals in `crystal`
     step_sums steps[time_steps];
-    std::int32_t time;    // the event's
-    std::uint64_t energy; // sum over all crystals
-    cluster_sums sums[max_clusters];
+    std::int32_t time;       // the event's
+    std::uint64_t energy[1]; // sum over all crystals
+    std::uint64_t sums[max_clusters][sums_of_cluster];
     disjoint_sets<max_crystals> sets;    // of crystals in time
     ranked_bits<max_crystals> roots;     // the lowest crystals of clusters
     std::uint32_t repeated;              // not 0: some crystal comes more than once
@@ -179,13 +174,15 @@ private:
   L3_FN static void clear(const B& b, shared& s) {
     s.sets.clear(b);
     s.roots.clear(b);
-    for_each(b, max_clusters, [&](std::uint32_t k) { s.sums[k] = {}; });
+    for_each(b, max_clusters, [&](std::uint32_t k) {
+      for (std::uint64_t& sum : s.sums[k]) sum = 0;
+    });
     for_each(b, time_steps, [&](std::uint32_t k) { s.steps[k] = {}; });
     for_each(b, 1, [&](std::uint32_t) {
       s.repeated = 0;
       s.seen = 0;
       s.crystals = 0;
-      s.energy = 0;
+      s.energy[0] = 0;
     });
   }
 
@@ -379,19 +376,18 @@ private:
       const std::uint32_t root = s.sets.parent[crystal];
       if (root == s.sets.nowhere) return;
       const std::int64_t energy = cell::energy(s.cells[crystal]);
-      add_within(b, &s.energy, static_cast<std::uint64_t>(energy));
+      add_together_within(b, s.energy, {static_cast<std::uint64_t>(energy)});
       if (!s.roots.contains(root)) return; // a crystal without neighbours
       const std::uint32_t k = s.roots.rank_of(root);
       if (k >= max_clusters) return;
       const auto weighted = [&](std::int64_t x) { // modulo 2⁶⁴, as times may be unreasonable
         return static_cast<std::uint64_t>(energy) * static_cast<std::uint64_t>(x);
       };
-      cluster_sums& to = s.sums[k];
-      add_within(b, &to.energy, static_cast<std::uint64_t>(energy));
-      add_within(b, &to.time, weighted(cell::time(s.cells[crystal])));
-      add_within(b, &to.x, weighted(tables.crystals[crystal].x));
-      add_within(b, &to.y, weighted(tables.crystals[crystal].y));
-      add_within(b, &to.crystals, 1);
+      const crystal_entry& place = tables.crystals[crystal];
+      add_together_within(b, s.sums[k],
+                          {static_cast<std::uint64_t>(energy),
+                           weighted(cell::time(s.cells[crystal])), weighted(place.x),
+                           weighted(place.y), 1});
     });
   }
 
@@ -400,20 +396,20 @@ private:
                           const calorimeter::columns::view& all) {
     const std::uint32_t found = s.roots.size();
     for_each(b, stored(found), [&](std::uint32_t k) {
-      const cluster_sums& sum = s.sums[k];
-      const auto energy = static_cast<std::int64_t>(sum.energy);
+      const std::uint64_t(&sum)[sums_of_cluster] = s.sums[k];
+      const auto energy = static_cast<std::int64_t>(sum[sum_energy]);
       const auto mean = [&](std::uint64_t weighted) {
         return divide_down(static_cast<std::int64_t>(weighted), energy);
       };
       const std::uint32_t row = max_clusters * b.index() + k;
       cluster.energy[row] = limited(energy);
-      cluster.time[row] = limited(mean(sum.time));
-      cluster.x[row] = static_cast<std::int16_t>(mean(sum.x));
-      cluster.y[row] = static_cast<std::int16_t>(mean(sum.y));
-      cluster.crystals[row] = static_cast<std::uint16_t>(sum.crystals);
+      cluster.time[row] = limited(mean(sum[sum_time]));
+      cluster.x[row] = static_cast<std::int16_t>(mean(sum[sum_x]));
+      cluster.y[row] = static_cast<std::int16_t>(mean(sum[sum_y]));
+      cluster.crystals[row] = static_cast<std::uint16_t>(sum[sum_crystals]);
     });
     for_each(b, 1, [&](std::uint32_t) {
-      all.energy[b.index()] = limited(static_cast<std::int64_t>(s.energy));
+      all.energy[b.index()] = limited(static_cast<std::int64_t>(s.energy[0]));
       all.time[b.index()] = s.time;
       all.crystals[b.index()] = static_cast<std::uint16_t>(s.crystals);
       all.clusters[b.index()] = static_cast<std::uint16_t>(found);

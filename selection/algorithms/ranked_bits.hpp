@@ -27,9 +27,13 @@ public:
     for_each(b, words, [&](std::uint32_t w) { bits_[w] = 0; });
   }
 
+  /// Lanes that insert one number at once write one after the other, so a lane looks first whether
+  /// the number is there.
   template <block B>
   L3_FN void insert(const B& b, std::uint32_t i) {
-    set_bits_within(b, &bits_[i / word_bits], 1U << i % word_bits);
+    std::uint32_t& word = bits_[i / word_bits];
+    const std::uint32_t bit = 1U << i % word_bits;
+    if ((observe_within(b, &word) & bit) == 0) set_bits_within(b, &word, bit);
   }
 
   template <block B>

@@ -135,6 +135,11 @@ TYPED_TEST_P(executors, use_words_of_shared_memory_at_once) {
     EXPECT_EQ(r.last, kernel::items);
     EXPECT_EQ(r.sum, std::uint64_t{kernel::items} * (kernel::items - 1) / 2 * kernel::step);
     EXPECT_EQ(r.balance, 0U);
+    EXPECT_EQ(r.of_all[0], r.sum);
+    EXPECT_EQ(r.of_all[1], kernel::items);
+    EXPECT_EQ(r.of_some[0][0] + r.of_some[1][0] + r.of_some[2][0], r.sum);
+    for (std::uint32_t k = 0; k < 3; ++k)
+      EXPECT_EQ(r.of_some[k][1], (kernel::items + 2 - k) / 3) << k;
     EXPECT_EQ(r.least, 0U);
     EXPECT_EQ(r.most, (kernel::items - 1) * (kernel::step >> 16));
     EXPECT_GT(r.falling, 1U);

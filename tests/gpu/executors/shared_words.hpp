@@ -21,8 +21,10 @@ struct use_shared_words {
   L3_FN static std::uint32_t mixed(std::uint32_t i) { return (i * 387 + 500) % items; }
 
   struct results {
-    std::uint64_t sum;     ///< sum of n × step over all items
-    std::uint64_t balance; ///< sum of equal amounts added and taken away
+    std::uint64_t sum;           ///< sum of n × step over all items
+    std::uint64_t balance;       ///< sum of equal amounts added and taken away
+    std::uint64_t of_all[2];     ///< sums of n × step and of 1, added together
+    std::uint64_t of_some[3][2]; ///< the same over the items of each remainder of i
     std::uint64_t most;
     std::uint32_t least;
     std::uint32_t seen[(items + 31) / 32];
@@ -43,6 +45,10 @@ struct use_shared_words {
       s.count = 0;
       s.r.sum = 0;
       s.r.balance = 0;
+      for (std::uint64_t& sum : s.r.of_all) sum = 0;
+      for (auto& sums : s.r.of_some) {
+        for (std::uint64_t& sum : sums) sum = 0;
+      }
       s.r.most = 0;
       s.r.least = items;
       s.r.falling = 0;
@@ -55,6 +61,8 @@ struct use_shared_words {
       s.r.places[fetch_add_within(b, &s.count, 1)] += 1;
       add_within(b, &s.r.sum, n * step);
       add_within(b, &s.r.balance, i % 2 == 0 ? i * step : 0 - (i - 1) * step);
+      add_together_within(b, s.r.of_all, {n * step, 1});
+      add_together_within(b, s.r.of_some[i % 3], {n * step, 1});
       set_bits_within(b, &s.r.seen[n / 32], 1U << n % 32);
       if (fetch_min_within(b, &s.r.least, n) > n)
         static_cast<void>(fetch_add_within(b, &s.r.falling, 1));
