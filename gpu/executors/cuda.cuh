@@ -16,6 +16,7 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
@@ -154,6 +155,7 @@ public:
     static_cast<void>(cudaGetLastError());
     // A launch is refused on another device than its queue's.
     static_cast<void>(cudaSetDevice(device_));
+    if (gathers_) kernels_.push_back(reinterpret_cast<const void*>(&run_block<Kernel, Args...>));
     run_block<Kernel, Args...>
         <<<blocks, form::width, 0, (gathers_ ? gathered_ : stream_).get()>>>(kernel, args...);
     note(cudaGetLastError());
@@ -167,21 +169,23 @@ public:
     if (first_error_ == cudaSuccess)
       note(cudaStreamBeginCapture(gathered_.get(), cudaStreamCaptureModeThreadLocal));
     gathers_ = first_error_ == cudaSuccess;
+    kernels_.clear();
   }
   void launch_gathered() {
     if (!std::exchange(gathers_, false)) return;
     cudaGraph_t made = nullptr;
     note(cudaStreamEndCapture(gathered_.get(), &made));
-    const cuda::graph kernels(made);
+    const cuda::graph owner(made);
     if (first_error_ != cudaSuccess) return;
     submitted_ = false;
     // The same kernels with other arguments, nearly always.
     cudaGraphExecUpdateResultInfo why{};
-    if (executable_ == nullptr ||
+    if (executable_ == nullptr || kernels_ != kernels_of_executable_ ||
         cudaGraphExecUpdate(executable_.get(), made, &why) != cudaSuccess) {
       cudaGraphExec_t executable = nullptr;
       note(cudaGraphInstantiate(&executable, made, 0));
       executable_.reset(executable);
+      kernels_of_executable_ = kernels_;
     }
     if (first_error_ == cudaSuccess) note(cudaGraphLaunch(executable_.get(), stream_.get()));
   }
@@ -281,6 +285,8 @@ private:
   cuda::event end_;
   cuda::stream gathered_; // takes kernels for a graph, and never runs any
   cuda::executable_graph executable_;
+  std::vector<const void*> kernels_; ///< gathered now, or last
+  std::vector<const void*> kernels_of_executable_;
   cuda::stream stream_; // destroyed before the events; its destruction waits for the work in it
   bool gathers_ = false;
   bool in_stage_ = false;
