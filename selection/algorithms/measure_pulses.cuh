@@ -26,7 +26,7 @@ class measure_pulses_by_warp {
 
 public:
   static constexpr std::uint32_t width = 128;
-  static constexpr std::uint32_t resident = 9; // blocks of a multiprocessor
+  static constexpr std::uint32_t resident = 9;                   // blocks of a multiprocessor
   static constexpr std::uint32_t boards = width / warp::threads; // of a CUDA block
 
   struct shared {
