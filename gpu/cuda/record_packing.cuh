@@ -20,8 +20,6 @@
 
 namespace l3::warp {
 
-inline constexpr std::uint32_t piece = 8; ///< bytes that one store brings to the output
-
 /// Which half of which record the thread packs.
 struct record_half {
   std::uint32_t record;

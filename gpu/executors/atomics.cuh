@@ -72,15 +72,15 @@ __device__ inline void add_within(const cuda_block&, std::uint64_t* at, std::uin
 }
 
 /// The sum of n, modulo 2⁶⁴, over the lanes `here`, all of which must call it. The device sums 32
-/// bits at once, so n goes in pieces that leave room for the carries of 32 lanes.
+/// bits at once, so n goes in parts that leave room for the carries of 32 lanes.
 [[nodiscard]] __device__ inline std::uint64_t sum_over(std::uint32_t here, std::uint64_t n) {
-  constexpr std::uint32_t piece = 27;
-  constexpr std::uint32_t low = (1U << piece) - 1;
+  constexpr std::uint32_t part_bits = 27;
+  constexpr std::uint32_t low = (1U << part_bits) - 1;
   const auto part = [&](std::uint32_t from) {
     return std::uint64_t{__reduce_add_sync(here, static_cast<std::uint32_t>(n >> from) & low)}
            << from;
   };
-  return part(0) + part(piece) + part(2 * piece);
+  return part(0) + part(part_bits) + part(2 * part_bits);
 }
 
 /// Lanes that add to one address one after the other would take as long as they are many.

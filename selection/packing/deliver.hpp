@@ -6,8 +6,8 @@
 //
 // Neighbouring lanes write neighbouring 16 bytes, which cross the PCIe bus as full packets; the
 // pack kernels, which write bytes at odd addresses, work in device memory. Few CUDA blocks saturate
-// the bus, and more of them hold up the copies of other frames to the device: on an H200 by 8 %
-// with 32 blocks and by 6 % with 8. Meanwhile the other multiprocessors compute on other frames.
+// the bus, and more of them hold up the copies of other frames to the device: on an H200 by 6 %
+// with 32 blocks and by 5 % with 8. Meanwhile the other multiprocessors compute on other frames.
 #pragma once
 
 #include <cstdint>

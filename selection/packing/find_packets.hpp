@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// find_packets: the first kernel of a frame on CUDA devices, where a warp decodes a board by itself
-// and would wait for each of the loads that lead to its packet. One thread for each board finds it
-// (gpu/decode/found_packet.hpp); the other executors stage a packet by a whole block and have no
+// find_packets: runs before all kernels that decode on CUDA devices, where a warp decodes a board
+// by itself and would wait for each of the loads that lead to its packet. One thread a board finds
+// it (gpu/decode/found_packet.hpp); the other executors stage a packet by a whole block and have no
 // use for this.
 #pragma once
 

@@ -99,7 +99,7 @@ struct frame_columns {
   board_columns::view boards;
   fragment_columns::view fragments;
   event_columns::view events;
-  column<found_packet> packets; ///< by board; written by find_packets, on CUDA devices
+  column<found_packet> packets; ///< by board; find_packets writes it, on CUDA devices
   selected_columns selected;
   /// Slots of encoded_slot_bytes, one for each board, for the data that encode_boards writes; empty
   /// if the codec is koto.

@@ -97,6 +97,29 @@ TEST_F(device_faults, a_frame_whose_queue_cannot_be_made_anew_waits_for_one) {
   EXPECT_EQ(supervised->counters().frames_bypassed.get(), 2U);
 }
 
+TEST_F(device_faults, a_graph_that_is_refused_fails_one_frame) {
+  const auto fails_once = [&](const char* call) {
+    SCOPED_TRACE(call);
+    reports.clear();
+    device().errors.plan(call, out_of_memory);
+    run(0);
+    EXPECT_EQ(reports, std::vector<std::string>{"error: out of memory"});
+    now += 10s;
+    reports.clear();
+    run(0);
+    EXPECT_TRUE(reports.empty());
+    EXPECT_FALSE(supervised->bypassed());
+  };
+  for (const char* call : {"cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphLaunch"})
+    fails_once(call);
+  device().errors.plan("cudaGraphExecUpdate", out_of_memory); // the graph is made anew
+  run(0);
+  EXPECT_TRUE(reports.empty());
+  EXPECT_FALSE(supervised->bypassed());
+  device().errors.plan("cudaGraphExecUpdate", out_of_memory);
+  fails_once("cudaGraphInstantiate");
+}
+
 TEST_F(device_faults, an_error_that_lasts_is_not_met_with_restarts) {
   run(0);
   device().fail("planned by a test");

@@ -219,8 +219,12 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = stream_of(stream).captured.release();
-  return *graph == nullptr ? note(cudaErrorIllegalState) : state();
+  std::unique_ptr<CUgraph_st> captured = std::move(stream_of(stream).captured);
+  *graph = nullptr;
+  if (const cudaError_t e = state_in("cudaStreamEndCapture"); e != cudaSuccess) return e;
+  if (!captured) return note(cudaErrorIllegalState);
+  *graph = captured.release();
+  return cudaSuccess;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -236,6 +240,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsig
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t made, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* why) {
+  if (const cudaError_t e = state_in("cudaGraphExecUpdate"); e != cudaSuccess) return e;
   if (made->kernels != graph->kernels) {
     why->result = cudaGraphExecUpdateErrorTopologyChanged;
     return note(cudaErrorGraphExecUpdateFailure);
