@@ -52,7 +52,7 @@ struct compute_quantities {
           energy > 0 && energy >= cut.photon_threshold && is_in_time(cut, one.time, all.time[e]);
       s.energy[k] = is_photon ? energy : 0;
     });
-    for_each(b, 1, [&](std::uint32_t) { out = {}; });
+    clear(b, out);
     b.sync();
     std::uint32_t photons = 0;
     for (std::uint32_t k = 0; k < n; ++k) photons += s.energy[k] != 0 ? 1 : 0;
@@ -110,6 +110,17 @@ struct compute_quantities {
   }
 
 private:
+  /// All values of an empty summary are 0. Words by all lanes: to assign an empty summary, AMD's
+  /// compiler makes one in the slow memory of a lane.
+  template <block B>
+  L3_FN static void clear(const B& b, event_summary& summary) {
+    constexpr std::uint32_t word = sizeof(std::uint32_t);
+    static_assert(sizeof(event_summary) % word == 0 && alignof(event_summary) % word == 0);
+    auto* const bytes = aligned<word>(reinterpret_cast<std::byte*>(&summary));
+    for_each(b, sizeof(event_summary) / word,
+             [&](std::uint32_t k) { store(bytes + k * word, std::uint32_t{0}); });
+  }
+
   [[nodiscard]] static bool is_always_defined(quantity q, std::uint32_t photons) {
     if (q <= quantity::photons) return true;
     if (q == quantity::photon_distance || q == quantity::photon_time_spread) return photons >= 2;
