@@ -17,6 +17,9 @@ constexpr std::size_t most_lines = 4; // conflicts of any number of spills may b
 } // namespace
 
 void node::parts::tell(trouble t, bool present) {
+  // In a drain a trouble ends because the node does: a full outbox when its events are given up.
+  const bool ends = state.report().now == phase::draining || state.report().now == phase::stopped;
+  if (ends && !present) return;
   if (!state.set(t, present)) return;
   const auto left_out = troubles_told[static_cast<std::size_t>(t)].take(steady_clock::now());
   if (!left_out) return;

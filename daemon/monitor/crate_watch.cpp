@@ -22,6 +22,9 @@ constexpr std::int32_t most_clocks_ahead = 125;
 constexpr int looks_until_drift = 4;
 /// Events of the others before a crate that sends none is called silent.
 constexpr std::uint64_t events_until_silent = 10;
+/// Crates do not begin and end a spill at one moment: a look between them finds the others alone.
+/// Two in a row do not.
+constexpr int looks_until_silent = 2;
 /// By how many events crates that send together may differ at a look, and how long one may be
 /// ahead of another.
 constexpr std::uint64_t most_events_ahead = 16;
@@ -102,25 +105,21 @@ void crate_watch::compare(double seconds) {
     for (const crate& c : crates_) all.push_back(c.risen.*count);
     return median(std::move(all));
   };
-  usual_ = {usual(&counts::seen),      usual(&counts::lost),
+  std::vector<std::uint64_t> seen; // of two crates, one of which is silent, the other tells
+  for (const crate& c : crates_)
+    if (c.risen.seen != 0) seen.push_back(c.risen.seen);
+  usual_ = {median(std::move(seen)),   usual(&counts::lost),
             usual(&counts::repeated),  0,
             usual(&counts::malformed), 0};
   std::vector<double> lost_lately;
   for (const crate& c : crates_) lost_lately.push_back(c.lost_lately);
   usual_lost_lately_ = median(std::move(lost_lately));
-  const auto sends = [](const crate& c) { return c.sends(); };
-  active_ = 2 * static_cast<std::size_t>(std::ranges::count_if(crates_, sends)) >= crates_.size();
+  find_where_most_are();
   if (!active_) return;
 
-  std::map<std::uint32_t, std::vector<std::uint32_t>> numbers; // by spill
   std::vector<std::int32_t> stamps;
-  for (const crate& c : crates_) {
-    if (c.before.seen != 0) numbers[c.latest.spill].push_back(c.latest.number);
+  for (const crate& c : crates_)
     if (c.sends()) stamps.push_back(signed_clocks(c.stamp));
-  }
-  const auto most =
-      std::ranges::max_element(numbers, {}, [](const auto& spill) { return spill.second.size(); });
-  here_ = {most->first, median(most->second)};
   const auto reach =
       most_events_ahead +
       static_cast<std::uint64_t>(
@@ -128,13 +127,16 @@ void crate_watch::compare(double seconds) {
   const std::int32_t usual_stamp = median(std::move(stamps));
   for (std::size_t p = 0; p < crates_.size(); ++p) {
     crate& c = crates_[p];
+    const auto apart = static_cast<std::uint64_t>(
+        std::llabs(std::int64_t{c.latest.number} - std::int64_t{here_.number}));
+    c.is_left_behind = c.latest.spill == here_.spill && apart > reach;
     if (!c.sends()) {
       c.unheard += usual_.seen;
+      ++c.looks_unheard;
       continue;
     }
     c.unheard = 0;
-    const auto apart = static_cast<std::uint64_t>(
-        std::llabs(std::int64_t{c.latest.number} - std::int64_t{here_.number}));
+    c.looks_unheard = 0;
     const bool elsewhere = c.latest.spill != here_.spill || apart > reach;
     c.looks_elsewhere = elsewhere ? c.looks_elsewhere + 1 : 0;
     const std::int32_t ahead = signed_clocks(c.stamp - static_cast<std::uint32_t>(usual_stamp));
@@ -146,6 +148,21 @@ void crate_watch::compare(double seconds) {
     c.ahead = ahead;
     reports_[p].time_ahead = ahead * seconds_per_clock;
   }
+}
+
+/// The spill of most crates, and the event in the middle of theirs. Datagrams that belong to no
+/// spill under way tell nothing of that.
+void crate_watch::find_where_most_are() {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> numbers; // by spill
+  for (const crate& c : crates_)
+    if (c.before.seen != 0) numbers[c.latest.spill].push_back(c.latest.number);
+  const auto sends = [](const crate& c) { return c.sends(); };
+  const auto sending = static_cast<std::size_t>(std::ranges::count_if(crates_, sends));
+  active_ = 2 * sending >= crates_.size() && !numbers.empty();
+  if (!active_) return;
+  const auto most =
+      std::ranges::max_element(numbers, {}, [](const auto& spill) { return spill.second.size(); });
+  here_ = {most->first, median(most->second)};
 }
 
 /// What events lacked may be counted when nothing comes any more.
@@ -178,7 +195,8 @@ crate_watch::fault_of(const crate& c, const building_counters& counted, std::siz
                                                        "them {}",
                                                        sum_of(why), worst->first)};
   }
-  if (active_ && c.unheard >= events_until_silent)
+  if (active_ && c.unheard >= events_until_silent &&
+      (c.is_left_behind || c.looks_unheard >= looks_until_silent))
     return finding{crate_fault::silent,
                    fmt::format("is silent: it has sent nothing of the last {} events", c.unheard)};
   if (c.risen.lost > 0 && stands_out(c.lost_lately, usual_lost_lately_))

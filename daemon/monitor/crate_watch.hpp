@@ -78,9 +78,11 @@ private:
     double lost_lately = 0; ///< lost, of which a twentieth is forgotten at each look
     event_key latest{};
     std::uint32_t stamp = 0;
-    std::int32_t ahead = 0;    ///< clocks, of the others
-    std::uint64_t unheard = 0; ///< events of the others since it sent anything
-    int looks_elsewhere = 0;   ///< in a row at which it was at another event than the others
+    std::int32_t ahead = 0;      ///< clocks, of the others
+    std::uint64_t unheard = 0;   ///< events of the others since it sent anything
+    int looks_unheard = 0;       ///< in a row at which the others sent, and it did not
+    bool is_left_behind = false; ///< the others went on in the spill of its latest event
+    int looks_elsewhere = 0;     ///< in a row at which it was at another event than the others
     int looks_drifting = 0;
     // Since its fault began.
     std::uint64_t lost = 0;
@@ -97,6 +99,7 @@ private:
 
   void read(const building_counters& counted, std::size_t place);
   void compare(double seconds);
+  void find_where_most_are();
   [[nodiscard]] std::optional<finding> fault_of(const crate& c, const building_counters& counted,
                                                 std::size_t place) const;
   void tell(std::size_t place, const std::optional<finding>& found, time_point now);
@@ -108,7 +111,7 @@ private:
   // What most crates do.
   counts usual_;
   double usual_lost_lately_ = 0;
-  bool active_ = false; ///< at least half of them sent something
+  bool active_ = false; ///< at least half of them sent something, and an event of any is known
   event_key here_{};    ///< their latest event
 };
 

@@ -185,6 +185,9 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        json::object{{s.backend, json::object{{s.device, 1}}}}},
       {gauge, "start_time_seconds", "", "When the daemon started, since 1970-01-01 UTC.",
        s.started},
+      {gauge, "last_run_crashed", "",
+       "1 if the run before this start did not end properly, 0 if it did.",
+       static_cast<int>(s.last_run_crashed)},
       {gauge, "last_run_lost_events", "",
        "Events that were in memory when the run before this start did not end properly, at most; "
        "0 if it ended properly.",

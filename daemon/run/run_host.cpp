@@ -91,6 +91,7 @@ void run_host::tell_of_crashes() {
 
 void run_host::tell_of(const run_record& crashed) {
   spdlog::warn("{}", describe_crash(crashed));
+  crashed_ = true;
   lost_by_crashes_ += in_memory(crashed);
 }
 
@@ -281,6 +282,7 @@ metrics_snapshot run_host::snapshot() const {
   }
   s.started = started_;
   s.uptime = in_seconds(steady_clock::now() - started_at_);
+  s.last_run_crashed = crashed_;
   s.last_run_lost = lost_by_crashes_;
   s.run.datagrams_without_run = datagrams_without_run();
   return s;
@@ -345,7 +347,7 @@ bool run_host::was_used(std::uint32_t number) const {
 std::vector<std::uint32_t> run_host::silent_crates() const {
   const std::lock_guard lock(mutex_);
   if (!without_run_) return {};
-  return without_run_->silent_since(steady_clock::now() - silence);
+  return without_run_->silent_for(silence);
 }
 
 std::uint64_t run_host::datagrams_without_run() const {

@@ -124,6 +124,7 @@ private:
   std::string ledger_file_; // of the run in force
   std::string comment_;     // likewise
   std::optional<run_record_file> record_;
+  bool crashed_ = false;              // a run before this start did not end properly
   std::uint64_t lost_by_crashes_ = 0; // events, at most, of runs before this start
   std::vector<udp_socket> ports_;     // empty: each node has its own
   bool device_lost_ = false;          // in a run that has ended

@@ -67,6 +67,18 @@ class Page(InABrowser):
         self.keep_screenshot("no-run")
         self.assert_quiet()
 
+    def test_a_run_that_ends_is_no_fault(self):
+        daemon = self.start_daemon()
+        self.start_receiver()
+        self.open()
+        self.wait_for_text("mode", "receiving")
+        status = daemon.status()
+        status["state"] |= {"now": "draining", "ready": False, "degraded": []}
+        status["run_state"] = "draining"
+        seen = self.browser.run(f"showState({json.dumps(status)}); return [document.getElementById('state').className, document.getElementById('mode').innerText]")
+        self.assertEqual(seen[0], "idle")
+        self.assertIn("run 7 ends", seen[1])
+
     def test_an_absent_receiver_is_said_with_what_to_do(self):
         daemon = self.start_daemon()
         self.open(size=PHONE, dark=True)

@@ -234,6 +234,18 @@ class Stop(harness.SystemTest):
         self.assertEqual(ledger["events"]["forwarded"], 0)
         self.assertEqual(nonzero(ledger["events"]["shed"]), {"drain": ledger["events"]["admitted"]})
 
+    def test_no_trouble_is_over_because_the_daemon_ends(self):
+        """Neither the full outbox nor the missing frame ended: their events were given up."""
+        daemon = self.start_daemon(run={"drain_time_limit": "1 s"}, spool={"folder": ""}, outbox={"memory": "4 MiB", "block": "64 KiB"},
+                                   frames={"count": 2, "events": 8})
+        end, _ = self.load(daemon, self.udp_sender(daemon), level2.EventMaker(self.crates, 65))
+        daemon.wait_for(lambda s: {"outbox_full", "no_frame"} <= set(s["state"]["degraded"]), "a full outbox and no frame")
+        self.assertEqual(daemon.stop(), 1, daemon.said())
+        end()
+        at_the_end = daemon.said().split("SIGTERM: draining")[1]
+        self.assertIn("0 stored", at_the_end)
+        self.assertNotIn("is over", at_the_end)
+
     def test_a_signal_during_the_start_ends_what_has_started(self):
         p = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", self.write_config()], self.folder / "daemon.log"))
         harness.wait_until(lambda: p.catches(signal.SIGTERM), "the daemon catches SIGTERM")

@@ -40,13 +40,14 @@ time_point unattended_ports::quiet_since() const {
   return last == never ? began_ : last;
 }
 
-std::vector<std::uint32_t> unattended_ports::silent_since(time_point then) const {
+std::vector<std::uint32_t> unattended_ports::silent_for(std::chrono::nanoseconds length) const {
   std::vector<std::uint32_t> silent;
-  if (then < began_) return silent;
+  const time_point last = last_;
+  if (last == never || last - length < began_) return silent;
   const auto& crates = building_.crates.crates;
   for (std::size_t c = 0; c < crates.size(); ++c)
-    if (last_of_[c].load() < then) silent.push_back(crates[c].number);
-  return silent.size() == crates.size() ? std::vector<std::uint32_t>{} : silent;
+    if (last_of_[c].load() < last - length) silent.push_back(crates[c].number);
+  return silent;
 }
 
 void unattended_ports::read(const std::stop_token& stop) {

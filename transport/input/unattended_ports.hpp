@@ -37,9 +37,9 @@ public:
   [[nodiscard]] std::uint64_t datagrams() const { return datagrams_; }
   /// When the last datagram of a crate came, or this watch began: before that it knows nothing.
   [[nodiscard]] time_point quiet_since() const;
-  /// Numbers of crates that have sent nothing since this moment, if others have. None while the
-  /// watch is younger.
-  [[nodiscard]] std::vector<std::uint32_t> silent_since(time_point then) const;
+  /// Numbers of crates that had sent nothing for so long when the latest datagram of any came. None
+  /// if the watch was younger then.
+  [[nodiscard]] std::vector<std::uint32_t> silent_for(std::chrono::nanoseconds length) const;
 
 private:
   void read(const std::stop_token& stop);

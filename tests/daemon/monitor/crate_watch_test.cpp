@@ -81,12 +81,80 @@ TEST_F(watched, a_crate_that_stops_is_silent_at_the_next_look) {
 }
 
 TEST_F(watched, the_fault_is_told_through_the_pause_and_is_over_ten_seconds_after_its_last_sign) {
+  send(1000);
+  look();
   send(1000, bad);
   look();
   for (int i = 0; i < 19; ++i) look();
   expect(crate_fault::silent);
   look();
   expect(std::nullopt);
+}
+
+TEST_F(watched, a_crate_that_never_sent_is_silent_at_the_second_look) {
+  send(1000, bad);
+  look();
+  expect(std::nullopt);
+  send(1000, bad);
+  look();
+  expect(crate_fault::silent);
+  EXPECT_EQ(text(), "crate 11 is silent: it has sent nothing of the last 2000 events");
+}
+
+TEST_F(watched, a_crate_that_begins_and_ends_its_spills_a_moment_after_the_others_is_not_silent) {
+  for (int spill = 0; spill < 5; ++spill) {
+    begin_spill();
+    send(1000, bad); // a look between the first of the others and its first
+    look();
+    for (int i = 0; i < 3; ++i) {
+      send(1000);
+      look();
+    }
+    counted_.fragments_seen.add(bad, 1000); // and one between their last and its last
+    for (int i = 0; i < 5; ++i) look();
+  }
+  expect(std::nullopt);
+  EXPECT_EQ(told_, std::vector<std::string>());
+}
+
+TEST_F(watched, a_crate_that_ends_its_spills_a_moment_before_the_others_is_not_silent) {
+  for (int spill = 0; spill < 5; ++spill) {
+    begin_spill();
+    send(1000);
+    counted_.fragments_seen.add(bad, 20); // all of the spill
+    counted_.latest.set(bad, {event_.spill, 1020});
+    look();
+    send(20, bad);
+    for (int i = 0; i < 5; ++i) look();
+  }
+  expect(std::nullopt);
+}
+
+TEST_F(watched, datagrams_of_no_spill_under_way_alone_name_nobody) {
+  for (int i = 0; i < 4; ++i) {
+    for (std::size_t c = 0; c < crates; ++c) {
+      counted_.astray.add(c, 10);
+      counted_.latest.set(c, {100, 1});
+    }
+    look();
+  }
+  expect(std::nullopt);
+}
+
+TEST(crate_watch, names_the_silent_one_of_two_crates) {
+  readout two = readout::koto();
+  two.crates.resize(2);
+  building_counters counted;
+  crate_watch watch(two);
+  time_point now{1s};
+  watch.look(counted, now, 0);
+  for (std::uint32_t number = 100; number < 400; number += 100) {
+    counted.fragments_seen.add(0, 100);
+    counted.latest.set(0, {5, number});
+    watch.look(counted, now += 500ms, 0);
+  }
+  EXPECT_EQ(watch.reports()[1].fault, crate_fault::silent) << watch.reports()[1].text;
+  EXPECT_EQ(watch.reports()[0].fault, std::nullopt) << watch.reports()[0].text;
 }
 
 TEST_F(watched, nothing_is_said_in_a_pause_of_all) {

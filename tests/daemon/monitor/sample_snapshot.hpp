@@ -50,6 +50,7 @@ inline metrics_snapshot sample_snapshot() {
   s.started = 1.7e9;
   s.uptime = 60;
   s.state.now = phase::receiving;
+  s.last_run_crashed = true;
   s.last_run_lost = next;
   s.reloads_applied = next;
   s.reloads_refused = next;

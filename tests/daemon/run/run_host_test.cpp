@@ -143,7 +143,9 @@ TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
     const run_record_file file((ledgers_ / "run000007-0-1234567812345678.json.live").string(),
                                crashed, [](std::string_view) {});
   }
+  EXPECT_FALSE(host_->snapshot().last_run_crashed);
   host_->tell_of_crashes();
+  EXPECT_TRUE(host_->snapshot().last_run_crashed);
   EXPECT_EQ(host_->snapshot().last_run_lost, 3U);
 }
 

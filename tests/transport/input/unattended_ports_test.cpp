@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <thread>
 
 #include "transport/format/l2.hpp"
 #include "transport/input/udp_receiver.hpp"
@@ -83,7 +84,7 @@ TEST_F(ports_without_a_run, a_stranger_is_no_beam) {
   wait_for(u, 1);
   u.stop();
   EXPECT_EQ(u.quiet_since(), began);
-  EXPECT_TRUE(u.silent_since(began).empty()) << "no crate has sent";
+  EXPECT_TRUE(u.silent_for(0s).empty()) << "no crate has sent";
 }
 
 TEST_F(ports_without_a_run, what_an_input_would_refuse_is_no_beam) {
@@ -110,14 +111,18 @@ TEST_F(ports_without_a_run, what_an_input_would_refuse_is_no_beam) {
 
 TEST_F(ports_without_a_run, know_which_crates_are_silent) {
   unattended_ports u(ports_, {}, building_);
-  const auto begin = steady_clock::now();
-  EXPECT_TRUE(u.silent_since(begin).empty()) << "none sends";
+  EXPECT_TRUE(u.silent_for(0s).empty()) << "none sends";
+  std::this_thread::sleep_for(30ms);
   send(0, 1); // of the first crate
+  wait_for(u, 1);
+  std::this_thread::sleep_for(30ms);
   send(1, 3); // of the third
   wait_for(u, 2);
-  EXPECT_EQ(u.silent_since(begin), std::vector<std::uint32_t>{7});
-  EXPECT_TRUE(u.silent_since(begin - 1s).empty()) << "this watch has not lasted so long";
-  EXPECT_TRUE(u.silent_since(steady_clock::now()).empty());
+  const std::vector<std::uint32_t> silent{3, 7};
+  EXPECT_EQ(u.silent_for(20ms), silent);
+  EXPECT_TRUE(u.silent_for(1h).empty()) << "this watch has not lasted so long";
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(u.silent_for(20ms), silent) << "the beam pauses: no further crate becomes silent";
 }
 
 TEST_F(ports_without_a_run, leave_to_the_next_reader_what_comes_later) {
