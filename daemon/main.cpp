@@ -294,6 +294,7 @@ int run(const loaded_config& config, const std::string& file) {
   caught_signals signals;
   const end_in_time guard(settings.run.drain_time_limit + longest_start_or_end);
   const auto manager = service_manager::from_environment();
+  long_start start(manager);
   start_logging("koto-l3d", settings.log.level);
 
   if (const std::string chosen = choose_open_numbers(settings); !chosen.empty())
@@ -303,7 +304,11 @@ int run(const loaded_config& config, const std::string& file) {
   bookkeeping books(
       settings, file,
       [&config](const daemon_settings& s) { return print_config(s, config.origins); },
-      [&signals] { return signals.told_to_stop(); }, [&signals] { signals.wake(); });
+      [&signals, &start] {
+        start.goes_on(steady_clock::now());
+        return signals.told_to_stop();
+      },
+      [&signals] { signals.wake(); });
   const bool controlled = !settings.run.control.empty();
   if (controlled) {
     books.runs.keep_ports();

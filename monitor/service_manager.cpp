@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
+#include <string>
 
 namespace l3 {
 namespace {
@@ -34,6 +35,10 @@ service_manager service_manager::from_environment() {
   if (limit && *limit > 0 && (!whose || *whose == getpid()))
     watchdog = std::chrono::microseconds(*limit);
   return service_manager(std::string(variable("NOTIFY_SOCKET")), watchdog);
+}
+
+void service_manager::still_starting(std::chrono::microseconds limit) const {
+  tell("EXTEND_TIMEOUT_USEC=" + std::to_string(limit.count()));
 }
 
 void service_manager::status(std::string_view text) const {

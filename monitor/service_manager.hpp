@@ -26,6 +26,8 @@ public:
   void ready() const { tell("READY=1"); }
   void stopping() const { tell("STOPPING=1"); }
   void alive() const { tell("WATCHDOG=1"); }
+  /// It works and is not ready yet: the limit of the start begins anew, and is this long.
+  void still_starting(std::chrono::microseconds limit) const;
   /// One line for `systemctl status`.
   void status(std::string_view text) const;
 
@@ -39,6 +41,23 @@ private:
 
   std::string socket_;
   std::optional<std::chrono::microseconds> watchdog_;
+};
+
+/// A start that reads what is on disk: it says that it goes on whenever it is asked, though not
+/// more often than every second, so that the service manager waits as long as something is read.
+class long_start {
+public:
+  explicit long_start(const service_manager& manager) : manager_(manager) {}
+
+  void goes_on(std::chrono::steady_clock::time_point now) {
+    if (said_ && now - *said_ < std::chrono::seconds(1)) return;
+    said_ = now;
+    manager_.still_starting(std::chrono::seconds(30));
+  }
+
+private:
+  const service_manager& manager_;
+  std::optional<std::chrono::steady_clock::time_point> said_;
 };
 
 } // namespace l3

@@ -15,6 +15,7 @@
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
 #include "monitor/log.hpp"
+#include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
@@ -134,8 +135,8 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
-                       interrupt& signals) {
-  receive_watch watch(o.monitor, o.receiver, store, receiver, service_manager::from_environment());
+                       const service_manager& manager, interrupt& signals) {
+  receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
   spdlog::info("listening on {}, storing in {}, with {} MiB of memory at most", receiver.endpoint(),
                o.store.folder.string(), block_receiver::memory_plan(o.receiver).bytes >> 20);
   if (o.receiver.line.bits_per_second > 0)
@@ -182,6 +183,8 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
 
 int receive(const options& o) {
   interrupt signals;
+  const auto manager = service_manager::from_environment();
+  long_start start(manager);
   start_logging("koto-l3 receive", "info");
   raise_descriptor_limit();
   if (o.receiver.secret_key.empty() && !stays_on_this_machine(o.receiver.bind)) {
@@ -193,7 +196,10 @@ int receive(const options& o) {
   try {
     store_settings settings = o.store;
     settings.software = version_line("koto-l3");
-    settings.stop = [&signals] { return signals.came(); };
+    settings.stop = [&signals, &start] {
+      start.goes_on(steady_clock::now());
+      return signals.came();
+    };
     store_writer store(settings);
     if (store.torn_tails() > 0) spdlog::warn("a torn tail was set aside as .torn");
     if (store.torn_tails_left() > 0)
@@ -202,7 +208,7 @@ int receive(const options& o) {
     if (store.damaged() > 0) spdlog::warn("{} places of the store are damaged", store.damaged());
     for (const std::string& text : store.take_news()) warn(text);
     block_receiver receiver(o.receiver, store, warn);
-    return receive_until_told(o, store, receiver, signals);
+    return receive_until_told(o, store, receiver, manager, signals);
   } catch (const scan_stopped& e) {
     spdlog::info("{}", e.what());
     return 0;

@@ -2,6 +2,7 @@
 #include "daemon/farm/farm_member.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -99,7 +100,7 @@ void farm_member::work() {
     const time_point begun = steady_clock::now();
     try {
       round();
-    } catch (const etcd_error& e) {
+    } catch (const std::exception& e) { // etcd_error, or what no order may end the daemon by
       watch_.close();
       note(nullptr, e.what());
     }
@@ -190,6 +191,7 @@ void farm_member::take_place(const farm_view& v) {
   const auto found = etcd_.read({name}, 1);
   if (found[0].keys.empty() || found[0].keys[0].name != name) return;
   place_ = found[0].keys[0].created;
+  answered_ = 0; // the answer went with the lease that held it
   told_ = text;
   same_node_.clear();
   spdlog::info("farm: node {} has joined, by etcd at {}", node_.number(), etcd_.address());
@@ -265,7 +267,7 @@ void farm_member::go() {
           {{etcd_step::kind::remove, key_of(farm_keys::members, node_.number()), {}, 0},
            {etcd_step::kind::remove, key_of(farm_keys::nodes, node_.number()), {}, 0}}));
     if (lease_ != 0) etcd_.revoke(lease_);
-  } catch (const etcd_error& e) {
+  } catch (const std::exception& e) {
     spdlog::warn("farm: this node could not say that it leaves: {}", e.what());
   }
   {

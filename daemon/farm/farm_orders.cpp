@@ -190,8 +190,7 @@ std::vector<std::string> farm_member::wrong_by_now(const farm_view& v, time_poin
   const auto age = now - own_->begun;
   const bool start = own_->order.start;
   if (start)
-    if (auto reasons = refusals(v, age > answer_patience && !own_->agreed); !reasons.empty())
-      return reasons;
+    if (auto reasons = refusals(v, age > answer_patience); !reasons.empty()) return reasons;
   if (!own_->agreed && (!start || all_ready(v))) own_->agreed = accept();
   if (age <= pause_patience || beam_allows(now)) return {};
   return {fmt::format("within {} s the beam did not pause, or etcd was too slow to say so in the "
@@ -208,7 +207,9 @@ bool farm_member::accept() {
   return true;
 }
 
-/// Of all nodes, once all have answered or have had their time; of one that has gone, at once.
+/// Of all nodes, once all have answered or have had their time; of one that has gone, at once. What
+/// a node has answered goes with its lease: one that was ready, was cut off and has joined again
+/// since is asked for no second answer.
 std::vector<std::string> farm_member::refusals(const farm_view& v, bool late) const {
   std::vector<std::string> gone;
   std::vector<std::string> reasons;
@@ -221,7 +222,9 @@ std::vector<std::string> farm_member::refusals(const farm_view& v, bool late) co
     }
     const farm_reply* r = reply_of(node, v);
     answers += r != nullptr ? 1 : 0;
-    if (r == nullptr && late)
+    if (r == nullptr && own_->agreed)
+      gone.push_back(fmt::format("node {} was ready, and etcd has lost its word since", node));
+    else if (r == nullptr && late)
       reasons.push_back(
           fmt::format("node {} did not answer within {} s", node, answer_patience.count()));
     for (const std::string& why : r != nullptr ? r->reasons : std::vector<std::string>())

@@ -60,6 +60,19 @@ TEST(service_manager, hears_what_the_daemon_does) {
   EXPECT_EQ(manager.heard(), "");
 }
 
+TEST(service_manager, waits_as_long_as_a_start_goes_on) {
+  listening_manager manager;
+  const service_manager tell(manager.name());
+  long_start start(tell);
+  const std::chrono::steady_clock::time_point begin{};
+  start.goes_on(begin);
+  EXPECT_EQ(manager.heard(), "EXTEND_TIMEOUT_USEC=30000000");
+  start.goes_on(begin + 900ms);
+  EXPECT_EQ(manager.heard(), "");
+  start.goes_on(begin + 1s);
+  EXPECT_EQ(manager.heard(), "EXTEND_TIMEOUT_USEC=30000000");
+}
+
 TEST(service_manager, is_found_in_the_environment) {
   listening_manager manager;
   setenv("NOTIFY_SOCKET", manager.name().c_str(), 1);

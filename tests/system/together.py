@@ -5,6 +5,7 @@ The long forms, with leases that run out, are rows of `./run farm-test`."""
 import json
 import pathlib
 import threading
+import time
 import unittest
 
 import harness
@@ -90,6 +91,47 @@ class AllOrNone(Together):
         self.assertEqual(len(taken), 1, answers)
         self.refused(next(a for a in answers if a[0] != 202), r"run 2[12] is under way, for which node [12] was asked")
         self.wait_for_run(taken[0]["next"]["number"])
+        self.stop()
+
+
+class AWordThatIsLost(Together):
+    """A node's answer lies under its lease, and goes when the node was cut off for long."""
+    number_of_nodes = 3
+
+    def test_of_one_that_was_ready(self):
+        self.start_farm()
+        self.taken(self.nodes[0].start(number=49))
+        self.wait_for_run(49)
+        self.nodes[0].send(1, 20, ends=False)
+        self.nodes[0].daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "the beam")
+        time.sleep(1)  # the daemon looks twice a second whether it pauses
+        self.taken(self.nodes[0].start(number=50))
+        self.etcd.remove("run/armed/2")
+        self.nodes[0].send(2, 20)
+        harness.wait_until(lambda: self.nodes[0].run()["farm"]["failure"], lambda: f"the start to come to nothing: {self.nodes[0].daemon.said()[-2000:]}")
+        self.assertIn("run 50: node 2 was ready, and etcd has lost its word since", self.nodes[0].run()["farm"]["failure"])
+        self.assertTrue(all(n.is_in(49) for n in self.nodes), "a start that came to nothing has changed a run")
+        self.taken(self.nodes[0].start(number=51))
+        self.wait_for_run(51)
+        self.stop()
+
+    def test_while_others_are_waited_for(self):
+        self.start_farm()
+        self.nodes[2].relay.held = True
+        answers = []
+        asked = threading.Thread(target=lambda: answers.append(self.nodes[0].start(number=60)))
+        asked.start()
+        harness.wait_until(lambda: "run/armed/2" in self.etcd.keys(), "node 2 to be ready")
+        self.nodes[0].relay.held = True  # so that it does not see that node 2 was away
+        time.sleep(0.2)  # until nothing goes through
+        for key in ("members/2", "run/armed/2"):
+            self.etcd.remove(key)
+        harness.wait_until(lambda: "run/armed/2" in self.etcd.keys(), "node 2 to answer again")
+        self.nodes[0].relay.held = False
+        asked.join()
+        self.refused(answers[0], "^node 3 did not answer within 6 s$")
+        self.nodes[2].relay.held = False
+        self.wait_for_members()
         self.stop()
 
 

@@ -55,15 +55,16 @@ class FarmNode:
     def ledgers_of(self, run):
         return [json.loads(f.read_text()) for f in sorted(self.ledgers.glob(f"run{run:06}-*.json"))]
 
-    def send(self, spill, events):
-        """A spill over UDP; {key: fragments}."""
+    def send(self, spill, events, ends=True):
+        """A spill over UDP, or the beginning of one; {key: fragments}."""
         maker, sent = level2.EventMaker(self.stage.crates, 100 * self.number), {}
         sender = harness.UdpSender(self.stage.crates, harness.HOST, self.ports.udp, harness.UDP_PORTS, self.stage.chunk_bytes,
                                    waiting=self.daemon.waiting)
         for number in range(1, events + 1):
             sent[spill, number] = maker.fragments(spill, number)
             sender.event(spill, number, sent[spill, number])
-        sender.end(spill, events)
+        if ends:
+            sender.end(spill, events)
         sender.close()
         return sent
 

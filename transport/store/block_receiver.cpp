@@ -206,8 +206,8 @@ bool block_receiver::step(std::chrono::milliseconds wait) {
     guard.watch().took_all();
     break;
   }
-  commit(now);
   divide_the_line(now);
+  commit(now);
   answer_all(now);
   look_now_and_then(now);
   return true;
@@ -268,8 +268,10 @@ bool block_receiver::take_message(time_point now) {
   case link_message::block: take_blocks(from, *header, body_frame, now); break;
   case link_message::heartbeat:
     from.acknowledge = true;
-    if (const auto wanted = read_sealed<link_demand_body>(body))
+    if (const auto wanted = read_sealed<link_demand_body>(body)) {
       line_.demand(header->session, from.user_of_line(), *wanted, now);
+      from.tell_grant = line_.divides();
+    }
     break;
   case link_message::goodbye:
     if (!std::exchange(from.gone, true) && from.stored) counters_.goodbyes.add();
@@ -450,21 +452,28 @@ void block_receiver::note_pace(const link_peer& from, std::uint64_t session, std
              "stored all the same. Does it run a program that is not koto-l3d?");
 }
 
-/// Tells those whose part has changed.
+/// Tells those whose part has changed, and those that asked: before the commit, which may last
+/// longer than a grant, and with what was acknowledged before. A welcome says it of itself.
 void block_receiver::divide_the_line(time_point now) {
   for (const std::uint64_t session : line_.divide(now)) {
-    if (link_peer* const to = peers_.find(session)) to->acknowledge = true;
+    if (link_peer* const to = peers_.find(session)) to->tell_grant = true;
+  }
+  for (auto& [session, to] : peers_) {
+    if (std::exchange(to.tell_grant, false) && to.welcomes.empty())
+      send(to.address, link_message::acknowledgement, session, to.acknowledged);
   }
 }
 
 void block_receiver::answer_all(time_point now) {
   for (auto& [session, to] : peers_) {
-    for (const std::string& address : std::exchange(to.welcomes, {}))
-      send(address, link_message::welcome, session, store_.last_stored(session, to.first));
+    for (const std::string& address : std::exchange(to.welcomes, {})) {
+      to.acknowledged = store_.last_stored(session, to.first);
+      send(address, link_message::welcome, session, to.acknowledged);
+    }
     if (to.acknowledge && !line_.holds_back(session, now)) {
       to.acknowledge = false;
-      send(to.address, link_message::acknowledgement, session,
-           store_.last_stored(session, to.first));
+      to.acknowledged = store_.last_stored(session, to.first);
+      send(to.address, link_message::acknowledgement, session, to.acknowledged);
     }
     if (std::exchange(to.refuse, false)) {
       send(to.address, link_message::refusal, session, 0,

@@ -69,6 +69,8 @@ struct link_peer {
   bool proven = false;                         ///< its hellos show the token of the session
   bool stored = false;                         ///< a block of it
   std::vector<std::string> welcomes;           ///< at the end of this step, over these connections
+  std::uint64_t acknowledged = 0;              ///< what the last answer said
+  bool tell_grant = false;                     ///< before the commit of this step
   bool acknowledge = false;                    ///< at the end of this step
   bool refuse = false; ///< at the end of this step: the store cannot be written
   bool gone = false;   ///< it said goodbye
@@ -104,7 +106,7 @@ public:
     put_last(from.connections, address);
     from.address = address;
     from.heard_at = now;
-    from.acknowledge = from.refuse = from.gone = false;
+    from.tell_grant = from.acknowledge = from.refuse = from.gone = false;
     return from;
   }
 

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/transport/output/link_ends.hpp"
@@ -112,6 +114,48 @@ TEST_F(a_shared_line, slows_a_daemon_that_knows_no_grants_by_its_acknowledgement
   const double of_line = static_cast<double>(bytes_sent) * 8 / took / (10 * megabit);
   EXPECT_LT(of_line, 1.15) << "the first block goes before anything is known of it";
   EXPECT_EQ(far.counters().over_grant.get(), 0U);
+}
+
+/// Called when the disk is asked to confirm what it took.
+std::function<void()> while_the_disk_writes;
+
+/// A commit may last longer than a grant.
+TEST_F(a_shared_line, is_granted_before_the_disk_has_confirmed) {
+  // Block and demand must be there for one step: as often as it takes.
+  EXPECT_TRUE(eventually([&] {
+    scratch_folder folder;
+    store_settings settings{folder.path()};
+    settings.sync = true;
+    settings.flush = [](int) {
+      std::exchange(while_the_disk_writes, [] {})();
+      return 0;
+    };
+    while_the_disk_writes = [] {};
+    store_writer kept(settings);
+    receive_settings here = a_line_of(80 * megabit);
+    here.bind = "tcp://127.0.0.1:*";
+    block_receiver far(here, kept, nullptr);
+    played_daemon near(far.endpoint());
+    near.hello(9, 1);
+    while (far.counters().messages == 0) (void)far.step(5ms);
+    near.expect(link_message::welcome, 0);
+    std::mt19937 random(1);
+    near.send(link_message::block, 9, 1, block_of(1, 9, 1, random));
+    const link_demand_body wanted = sealed(link_demand_body{1 << 20, 0, 1, 0, 1, 0});
+    bytes body(sizeof wanted);
+    l3::store(body.data(), wanted);
+    near.send(link_message::heartbeat, 9, 0, body);
+    bool asked = false;
+    while_the_disk_writes = [&] {
+      asked = far.counters().messages == 3;
+      if (asked) near.expect(link_message::acknowledgement, 0);
+    };
+    while (far.counters().messages == 1) (void)far.step(5ms);
+    while_the_disk_writes = [] {};
+    if (!asked) return false;
+    near.expect(link_message::acknowledgement, 1);
+    return true;
+  }));
 }
 
 } // namespace
