@@ -6,8 +6,9 @@
 // the other what it needs: one permutation of bytes turns two words of a packet into two samples of
 // one record in the machine's byte order.
 //
-// An octet takes N bytes, so records are runs of bits of any length at any place. The threads put
-// them together in an *image* of the board in shared memory, without branches that depend on N.
+// An octet takes N bytes, so what a thread packs is a *run* of bits of any length at any place: its
+// four octets, and before them the record's head if they are the first half. The threads put their
+// runs together in an *image* of the board in shared memory, without branches that depend on N.
 // Then the image leaves in stores of 16 bytes by neighbouring threads.
 #pragma once
 
@@ -36,12 +37,13 @@ struct record_half {
 };
 
 /// The samples that a thread packs, two in a word. Of its four octets the thread has loaded two
-/// itself, the first two where `which` is 0; the other thread has loaded the other two.
+/// itself; the other thread has loaded the other two.
 struct packed_samples {
   static constexpr std::uint32_t words = 8;
   static constexpr std::uint32_t octets = 2; // in so many words
   std::uint32_t own[words];
   std::uint32_t other[words];
+  bool own_first; ///< its own two are the first two
 
   __device__ void load(const board_place& place, const record_half& mine, board_kind kind) {
     std::uint32_t loaded[2 * words];
@@ -54,8 +56,9 @@ struct packed_samples {
     }
     constexpr std::uint32_t lower_halves = 0x4501;
     constexpr std::uint32_t upper_halves = 0x6723;
-    const std::uint32_t to_keep = mine.which == 0 ? lower_halves : upper_halves;
-    const std::uint32_t to_give = mine.which == 0 ? upper_halves : lower_halves;
+    own_first = mine.which == 0;
+    const std::uint32_t to_keep = own_first ? lower_halves : upper_halves;
+    const std::uint32_t to_give = own_first ? upper_halves : lower_halves;
 #pragma unroll
     for (std::uint32_t q = 0; q < words; ++q) {
       own[q] = permuted(loaded[2 * q], loaded[2 * q + 1], to_keep);
@@ -107,21 +110,14 @@ struct packed_record {
     const auto before = static_cast<std::uint32_t>(__popc(kept & ((1U << mine.record) - 1)));
     place = koto::record_head_bytes * before + koto::octets * (sum_of_every_second(own) - own);
   }
-  /// Where the bytes start of the octets that the thread has loaded itself, and of the others.
-  [[nodiscard]] __device__ std::uint32_t own_octets(const record_half& mine) const {
-    return octets(2 * mine.half + mine.which);
+  /// Where the four octets of the thread begin, in the board's records.
+  [[nodiscard]] __device__ std::uint32_t octets_begin(const record_half& mine) const {
+    return place + koto::record_head_bytes + mine.half * half_bytes();
   }
-  [[nodiscard]] __device__ std::uint32_t other_octets(const record_half& mine) const {
-    return octets(2 * mine.half + 1 - mine.which);
-  }
-  [[nodiscard]] __device__ std::uint32_t end() const { return octets(4); }
+  /// The length of these octets.
+  [[nodiscard]] __device__ std::uint32_t half_bytes() const { return koto::octets / 2 * bits; }
   /// The first three bytes of the record.
   [[nodiscard]] __device__ std::uint32_t head() const { return bits | minimum << 8; }
-
-private:
-  [[nodiscard]] __device__ std::uint32_t octets(std::uint32_t quarter) const {
-    return place + koto::record_head_bytes + quarter * packed_samples::octets * bits;
-  }
 };
 
 [[nodiscard]] __device__ inline std::uint64_t multiply_add(std::uint32_t a, std::uint32_t b,
@@ -149,47 +145,76 @@ struct alignas(16) board_image {
   }
 };
 
-/// Bits that a thread puts into an image, one behind the other. A word in which runs meet is stored
-/// by the run that has the word's last bit. When all runs of the board have stored their words,
-/// each run adds the bits that it has of the word in which it ends.
+/// The bits that a thread puts into an image, one behind the other. A word in which runs meet is
+/// stored by the run that has the word's last bit. No other run stores it.
 class bit_run {
 public:
-  /// The run begins at this byte of shared memory.
-  __device__ explicit bit_run(std::uint32_t address) : at_(8 * address) {}
+  static constexpr std::uint32_t word_bits = 32;
+
+  /// The run begins at this bit of shared memory. `before` has the bits of the run before in the
+  /// same word, or is 0 if that run adds them later.
+  __device__ bit_run(std::uint32_t begin, std::uint32_t before) : at_(begin), open_(before) {}
+
+  /// Appends up to 32 bits; all bits of `value` above them are 0.
+  __device__ void append(std::uint32_t value, std::uint32_t bits) {
+    const std::uint32_t begin = word_begin();
+    const std::uint32_t first = __funnelshift_l(0, value, at_) | open_;
+    const std::uint32_t second = __funnelshift_l(value, 0, at_);
+    at_ += bits;
+    // Predicates, because branches would part the warp.
+    asm volatile("{\n\t.reg .pred %%first;\n\tsetp.ge.u32 %%first, %1, 32;\n\t"
+                 "@%%first st.shared.u32 [%2], %3;\n\tselp.b32 %0, %4, %3, %%first;\n\t}"
+                 : "=&r"(open_)
+                 : "r"(at_ - begin), "r"(begin / 8), "r"(first), "r"(second)
+                 : "memory");
+  }
 
   /// Appends up to 64 bits; all bits of `value` above them are 0.
   __device__ void append(std::uint64_t value, std::uint32_t bits) {
+    const std::uint32_t begin = word_begin();
     std::uint32_t low = 0;
     std::uint32_t high = 0;
     take_apart(value, low, high);
     const std::uint32_t first = __funnelshift_l(0, low, at_) | open_;
     const std::uint32_t second = __funnelshift_l(low, high, at_);
     const std::uint32_t third = __funnelshift_l(high, 0, at_);
-    // Predicates, because branches would part the warp.
+    at_ += bits;
     asm volatile("{\n\t.reg .pred %%first, %%second;\n\t"
                  "setp.ge.u32 %%first, %1, 32;\n\tsetp.ge.u32 %%second, %1, 64;\n\t"
                  "@%%first st.shared.u32 [%2], %3;\n\t@%%second st.shared.u32 [%2+4], %4;\n\t"
                  "selp.b32 %0, %4, %3, %%first;\n\tselp.b32 %0, %5, %0, %%second;\n\t}"
                  : "=&r"(open_)
-                 : "r"(at_ % word_bits + bits), "r"(word()), "r"(first), "r"(second), "r"(third)
+                 : "r"(at_ - begin), "r"(begin / 8), "r"(first), "r"(second), "r"(third)
                  : "memory");
-    at_ += bits;
   }
 
-  /// Adds the bits of the word in which the run ends. Other runs may do so at the same time.
+  /// Appends the run's last bits, without those in the word in which the run ends.
+  __device__ void finish(std::uint64_t value, std::uint32_t bits) const {
+    const std::uint32_t begin = word_begin();
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    take_apart(value, low, high);
+    asm volatile(
+        "{\n\t.reg .pred %%first, %%second;\n\t"
+        "setp.ge.u32 %%first, %0, 32;\n\tsetp.ge.u32 %%second, %0, 64;\n\t"
+        "@%%first st.shared.u32 [%1], %2;\n\t@%%second st.shared.u32 [%1+4], %3;\n\t}" ::"r"(
+            at_ + bits - begin),
+        "r"(begin / 8), "r"(__funnelshift_l(0, low, at_) | open_),
+        "r"(__funnelshift_l(low, high, at_))
+        : "memory");
+  }
+
+  /// Adds the bits of the word in which the run ends, after all runs have stored their words. Other
+  /// runs may do so at the same time.
   __device__ void close() const {
-    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(word()), "r"(open_) : "memory");
+    asm volatile("red.shared.or.b32 [%0], %1;" ::"r"(word_begin() / 8), "r"(open_) : "memory");
   }
 
 private:
-  static constexpr std::uint32_t word_bits = 32;
+  [[nodiscard]] __device__ std::uint32_t word_begin() const { return at_ & ~(word_bits - 1); }
 
-  [[nodiscard]] __device__ std::uint32_t word() const {
-    return at_ / word_bits * sizeof(std::uint32_t);
-  }
-
-  std::uint32_t at_;       ///< where the run ends so far, in bits
-  std::uint32_t open_ = 0; ///< the run's bits in that word
+  std::uint32_t at_;   ///< where the run ends so far, in bits
+  std::uint32_t open_; ///< the run's bits in that word
 };
 
 /// Makes the bits of samples.
@@ -206,18 +231,13 @@ public:
     minimum_ = std::uint64_t{0} - multiply_add(two, fourth_, two);
   }
 
-  __device__ void append(const std::uint32_t (&samples)[packed_samples::words],
-                         bit_run& run) const {
-#pragma unroll
-    for (std::uint32_t q = 0; q < packed_samples::words; q += 2)
-      run.append(quad(samples[q], samples[q + 1]), bits_);
-  }
-
-private:
-  /// Four samples become a quad of 4 N bits.
+  /// Of four samples.
   [[nodiscard]] __device__ std::uint64_t quad(std::uint32_t a, std::uint32_t b) const {
     return multiply_add(pair(b), fourth_, multiply_add(pair(a), 1, minimum_));
   }
+  [[nodiscard]] __device__ std::uint32_t bits() const { return bits_; }
+
+private:
   /// d0 + d1 · 2^N, of samples d0 and d1.
   [[nodiscard]] __device__ std::uint32_t pair(std::uint32_t samples) const {
     return samples + (samples >> 16) * second_;
@@ -228,12 +248,17 @@ private:
   std::uint64_t minimum_; ///< its negative
 };
 
-/// The same for all N up to 7, as quiet channels have them. A quad has less than 32 bits then: one
+/// The same for N from 3 to 7, as quiet channels have them. A quad has less than 32 bits then: one
 /// product of halves makes a pair of samples, and one more product joins two pairs. An octet has
-/// less than 64 bits, and is appended as a whole.
+/// less than 64 bits, and is appended as a whole. It has all bits that its run has in the word in
+/// which the run ends: at most 24, because runs end at whole bytes.
 class octet_maker {
 public:
-  static constexpr std::uint32_t most_bits = 7; // N
+  [[nodiscard]] __device__ static bool makes(const packed_record& record) {
+    constexpr std::uint32_t fewest = 3;
+    constexpr std::uint32_t most = 7;
+    return record.bits - fewest <= most - fewest;
+  }
 
   __device__ explicit octet_maker(const packed_record& record) : bits_(8 * record.bits) {
     const std::uint32_t power = 1U << record.bits;
@@ -245,14 +270,13 @@ public:
     minimum_ = two * ~fourth_; // of a quad, negative
   }
 
-  __device__ void append(const std::uint32_t (&samples)[packed_samples::words],
-                         bit_run& run) const {
-#pragma unroll
-    for (std::uint32_t q = 0; q < packed_samples::words; q += 4) {
-      const std::uint32_t late = quad(samples[q + 2], samples[q + 3]);
-      run.append(multiply_add(late, eighth_, quad(samples[q], samples[q + 1])), bits_);
-    }
+  /// Of the eight samples in words 4 n … 4 n + 3.
+  [[nodiscard]] __device__ std::uint64_t
+  octet(const std::uint32_t (&samples)[packed_samples::words], std::uint32_t n) const {
+    const std::uint32_t late = quad(samples[4 * n + 2], samples[4 * n + 3]);
+    return multiply_add(late, eighth_, quad(samples[4 * n], samples[4 * n + 1]));
   }
+  [[nodiscard]] __device__ std::uint32_t bits() const { return bits_; }
 
 private:
   [[nodiscard]] __device__ std::uint32_t quad(std::uint32_t a, std::uint32_t b) const {
@@ -265,62 +289,139 @@ private:
   std::uint32_t minimum_; ///< four of them, negative
 };
 
+/// Copies 16 bytes from shared memory, `offset` behind `from`, unless `left` is less than `offset`.
+template <std::uint32_t offset>
+__device__ inline void copy_piece(std::int32_t left, std::uint32_t from, std::byte* to) {
+  asm volatile("{\n\t.reg .pred %%p;\n\t.reg .b32 %%a, %%b, %%c, %%d;\n\t"
+               "setp.ge.s32 %%p, %0, %3;\n\t"
+               "@%%p ld.shared.v4.b32 {%%a, %%b, %%c, %%d}, [%1+%3];\n\t"
+               "@%%p st.global.v4.b32 [%2+%3], {%%a, %%b, %%c, %%d};\n\t}" ::"r"(left),
+               "r"(from), "l"(__cvta_generic_to_global(to)), "n"(offset)
+               : "memory");
+}
+
 /// Copies the image's bytes from `begin`, which lies in its first piece, up to `end` to the same
 /// places behind `to`, a multiple of a piece.
 __device__ inline void copy_image(const board_image& image, std::uint32_t begin, std::uint32_t end,
                                   std::byte* to) {
   constexpr std::uint32_t piece = board_image::piece;
+  constexpr std::uint32_t row = piece * threads;
+  static_assert(sizeof image.bytes <= 4 * row);
   const std::uint32_t t = thread();
-  const std::uint32_t whole = begin == 0 ? 0 : piece; // where the first whole piece begins
-  const std::uint32_t at = whole + piece * t;
-#pragma unroll
-  for (std::uint32_t k = 0; k < sizeof image.bytes; k += piece * threads) {
-    if (at + k + piece <= end)
-      *reinterpret_cast<uint4*>(to + at + k) =
-          *reinterpret_cast<const uint4*>(image.bytes + at + k);
+  const std::uint32_t at = piece * (t + 1);
+  const std::uint32_t from = image.address() + at;
+  const auto left = static_cast<std::int32_t>(end - piece - at);
+  copy_piece<0>(left, from, to + at);
+  copy_piece<row>(left, from, to + at);
+  if (end > 2 * row) {
+    copy_piece<2 * row>(left, from, to + at);
+    copy_piece<3 * row>(left, from, to + at);
   }
-  // The bytes before the first whole piece and behind the last one: other boards have the rest.
-  const bool is_behind = t >= piece;
-  const std::uint32_t first = is_behind ? whole : begin == 0 ? piece : begin;
-  const std::uint32_t n = t % piece + (is_behind ? end / piece * piece : 0);
-  if (first <= n && n < end) to[n] = image.bytes[n];
+  // The bytes of the first piece and those behind the last whole one: other boards have the rest.
+  const std::uint32_t n = t % piece + (t < piece ? 0 : end / piece * piece);
+  asm volatile("{\n\t.reg .pred %%p;\n\t.reg .b32 %%a;\n\tsetp.lt.u32 %%p, %0, %1;\n\t"
+               "@%%p ld.shared.u8 %%a, [%2];\n\t@%%p st.global.u8 [%3], %%a;\n\t}" ::"r"(n - begin),
+               "r"(end - begin), "r"(image.address() + n), "l"(__cvta_generic_to_global(to + n))
+               : "memory");
 }
 
-/// Packs the records of a board to `to`, without those whose threads say that they are not kept.
-__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
-                                    const record_half& mine, bool is_kept, board_image& image,
-                                    std::byte* to) {
-  const auto begin =
-      static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece);
-  const std::uint32_t at = image.address() + begin;
-  const std::uint32_t own_end = begin + (is_kept ? record.end() : record.place);
-  const std::uint32_t end = of_thread(own_end, threads - 1);
-  bit_run head(at + record.place);
-  bit_run own(at + record.own_octets(mine));
-  bit_run other(at + record.other_octets(mine));
-  const bool has_head = is_kept && mine.half == 0;
-  if (has_head) head.append(record.head(), 8 * koto::record_head_bytes);
-  const bool are_quiet = !any(is_kept && record.bits > octet_maker::most_bits);
-  if (is_kept) {
-    const auto append = [&](const auto& maker) {
-      maker.append(samples.own, own);
-      maker.append(samples.other, other);
-    };
-    are_quiet ? append(octet_maker(record)) : append(quad_maker(record));
+/// Where the records of a board lie in its image.
+struct place_in_image {
+  std::uint32_t begin;  ///< of all records, in bytes of the image
+  std::uint32_t end;    ///< likewise
+  std::uint32_t octets; ///< where the thread's octets begin, in bits of shared memory
+
+  /// The image is copied to the same places behind a multiple of a piece, and so that the records
+  /// begin at `to`.
+  __device__ place_in_image(const packed_record& record, const record_half& mine, bool is_kept,
+                            const board_image& image, const std::byte* to)
+      : begin(
+            static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(to) % board_image::piece)) {
+    const std::uint32_t first = begin + record.octets_begin(mine);
+    end = of_thread(is_kept ? first + record.half_bytes() : begin + record.place, threads - 1);
+    octets = 8 * (image.address() + first);
   }
+};
+
+/// Puts all records of a board into its image, if all their N suit octets. Each word is stored once
+/// and complete: before a thread appends anything it knows the bits that the run before has of the
+/// word in which its own run begins.
+__device__ inline void put_quiet_records(const packed_samples& samples, const packed_record& record,
+                                         const record_half& mine, std::uint32_t begin) {
+  const octet_maker maker(record);
+  const std::uint64_t own[] = {maker.octet(samples.own, 0), maker.octet(samples.own, 1)};
+  const std::uint64_t other[] = {maker.octet(samples.other, 0), maker.octet(samples.other, 1)};
+  const bool own_first = samples.own_first;
+  const std::uint64_t last = own_first ? other[1] : own[1];
+  const std::uint32_t end = begin + 4 * maker.bits();
+  const auto tail = static_cast<std::uint32_t>(last >> (maker.bits() - end % bit_run::word_bits));
+  const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+  bit_run run(begin - head_bits, of_thread_before(tail));
+  run.append(mine.half == 0 ? record.head() : 0, head_bits);
+  run.append(own_first ? own[0] : other[0], maker.bits());
+  run.append(own_first ? own[1] : other[1], maker.bits());
+  run.append(own_first ? other[0] : own[0], maker.bits());
+  run.finish(last, maker.bits());
   // No run stores the word in which the board ends.
-  if (thread() == 0) {
-    constexpr std::uint32_t word = sizeof(std::uint32_t);
-    *reinterpret_cast<std::uint32_t*>(image.bytes + end / word * word) = 0;
-  }
+  asm volatile("{\n\t.reg .pred %%p;\n\tsetp.eq.u32 %%p, %0, %1;\n\t"
+               "@%%p st.shared.u32 [%2], %3;\n\t}" ::"r"(thread()),
+               "n"(threads - 1), "r"(end / bit_run::word_bits * 4), "r"(tail)
+               : "memory");
   sync();
-  if (has_head) head.close();
+}
+
+/// Puts the kept records of a board into its image, whatever their N. Runs may be shorter than a
+/// word where N is 0, so more than two may meet in one. When all words are stored, each run adds
+/// what it has of the word in which it ends.
+__device__ inline void put_records(const packed_samples& samples, const packed_record& record,
+                                   const record_half& mine, bool is_kept, board_image& image,
+                                   const place_in_image& place) {
+  const std::uint32_t head_bits = mine.half == 0 ? 8 * koto::record_head_bytes : 0;
+  bit_run run(place.octets - head_bits, 0);
   if (is_kept) {
-    own.close();
-    other.close();
+    run.append(mine.half == 0 ? record.head() : 0, head_bits);
+    const quad_maker maker(record);
+    const bool own_first = samples.own_first;
+    constexpr std::uint32_t quads = packed_samples::words / 2;
+    std::uint64_t late[quads];
+#pragma unroll
+    for (std::uint32_t q = 0; q < quads; ++q) {
+      const std::uint64_t own = maker.quad(samples.own[2 * q], samples.own[2 * q + 1]);
+      const std::uint64_t other = maker.quad(samples.other[2 * q], samples.other[2 * q + 1]);
+      run.append(own_first ? own : other, maker.bits());
+      late[q] = own_first ? other : own;
+    }
+#pragma unroll
+    for (const std::uint64_t quad : late) run.append(quad, maker.bits());
   }
+  // By all threads: no run stores the word in which the board ends.
+  constexpr std::uint32_t word = sizeof(std::uint32_t);
+  *reinterpret_cast<std::uint32_t*>(image.bytes + place.end / word * word) = 0;
   sync();
-  copy_image(image, begin, end, to - begin);
+  if (is_kept) run.close();
+  sync();
+}
+
+/// Packs all records of a board to `to`.
+__device__ inline void pack_records(const packed_samples& samples, const packed_record& record,
+                                    const record_half& mine, board_image& image, std::byte* to) {
+  const place_in_image place(record, mine, true, image, to);
+  if (any(!octet_maker::makes(record))) {
+    put_records(samples, record, mine, true, image, place);
+  } else {
+    put_quiet_records(samples, record, mine, place.octets);
+  }
+  copy_image(image, place.begin, place.end, to - place.begin);
+}
+
+/// Packs the records whose threads say that they are kept to `to`. One way for all N keeps the code
+/// of these boards short.
+__device__ inline void pack_kept_records(const packed_samples& samples, const packed_record& record,
+                                         const record_half& mine, bool is_kept, board_image& image,
+                                         std::byte* to) {
+  const place_in_image place(record, mine, is_kept, image, to);
+  put_records(samples, record, mine, is_kept, image, place);
+  copy_image(image, place.begin, place.end, to - place.begin);
 }
 
 } // namespace l3::warp

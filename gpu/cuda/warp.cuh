@@ -27,6 +27,17 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
   return __shfl_sync(everyone, value, static_cast<int>(from));
 }
 
+/// The value of the thread before; 0 in the first thread.
+[[nodiscard]] __device__ inline std::uint32_t of_thread_before(std::uint32_t value) {
+  std::uint32_t before = 0;
+  // The predicate of the exchange says whether there is such a thread.
+  asm volatile("{\n\t.reg .pred %%there;\n\tshfl.sync.up.b32 %0|%%there, %1, 1, 0, -1;\n\t"
+               "selp.b32 %0, %0, 0, %%there;\n\t}"
+               : "=r"(before)
+               : "r"(value));
+  return before;
+}
+
 [[nodiscard]] __device__ inline std::uint32_t sum(std::uint32_t value) {
   return __reduce_add_sync(everyone, value);
 }
@@ -42,17 +53,23 @@ inline constexpr std::uint32_t everyone = 0xffffffff;
 
 [[nodiscard]] __device__ inline bool any(bool yes) { return __any_sync(everyone, yes) != 0; }
 
+/// Adds the value of the thread at this distance before, if there is one.
+template <std::uint32_t distance>
+__device__ inline void add_of_thread_before(std::uint32_t& value) {
+  // The predicate of the exchange says whether there is such a thread.
+  asm volatile("{\n\t.reg .pred %%there;\n\t.reg .u32 %%before;\n\t"
+               "shfl.sync.up.b32 %%before|%%there, %0, %1, 0, -1;\n\t"
+               "@%%there add.u32 %0, %0, %%before;\n\t}"
+               : "+r"(value)
+               : "n"(distance));
+}
+
 /// The sum over this thread and every second thread before it.
 [[nodiscard]] __device__ inline std::uint32_t sum_of_every_second(std::uint32_t value) {
-#pragma unroll
-  for (std::uint32_t distance = 2; distance < threads; distance *= 2) {
-    // The predicate of the exchange says whether there is a thread at this distance.
-    asm volatile("{\n\t.reg .pred %%there;\n\t.reg .u32 %%before;\n\t"
-                 "shfl.sync.up.b32 %%before|%%there, %0, %1, 0, -1;\n\t"
-                 "@%%there add.u32 %0, %0, %%before;\n\t}"
-                 : "+r"(value)
-                 : "r"(distance));
-  }
+  add_of_thread_before<2>(value);
+  add_of_thread_before<4>(value);
+  add_of_thread_before<8>(value);
+  add_of_thread_before<16>(value);
   return value;
 }
 

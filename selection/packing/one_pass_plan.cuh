@@ -54,7 +54,8 @@ struct pack_tiles_by_warp {
     if (t == 0) s.words[w] = found.shape.bytes;
     b.sync();
     if (w == 0) {
-      const std::uint64_t bytes = tile.raw_bytes + warp::sum(t < boards ? s.words[t] : 0);
+      const std::uint64_t bytes = pack_tiles::raw_bytes(tile.fragment, tile_number) +
+                                  warp::sum(t < boards ? s.words[t] : 0);
       const position_word size = pack_tiles::size_of(in, tile_number, bytes, tiles);
       const std::uint64_t end = find_end_by_warp(b, tile_number, size, tiles.position);
       if (t == 0) { // place_events marks an event that has no room

@@ -103,7 +103,7 @@ struct pack_tiles {
     b.sync();
     const std::uint32_t t = s.ticket;
     const tile mine = tile_of(in, t);
-    std::uint64_t bytes = mine.raw_bytes;
+    std::uint64_t bytes = raw_bytes(mine.fragment, t);
     for (std::uint32_t i = mine.first, made = 0; i < mine.last; ++i) {
       const board_shape shape = make_board(b, s, in, mine.fragment, i, columns, s.image + made);
       if ((shape.form & board_raw) == 0) made += shape.bytes;
@@ -119,7 +119,6 @@ struct pack_tiles {
     fragment_entry fragment;
     std::uint32_t first; // the first board
     std::uint32_t last;  // one behind the last board
-    std::uint64_t raw_bytes;
   };
 
   L3_FN static tile tile_of(const batch_view& in, std::uint32_t t) {
@@ -127,7 +126,12 @@ struct pack_tiles {
     const std::uint32_t part = t % tiles_per_fragment;
     const std::uint32_t from = part * boards; // above `to` in a tile without boards
     const std::uint32_t to = from + boards < f.boards ? from + boards : f.boards;
-    return {f, f.first_board + from, f.first_board + to, f.raw != 0 && part == 0 ? f.bytes : 0};
+    return {f, f.first_board + from, f.first_board + to};
+  }
+
+  /// The length of a fragment that is written as it came, which its first tile counts.
+  L3_FN static std::uint64_t raw_bytes(const fragment_entry& f, std::uint32_t t) {
+    return f.raw != 0 && t % tiles_per_fragment == 0 ? f.bytes : 0;
   }
 
   /// The length of the tile with everything before its data: if it is the first of its event, the

@@ -35,7 +35,7 @@ __device__ inline std::byte* put_outer_words(const outer_words& outer, std::uint
 __device__ inline void pack_board(const packed_samples& samples, const packed_record& record,
                                   const record_half& mine, const outer_words& outer,
                                   std::uint32_t form, board_image& image, std::byte* to) {
-  pack_records(samples, record, mine, true, image, put_outer_words(outer, form, to));
+  pack_records(samples, record, mine, image, put_outer_words(outer, form, to));
 }
 
 /// Copies the packet of a board that cannot be decoded to `to`.
@@ -114,7 +114,7 @@ struct pack_boards_by_warp {
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
     record.find_place(mine, kept);
-    warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, image, to);
+    warp::pack_kept_records(samples, record, mine, (kept >> mine.record & 1) != 0, image, to);
   }
 
 private:
