@@ -454,7 +454,7 @@ struct copy_encoded_boards_by_warp {
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-    if ((shape.form & board_limited) != 0) {
+    if ((shape.form & board_strong) == 0) {
       const found_packet packet = columns.packets[i];
       return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet.kind(), columns,
                                                i, shape, s.images[w], to);

@@ -4,7 +4,8 @@
 // the data of each board to a slot of its own, and the data's length to the board's column.
 // copy_encoded_boards brings the data to its place. A group is a whole board: boards of which some
 // waveforms are left out stay KOTO records. Rounded samples are coded as the numbers of their
-// multiples.
+// multiples, and stay KOTO records where these are shorter: the codec was made for the noise of
+// samples as they come, and of quiet multiples a pulse costs it much.
 //
 // A block takes four boards: on a CPU the vectors code their groups side by side, on CUDA devices
 // eight threads each (encode.cuh), and other executors take a lane for each.
@@ -57,11 +58,13 @@ struct encode_boards {
     return ((form & board_rounded) != 0 ? board_error_bytes : 0U) +
            pack_boards::stored_words_bytes(form);
   }
-  /// Notes that the group of the board has so many bytes.
+  /// Notes that the group of the board has so many bytes, unless the board is better without it.
   L3_FN static void conclude(const frame_columns& columns, std::uint32_t i, std::uint32_t bytes) {
     const std::uint32_t form = columns.boards.form[i] | board_strong;
+    const std::uint32_t with_group = stored_bytes(form) + bytes;
+    if ((form & board_rounded) != 0 && columns.boards.bytes[i] <= with_group) return;
     columns.boards.form[i] = static_cast<std::uint8_t>(form);
-    columns.boards.bytes[i] = static_cast<std::uint16_t>(stored_bytes(form) + bytes);
+    columns.boards.bytes[i] = static_cast<std::uint16_t>(with_group);
   }
 
   template <block B>
@@ -132,7 +135,7 @@ struct copy_encoded_boards {
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0)
       return copy_range(b, in, in.fragments[board.fragment], board.offset, bytes, to);
-    if ((form & board_limited) != 0) return pack_boards::pack_reduced(b, s, in, columns, i, to);
+    if ((form & board_strong) == 0) return pack_boards::pack_reduced(b, s, in, columns, i, to);
     const std::byte* const slot = encode_boards::slot(columns, i);
     const std::uint32_t stored = encode_boards::stored_bytes(form);
     for_each(b, stored, [&](std::uint32_t k) { to[k] = slot[k]; });

@@ -72,10 +72,17 @@ TEST(payloads, of_rounded_samples_are_within_their_error) {
   const small_selecting s(rounding_selection());
   const auto found = s.select({backend::pool, 2}, events, 50, 1, 1, {}, codec_id::strong);
   std::uint64_t off = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t records = 0;
   for (std::size_t k = 0; k < events.size(); ++k) {
     if (found[k].packed.empty()) continue;
     const auto view = packed_event_view::parse(found[k].packed);
     ASSERT_TRUE(view);
+    for (std::uint32_t n = 0; n < view->header().boards; ++n) {
+      const std::uint32_t form = view->board(n).form;
+      if ((form & board_rounded) == 0 || (form & board_limited) != 0) continue;
+      ++((form & board_strong) != 0 ? groups : records);
+    }
     for (std::uint32_t f = 0; f < view->fragments(); ++f) {
       const bytes& came = events[k].fragments[f].content;
       std::vector<std::byte> rebuilt;
@@ -92,6 +99,8 @@ TEST(payloads, of_rounded_samples_are_within_their_error) {
     }
   }
   EXPECT_GT(off, 1000U);
+  EXPECT_GT(groups, 20U);
+  EXPECT_GT(records, 20U) << "boards that are shorter so than as groups";
 }
 
 /// The decisions and summaries are those of the same menu without payloads, whose packed events are

@@ -227,7 +227,10 @@ private:
       const made_board stored = error == 0 ? *s.board : rounded(*s.board, error);
       x = expect_board(e, stored, codec_id::koto);
       if (payload != event_payload::all && (x.form & 8) == 0) limit(x, s, seen, payload);
-      if ((x.form & 16) == 0) x = expect_board(e, stored, codec_);
+      if ((x.form & 16) == 0) {
+        const expected_board coded = expect_board(e, stored, codec_);
+        if (error == 0 || coded.data.size() < x.data.size()) x = coded;
+      }
       const bool has_records =
           (x.form & 16) == 0 || x.data[0] != std::byte{0} || x.data[1] != std::byte{0};
       if (error != 0 && has_records) {
