@@ -139,8 +139,11 @@ void print_verdict(const comparison& c, bool damage_skipped, bool ledgers_hold, 
   fmt::print("{}\n",
              !c.holds() ? "what was stored is NOT what was sent"
              : c.payloads.events() > 0
-                 ? "what is kept of every stored event is as it was sent, byte for byte; of some, "
-                   "waveforms were left out on purpose"
+                 ? c.payloads.rounded().empty()
+                       ? "what is kept of every stored event is as it was sent, byte for byte; of "
+                         "some, waveforms were left out on purpose"
+                       : "what is kept of every stored event is as it was sent; of some, samples "
+                         "are rounded on purpose, each within the error that its event says"
              : damage_skipped
                  ? "what could be read is stored as it was sent, byte for byte; the rest is "
                    "damaged, and was left out"

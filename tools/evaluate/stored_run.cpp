@@ -18,7 +18,7 @@ unreadable_parts for_each_stored(
   payload_tally limited;
   stored_events in(folder, "select", signals);
   while (const auto event = in.next()) {
-    if (!event->is_whole()) {
+    if (!event->is_exact()) {
       limited.add(*event);
       continue;
     }

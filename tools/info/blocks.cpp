@@ -96,6 +96,9 @@ public:
     f["events_incomplete"] = incomplete_;
     f["events_with_raw_parts"] = raw_;
     f["events_with_opaque_boards"] = opaque_;
+    f["events_without_some_waveforms"] = limited_;
+    f["events_with_rounded_samples"] = rounded_;
+    f["greatest_error"] = greatest_error_; // counts
     f["packed_bytes"] = bytes_;
     f["sessions"] = std::move(sessions);
     json::array settings;
@@ -125,6 +128,11 @@ private:
     incomplete_ += (h.flags & event_incomplete) != 0 ? 1 : 0;
     raw_ += (h.flags & event_damaged) != 0 ? 1 : 0;
     opaque_ += (h.flags & event_opaque) != 0 ? 1 : 0;
+    limited_ += event.is_whole() ? 0 : 1;
+    if (event.rounded_boards() != 0) {
+      ++rounded_;
+      greatest_error_ = std::max(greatest_error_, event.greatest_error());
+    }
     ++spills_[{run, h.spill}];
     if (h.summary_bytes == 0) {
       ++settings_[std::nullopt];
@@ -144,6 +152,9 @@ private:
   std::uint64_t incomplete_ = 0;
   std::uint64_t raw_ = 0;
   std::uint64_t opaque_ = 0;
+  std::uint64_t limited_ = 0;
+  std::uint64_t rounded_ = 0;
+  std::uint32_t greatest_error_ = 0;
   std::uint64_t damaged_blocks_ = 0;
   std::uint64_t damaged_events_ = 0;
   std::uint64_t damaged_summaries_ = 0;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading packed events (docs/formats.md, section 7). A view is made only of an event that keeps
 // every rule of the format, so its holder reads it without checks. Bytes that break a rule give no
-// view, never a crash. From a view of an event that kept all its waveforms, the original fragments
-// come back, byte for byte.
+// view, never a crash. From a view of an event that kept all its waveforms as they came, the
+// original fragments come back, byte for byte.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -14,9 +15,18 @@
 
 #include "transport/format/block.hpp"
 #include "transport/format/event_key.hpp"
+#include "transport/format/l2.hpp"
 #include "transport/format/payload.hpp"
 
 namespace l3 {
+
+/// A sample's word that need not be rebuilt as it came.
+struct loose_word {
+  static constexpr std::uint32_t absent = l2::payload_mask; ///< error: its waveform was not kept
+
+  std::uint32_t at = 0;    ///< offset in the fragment
+  std::uint32_t error = 0; ///< counts: by how much its sample may differ at most
+};
 
 class packed_event_view {
 public:
@@ -39,11 +49,17 @@ public:
   /// Whether all waveforms of all boards are there.
   [[nodiscard]] bool is_whole() const { return limited_boards_ == 0; }
   [[nodiscard]] std::uint32_t limited_boards() const { return limited_boards_; }
+  /// Whether it is whole and each sample is the one that came.
+  [[nodiscard]] bool is_exact() const { return is_whole() && rounded_boards_ == 0; }
+  [[nodiscard]] std::uint32_t rounded_boards() const { return rounded_boards_; }
+  /// Counts: no sample that is there is farther from the one that came.
+  [[nodiscard]] std::uint32_t greatest_error() const;
 
 private:
   friend void rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&);
   friend std::vector<std::uint16_t> kept_records(const packed_event_view&, std::uint32_t);
-  friend std::vector<std::uint32_t> absent_words(const packed_event_view&, std::uint32_t);
+  friend std::vector<std::uint8_t> greatest_errors(const packed_event_view&, std::uint32_t);
+  friend std::vector<loose_word> loose_words(const packed_event_view&, std::uint32_t);
   friend std::vector<std::span<const std::byte>> limited_data(const packed_event_view&,
                                                               std::uint32_t);
 
@@ -58,12 +74,13 @@ private:
 
   packed_event header_;
   std::uint32_t limited_boards_ = 0;
+  std::uint32_t rounded_boards_ = 0;
   std::span<const std::byte> bytes_;
 };
 
 /// Replaces `out` by the original bytes of fragment `index`. The words of waveforms that were not
-/// kept are 0, which is no sample's word: callers ask is_whole() or absent_words(). Allocates only
-/// while `out` has not grown to a fragment's size.
+/// kept are 0, which is no sample's word, and rounded samples are near the original ones: callers
+/// ask is_exact() or loose_words(). Allocates only while `out` has not grown to a fragment's size.
 void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
                       std::vector<std::byte>& out);
 
@@ -76,8 +93,28 @@ void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
 [[nodiscard]] std::vector<std::span<const std::byte>> limited_data(const packed_event_view& event,
                                                                    std::uint32_t index);
 
-/// Where the words of fragment `index` lie whose waveforms were not kept, as offsets in it.
-[[nodiscard]] std::vector<std::uint32_t> absent_words(const packed_event_view& event,
-                                                      std::uint32_t index);
+/// The greatest error of the samples of each board of fragment `index`, in counts.
+[[nodiscard]] std::vector<std::uint8_t> greatest_errors(const packed_event_view& event,
+                                                        std::uint32_t index);
+
+/// The words of fragment `index` that need not be rebuilt as they came.
+[[nodiscard]] std::vector<loose_word> loose_words(const packed_event_view& event,
+                                                  std::uint32_t index);
+
+/// Whether the samples in two big-endian words differ by at most `error` counts.
+[[nodiscard]] bool is_near(const std::byte* one, const std::byte* other, std::uint32_t error);
+
+/// Gives the loose words of a fragment that was rebuilt their original bytes, where the two differ
+/// by no more than they may: what is left differs from the original by a mistake. `original(at)`
+/// points to the two bytes that came there.
+template <class Original>
+void settle_loose_words(const packed_event_view& event, std::uint32_t index,
+                        std::vector<std::byte>& rebuilt, const Original& original) {
+  for (const loose_word& w : loose_words(event, index)) {
+    const std::byte* const came = original(w.at);
+    if (is_near(came, rebuilt.data() + w.at, w.error))
+      std::memcpy(rebuilt.data() + w.at, came, sizeof(std::uint16_t));
+  }
+}
 
 } // namespace l3
