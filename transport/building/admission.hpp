@@ -59,6 +59,11 @@ struct candidate_event {
   /// The offset of a fragment that lies in one piece.
   [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
 
+  [[nodiscard]] std::span<const chunk_mark> marks_of(std::uint32_t crate) const {
+    const std::size_t chunks = chunk_marks.size() / pieces_.size();
+    return std::span(chunk_marks).subspan(crate * chunks, chunks);
+  }
+
 private:
   std::vector<piece_offset> pieces_;
 };

@@ -25,7 +25,7 @@ struct fragment_assembly {
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
   bool repeated = false;    ///< a chunk came twice
-  bool conflicting = false; ///< another chunk came while its event was judged
+  bool conflicting = false; ///< another chunk came, which names its spill or came during judgement
   bool gathered = false;    ///< the last chunk lies among other short ones
   bool trailer = false;     ///< its trailer has come
   /// A chunk came before any datagram that names its spill: it may be another spill's. Then the

@@ -107,6 +107,17 @@ bool event_assembler::has_chunks(std::uint32_t handle, std::uint32_t crate) cons
   return events_[handle].fragments[crate].have != 0;
 }
 
+bool event_assembler::has_another(std::uint32_t handle, std::uint32_t crate,
+                                  std::span<const chunk_mark> marks) const {
+  const event_assembly& e = events_[handle];
+  for (std::uint32_t i = 0; i < max_chunks_; ++i) {
+    const chunk_summary& s = e.summaries[crate * max_chunks_ + i];
+    const bool is_here = (e.fragments[crate].have >> i & 1) != 0 && marks[i] != no_mark;
+    if (is_here && s.spill && s.mark != marks[i]) return true;
+  }
+  return false;
+}
+
 void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
   fragment_assembly& f = e.fragments[crate];
   if (f.seen) return;
@@ -134,11 +145,14 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   fragment_assembly& f = e.fragments[c.place.crate];
   const std::uint32_t chunk = c.header.chunk;
   const std::byte* kept = memory_of(e, c.place.crate, chunk);
-  const bool same = c.bytes.size() == length_of(f, chunk) &&
-                    (kept == nullptr || std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
+  const bool same =
+      c.bytes.size() == length_of(f, chunk) &&
+      (kept == nullptr ? c.summary.mark == e.summaries[c.place.crate * max_chunks_ + chunk].mark
+                       : std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
   if (!same) {
     if (e.state != assembly_state::judged) {
       f.problem = malformed::conflicting_chunks;
+      if (c.summary.spill) f.conflicting = true;
     } else if (!std::exchange(f.conflicting, true)) {
       counters_.fragments_seen.add(c.place.crate);
       counters_.fragments_conflicting.add(c.place.crate);

@@ -54,17 +54,21 @@ public:
   [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
   /// Whether a chunk of the crate's fragment is there.
   [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
+  /// Whether it has a chunk, which names its spill, with another mark than the fragment's of a
+  /// record. Chunks that the record lacks are not compared.
+  [[nodiscard]] bool has_another(std::uint32_t handle, std::uint32_t crate,
+                                 std::span<const chunk_mark> marks) const;
 
   // What is due. None of these gives a busy event.
 
-  [[nodiscard]] bool any_complete() const { return !complete_.empty(); }
+  [[nodiscard]] std::size_t complete() const { return complete_.size(); }
   [[nodiscard]] bool any_in_doubt() const { return !doubtful_.empty(); }
   /// An event whose fragments have all ended, whose doubt is over, and that `can_end`;
   /// event_assembly::none if there is none. The doubt ends early when the threads have read every
   /// datagram that had arrived with the last one of the event, up to `read_up_to`.
   template <typename Predicate>
-  [[nodiscard]] std::uint32_t complete(time_point now, time_point read_up_to,
-                                       const Predicate& can_end);
+  [[nodiscard]] std::uint32_t next_complete(time_point now, time_point read_up_to,
+                                            const Predicate& can_end);
   /// The oldest event with a property.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
@@ -124,8 +128,8 @@ private:
 };
 
 template <typename Predicate>
-std::uint32_t event_assembler::complete(time_point now, time_point read_up_to,
-                                        const Predicate& can_end) {
+std::uint32_t event_assembler::next_complete(time_point now, time_point read_up_to,
+                                             const Predicate& can_end) {
   while (!doubtful_.empty()) {
     event_assembly& e = events_[doubtful_.front()];
     if (now < e.doubtful_until && e.doubtful_until - doubt_limit > read_up_to) break;

@@ -55,6 +55,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
 event_builder::locked event_builder::lock_at(time_point now) {
   locked lock(mutex_);
   now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  without_frame_ = 0;         // a frame may be free again
   return lock;
 }
 
@@ -65,14 +66,19 @@ event_builder::locked event_builder::begin(time_point now) {
   return lock;
 }
 
-/// Submits batches, gives the lock back, and reports the spills that have ended.
+/// Submits batches, gives the lock back, and reports the spills that have ended. One thread reports
+/// at a time, so that the latest sums of a spill are reported last.
 void event_builder::finish(locked lock) {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
   submit_finished(lock);
-  if (due_.empty()) return;
-  const auto ended = std::exchange(due_, {});
-  lock.unlock();
-  for (const auto& summary : ended) on_end_of_spill_(summary);
+  while (!reporting_ && !due_.empty()) {
+    reporting_ = true;
+    const auto ended = std::exchange(due_, {});
+    lock.unlock();
+    for (const auto& summary : ended) on_end_of_spill_(summary);
+    lock.lock();
+    reporting_ = false;
+  }
 }
 
 /// Submits without the lock: the pool wakes the thread that computes, and this one may then lose

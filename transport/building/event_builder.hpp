@@ -147,7 +147,8 @@ private:
   /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
   [[nodiscard]] bool is_settled() {
     const auto* batch = batches_.current();
-    return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
+    return events_.complete() == without_frame_ && !events_.full() && !unstated_.full() &&
+           !spills_.any_over() &&
            (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
   }
   void settle(locked& lock);
@@ -157,8 +158,8 @@ private:
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
   [[nodiscard]] bool is_another(const candidate_event& repeat) const;
   void name_conflict(event_key key);
-  static void count_seen(const event_assembly& e, crate_counts& as);
-  void end_as(std::uint32_t handle, crate_counts& fragments);
+  void count_repeat(const candidate_event& repeat, bool is_another);
+  void end_as_late(std::uint32_t handle);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store_parked(const event_assembly& e, candidate_event& candidate,
@@ -220,7 +221,7 @@ private:
                                           locked& lock);
   [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
   [[nodiscard]] stream_result take_repeat(const candidate_event& record);
-  [[nodiscard]] bool give_way_to_record(spill_table& spill, std::uint32_t number);
+  [[nodiscard]] bool give_way_to_record(spill_table& spill, const candidate_event& record);
   void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill);
   void leave_spill(stream_landing& stream);
 
@@ -241,6 +242,7 @@ private:
   event_assembler events_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
+  std::size_t without_frame_ = 0;      // complete events that settle() could not end in this call
   shed without_room_ = shed::no_frame; // why a parked event without room is given up
   reading_rounds rounds_;
   std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads
@@ -249,6 +251,7 @@ private:
   std::vector<event_key> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
   bool submitting_ = false; // a thread is, without the lock
+  bool reporting_ = false;  // the same
 };
 
 } // namespace l3

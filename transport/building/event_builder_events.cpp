@@ -27,6 +27,7 @@ void event_builder::settle(locked& lock) {
     } else if (unstated_.full()) {
       wait_no_more(*unstated_.take_oldest());
     } else {
+      without_frame_ = events_.complete();
       return;
     }
   }
@@ -35,8 +36,8 @@ void event_builder::settle(locked& lock) {
 /// An event that must end now: it is complete, or its spill is over, or another needs its room.
 /// event_assembly::none if there is none.
 std::uint32_t event_builder::due() {
-  auto handle = events_.complete(now_, rounds_.read_up_to(),
-                                 [this](const event_assembly& e) { return make_room_for(e); });
+  auto handle = events_.next_complete(now_, rounds_.read_up_to(),
+                                      [this](const event_assembly& e) { return make_room_for(e); });
   const auto* over = spills_.with_events_to_end();
   if (handle == event_assembly::none && over != nullptr)
     handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
@@ -50,8 +51,7 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
   // A stray chunk, whose spill is uncertain: the real event of this number may still come.
-  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed))
-    return end_as(handle, counters_.fragments_late);
+  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed)) return end_as_late(handle);
 
   auto candidate = take_candidate();
   candidate->key = {*e.spill->number, e.number};
@@ -61,9 +61,9 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   admission_.look_into(*candidate);
   lock.lock();
   if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
-    const bool another = is_another(*candidate);
-    if (another) name_conflict(candidate->key);
-    end_as(handle, another ? counters_.fragments_conflicting : counters_.fragments_duplicate);
+    count_repeat(*candidate, is_another(*candidate));
+    finish_in_table(e, true, false);
+    events_.release(handle, false);
   } else {
     admit(handle, *candidate, lock);
   }
@@ -86,20 +86,18 @@ void event_builder::name_conflict(event_key key) {
   if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
 }
 
-void event_builder::count_seen(const event_assembly& e, crate_counts& as) {
-  for (std::size_t c = 0; c < e.fragments.size(); ++c)
-    if (e.fragments[c].seen) as.add(c);
+/// Counts the fragments of an event that was taken before, as it was when it was looked into.
+void event_builder::count_repeat(const candidate_event& repeat, bool is_another) {
+  auto& as = is_another ? counters_.fragments_conflicting : counters_.fragments_duplicate;
+  for (const auto& f : repeat.fragments) as.add(f.crate);
+  if (is_another) name_conflict(repeat.key);
 }
 
-/// Ends an event of which nothing is kept.
-void event_builder::end_as(std::uint32_t handle, crate_counts& fragments) {
+void event_builder::end_as_late(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
-  count_seen(e, fragments);
-  if (&fragments == &counters_.fragments_late) {
-    e.spill->forget(e.number);
-  } else {
-    finish_in_table(e, true, false);
-  }
+  for (std::size_t c = 0; c < e.fragments.size(); ++c)
+    if (e.fragments[c].seen) counters_.fragments_late.add(c);
+  e.spill->forget(e.number);
   events_.release(handle, false);
 }
 
@@ -110,12 +108,11 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (verdict.complete) {
-    known_chunks_.remember(candidate.key, candidate.chunk_marks);
-    for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
-      if (e.fragments[c].conflicting && known_chunks_.first_conflict(candidate.key, c))
-        name_conflict(candidate.key);
-    }
+  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    if (!e.fragments[c].conflicting) continue;
+    if (verdict.complete) known_chunks_.set_conflicting(candidate.key, c);
+    name_conflict(candidate.key);
   }
   // What datagrams of an incomplete event were lost may come with its repeat.
   if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);

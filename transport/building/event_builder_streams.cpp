@@ -146,7 +146,7 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
     spill_table* spill = spills_.recorded(key.spill, now_);
     if (is_repeat(candidate, spill)) return take_repeat(candidate);
     if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open &&
-        !give_way_to_record(*spill, key.number))
+        !give_way_to_record(*spill, candidate))
       return {stream_outcome::wait};
     if (in_batch || stream.at_ != nullptr) {
       admit_record(stream, candidate, spill);
@@ -165,27 +165,27 @@ bool event_builder::is_repeat(const candidate_event& record, const spill_table* 
 
 event_builder::stream_result event_builder::take_repeat(const candidate_event& record) {
   const bool another = spills_.known().has_another(record.key, record.digest.mark());
-  for (const auto& f : record.fragments) {
-    count_as_seen(record.key, f.crate);
-    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(f.crate);
-  }
-  if (another) {
-    name_conflict(record.key);
-    return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
-  }
+  for (const auto& f : record.fragments) count_as_seen(record.key, f.crate);
+  count_repeat(record, another);
+  if (another) return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
   auto result = counted();
-  result.known = true;
+  result.known = spills_.was_admitted(record.key);
   return result;
 }
 
 /// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
 /// repeats. False if the event is whole too, and just being judged.
-bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t number) {
-  const auto handle = spill.handle(number);
+bool event_builder::give_way_to_record(spill_table& spill, const candidate_event& record) {
+  const auto handle = spill.handle(record.key.number);
   const event_assembly& e = events_[handle];
   if (e.busy()) return false;
-  count_seen(e, counters_.fragments_duplicate);
-  spill.forget(number);
+  for (std::uint32_t c = 0; c < crates_; ++c) {
+    if (!e.fragments[c].seen) continue;
+    const bool another = events_.has_another(handle, c, record.marks_of(c));
+    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(c);
+    if (another) name_conflict(record.key);
+  }
+  spill.forget(record.key.number);
   events_.release(handle, false);
   return true;
 }
