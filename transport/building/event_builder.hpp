@@ -147,13 +147,13 @@ private:
   /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
   [[nodiscard]] bool is_settled() {
     const auto* batch = batches_.current();
-    return events_.complete() == without_frame_ && !events_.full() && !unstated_.full() &&
+    return events_.queued() == without_frame_ && !events_.full() && !unstated_.full() &&
            !spills_.any_over() &&
            (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
   }
   void settle(locked& lock);
   [[nodiscard]] std::uint32_t due();
-  void end_waiting_chunks(locked& lock);
+  [[nodiscard]] bool end_all(bool with_those_without_room, locked& lock);
   void end(std::uint32_t handle, locked& lock);
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
   [[nodiscard]] bool is_another(const candidate_event& repeat) const;
@@ -162,9 +162,8 @@ private:
   void end_as_late(std::uint32_t handle);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
-  [[nodiscard]] bool store_parked(const event_assembly& e, candidate_event& candidate,
-                                  locked& lock);
-  void write(const candidate_event& candidate, batch_in_use& batch);
+  void write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
+             const std::function<void()>& copy = {});
   static void finish_in_table(const event_assembly& e, bool whole, bool admitted);
   [[nodiscard]] std::unique_ptr<candidate_event> take_candidate();
 
@@ -222,7 +221,8 @@ private:
   [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
   [[nodiscard]] stream_result take_repeat(const candidate_event& record);
   [[nodiscard]] bool give_way_to_record(spill_table& spill, const candidate_event& record);
-  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill);
+  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill,
+                    locked& lock);
   void leave_spill(stream_landing& stream);
 
   const building_settings settings_;
@@ -242,7 +242,7 @@ private:
   event_assembler events_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
-  std::size_t without_frame_ = 0;      // complete events that settle() could not end in this call
+  std::size_t without_frame_ = 0;      // ready events that settle() could not end in this call
   shed without_room_ = shed::no_frame; // why a parked event without room is given up
   reading_rounds rounds_;
   std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads

@@ -16,9 +16,11 @@ void event_builder::settle(locked& lock) {
     if (batches_.current() == nullptr) batches_.move_to(batches_.try_take(), now_);
     if (is_settled() && !batches_.any_closed() && !events_.any_in_doubt()) return; // the usual case
     close_if_full();
-    if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
+    events_.end_doubts(now_, rounds_.read_up_to());
     if (const auto handle = due(); handle != event_assembly::none) {
       end(handle, lock);
+    } else if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) {
+      continue;
     } else if (auto* over = spills_.take_to_clear(due_); over != nullptr) {
       lock.unlock();
       over->clear();
@@ -27,17 +29,15 @@ void event_builder::settle(locked& lock) {
     } else if (unstated_.full()) {
       wait_no_more(*unstated_.take_oldest());
     } else {
-      without_frame_ = events_.complete();
+      without_frame_ = events_.queued();
       return;
     }
   }
 }
 
-/// An event that must end now: it is complete, or its spill is over, or another needs its room.
-/// event_assembly::none if there is none.
+/// An event that must end now; event_assembly::none if there is none.
 std::uint32_t event_builder::due() {
-  auto handle = events_.next_complete(now_, rounds_.read_up_to(),
-                                      [this](const event_assembly& e) { return make_room_for(e); });
+  auto handle = events_.next([this](const event_assembly& e) { return make_room_for(e); });
   const auto* over = spills_.with_events_to_end();
   if (handle == event_assembly::none && over != nullptr)
     handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
@@ -56,7 +56,7 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   auto candidate = take_candidate();
   candidate->key = {*e.spill->number, e.number};
   events_.collect(handle, *candidate);
-  e.state = assembly_state::judged;
+  events_.judge(handle);
   lock.unlock();
   admission_.look_into(*candidate);
   lock.lock();
@@ -131,37 +131,41 @@ void event_builder::finish_in_table(const event_assembly& e, bool whole, bool ad
 /// Enters the event in the tables of its batch, a parked one in those of the current batch. False
 /// if there is no room.
 bool event_builder::store(const event_assembly& e, candidate_event& candidate, locked& lock) {
-  if (e.place == event_place::parking) return store_parked(e, candidate, lock);
-  if (e.place == event_place::nowhere) return false;
-  write(candidate, *e.batch);
-  return true;
-}
-
-bool event_builder::store_parked(const event_assembly& e, candidate_event& candidate,
-                                 locked& lock) {
-  if (!make_room_for(e)) return false;
-  batch_in_use* batch = batches_.current();
-  auto at = batch->landing.region(events_.parked_bytes(e)).value();
-  ++batch->reserved;
-  batches_.enter(*batch);
-  lock.unlock();
-  for (auto& f : candidate.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
-    std::memcpy(batch->batch->bytes.data() + at, f.where.memory, f.where.bytes);
-    candidate.own_piece(f.crate) = at;
-    at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+  if (e.place == event_place::nowhere || !make_room_for(e)) return false;
+  if (e.place == event_place::batch) {
+    write(candidate, *e.batch, lock);
+    return true;
   }
-  lock.lock();
-  batches_.leave(*batch);
-  write(candidate, *batch);
-  counters_.parked.add();
+  batch_in_use& batch = *batches_.current();
+  const auto bytes = events_.parked_bytes(e);
+  auto at = batch.landing.region(bytes).value();
+  ++batch.reserved;
+  counters_.parked_bytes.add(bytes);
+  write(candidate, batch, lock, [&] {
+    for (auto& f : candidate.fragments) {
+      if (f.form == arrived_fragment::carried::no) continue;
+      std::memcpy(batch.batch->bytes.data() + at, f.where.memory, f.where.bytes);
+      candidate.own_piece(f.crate) = at;
+      at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+    }
+  });
   return true;
 }
 
-void event_builder::write(const candidate_event& candidate, batch_in_use& batch) {
+/// Writes the event into tables that are its own from now on: without the lock, after `copy` has
+/// brought its bytes.
+void event_builder::write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
+                          const std::function<void()>& copy) {
   if (batch.batch->used_events == 0) batch.first_admitted = now_;
-  admission::write(candidate, now_, *batch.batch);
+  const auto place = admission::reserve(candidate, *batch.batch);
   batches_.count_event();
+  batches_.enter(batch);
+  const auto now = now_;
+  lock.unlock();
+  if (copy) copy();
+  admission::write(candidate, now, place, *batch.batch);
+  lock.lock();
+  batches_.leave(batch);
 }
 
 std::unique_ptr<candidate_event> event_builder::take_candidate() {

@@ -149,7 +149,7 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
         !give_way_to_record(*spill, candidate))
       return {stream_outcome::wait};
     if (in_batch || stream.at_ != nullptr) {
-      admit_record(stream, candidate, spill);
+      admit_record(stream, candidate, spill, lock);
       return counted();
     }
     if (!move_into_batch(stream, lock)) return {stream_outcome::wait};
@@ -191,7 +191,7 @@ bool event_builder::give_way_to_record(spill_table& spill, const candidate_event
 }
 
 void event_builder::admit_record(stream_landing& stream, candidate_event& candidate,
-                                 spill_table* spill) {
+                                 spill_table* spill, locked& lock) {
   batch_in_use& batch = *stream.at_;
   std::uint64_t seen = 0;
   for (auto& f : candidate.fragments) {
@@ -201,12 +201,6 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   }
   const auto verdict = admission_.judge(candidate);
   candidate.flags |= event_kept_by_sender;
-  if (verdict.admit) {
-    write(candidate, batch);
-    --batch.open;
-    stream.at_ = nullptr; // the event has its room now
-    stream.room_ = 0;
-  }
   if (spill != nullptr) {
     spill->finish(candidate.key.number, {verdict.complete, verdict.admit, seen, 0});
   } else {
@@ -214,7 +208,12 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
     counters_.older_incomplete.add(verdict.complete ? 0 : 1);
   }
   if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
-  if (verdict.admit) spills_.set_admitted(candidate.key, candidate.digest.mark());
+  if (!verdict.admit) return;
+  spills_.set_admitted(candidate.key, candidate.digest.mark());
+  stream.at_ = nullptr; // the event has its room now
+  stream.room_ = 0;
+  write(candidate, batch, lock); // the table of the spill may be another's after it
+  --batch.open;
 }
 
 void event_builder::leave_spill(stream_landing& stream) {
