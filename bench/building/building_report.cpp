@@ -58,6 +58,8 @@ json::object to_json(const building_report& report, const building_row& r) {
   o["longest_call"] = longest_of(r, &feed_result::longest);
   o["longest_cpu_of_call"] = longest_of(r, &feed_result::longest_cpu);
   o["parked_of_events"] = static_cast<double>(r.runs.back().parked) / r.events;
+  o["parked_of_bytes"] =
+      static_cast<double>(r.runs.back().parked_bytes) / static_cast<double>(r.payload_bytes);
   return o;
 }
 

@@ -220,6 +220,7 @@ feed_result feed(const traffic& t, const feed_plan& plan, reused_batches& batche
   feed_result r = summary(feeders);
   r.events = batches.events();
   r.parked = counters.parked;
+  r.parked_bytes = counters.parked_bytes;
   r.right = r.events == t.whole_events && counters.events_admitted == t.whole_events &&
             batches.all_as_sent();
   return r;

@@ -30,6 +30,7 @@ struct feed_result {
   double longest_cpu = 0;    ///< CPU time of one call
   std::uint64_t events = 0;  ///< submitted
   std::uint64_t parked = 0;
+  std::uint64_t parked_bytes = 0; ///< copied for them, out of one batch and into another
   bool right = true;
 };
 

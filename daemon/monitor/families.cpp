@@ -353,7 +353,7 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {counter, "events_incomplete_total", "events.incomplete",
        "Events that lacked fragments at their time limit.", built.events_incomplete},
       {counter, "events_parked_total", "events.parked",
-       "Events that ended outside the frame in which they began.", built.parked},
+       "Events that left the frame in which they began before they ended.", built.parked},
       {counter, "boards_damaged_total", "boards.damaged",
        "Boards that could not be decoded and were stored as they came.", out.boards_damaged},
       {counter, "boards_opaque_total", "boards.opaque",

@@ -96,7 +96,8 @@ struct building_counters {
   counter older_admitted;    ///< of these, events of spills before those that were being taken
   counter older_incomplete;  ///< the same
   counter spills;
-  counter parked; ///< events that finished outside the frame in which they began
+  counter parked;       ///< events that left the frame in which they began before they ended
+  counter parked_bytes; ///< of them, copied out of that frame and into another
 };
 
 /// What happens to admitted events, counted by the compute and output side.

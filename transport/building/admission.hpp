@@ -3,8 +3,8 @@
 // it, and writes it into the tables of a batch. It counts every fragment under exactly one name.
 // `seen` is counted elsewhere, so that the sum `seen = admitted + incomplete + malformed + late +
 // duplicate + conflicting` is a check and not a definition. Events from datagrams and from records
-// come in by this one door. Guarded by the event builder's lock, except look_into(), which does
-// most of the work.
+// come in by this one door. Guarded by the event builder's lock, except look_into() and write(),
+// which do most of the work.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,10 @@ struct arrived_fragment {
   std::optional<malformed> problem; ///< known before its bytes are looked at, or found in them
   fragment_pieces where; ///< of a whole fragment; memory = nullptr: its bytes were not kept
   std::span<const chunk_summary> chunks; ///< of a whole fragment that came in chunks
+
+  [[nodiscard]] std::uint32_t number_of_pieces() const {
+    return (where.bytes + where.piece_bytes - 1) / where.piece_bytes;
+  }
 
   // Filled in by admission.
   enum class carried : std::uint8_t { no, as_boards, raw } form = carried::no;
@@ -59,6 +63,11 @@ struct candidate_event {
   /// The offset of a fragment that lies in one piece.
   [[nodiscard]] piece_offset& own_piece(std::uint32_t crate) { return pieces_[crate]; }
 
+  [[nodiscard]] std::span<const chunk_mark> marks_of(std::uint32_t crate) const {
+    const std::size_t chunks = chunk_marks.size() / pieces_.size();
+    return std::span(chunk_marks).subspan(crate * chunks, chunks);
+  }
+
 private:
   std::vector<piece_offset> pieces_;
 };
@@ -77,9 +86,18 @@ public:
   void look_into(candidate_event& event) const;
   /// Judges the event that was looked into, and counts it and its fragments.
   verdict judge(candidate_event& event);
-  /// Writes the event that was judged. The pieces of its fragments lie in the batch; its tables
-  /// have room.
-  static void write(const candidate_event& event, time_point now, input_batch& batch);
+  /// Where an event begins in each table of its batch.
+  struct table_place {
+    std::uint32_t event = 0;
+    std::uint32_t fragment = 0;
+    std::uint32_t piece = 0;
+    std::uint32_t board = 0;
+  };
+  /// Takes room for the event that was judged in the tables of the batch, which must have it.
+  [[nodiscard]] static table_place reserve(const candidate_event& event, input_batch& batch);
+  /// Writes it there. The pieces of its fragments lie in the batch. Needs no lock.
+  static void write(const candidate_event& event, time_point now, table_place place,
+                    input_batch& batch);
 
 private:
   void look_into(candidate_event& event, arrived_fragment& f) const;

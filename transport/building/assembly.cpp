@@ -24,14 +24,8 @@ std::uint32_t assembly_pool::take() {
   const std::uint32_t handle = free_.back();
   free_.pop_back();
   event_assembly& e = events_[handle];
+  e = {.fragments = e.fragments, .pieces = e.pieces, .summaries = e.summaries, .older = youngest_};
   std::fill(e.fragments.begin(), e.fragments.end(), fragment_assembly{});
-  e.state = assembly_state::filling;
-  e.ended = 0;
-  e.moving = e.verified = false;
-  e.place = event_place::nowhere;
-  e.batch = nullptr;
-  e.older = youngest_;
-  e.younger = event_assembly::none;
   (youngest_ == event_assembly::none ? oldest_ : events_[youngest_].younger) = handle;
   youngest_ = handle;
   return handle;

@@ -25,7 +25,7 @@ struct fragment_assembly {
   std::uint8_t chunks = 0;      ///< of the whole fragment; 0: not known yet
   bool seen = false;
   bool repeated = false;    ///< a chunk came twice
-  bool conflicting = false; ///< another chunk came while its event was judged
+  bool conflicting = false; ///< another chunk came, which names its spill or came during judgement
   bool gathered = false;    ///< the last chunk lies among other short ones
   bool trailer = false;     ///< its trailer has come
   /// A chunk came before any datagram that names its spill: it may be another spill's. Then the
@@ -43,13 +43,15 @@ struct fragment_assembly {
   }
 };
 
-/// Where the chunks of an event lie: in a batch; in the parking area; or nowhere, because no frame
-/// was free, and the builder only counts it.
-enum class event_place : std::uint8_t { batch, parking, nowhere };
+/// Where the chunks of an event lie: in a batch; partly there still, while a thread copies them
+/// without the lock; in the parking area; or nowhere, because no frame was free, and the builder
+/// only counts it.
+enum class event_place : std::uint8_t { batch, moving, parking, nowhere };
 
-/// An event is filling until all its fragments have ended; then complete, after a moment of doubt
-/// if a chunk may be another spill's; judged while the builder looks into it without the lock.
-enum class assembly_state : std::uint8_t { filling, doubtful, complete, judged };
+/// An event is filling until all its fragments have ended, then, if a chunk may be another spill's,
+/// doubtful for a moment. It is ready to end when it has room, or due to end with room or without.
+/// It is judged while the builder looks into it and stores it without the lock.
+enum class assembly_state : std::uint8_t { filling, doubtful, ready, due, judged };
 
 struct event_assembly {
   spill_table* spill = nullptr;
@@ -61,7 +63,6 @@ struct event_assembly {
   batch_in_use* batch = nullptr; ///< where it lies, or where it moves from
   std::uint32_t parking_slot = 0;
   std::uint32_t ended = 0; ///< fragments that have ended
-  bool moving = false;     ///< to the parking area, without the lock
   bool verified = false;   ///< a datagram of the event named its spill
   bool overdue = false;    ///< it has waited for long: what it lacks is counted
 
@@ -70,7 +71,9 @@ struct event_assembly {
   std::span<chunk_summary> summaries;     ///< the same
 
   /// A thread uses it without the lock: it must not end.
-  [[nodiscard]] bool busy() const { return state == assembly_state::judged || moving; }
+  [[nodiscard]] bool busy() const {
+    return state == assembly_state::judged || place == event_place::moving;
+  }
   [[nodiscard]] bool all_ended() const { return ended == fragments.size(); }
 
   static constexpr std::uint32_t none = ~std::uint32_t{0};

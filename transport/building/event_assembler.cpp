@@ -107,6 +107,17 @@ bool event_assembler::has_chunks(std::uint32_t handle, std::uint32_t crate) cons
   return events_[handle].fragments[crate].have != 0;
 }
 
+bool event_assembler::has_another(std::uint32_t handle, std::uint32_t crate,
+                                  std::span<const chunk_mark> marks) const {
+  const event_assembly& e = events_[handle];
+  for (std::uint32_t i = 0; i < max_chunks_; ++i) {
+    const chunk_summary& s = e.summaries[crate * max_chunks_ + i];
+    const bool is_here = (e.fragments[crate].have >> i & 1) != 0 && marks[i] != no_mark;
+    if (is_here && s.spill && s.mark != marks[i]) return true;
+  }
+  return false;
+}
+
 void event_assembler::see(const event_assembly& e, std::uint32_t crate) {
   fragment_assembly& f = e.fragments[crate];
   if (f.seen) return;
@@ -134,11 +145,14 @@ void event_assembler::compare_chunk(event_assembly& e, const arrived_chunk& c) {
   fragment_assembly& f = e.fragments[c.place.crate];
   const std::uint32_t chunk = c.header.chunk;
   const std::byte* kept = memory_of(e, c.place.crate, chunk);
-  const bool same = c.bytes.size() == length_of(f, chunk) &&
-                    (kept == nullptr || std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
+  const bool same =
+      c.bytes.size() == length_of(f, chunk) &&
+      (kept == nullptr ? c.summary.mark == e.summaries[c.place.crate * max_chunks_ + chunk].mark
+                       : std::memcmp(kept, c.bytes.data(), c.bytes.size()) == 0);
   if (!same) {
     if (e.state != assembly_state::judged) {
       f.problem = malformed::conflicting_chunks;
+      if (c.summary.spill) f.conflicting = true;
     } else if (!std::exchange(f.conflicting, true)) {
       counters_.fragments_seen.add(c.place.crate);
       counters_.fragments_conflicting.add(c.place.crate);
@@ -164,7 +178,7 @@ void event_assembler::place_elsewhere(std::uint32_t handle, const arrived_chunk&
       end_move(handle);
     }
   }
-  if (e.place == event_place::parking)
+  if (e.place != event_place::nowhere)
     parking_.put(e.parking_slot, c.place.crate, c.header.chunk, c.bytes);
 }
 
@@ -198,9 +212,33 @@ void event_assembler::end_if_ended(std::uint32_t handle, bool ended_before,
   if (!e.all_ended() || e.state == assembly_state::judged) return;
   const bool doubtful = e.place != event_place::nowhere &&
                         std::ranges::any_of(e.fragments, &fragment_assembly::early);
+  if (!doubtful) return queue(handle, assembly_state::ready);
+  if (e.state != assembly_state::filling) return;
   e.doubtful_until = now + doubt_limit;
-  e.state = doubtful ? assembly_state::doubtful : assembly_state::complete;
-  (doubtful ? doubtful_ : complete_).push_back(handle);
+  e.state = assembly_state::doubtful;
+  doubtful_.push_back(handle);
+}
+
+void event_assembler::end_doubts(time_point now, time_point read_up_to) {
+  while (!doubtful_.empty()) {
+    const event_assembly& e = events_[doubtful_.front()];
+    if (now < e.doubtful_until && e.doubtful_until - doubt_limit > read_up_to) return;
+    queue(doubtful_.front(), assembly_state::ready);
+  }
+}
+
+void event_assembler::judge(std::uint32_t handle) {
+  const auto before = std::exchange(events_[handle].state, assembly_state::judged);
+  if (before == assembly_state::filling || before == assembly_state::judged) return;
+  std::erase(before == assembly_state::doubtful ? doubtful_ : queue_, handle);
+}
+
+void event_assembler::queue(std::uint32_t handle, assembly_state as) {
+  assembly_state& state = events_[handle].state;
+  if (state == assembly_state::judged || state >= as) return;
+  if (state == assembly_state::doubtful) std::erase(doubtful_, handle);
+  if (state < assembly_state::ready) queue_.push_back(handle);
+  state = as;
 }
 
 void event_assembler::count_overdue(time_point before) {
@@ -226,9 +264,10 @@ void event_assembler::begin_move(std::uint32_t handle, std::vector<chunk_copy>& 
       copies.push_back({parking_.chunk(slot, c, i), memory_of(e, c, i), length_of(f, i)});
     }
   }
-  e.place = event_place::parking;
+  e.place = event_place::moving;
   e.parking_slot = slot;
-  e.moving = true;
+  counters_.parked.add();
+  for (const auto& c : copies) counters_.parked_bytes.add(c.bytes);
 }
 
 void event_assembler::copy(std::span<const chunk_copy> copies) {
@@ -237,7 +276,7 @@ void event_assembler::copy(std::span<const chunk_copy> copies) {
 
 void event_assembler::end_move(std::uint32_t handle) {
   leave_batch(events_[handle], false);
-  events_[handle].moving = false;
+  events_[handle].place = event_place::parking;
 }
 
 /// Gives back the event's room in its batch; a stored event keeps the chunks that it is made of.
@@ -292,10 +331,7 @@ void event_assembler::release(std::uint32_t handle, bool stored) {
   event_assembly& e = events_[handle];
   if (e.place == event_place::parking) parking_.give_back(e.parking_slot);
   if (e.place == event_place::batch) leave_batch(e, stored);
-  if (e.all_ended()) {
-    std::erase(doubtful_, handle);
-    std::erase(complete_, handle);
-  }
+  judge(handle);
   open_fragments_ -=
       static_cast<std::uint64_t>(std::ranges::count_if(e.fragments, &fragment_assembly::seen));
   events_.give_back(handle);
@@ -314,7 +350,7 @@ const std::byte* event_assembler::memory_of(event_assembly& e, std::uint32_t cra
                                             std::uint32_t chunk) {
   if ((e.fragments[crate].in_batch >> chunk & 1) != 0)
     return e.batch->batch->bytes.data() + piece(e, crate, chunk);
-  return e.place == event_place::parking ? parking_.chunk(e.parking_slot, crate, chunk) : nullptr;
+  return e.place != event_place::nowhere ? parking_.chunk(e.parking_slot, crate, chunk) : nullptr;
 }
 
 } // namespace l3

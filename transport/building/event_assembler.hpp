@@ -8,6 +8,7 @@
 // full too: then it is only counted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -54,17 +55,30 @@ public:
   [[nodiscard]] bool wants(std::uint32_t handle, const arrived_chunk& c) const;
   /// Whether a chunk of the crate's fragment is there.
   [[nodiscard]] bool has_chunks(std::uint32_t handle, std::uint32_t crate) const;
+  /// Whether it has a chunk, which names its spill, with another mark than the fragment's of a
+  /// record. Chunks that the record lacks are not compared.
+  [[nodiscard]] bool has_another(std::uint32_t handle, std::uint32_t crate,
+                                 std::span<const chunk_mark> marks) const;
 
-  // What is due. None of these gives a busy event.
+  // The queue of events that end next. None of these gives a busy event.
 
-  [[nodiscard]] bool any_complete() const { return !complete_.empty(); }
+  /// Events that are ready or due.
+  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
   [[nodiscard]] bool any_in_doubt() const { return !doubtful_.empty(); }
-  /// An event whose fragments have all ended, whose doubt is over, and that `can_end`;
-  /// event_assembly::none if there is none. The doubt ends early when the threads have read every
-  /// datagram that had arrived with the last one of the event, up to `read_up_to`.
+  /// Doubt ends early when the threads have read every datagram that had arrived with the last one
+  /// of the event, up to `read_up_to`.
+  void end_doubts(time_point now, time_point read_up_to);
+  /// The event ends next, whatever it lacks: it becomes ready or due.
+  void queue(std::uint32_t handle, assembly_state as = assembly_state::due);
+  /// The same of all events for which `as` does not give `filling`.
+  template <typename StateOf>
+  void queue_all(const StateOf& as);
+  /// The first in the queue that is due, or is ready and `has_room`; event_assembly::none if there
+  /// is none.
   template <typename Predicate>
-  [[nodiscard]] std::uint32_t complete(time_point now, time_point read_up_to,
-                                       const Predicate& can_end);
+  [[nodiscard]] std::uint32_t next(const Predicate& has_room) const;
+  /// The event leaves the queue, and is busy until it is released.
+  void judge(std::uint32_t handle);
   /// The oldest event with a property.
   template <typename Predicate>
   [[nodiscard]] std::uint32_t oldest(const Predicate& is_it) const;
@@ -118,26 +132,26 @@ private:
   assembly_pool events_;
   parking parking_;
   std::deque<std::uint32_t> doubtful_; // in the order in which their doubt ends
-  std::deque<std::uint32_t> complete_; // in the order in which they were
+  std::deque<std::uint32_t> queue_;    // ready or due, in the order in which they became so
   std::vector<chunk_copy> copies_;
   std::atomic<std::uint64_t> open_fragments_ = 0;
 };
 
+template <typename StateOf>
+void event_assembler::queue_all(const StateOf& as) {
+  for (auto h = events_.oldest(); h != event_assembly::none; h = events_.younger(h)) {
+    const auto state = as(events_[h]);
+    if (state != assembly_state::filling) queue(h, state);
+  }
+}
+
 template <typename Predicate>
-std::uint32_t event_assembler::complete(time_point now, time_point read_up_to,
-                                        const Predicate& can_end) {
-  while (!doubtful_.empty()) {
-    event_assembly& e = events_[doubtful_.front()];
-    if (now < e.doubtful_until && e.doubtful_until - doubt_limit > read_up_to) break;
-    if (e.state == assembly_state::doubtful) e.state = assembly_state::complete;
-    complete_.push_back(doubtful_.front());
-    doubtful_.pop_front();
-  }
-  for (const auto handle : complete_) {
+std::uint32_t event_assembler::next(const Predicate& has_room) const {
+  const auto at = std::ranges::find_if(queue_, [&](std::uint32_t handle) {
     const event_assembly& e = events_[handle];
-    if (!e.busy() && can_end(e)) return handle;
-  }
-  return event_assembly::none;
+    return !e.busy() && (e.state == assembly_state::due || has_room(e));
+  });
+  return at == queue_.end() ? event_assembly::none : *at;
 }
 
 template <typename Predicate>

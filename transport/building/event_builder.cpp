@@ -55,6 +55,7 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
 event_builder::locked event_builder::lock_at(time_point now) {
   locked lock(mutex_);
   now_ = std::max(now_, now); // another thread may get the lock first with a later time
+  without_frame_ = 0;         // a frame may be free again
   return lock;
 }
 
@@ -65,14 +66,19 @@ event_builder::locked event_builder::begin(time_point now) {
   return lock;
 }
 
-/// Submits batches, gives the lock back, and reports the spills that have ended.
+/// Submits batches, gives the lock back, and reports the spills that have ended. One thread reports
+/// at a time, so that the latest sums of a spill are reported last.
 void event_builder::finish(locked lock) {
   counters_.spills.add(spills_.spills_begun() - counters_.spills);
   submit_finished(lock);
-  if (due_.empty()) return;
-  const auto ended = std::exchange(due_, {});
-  lock.unlock();
-  for (const auto& summary : ended) on_end_of_spill_(summary);
+  while (!reporting_ && !due_.empty()) {
+    reporting_ = true;
+    const auto ended = std::exchange(due_, {});
+    lock.unlock();
+    for (const auto& summary : ended) on_end_of_spill_(summary);
+    lock.lock();
+    reporting_ = false;
+  }
 }
 
 /// Submits without the lock: the pool wakes the thread that computes, and this one may then lose
@@ -129,14 +135,11 @@ void event_builder::tick(time_point now) {
     settle(lock);
   }
   events_.count_overdue(now_ - overdue_after);
-  const auto out_of_time = [this](const event_assembly& e) {
-    return now_ - e.began_at >= settings_.event_time_limit;
-  };
-  for (auto h = events_.oldest(out_of_time); h != event_assembly::none;
-       h = events_.oldest(out_of_time)) {
-    end(h, lock);
-    settle(lock);
-  }
+  events_.queue_all([this](const event_assembly& e) {
+    const bool is_out_of_time = now_ - e.began_at >= settings_.event_time_limit;
+    return is_out_of_time ? assembly_state::due : assembly_state::filling;
+  });
+  settle(lock);
   spills_.tick(now_);
   close_if_old();
   settle(lock);
@@ -146,38 +149,15 @@ void event_builder::tick(time_point now) {
 
 bool event_builder::try_drain(time_point now) {
   auto lock = begin(now);
-  end_waiting_chunks(lock);
-  const auto in_batch = [](const event_assembly& e) { return e.place == event_place::batch; };
-  const auto has_room = [this](const event_assembly& e) {
-    const bool is_kept = e.all_ended() || settings_.incomplete == incomplete_events::forward;
-    return !is_kept || make_room_for(e);
-  };
-  for (;;) {
-    auto handle = events_.oldest(in_batch);
-    if (handle == event_assembly::none) handle = events_.oldest(has_room);
-    if (handle != event_assembly::none) {
-      end(handle, lock);
-    } else if (events_.open_events() > 0 && batches_.current() != nullptr) {
-      close_batch(true); // its events must not wait for those that are left
-    } else {
-      break;
-    }
-    settle(lock);
-  }
-  const bool all_ended = events_.open_events() == 0;
+  const bool all_ended = end_all(false, lock);
   finish(std::move(lock));
   return all_ended;
 }
 
 void event_builder::drain(time_point now) {
   auto lock = begin(now);
-  end_waiting_chunks(lock);
   without_room_ = shed::drain;
-  const auto any = [](const event_assembly&) { return true; };
-  for (auto h = events_.oldest(any); h != event_assembly::none; h = events_.oldest(any)) {
-    end(h, lock);
-    settle(lock);
-  }
+  static_cast<void>(end_all(true, lock));
   spills_.close_all();
   for (auto* stream : streams_) {
     if (stream->at_ != nullptr) set_aside(*stream);
@@ -188,11 +168,30 @@ void event_builder::drain(time_point now) {
   finish(std::move(lock));
 }
 
-void event_builder::end_waiting_chunks(locked& lock) {
+/// Ends every event; of those that are to be stored, only the ones that have room, unless the
+/// others end too. False if there are any left.
+bool event_builder::end_all(bool with_those_without_room, locked& lock) {
   while (const auto chunk = unstated_.take_oldest()) {
     wait_no_more(*chunk);
     settle(lock);
   }
+  events_.queue_all([](const event_assembly& e) {
+    return e.place == event_place::parking ? assembly_state::filling : assembly_state::due;
+  });
+  settle(lock); // the others may need their frames
+  events_.queue_all([&](const event_assembly& e) {
+    const bool is_kept = e.all_ended() || settings_.incomplete == incomplete_events::forward;
+    return is_kept && !with_those_without_room ? assembly_state::ready : assembly_state::due;
+  });
+  for (auto before = events_.open_events() + 1; events_.open_events() < before;) {
+    before = events_.open_events();
+    settle(lock);
+    if (events_.open_events() == 0) break;
+    close_batch(true); // its events must not wait for those that are left
+    without_frame_ = 0;
+    settle(lock);
+  }
+  return events_.open_events() == 0;
 }
 
 std::vector<event_key> event_builder::fetch_conflicts() {

@@ -147,23 +147,23 @@ private:
   /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
   [[nodiscard]] bool is_settled() {
     const auto* batch = batches_.current();
-    return !events_.any_complete() && !events_.full() && !unstated_.full() && !spills_.any_over() &&
+    return events_.queued() == without_frame_ && !events_.full() && !unstated_.full() &&
+           !spills_.any_over() &&
            (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
   }
   void settle(locked& lock);
   [[nodiscard]] std::uint32_t due();
-  void end_waiting_chunks(locked& lock);
+  [[nodiscard]] bool end_all(bool with_those_without_room, locked& lock);
   void end(std::uint32_t handle, locked& lock);
   [[nodiscard]] bool is_repeat(const event_assembly& e) const;
   [[nodiscard]] bool is_another(const candidate_event& repeat) const;
   void name_conflict(event_key key);
-  static void count_seen(const event_assembly& e, crate_counts& as);
-  void end_as(std::uint32_t handle, crate_counts& fragments);
+  void count_repeat(const candidate_event& repeat, bool is_another);
+  void end_as_late(std::uint32_t handle);
   void admit(std::uint32_t handle, candidate_event& candidate, locked& lock);
   [[nodiscard]] bool store(const event_assembly& e, candidate_event& candidate, locked& lock);
-  [[nodiscard]] bool store_parked(const event_assembly& e, candidate_event& candidate,
-                                  locked& lock);
-  void write(const candidate_event& candidate, batch_in_use& batch);
+  void write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
+             const std::function<void()>& copy = {});
   static void finish_in_table(const event_assembly& e, bool whole, bool admitted);
   [[nodiscard]] std::unique_ptr<candidate_event> take_candidate();
 
@@ -220,8 +220,9 @@ private:
                                           locked& lock);
   [[nodiscard]] bool is_repeat(const candidate_event& record, const spill_table* spill) const;
   [[nodiscard]] stream_result take_repeat(const candidate_event& record);
-  [[nodiscard]] bool give_way_to_record(spill_table& spill, std::uint32_t number);
-  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill);
+  [[nodiscard]] bool give_way_to_record(spill_table& spill, const candidate_event& record);
+  void admit_record(stream_landing& stream, candidate_event& candidate, spill_table* spill,
+                    locked& lock);
   void leave_spill(stream_landing& stream);
 
   const building_settings settings_;
@@ -241,6 +242,7 @@ private:
   event_assembler events_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
+  std::size_t without_frame_ = 0;      // ready events that settle() could not end in this call
   shed without_room_ = shed::no_frame; // why a parked event without room is given up
   reading_rounds rounds_;
   std::vector<std::unique_ptr<candidate_event>> candidates_; // free ones, as many as threads
@@ -249,6 +251,7 @@ private:
   std::vector<event_key> conflicts_; // at most one a spill number until they are fetched
   std::vector<spill_summary> due_;
   bool submitting_ = false; // a thread is, without the lock
+  bool reporting_ = false;  // the same
 };
 
 } // namespace l3

@@ -45,7 +45,7 @@ bool event_builder::make_room_for(const event_assembly& e) {
 }
 
 /// Moves one open event, or one half-read record, out of the batch. When the parking area is full,
-/// its oldest event is given up. False if other threads are at work on all that is left.
+/// its oldest event is due. False if other threads are at work on all that is left.
 bool event_builder::empty(batch_in_use& batch, locked& lock) {
   for (auto* stream : streams_) {
     if (stream->at_ != &batch || stream->inside_) continue;
@@ -57,7 +57,7 @@ bool event_builder::empty(batch_in_use& batch, locked& lock) {
   if (events_.parking_is_full()) {
     const auto parked =
         events_.oldest([](const event_assembly& e) { return e.place == event_place::parking; });
-    end(parked != event_assembly::none ? parked : handle, lock);
+    events_.queue(parked != event_assembly::none ? parked : handle);
     return true;
   }
   std::vector<event_assembler::chunk_copy> copies;

@@ -154,7 +154,7 @@ void event_builder::count_repeat(spill_table& spill, const arrived_chunk& c, nam
   const bool is_certain =
       by == named_by::itself || (by == named_by::sibling && !may_be_of_another(spill, c));
   if (is_certain && known_chunks_.has_another(key, crate, c.header.chunk, c.summary.mark)) {
-    if (!known_chunks_.first_conflict(key, crate)) return;
+    if (!known_chunks_.set_conflicting(key, crate)) return;
     counters_.fragments_conflicting.add(crate);
     count_as_seen(key, crate);
     return name_conflict(key);

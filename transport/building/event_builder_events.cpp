@@ -16,9 +16,11 @@ void event_builder::settle(locked& lock) {
     if (batches_.current() == nullptr) batches_.move_to(batches_.try_take(), now_);
     if (is_settled() && !batches_.any_closed() && !events_.any_in_doubt()) return; // the usual case
     close_if_full();
-    if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) continue;
+    events_.end_doubts(now_, rounds_.read_up_to());
     if (const auto handle = due(); handle != event_assembly::none) {
       end(handle, lock);
+    } else if (auto* batch = batches_.overdue(now_); batch != nullptr && empty(*batch, lock)) {
+      continue;
     } else if (auto* over = spills_.take_to_clear(due_); over != nullptr) {
       lock.unlock();
       over->clear();
@@ -27,16 +29,15 @@ void event_builder::settle(locked& lock) {
     } else if (unstated_.full()) {
       wait_no_more(*unstated_.take_oldest());
     } else {
+      without_frame_ = events_.queued();
       return;
     }
   }
 }
 
-/// An event that must end now: it is complete, or its spill is over, or another needs its room.
-/// event_assembly::none if there is none.
+/// An event that must end now; event_assembly::none if there is none.
 std::uint32_t event_builder::due() {
-  auto handle = events_.complete(now_, rounds_.read_up_to(),
-                                 [this](const event_assembly& e) { return make_room_for(e); });
+  auto handle = events_.next([this](const event_assembly& e) { return make_room_for(e); });
   const auto* over = spills_.with_events_to_end();
   if (handle == event_assembly::none && over != nullptr)
     handle = events_.oldest([over](const event_assembly& e) { return e.spill == over; });
@@ -50,20 +51,19 @@ void event_builder::end(std::uint32_t handle, locked& lock) {
   event_assembly& e = events_[handle];
   if (e.all_ended() && e.verified) spills_.confirm_by(*e.spill, e.number);
   // A stray chunk, whose spill is uncertain: the real event of this number may still come.
-  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed))
-    return end_as(handle, counters_.fragments_late);
+  if (!is_repeat(e) && (!e.verified || !e.spill->confirmed)) return end_as_late(handle);
 
   auto candidate = take_candidate();
   candidate->key = {*e.spill->number, e.number};
   events_.collect(handle, *candidate);
-  e.state = assembly_state::judged;
+  events_.judge(handle);
   lock.unlock();
   admission_.look_into(*candidate);
   lock.lock();
   if (is_repeat(e)) { // it was admitted when its spill came before, or came meanwhile as a record
-    const bool another = is_another(*candidate);
-    if (another) name_conflict(candidate->key);
-    end_as(handle, another ? counters_.fragments_conflicting : counters_.fragments_duplicate);
+    count_repeat(*candidate, is_another(*candidate));
+    finish_in_table(e, true, false);
+    events_.release(handle, false);
   } else {
     admit(handle, *candidate, lock);
   }
@@ -86,20 +86,18 @@ void event_builder::name_conflict(event_key key) {
   if (spills_.known().first_conflict(key)) conflicts_.push_back(key);
 }
 
-void event_builder::count_seen(const event_assembly& e, crate_counts& as) {
-  for (std::size_t c = 0; c < e.fragments.size(); ++c)
-    if (e.fragments[c].seen) as.add(c);
+/// Counts the fragments of an event that was taken before, as it was when it was looked into.
+void event_builder::count_repeat(const candidate_event& repeat, bool is_another) {
+  auto& as = is_another ? counters_.fragments_conflicting : counters_.fragments_duplicate;
+  for (const auto& f : repeat.fragments) as.add(f.crate);
+  if (is_another) name_conflict(repeat.key);
 }
 
-/// Ends an event of which nothing is kept.
-void event_builder::end_as(std::uint32_t handle, crate_counts& fragments) {
+void event_builder::end_as_late(std::uint32_t handle) {
   const event_assembly& e = events_[handle];
-  count_seen(e, fragments);
-  if (&fragments == &counters_.fragments_late) {
-    e.spill->forget(e.number);
-  } else {
-    finish_in_table(e, true, false);
-  }
+  for (std::size_t c = 0; c < e.fragments.size(); ++c)
+    if (e.fragments[c].seen) counters_.fragments_late.add(c);
+  e.spill->forget(e.number);
   events_.release(handle, false);
 }
 
@@ -110,12 +108,11 @@ void event_builder::admit(std::uint32_t handle, candidate_event& candidate, lock
   if (verdict.admit && !stored)
     outcomes_.events_shed.add(e.place == event_place::parking ? without_room_ : shed::no_frame);
   finish_in_table(e, verdict.complete, verdict.admit);
-  if (verdict.complete) {
-    known_chunks_.remember(candidate.key, candidate.chunk_marks);
-    for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
-      if (e.fragments[c].conflicting && known_chunks_.first_conflict(candidate.key, c))
-        name_conflict(candidate.key);
-    }
+  if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
+  for (std::uint32_t c = 0; c < e.fragments.size(); ++c) {
+    if (!e.fragments[c].conflicting) continue;
+    if (verdict.complete) known_chunks_.set_conflicting(candidate.key, c);
+    name_conflict(candidate.key);
   }
   // What datagrams of an incomplete event were lost may come with its repeat.
   if (stored) spills_.set_admitted(candidate.key, verdict.complete ? candidate.digest.mark() : 0);
@@ -134,37 +131,41 @@ void event_builder::finish_in_table(const event_assembly& e, bool whole, bool ad
 /// Enters the event in the tables of its batch, a parked one in those of the current batch. False
 /// if there is no room.
 bool event_builder::store(const event_assembly& e, candidate_event& candidate, locked& lock) {
-  if (e.place == event_place::parking) return store_parked(e, candidate, lock);
-  if (e.place == event_place::nowhere) return false;
-  write(candidate, *e.batch);
-  return true;
-}
-
-bool event_builder::store_parked(const event_assembly& e, candidate_event& candidate,
-                                 locked& lock) {
-  if (!make_room_for(e)) return false;
-  batch_in_use* batch = batches_.current();
-  auto at = batch->landing.region(events_.parked_bytes(e)).value();
-  ++batch->reserved;
-  batches_.enter(*batch);
-  lock.unlock();
-  for (auto& f : candidate.fragments) {
-    if (f.form == arrived_fragment::carried::no) continue;
-    std::memcpy(batch->batch->bytes.data() + at, f.where.memory, f.where.bytes);
-    candidate.own_piece(f.crate) = at;
-    at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+  if (e.place == event_place::nowhere || !make_room_for(e)) return false;
+  if (e.place == event_place::batch) {
+    write(candidate, *e.batch, lock);
+    return true;
   }
-  lock.lock();
-  batches_.leave(*batch);
-  write(candidate, *batch);
-  counters_.parked.add();
+  batch_in_use& batch = *batches_.current();
+  const auto bytes = events_.parked_bytes(e);
+  auto at = batch.landing.region(bytes).value();
+  ++batch.reserved;
+  counters_.parked_bytes.add(bytes);
+  write(candidate, batch, lock, [&] {
+    for (auto& f : candidate.fragments) {
+      if (f.form == arrived_fragment::carried::no) continue;
+      std::memcpy(batch.batch->bytes.data() + at, f.where.memory, f.where.bytes);
+      candidate.own_piece(f.crate) = at;
+      at += static_cast<piece_offset>(landing_area::region_bytes(f.where.bytes));
+    }
+  });
   return true;
 }
 
-void event_builder::write(const candidate_event& candidate, batch_in_use& batch) {
+/// Writes the event into tables that are its own from now on: without the lock, after `copy` has
+/// brought its bytes.
+void event_builder::write(const candidate_event& candidate, batch_in_use& batch, locked& lock,
+                          const std::function<void()>& copy) {
   if (batch.batch->used_events == 0) batch.first_admitted = now_;
-  admission::write(candidate, now_, *batch.batch);
+  const auto place = admission::reserve(candidate, *batch.batch);
   batches_.count_event();
+  batches_.enter(batch);
+  const auto now = now_;
+  lock.unlock();
+  if (copy) copy();
+  admission::write(candidate, now, place, *batch.batch);
+  lock.lock();
+  batches_.leave(batch);
 }
 
 std::unique_ptr<candidate_event> event_builder::take_candidate() {

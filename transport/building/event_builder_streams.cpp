@@ -146,10 +146,10 @@ event_builder::stream_result event_builder::take_record(stream_landing& stream,
     spill_table* spill = spills_.recorded(key.spill, now_);
     if (is_repeat(candidate, spill)) return take_repeat(candidate);
     if (spill != nullptr && spill->state(key.number) == spill_table::event_state::open &&
-        !give_way_to_record(*spill, key.number))
+        !give_way_to_record(*spill, candidate))
       return {stream_outcome::wait};
     if (in_batch || stream.at_ != nullptr) {
-      admit_record(stream, candidate, spill);
+      admit_record(stream, candidate, spill, lock);
       return counted();
     }
     if (!move_into_batch(stream, lock)) return {stream_outcome::wait};
@@ -165,33 +165,33 @@ bool event_builder::is_repeat(const candidate_event& record, const spill_table* 
 
 event_builder::stream_result event_builder::take_repeat(const candidate_event& record) {
   const bool another = spills_.known().has_another(record.key, record.digest.mark());
-  for (const auto& f : record.fragments) {
-    count_as_seen(record.key, f.crate);
-    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(f.crate);
-  }
-  if (another) {
-    name_conflict(record.key);
-    return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
-  }
+  for (const auto& f : record.fragments) count_as_seen(record.key, f.crate);
+  count_repeat(record, another);
+  if (another) return {stream_outcome::refused, 0, refused::stream_conflict, false, record.key};
   auto result = counted();
-  result.known = true;
+  result.known = spills_.was_admitted(record.key);
   return result;
 }
 
 /// Drops an event that datagrams have begun: its record has all of it, so the datagrams are the
 /// repeats. False if the event is whole too, and just being judged.
-bool event_builder::give_way_to_record(spill_table& spill, std::uint32_t number) {
-  const auto handle = spill.handle(number);
+bool event_builder::give_way_to_record(spill_table& spill, const candidate_event& record) {
+  const auto handle = spill.handle(record.key.number);
   const event_assembly& e = events_[handle];
   if (e.busy()) return false;
-  count_seen(e, counters_.fragments_duplicate);
-  spill.forget(number);
+  for (std::uint32_t c = 0; c < crates_; ++c) {
+    if (!e.fragments[c].seen) continue;
+    const bool another = events_.has_another(handle, c, record.marks_of(c));
+    (another ? counters_.fragments_conflicting : counters_.fragments_duplicate).add(c);
+    if (another) name_conflict(record.key);
+  }
+  spill.forget(record.key.number);
   events_.release(handle, false);
   return true;
 }
 
 void event_builder::admit_record(stream_landing& stream, candidate_event& candidate,
-                                 spill_table* spill) {
+                                 spill_table* spill, locked& lock) {
   batch_in_use& batch = *stream.at_;
   std::uint64_t seen = 0;
   for (auto& f : candidate.fragments) {
@@ -201,12 +201,6 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
   }
   const auto verdict = admission_.judge(candidate);
   candidate.flags |= event_kept_by_sender;
-  if (verdict.admit) {
-    write(candidate, batch);
-    --batch.open;
-    stream.at_ = nullptr; // the event has its room now
-    stream.room_ = 0;
-  }
   if (spill != nullptr) {
     spill->finish(candidate.key.number, {verdict.complete, verdict.admit, seen, 0});
   } else {
@@ -214,7 +208,12 @@ void event_builder::admit_record(stream_landing& stream, candidate_event& candid
     counters_.older_incomplete.add(verdict.complete ? 0 : 1);
   }
   if (verdict.complete) known_chunks_.remember(candidate.key, candidate.chunk_marks);
-  if (verdict.admit) spills_.set_admitted(candidate.key, candidate.digest.mark());
+  if (!verdict.admit) return;
+  spills_.set_admitted(candidate.key, candidate.digest.mark());
+  stream.at_ = nullptr; // the event has its room now
+  stream.room_ = 0;
+  write(candidate, batch, lock); // the table of the spill may be another's after it
+  --batch.open;
 }
 
 void event_builder::leave_spill(stream_landing& stream) {

@@ -52,7 +52,7 @@ bool known_chunks::has_another(event_key key, std::uint32_t crate, std::uint32_t
   return kept != no_mark && kept != mark;
 }
 
-bool known_chunks::first_conflict(event_key key, std::uint32_t crate) {
+bool known_chunks::set_conflicting(event_key key, std::uint32_t crate) {
   std::uint64_t& conflicting = events_[place_of(key)].conflicting;
   const std::uint64_t bit = std::uint64_t{1} << crate;
   const bool first = (conflicting & bit) == 0;

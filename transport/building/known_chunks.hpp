@@ -50,7 +50,7 @@ public:
                                  chunk_mark mark) const;
   /// The event, which is remembered, has another chunk in this crate's fragment: true once for each
   /// crate.
-  [[nodiscard]] bool first_conflict(event_key key, std::uint32_t crate);
+  bool set_conflicting(event_key key, std::uint32_t crate);
 
   [[nodiscard]] std::size_t bytes() const {
     return marks_.size() * sizeof(chunk_mark) + events_.size() * sizeof(known_event);

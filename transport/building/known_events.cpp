@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t page_marks = 1024;
 constexpr std::uint32_t word_bits = 64;
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+// Of a range, instead of its page:
+constexpr std::uint32_t no_events = none;          // its bits are to be cleared before the first
+constexpr std::uint32_t forgotten = no_events - 1; // the page was needed for another
 
 } // namespace
 
@@ -28,7 +31,7 @@ std::uint32_t event_digest::mark() const {
 known_events::known_events(std::uint32_t max_events_per_spill, std::size_t marks)
     : ranges_per_spill_(max_events_per_spill / page_marks + 1),
       bits_(std::size_t{ranges_per_spill_} * spills * page_marks / word_bits),
-      page_of_(std::size_t{ranges_per_spill_} * spills, none),
+      page_of_(std::size_t{ranges_per_spill_} * spills, no_events),
       owners_(std::clamp<std::size_t>(marks / page_marks, 1, page_of_.size()), none) {
   marks_.resize(owners_.size() * page_marks);
 }
@@ -42,10 +45,14 @@ std::size_t known_events::bit_of(event_key key) const {
 }
 
 void known_events::add(event_key key, std::uint32_t mark) {
+  const std::size_t range = range_of(key);
+  if (page_of_[range] == no_events) {
+    constexpr std::size_t words = page_marks / word_bits;
+    std::ranges::fill(std::span(bits_).subspan(range * words, words), 0);
+  }
+  if (page_of_[range] >= forgotten) take_page(range);
   const std::size_t bit = bit_of(key);
   bits_[bit / word_bits] |= std::uint64_t{1} << (bit % word_bits);
-  const std::size_t range = range_of(key);
-  if (page_of_[range] == none) take_page(range);
   marks_[std::size_t{page_of_[range]} * page_marks + key.number % page_marks] = mark;
 }
 
@@ -53,7 +60,7 @@ void known_events::take_page(std::size_t range) {
   const std::uint32_t page = next_page_;
   next_page_ = (next_page_ + 1) % static_cast<std::uint32_t>(owners_.size());
   const std::uint32_t owner = owners_[page];
-  if (owner != none && page_of_[owner] == page) page_of_[owner] = none;
+  if (owner != none && page_of_[owner] == page) page_of_[owner] = forgotten;
   owners_[page] = static_cast<std::uint32_t>(range);
   page_of_[range] = page;
   std::ranges::fill(std::span(marks_).subspan(std::size_t{page} * page_marks, page_marks), 0);
@@ -61,21 +68,20 @@ void known_events::take_page(std::size_t range) {
 
 bool known_events::has(event_key key) const {
   const std::size_t bit = bit_of(key);
-  return (bits_[bit / word_bits] >> (bit % word_bits) & 1) != 0;
+  return page_of_[range_of(key)] != no_events &&
+         (bits_[bit / word_bits] >> (bit % word_bits) & 1) != 0;
 }
 
 bool known_events::has_another(event_key key, std::uint32_t mark) const {
   const std::uint32_t page = page_of_[range_of(key)];
-  if (!has(key) || page == none) return false;
+  if (!has(key) || page == forgotten) return false;
   const std::uint32_t kept = marks_[std::size_t{page} * page_marks + key.number % page_marks];
   return kept != 0 && kept != mark;
 }
 
 void known_events::forget(std::uint32_t spill) {
   const std::size_t ranges = ranges_per_spill_;
-  const std::size_t words = ranges * page_marks / word_bits;
-  std::ranges::fill(std::span(bits_).subspan(spill * words, words), 0);
-  std::ranges::fill(std::span(page_of_).subspan(spill * ranges, ranges), none);
+  std::ranges::fill(std::span(page_of_).subspan(spill * ranges, ranges), no_events);
   conflicting_.reset(spill);
 }
 

@@ -60,9 +60,9 @@ private:
   void take_page(std::size_t range);
 
   std::uint32_t ranges_per_spill_;     // of 1024 event numbers each
-  std::vector<std::uint64_t> bits_;    // by spill number, then event number
+  std::vector<std::uint64_t> bits_;    // by spill number, then event number; see page_of_
   std::vector<std::uint32_t> marks_;   // in pages; 0: forgotten, or of no event
-  std::vector<std::uint32_t> page_of_; // of a range of a spill
+  std::vector<std::uint32_t> page_of_; // of a range of a spill, or that it has no event, or no page
   std::vector<std::uint32_t> owners_;  // of a page: the range that took it last
   std::uint32_t next_page_ = 0;        // to be taken
   std::bitset<spills> conflicting_;    // spills in which an event came again with another mark

@@ -37,6 +37,8 @@ public:
     return safe_;
   }
 
+  /// What safe_up_to() returned last, and what is as safe as that.
+  [[nodiscard]] record_count safe() const { return safe_; }
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
 private:

@@ -48,7 +48,7 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
                                event_builder& builder, input_counters& input,
                                const safe_batches& safe)
     : socket_(std::move(socket)), run_(run), builder_(builder), input_(input), safe_(safe),
-      heard_at_(steady_clock::now()) {
+      heard_at_(steady_clock::now()), to_write_(socket_.get_executor()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -61,12 +61,14 @@ tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
   socket_.set_option(integer<IPPROTO_TCP, TCP_USER_TIMEOUT>(unconfirmed_milliseconds), ignored);
 }
 
-void tcp_connection::start(std::function<void()> ended) {
+void tcp_connection::start(std::function<void()> heard, std::function<void()> ended) {
+  heard_ = std::move(heard);
   const auto self = shared_from_this();
   auto done = [self, ended = std::move(ended)](const std::exception_ptr&) {
     if (self->landing_) self->builder_.detach(*self->landing_);
     self->landing_.reset();
     self->reading_ = false;
+    self->to_write_.cancel();
     ended();
   };
   asio::co_spawn(socket_.get_executor(), read_records(),
@@ -91,11 +93,15 @@ void tcp_connection::refuse(std::string why) {
 
 void tcp_connection::stop_reading() { cancel_reading_.emit(asio::cancellation_type::terminal); }
 
-void tcp_connection::finish() { finishing_ = true; }
+void tcp_connection::finish() {
+  finishing_ = true;
+  to_write_.cancel();
+}
 
 void tcp_connection::close() {
   error_code ignored;
   socket_.close(ignored);
+  to_write_.cancel();
 }
 
 std::optional<time_point> tcp_connection::silent_since() const {
@@ -145,6 +151,8 @@ asio::awaitable<tcp_connection::problem> tcp_connection::read_record() {
     if (sequence_ + 1 == hello_) waiting_.add_as_safe_as_the_last(hello_);
     input_.datagrams.add();
     heard_at_ = steady_clock::now();
+    to_write_.cancel();
+    heard_();
   }
   co_return wrong;
 }
@@ -273,15 +281,19 @@ asio::awaitable<void> tcp_connection::pause(std::chrono::nanoseconds time) {
 
 /// Runs until the connection closes, or the stream has ended and all of it is acknowledged.
 asio::awaitable<void> tcp_connection::write_records() {
-  std::uint64_t sent = 0;
   while (socket_.is_open()) {
+    if (!has_to_write()) {
+      error_code cancelled;
+      to_write_.expires_at(time_point::max());
+      co_await to_write_.async_wait(asio::redirect_error(use_awaitable, cancelled));
+    }
     co_await pause(acknowledge_period);
     const bool last = finishing_ || (ended_by_peer_ && !reading_ && waiting_.empty());
     const auto safe = waiting_.safe_up_to(safe_());
     const acknowledgement_body body{safe.sequence, safe.known};
-    if (safe.sequence > sent)
+    if (safe.sequence > acknowledged_)
       co_await send(record_type::acknowledgement, std::as_bytes(std::span(&body, 1)));
-    sent = safe.sequence;
+    acknowledged_ = safe.sequence;
     const bool may_refuse = waiting_.empty() || last || steady_clock::now() >= refuse_by_;
     if (refusal_ && may_refuse) {
       co_await send_refusal();
@@ -289,6 +301,11 @@ asio::awaitable<void> tcp_connection::write_records() {
     }
     if (last) co_return;
   }
+}
+
+bool tcp_connection::has_to_write() const {
+  return !waiting_.empty() || waiting_.safe().sequence != acknowledged_ || refusal_ || !reading_ ||
+         finishing_ || !socket_.is_open();
 }
 
 asio::awaitable<void> tcp_connection::send(record_type type, std::span<const std::byte> body) {

@@ -27,8 +27,9 @@ public:
   tcp_connection(boost::asio::ip::tcp::socket socket, std::uint32_t run, event_builder& builder,
                  input_counters& input, const safe_batches& safe);
 
-  /// Starts both coroutines, which keep the connection alive. Calls `ended` when reading has ended.
-  void start(std::function<void()> ended);
+  /// Starts both coroutines, which keep the connection alive. Calls `heard` after each record, and
+  /// `ended` when reading has ended.
+  void start(std::function<void()> heard, std::function<void()> ended);
   /// Tells the peer why and closes the connection.
   void refuse(std::string why);
   void stop_reading();
@@ -62,6 +63,7 @@ private:
   problem take_hello(const record_header& header, std::span<const std::byte> body);
   problem take_other(const record_header& header, std::span<const std::byte> body);
   task<void> write_records();
+  [[nodiscard]] bool has_to_write() const;
   task<void> send(record_type type, std::span<const std::byte> body);
   task<void> send_refusal();
   task<void> pause(std::chrono::nanoseconds time);
@@ -84,7 +86,10 @@ private:
   bool finishing_ = false;
   std::optional<std::string> refusal_;
   time_point refuse_by_ = never_wait; // the refusal waits so long for acknowledgements
+  std::uint64_t acknowledged_ = 0;    // the highest sequence number that was
+  std::function<void()> heard_;
   boost::asio::cancellation_signal cancel_reading_;
+  boost::asio::steady_timer to_write_; // is cancelled when there is something to write
 };
 
 } // namespace l3

@@ -117,8 +117,7 @@ private:
         std::make_shared<tcp_connection>(std::move(socket), run_, builder_, input_, safe_));
     if (!wanted) return connections_.back()->refuse(std::string(no_place_left));
     ++readers_;
-    connections_.back()->start([this] { --readers_; });
-    tick_.cancel(); // it may be far off, and ends early: from now on there are time limits
+    connections_.back()->start([this] { hasten(); }, [this] { --readers_; });
   }
 
   [[nodiscard]] bool may_send(const tcp::socket& socket) const {
@@ -150,9 +149,14 @@ private:
     std::erase_if(connections_, [](const auto& c) { return c->closed(); });
   }
 
+  /// Ends a long wait early: from now on there may be time limits.
+  void hasten() {
+    if (std::exchange(quiet_, false)) tick_.cancel();
+  }
+
   void tick() {
-    const bool quiet = connections_.empty() && !accept_again_ && is_quiet(builder_);
-    tick_.expires_after(quiet ? quiet_tick_period : tick_period);
+    quiet_ = !accept_again_ && is_quiet(builder_);
+    tick_.expires_after(quiet_ ? quiet_tick_period : tick_period);
     tick_.async_wait([this](const error_code&) {
       if (stopping_) return;
       turns_.add();
@@ -195,6 +199,7 @@ private:
   std::atomic<std::uint32_t> readers_ = 0;
   bool stopping_ = false;
   bool accept_again_ = false;
+  bool quiet_ = false; ///< the next tick is far off
   std::thread thread_;
 };
 

@@ -51,6 +51,16 @@ TEST_F(crates, that_send_nothing_are_overdue_at_once_and_missing_in_the_end) {
   end();
 }
 
+TEST_F(crates, that_fall_silent_again_are_overdue_again) {
+  for (const std::uint32_t n : {1U, 2U}) {
+    send_without({1, n}, 1);
+    r.pass(300ms);
+    EXPECT_EQ(by_crate(r.counters.fragments_overdue), counts({0, n, 0}));
+    r.pass(1200ms);
+  }
+  end();
+}
+
 TEST_F(crates, that_send_a_part_of_a_fragment_miss_it) {
   auto part = r.fragment({1, 1}, 2);
   part.erase(part.begin());

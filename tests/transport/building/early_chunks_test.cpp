@@ -178,7 +178,7 @@ TEST_F(early_chunks, of_an_event_whose_trailer_is_lost_are_admitted_at_the_time_
 TEST_F(early_chunks, wait_in_the_parking_area_when_their_batch_closes) {
   r.send(r.event({4, 2}) + datagrams{own} + others + datagrams{end});
   r.pass(1ms);
-  for (std::uint32_t n = 3; n <= 6; ++n) r.send(r.event({4, n})); // fills batches
+  for (std::uint32_t n = 3; n <= 10; ++n) r.send(r.event({4, n})); // fills batches
   EXPECT_EQ(r.builder.open_events(), 1U);
   r.pass(doubt);
   EXPECT_EQ(r.counters.parked, 1U);

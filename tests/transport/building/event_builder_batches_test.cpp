@@ -229,6 +229,26 @@ TEST_F(batches, without_a_frame_events_are_counted_and_shed) {
   EXPECT_EQ(r.counters.events_incomplete, 1U);
 }
 
+TEST_F(batches, whole_events_that_wait_for_a_frame_cost_nothing_for_each_datagram) {
+  rig_options o;
+  o.batches = 2;
+  o.strip = 64;
+  rig r(o);
+  r.pool.hold(true);
+  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0) + r.fragment({1, 3}, 0));
+  r.pass(5ms);
+  for (std::uint32_t n = 11; n <= 14; ++n) r.send(r.event({1, n}));
+  for (const std::uint32_t n : {2U, 3U}) r.send(r.fragment({1, n}, 1) + r.fragment({1, n}, 2));
+  ASSERT_EQ(r.builder.open_events(), 2U);
+  const auto before = r.pool.asked;
+  const auto more = r.event({1, 4}) + r.event({1, 5}) + r.event({1, 6});
+  r.send(more);
+  EXPECT_LT(r.pool.asked - before, more.size());
+  r.pool.hold(false);
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
 /// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
 class draining : public batches {
 protected:

@@ -150,5 +150,63 @@ TEST(event_builder_threads, events_that_come_as_records_too_are_stored_once) {
   EXPECT_GE(r.counters.fragments_duplicate, std::uint64_t{events} * r.options.crates.size());
 }
 
+/// A repeat of an old spill that lacks fragments runs out of time, and meanwhile more of it comes.
+TEST(event_builder_threads, fragments_that_come_while_their_event_is_judged_count_once) {
+  constexpr std::uint32_t tries = 300;
+  constexpr std::uint32_t slow_boards = 16; // are looked into word by word
+  auto o = options();
+  o.crates = {{{4, slow_boards, board_kind::sampling_125_mhz},
+               {7, 1, board_kind::sampling_125_mhz},
+               {15, 1, board_kind::sampling_125_mhz}}};
+  o.event_time_limit = std::chrono::milliseconds(1500);
+  rig r(o);
+  std::vector<board_recipe> boards;
+  for (std::uint32_t b = 0; b < slow_boards; ++b) boards.push_back({3 + b, 9, 1000, 7});
+  const auto slow = [&](event_key key) {
+    return datagrams_of(make_fragment(key, boards), key, 0, r.options.crates, o.chunk_bytes);
+  };
+  const auto send_all = [&](event_key key) {
+    for (const auto& f : {slow(key), r.fragment(key, 1), r.fragment(key, 2)}) r.send(f);
+  };
+  for (std::uint32_t n = 1; n <= tries; ++n) send_all({1, n});
+  for (const std::uint32_t spill : {2U, 3U, 4U}) send_all({spill, 1});
+  landing_strip other(r.options.strip, r.options.chunk_bytes);
+  for (std::uint32_t n = 1; n <= tries; ++n) {
+    r.send(slow({1, n}));
+    const auto more = r.fragment({1, n}, 1);
+    r.now += o.event_time_limit;
+    std::atomic<int> ready = 0;
+    const auto together = [&] {
+      for (++ready; ready < 2;) {
+      }
+    };
+    std::jthread ends([&] {
+      together();
+      r.builder.tick(r.now);
+    });
+    together();
+    for (std::uint32_t i = 0; i < 100 * (n % 50); ++i)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    r.send({more[0]}, other);
+  }
+  r.drain();
+  r.expect_balance();
+}
+
+TEST(event_builder_threads, the_last_sums_of_a_spill_are_reported_last) {
+  rig r;
+  r.before_summary = [&r, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    std::jthread([&r] {
+      r.send(r.event({1, 2}));
+      r.pass(std::chrono::seconds(1));
+    });
+  };
+  r.send(r.event({1, 1}));
+  r.pass(std::chrono::seconds(1));
+  ASSERT_EQ(r.summaries.size(), 2U);
+  EXPECT_EQ(r.summaries.back().admitted, 2U);
+}
+
 } // namespace
 } // namespace l3::test

@@ -47,6 +47,7 @@ public:
 
   input_batch* try_take() override {
     const std::lock_guard lock(mutex_);
+    ++asked;
     for (auto& f : frames_) {
       if (f.taken || stopped_) continue;
       f.taken = true;
@@ -99,6 +100,7 @@ public:
   }
 
   std::map<event_key, received_event> received; ///< read it when nothing runs
+  std::uint64_t asked = 0;                      ///< how often for a batch
   std::uint64_t twice = 0;                      ///< events that came out more than once
 
 private:

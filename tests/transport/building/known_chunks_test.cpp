@@ -120,11 +120,11 @@ TEST_F(known_chunks_of_eight_events, are_of_two_spills_of_half_as_many) {
 
 TEST_F(known_chunks_of_eight_events, name_a_crate_once) {
   remember({1, 5});
-  EXPECT_TRUE(known.first_conflict({1, 5}, 1));
-  EXPECT_FALSE(known.first_conflict({1, 5}, 1));
-  EXPECT_TRUE(known.first_conflict({1, 5}, 0));
+  EXPECT_TRUE(known.set_conflicting({1, 5}, 1));
+  EXPECT_FALSE(known.set_conflicting({1, 5}, 1));
+  EXPECT_TRUE(known.set_conflicting({1, 5}, 0));
   remember({1, 5}); // under the same number, 512 spills later
-  EXPECT_TRUE(known.first_conflict({1, 5}, 1));
+  EXPECT_TRUE(known.set_conflicting({1, 5}, 1));
 }
 
 } // namespace

@@ -133,11 +133,12 @@ TEST_F(repeated_datagrams, of_two_senders_at_once_conflict_before_and_after_the_
   }
   EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 6U);
   EXPECT_EQ(r.counters.events_incomplete, 2U);
+  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 1})});
   expect(r, 0, 0);
   for (const std::uint32_t number : {2U, 4U}) // event by event
     r.send(r.event({1, number}) + another(r.event({1, number})));
   expect(r, 0, 6);
-  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 2})});
+  EXPECT_TRUE(r.builder.fetch_conflicts().empty()) << "one was named";
   finish(r, 2);
 }
 
@@ -190,6 +191,24 @@ TEST_F(repeated_datagrams, of_an_event_without_room_are_duplicates) {
   EXPECT_EQ(r.outcomes.events_shed[shed::no_frame], 1U);
   expect(r, 3, 0);
   r.pool.stop(false);
+  r.pool.hold(false);
+  finish(r, 1);
+}
+
+TEST_F(repeated_datagrams, of_an_open_event_without_room_are_compared) {
+  rig_options o;
+  o.batches = 1;
+  o.batch_events = 1;
+  o.parked = 0;
+  rig r(o);
+  r.pool.hold(true);
+  r.send(r.event({1, 1}));
+  const auto event = r.event({1, 2});
+  r.send({event[0], event[0], event[1]});
+  r.send(flipped(event, 1, 7)[1]);
+  r.pass(1500ms);
+  EXPECT_EQ(r.counters.duplicate_chunks, 1U);
+  EXPECT_EQ(r.counters.fragments_malformed[malformed::conflicting_chunks], 1U);
   r.pool.hold(false);
   finish(r, 1);
 }

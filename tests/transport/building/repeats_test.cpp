@@ -123,6 +123,29 @@ TEST_F(repeats, of_datagrams_compare_equal_over_a_stream) {
   finish(2);
 }
 
+TEST_F(repeats, of_an_event_that_datagrams_have_begun_are_compared_with_these) {
+  send({1, 1}, body_of({1, 1})); // proves the spill
+  auto datagrams = r.fragment({1, 2}, 0);
+  const auto other = r.fragment({1, 2}, 1);
+  datagrams.insert(datagrams.end(), other.begin(), other.end());
+  datagrams[0].payload[first_board - first_fragment + 7] ^= std::byte{1};
+  r.send(datagrams);
+  EXPECT_EQ(send({1, 2}, body_of({1, 2})).outcome, outcome::counted);
+  EXPECT_EQ(r.counters.fragments_conflicting, 1U);
+  EXPECT_EQ(r.counters.fragments_duplicate, 1U);
+  EXPECT_EQ(r.builder.fetch_conflicts(), std::vector{(event_key{1, 2})});
+  finish(2);
+}
+
+TEST_F(repeats, of_an_event_of_which_nothing_was_taken_are_not_known) {
+  auto fragments = event_fragments({1, 1}, r.options.crates);
+  fragments.pop_back();
+  EXPECT_FALSE(send({1, 1}, event_record_body(1, fragments)).known);
+  EXPECT_FALSE(send({1, 1}, event_record_body(1, fragments)).known);
+  EXPECT_EQ(r.counters.fragments_duplicate, 2U);
+  finish(0);
+}
+
 TEST_F(repeats, are_compared_also_when_their_event_was_parked) {
   r.send(r.event({1, 1}));
   auto late = r.event({1, 2});

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -39,6 +40,7 @@ public:
         builder(settings, capacity_of(o.crates, o.batch_events, o.chunk_bytes), o.batch_age, pool,
                 counters, outcomes,
                 [this](const spill_summary& s) {
+                  if (before_summary) before_summary();
                   summaries.push_back({s.spill, s.admitted, s.incomplete, s.expected});
                 }),
         strip(o.strip, o.chunk_bytes) {}
@@ -153,6 +155,7 @@ public:
   outcome_counters outcomes;
   input_counters input;
   std::vector<spill_summary> summaries;
+  std::function<void()> before_summary; ///< if any, is called before each is taken
   time_point now{std::chrono::seconds(1)};
   event_builder builder;
   landing_strip strip;

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -522,6 +524,34 @@ TEST_F(tcp, bytes_that_make_no_record_keep_no_place) {
 TEST_F(tcp, the_thread_takes_its_turns_when_nothing_comes) {
   const std::uint64_t before = receiver->turns();
   wait_for([&] { return receiver->turns() != before; });
+}
+
+/// How often the thread of that name, of this process, has slept.
+std::uint64_t sleeps_of(const std::string& name) {
+  const auto first_line = [](const std::filesystem::path& file) {
+    std::string line;
+    std::getline(std::ifstream(file) >> std::ws, line);
+    return line;
+  };
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (first_line(thread.path() / "comm") != name) continue;
+    std::ifstream status(thread.path() / "status");
+    for (std::string word; status >> word;) {
+      std::uint64_t n = 0;
+      if (word == "voluntary_ctxt_switches:" && status >> n) return n;
+    }
+  }
+  ADD_FAILURE() << "no thread " << name;
+  return 0;
+}
+
+TEST_F(tcp, a_sender_that_is_silent_costs_nothing) {
+  client c(receiver->port());
+  c.hello(crates);
+  EXPECT_EQ(c.wait_acknowledged(1), 1U);
+  const auto before = sleeps_of("tcp");
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(sleeps_of("tcp") - before, 50U);
 }
 
 TEST_F(tcp, a_port_in_use_is_one_clear_message) {
