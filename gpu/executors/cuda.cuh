@@ -225,6 +225,7 @@ public:
 
   /// Marks the end of the enqueued work, for which finish() waits.
   void submit() {
+    if (gathers_) std::abort(); // the end would stand before the kernels
     end_stage();
     if (first_error_ == cudaSuccess) note(cudaEventRecord(end_.get(), stream_.get()));
     submitted_ = true;

@@ -199,20 +199,28 @@ void grid_run::machine::watch(block_state& b, const warp& w, const instruction& 
           race(r.writer, reads ? "reads what was written by" : "writes what was written by");
       }
     }
+    if (i.is_strong && races_with(r.weak_writer, false))
+      race(r.weak_writer, writes ? "writes what was written by" : "reads what was written by");
     if (writes) {
       if (r.non_coherent_reader && (in_this_launch(r.reader) || in_this_launch(r.other_reader)))
         fault(b, thread, i, "a store where this kernel reads without asking for coherence");
       if (races_with(r.reader, r.strong_reader)) race(r.reader, "writes what was read by");
       if (races_with(r.other_reader, r.strong_other_reader))
         race(r.other_reader, "writes what was read by");
+      if (races_with(r.weak_reader, false)) race(r.weak_reader, "writes what was read by");
       r.writer = now;
       r.strong_writer = i.is_strong;
+      if (!i.is_strong) r.weak_writer = now;
       return;
     }
     if (!r.reader.is_thread_of(now)) {
-      // A reader of another block stays remembered.
-      const bool keep = r.reader.block() == b.id && r.other_reader.block() != b.id &&
-                        in_this_launch(r.other_reader);
+      // A reader of another block or warp stays remembered.
+      const auto of_this_warp = [&](moment m) {
+        return m.block() == b.id && m.thread() / warp_lanes == thread / warp_lanes;
+      };
+      const bool keep = in_this_launch(r.other_reader) &&
+                        ((r.reader.block() == b.id && r.other_reader.block() != b.id) ||
+                         (of_this_warp(r.reader) && !of_this_warp(r.other_reader)));
       if (!keep) {
         r.other_reader = r.reader;
         r.strong_other_reader = r.strong_reader;
@@ -221,6 +229,7 @@ void grid_run::machine::watch(block_state& b, const warp& w, const instruction& 
     }
     r.reader = now;
     r.strong_reader = i.is_strong;
+    if (!i.is_strong) r.weak_reader = now;
     r.non_coherent_reader = r.non_coherent_reader || i.is_non_coherent;
   });
 }

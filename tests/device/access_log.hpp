@@ -43,6 +43,8 @@ struct access_record {
   moment writer;
   moment reader;
   moment other_reader;
+  moment weak_writer;
+  moment weak_reader;
   bool strong_writer = false;
   bool strong_reader = false;
   bool strong_other_reader = false;

@@ -88,6 +88,9 @@ void grid_run::machine::begin_block(block_state& b, std::uint32_t index) {
     b.shared_log = access_log(what_.code.shared_bytes);
     b.warps.resize((threads_ + warp_lanes - 1) / warp_lanes);
   }
+  // What a block has not written is nothing that it may hope for.
+  constexpr std::uint32_t some = 0xa5;
+  std::ranges::fill(b.shared, static_cast<std::byte>(some + index));
   for (std::uint32_t n = 0; n < b.warps.size(); ++n) {
     warp& w = b.warps[n];
     w.first_thread = n * warp_lanes;

@@ -288,6 +288,17 @@ TEST(blocks, are_counted) {
   EXPECT_EQ(r.counts.barriers, 3U);
 }
 
+TEST(blocks, find_no_zeros_in_shared_memory) {
+  // One byte of the word is written: the others are what they are, and not the same each time.
+  const auto out =
+      run_kernel("st.shared.u8 [common], %r0;\n ld.shared.u32 %r4, [common];\n st.global.u32 "
+                 "[%rd0], %r4;\n",
+                 {.blocks = 2, .threads = 1})
+          .out;
+  EXPECT_NE(out[0] >> 8, 0U);
+  EXPECT_NE(out[0], out[1]);
+}
+
 TEST(blocks, run_in_any_order_at_random) {
   // Who comes first gets the lowest ticket: in 64 resident blocks that is seldom the order of
   // blocks.
@@ -408,6 +419,40 @@ TEST(check, of_races_by_the_byte) {
                             "%r0;\n and.b32 %r4, %r4, -4;\n"
                             "ld.shared.u32 %r5, [%r4];\n"),
                    "a race"));
+}
+
+TEST(check, of_races_with_what_a_strong_access_of_the_same_thread_followed) {
+  const std::string zero = "setp.eq.u32 %p1, %r0, 0;\n mov.u32 %r4, 0;\n @%p1 st.shared.u32 "
+                           "[common], %r4;\n";
+  const std::string add = "atom.shared.add.u32 %r5, [common], 1;\n";
+  EXPECT_EQ(fault_of(zero + "bar.sync 0;\n" + add), "");
+  EXPECT_TRUE(says(fault_of(zero + add), "writes what was written by thread 0"));
+  EXPECT_TRUE(says(fault_of(zero + "@%p1 " + add + "ld.relaxed.gpu.shared.u32 %r5, [common];\n"),
+                   "reads what was written by thread 0"));
+  const std::string read = "setp.eq.u32 %p1, %r0, 0;\n @%p1 ld.global.u32 %r4, [%rd7];\n @%p1 "
+                           "ld.relaxed.gpu.global.u32 %r4, [%rd7];\n";
+  EXPECT_TRUE(says(fault_of(read + "@!%p1 atom.global.add.u32 %r5, [%rd7], 1;\n"),
+                   "writes what was read by thread 0"));
+  // Blocks run in turn.
+  EXPECT_TRUE(says(fault_of("setp.eq.u32 %p1, %r3, 0;\n mov.u32 %r4, 0;\n @%p1 st.global.u32 "
+                            "[%rd7], %r4;\n atom.global.add.u32 %r5, [%rd7], 1;\n",
+                            {.blocks = 2, .threads = 1}),
+                   "writes what was written by"));
+}
+
+TEST(check, of_races_that_readers_of_the_writers_warp_stand_before) {
+  const std::string body =
+      "setp.eq.u32 %p1, %r0, 0;\n @%p1 st.shared.u32 [common], %r0;\n bar.sync "
+      "0;\n setp.ge.u32 %p2, %r0, 32;\n or.pred %p2, %p1, %p2;\n @%p2 "
+      "ld.shared.u32 %r4, [common];\n BARRIER;\n setp.eq.u32 %p3, %r0, 34;\n "
+      "@%p3 st.shared.u32 [common], %r0;\n";
+  const auto with = [&](const std::string& barrier) {
+    std::string text = body;
+    return text.replace(text.find("BARRIER"), 7, barrier);
+  };
+  EXPECT_EQ(fault_of(with("bar.sync 0"), {.threads = 64}), "");
+  EXPECT_TRUE(says(fault_of(with("bar.warp.sync -1"), {.threads = 64}),
+                   "writes what was read by thread 0"));
 }
 
 TEST(check, of_races_that_only_a_part_of_a_warp_orders) {

@@ -209,6 +209,7 @@ private:
       const bool unchanged = number("/fragments/seen") == last_seen;
       last_seen = number("/fragments/seen");
       result_.backend = status->at_pointer("/device").as_string();
+      result_.frames_bypassed = static_cast<std::uint64_t>(number("/engine/frames_bypassed"));
       const auto packed = number("/bytes/packed");
       if (packed > 0)
         result_.ratio =
@@ -220,6 +221,9 @@ private:
              number("/fragments/in_flight") == 0;
     });
     if (!quiet) problem("events were still under way at the end");
+    if (result_.frames_bypassed > 0)
+      problem(fmt::format("the CPU computed {} frames in the place of the device{}",
+                          result_.frames_bypassed, see_log(log("daemon"))));
   }
 
   void end(child_process& child, const char* name, const char* its_log) {

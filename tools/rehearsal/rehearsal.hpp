@@ -47,6 +47,7 @@ struct rehearsal_result {
   std::uint64_t memory_planned = 0; ///< bytes, as the daemon says
   std::uint64_t memory_peak = 0;    ///< resident bytes of the daemon at most
   std::string backend;
+  std::uint64_t frames_bypassed = 0; ///< that the CPU computed in the place of the device
   /// Processor time from the begin of the replay until all was stored.
   thread_times daemon_threads;
   thread_times receiver_threads;
