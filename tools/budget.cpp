@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 budget`: what each trigger line costs of the output line, with each payload, and which
 // prescales would fill it, so that a menu can be tried before it is switched on.
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -30,14 +35,17 @@ struct options {
   bool json = false;
 };
 
-/// The menu without prescales, of whose events so much is kept.
-loaded_selection with_payload(const options& o, const file_batches& in, event_payload payload) {
+/// The menu without prescales, of whose events so much is kept, with samples that may be so far
+/// off.
+loaded_selection with_payload(const options& o, const file_batches& in, event_payload payload,
+                              const error_settings& rounding) {
   return opened([&] {
     return load_selection(o.run.files, in.crates(), in.run(), [&](selection_settings& s) {
       for (line_settings& line : s.lines) {
         line.prescale = 1;
         line.control = 0;
         line.payload = payload;
+        line.greatest_error = rounding;
       }
       if (s.sequence.back().value != keep_waveforms::name)
         s.sequence.emplace_back(std::string(keep_waveforms::name));
@@ -70,14 +78,18 @@ private:
   std::optional<truth_beside> truth_;
 };
 
-/// Adds the file's events on which lines fire, with their length under each payload.
-void add_file(const options& o, const std::string& name, codec_id codec, budget& to,
-              interrupt& signals) {
+/// Adds the file's events on which lines fire, with their length under each rounding and payload.
+void add_file(const options& o, const std::string& name, codec_id codec,
+              const std::vector<error_settings>& roundings, budget& to, interrupt& signals) {
   check_readable(name);
   file_batches in(name);
   const std::size_t first = to.events.size();
-  for (std::uint32_t p = 0; p < event_payloads; ++p) {
-    const loaded_selection selection = with_payload(o, in, static_cast<event_payload>(p));
+  for (std::size_t k = 0; k < roundings.size() * event_payloads; ++k) {
+    const std::size_t rounding = k / event_payloads;
+    const std::size_t p = k % event_payloads;
+    const auto payload = static_cast<event_payload>(p);
+    if (rounding != 0 && !has_samples(payload)) continue; // as without rounding
+    const loaded_selection selection = with_payload(o, in, payload, roundings[rounding]);
     const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection, codec);
     true_kinds kinds(o, name, selection.what);
     std::size_t next = first;
@@ -85,35 +97,62 @@ void add_file(const options& o, const std::string& name, codec_id codec, budget&
     for_each_decided(
         in, *compute,
         [&](const decided_event& e) {
-          if (p == 0) {
+          if (k == 0) {
             const std::uint32_t kind = kinds.next(e.event, to);
             ++to.kinds[kind].events;
             ++to.events_seen;
-            if (e.summary.kept != 0) to.events.push_back({e.summary.fired, kind, {}});
+            if (e.summary.kept != 0)
+              to.events.push_back({e.summary.fired, kind, packed_lengths(roundings.size())});
           }
           if (e.summary.kept != 0)
-            to.events[next++].bytes[p] = static_cast<std::uint32_t>(e.packed.size());
+            to.events[next++].bytes[rounding][p] = static_cast<std::uint32_t>(e.packed.size());
         },
-        fmt::format("{} {}", to.codec, name_of(static_cast<event_payload>(p))).c_str(), signals);
-    if (p == 0) kinds.finish();
+        fmt::format("{} {}", to.codec, name_of(payload)).c_str(), signals);
+    if (k == 0) kinds.finish();
   }
 }
 
-std::vector<budget_line> lines_of(const options& o) {
+/// Takes the menu's lines, and their different roundings by rising error.
+std::vector<error_settings> take_menu(const options& o, budget& b) {
   const file_batches in(o.files.front());
   const loaded_selection menu = load_selection(o.run, in.crates(), in.run());
-  std::vector<budget_line> lines;
-  for (const line_settings& line : menu.settings.lines)
-    lines.push_back({line.name.value, double(line.prescale), line.payload.value, line.control});
-  return lines;
+  std::map<std::vector<std::uint8_t>, error_settings> by_boards; ///< errors of all boards
+  const auto boards_of = [&](std::size_t line) {
+    const auto& all = menu.tables.board_errors;
+    const std::size_t boards = all.size() / menu.settings.lines.size();
+    const auto of_line = std::span(all).subspan(line * boards, boards);
+    const std::vector<std::uint8_t> errors(of_line.begin(), of_line.end());
+    return menu.tables.lines[line].greatest_error == 0 ? std::vector<std::uint8_t>() : errors;
+  };
+  for (std::size_t n = 0; n < menu.settings.lines.size(); ++n)
+    by_boards.emplace(boards_of(n), menu.settings.lines[n].greatest_error.value);
+  by_boards[{}] = {}; // exact
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint8_t>>> rising;
+  for (const auto& [errors, settings] : by_boards)
+    rising.emplace_back(errors.empty() ? 0 : *std::ranges::max_element(errors), errors);
+  std::ranges::sort(rising);
+  std::vector<error_settings> roundings;
+  b.roundings.clear();
+  for (const auto& [error, errors] : rising) {
+    b.roundings.push_back(error);
+    roundings.push_back(by_boards[errors]);
+  }
+  for (std::size_t n = 0; n < menu.settings.lines.size(); ++n) {
+    const line_settings& line = menu.settings.lines[n];
+    const auto mine = boards_of(n);
+    const auto at = std::ranges::find(rising, mine, [](const auto& r) { return r.second; });
+    b.lines.push_back({line.name.value, double(line.prescale), line.payload.value, line.control,
+                       static_cast<std::size_t>(at - rising.begin())});
+  }
+  return roundings;
 }
 
 /// What the lines cost with this codec.
 budget budget_of(const options& o, const std::string& name, codec_id codec, interrupt& signals) {
   budget b;
   b.codec = name;
-  b.lines = lines_of(o);
-  for (const std::string& file : o.files) add_file(o, file, codec, b, signals);
+  const auto roundings = take_menu(o, b);
+  for (const std::string& file : o.files) add_file(o, file, codec, roundings, b, signals);
   if (b.events_seen == 0) throw command_error("the files hold no events");
   constexpr double giga = 1e9;
   constexpr double bits = 8;
@@ -139,8 +178,9 @@ void add_budget(CLI::App& program, command_body& run) {
   auto o = std::make_shared<options>();
   auto* c = program.add_subcommand("budget", "what each trigger line costs of the output line");
   c->footer(
-      "Runs the selection without prescales over the files, once for each codec and payload, and\n"
-      "reckons with those of the menu: expected values, for events of the files' mixture. `fills "
+      "Runs the selection without prescales over the files, once for each codec, payload and\n"
+      "greatest_error of the menu, and reckons with the menu's prescales: expected values, for "
+      "events of the files' mixture. `fills "
       "at`\n"
       "is the prescale of a line that fills the link beside the others as they are. Kinds of "
       "events\n"

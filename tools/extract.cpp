@@ -64,9 +64,11 @@ int extract_store(const options& o) {
   for (const auto& fault : stored.cut_files()) print_error("{}\n", fault);
   for (const auto& text : payload_words(left_out)) print_error("left out: {}\n", text);
   if (done.payloads.events() > 0 && !o.skip_limited)
-    throw command_error(fmt::format("of {} events not all waveforms were kept, so that their "
-                                    "fragments cannot be written (--skip-limited accepts that)",
-                                    done.payloads.events()));
+    throw command_error(
+        fmt::format("of {} events not all waveforms were kept as they came, so that "
+                    "their fragments cannot be written (--skip-limited accepts "
+                    "that)",
+                    done.payloads.events()));
   if (done.damaged > 0 && o.skip_damaged)
     print_error("{} places of the store are damaged; the events there are left out\n",
                 done.damaged);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and sizes for people.
+// Times and amounts for people.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +21,11 @@ namespace l3 {
   if (whole >= hour) return fmt::format("{} h {} min", whole / hour, whole % hour / minute);
   if (whole >= 2 * minute) return fmt::format("{} min", whole / minute);
   return fmt::format("{} s", whole);
+}
+
+/// "1 count", "2 counts", of the digitizer.
+[[nodiscard]] inline std::string counts_in_words(std::uint32_t counts) {
+  return fmt::format("{} count{}", counts, counts == 1 ? "" : "s");
 }
 
 } // namespace l3

@@ -137,15 +137,18 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
 std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) {
   if (!c.holds()) return "what was stored is NOT what was sent";
   const bool limited = c.payloads.events() > 0;
+  const bool rounded = !c.payloads.rounded().empty();
   if (!limited && !damage_skipped)
     return selected ? "every event that was sent and not rejected is stored, byte for byte"
                     : "every event that was sent is stored, byte for byte";
-  std::string text = !limited         ? "what could be read is stored as it was sent, byte for byte"
-                     : damage_skipped ? "what could be read is, as far as it was kept, as it was "
-                                        "sent, byte for byte"
-                                      : "what is kept of every stored event is as it was sent, "
-                                        "byte for byte";
-  if (limited) text += "; of some, waveforms were left out on purpose";
+  std::string text = !limited ? "what could be read is stored as it was sent"
+                     : damage_skipped
+                         ? "what could be read is, as far as it was kept, as it was sent"
+                         : "what is kept of every stored event is as it was sent";
+  text += rounded   ? "; of some, samples are rounded on purpose, each within the error that its event "
+                    "says"
+          : limited ? ", byte for byte; of some, waveforms were left out on purpose"
+                    : ", byte for byte";
   if (damage_skipped) text += "; the rest is damaged, and was left out";
   return text;
 }

@@ -14,6 +14,7 @@
 #include "gpu/codec/waveforms.hpp"
 #include "tools/command_error.hpp"
 #include "tools/pack/strong_file.hpp"
+#include "transport/format/rounding.hpp"
 #include "transport/system/input_file.hpp"
 
 namespace l3::bench {
@@ -70,6 +71,29 @@ general_codec strong_groups(std::uint32_t samples) {
                               all.begin() + static_cast<std::ptrdiff_t>(whole));
             return out.size();
           }};
+}
+
+/// The codec for samples that are rounded before, as those of events may be.
+general_codec within(std::uint32_t error, const general_codec& exact) {
+  const auto multiples = std::make_shared<std::vector<std::uint16_t>>();
+  return {fmt::format("{}, within {}", exact.name, error),
+          [=](input in, output out) {
+            const sample_rounding by(error);
+            const auto all = samples_in(in);
+            multiples->resize(all.size());
+            std::ranges::transform(all, multiples->begin(), [&](std::uint16_t sample) {
+              return static_cast<std::uint16_t>(by.multiple_of(sample));
+            });
+            return exact.compress(std::as_bytes(std::span(*multiples)), out);
+          },
+          [=](input in, output out) {
+            const std::size_t bytes = exact.decompress(in, out);
+            for (std::uint16_t& s : samples_in(out.first(bytes)))
+              s = static_cast<std::uint16_t>(rounded_sample(s, error, 0xffff));
+            return bytes;
+          },
+          {},
+          error};
 }
 
 /// What `koto-l3 pack` writes, with all heads and checksums.
@@ -138,7 +162,12 @@ bool comparison_report::all_right() const {
 }
 
 std::vector<general_codec> own_codecs(std::uint32_t samples) {
-  return {koto_records(), strong_groups(samples)};
+  std::vector<general_codec> all{koto_records(), strong_groups(samples)};
+  for (const std::uint32_t error : {1, 2, 3}) {
+    all.push_back(within(error, all[0]));
+    all.push_back(within(error, all[1]));
+  }
+  return all;
 }
 
 std::vector<std::uint16_t> waveforms_of(const std::string& file, std::uint32_t samples) {

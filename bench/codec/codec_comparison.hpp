@@ -30,8 +30,9 @@ struct comparison_report {
   [[nodiscard]] bool all_right() const;
 };
 
-/// KOTO records and the strong codec, each in its first form on this processor. They code whole
-/// buffers, as `koto-l3 pack` does between its heads and checksums.
+/// KOTO records and the strong codec, each in its first form on this processor, exact and with
+/// samples rounded within 1, 2 and 3 counts. They code whole buffers, as `koto-l3 pack` does
+/// between its heads and checksums.
 [[nodiscard]] std::vector<general_codec> own_codecs(std::uint32_t samples);
 
 /// Reads bare waveforms of `samples` each. Throws command_error for what holds none, or no whole

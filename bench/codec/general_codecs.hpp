@@ -19,7 +19,8 @@ struct general_codec {
   std::string name;
   std::function<std::size_t(std::span<const std::byte> in, std::span<std::byte> out)> compress;
   std::function<std::size_t(std::span<const std::byte> in, std::span<std::byte> out)> decompress;
-  std::string missing{}; ///< the library, if this program was built without it
+  std::string missing{};            ///< the library, if this program was built without it
+  std::uint32_t greatest_error = 0; ///< counts: how far off the samples that come back may be
 };
 
 enum class codec_set : std::uint8_t {

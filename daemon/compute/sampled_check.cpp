@@ -89,12 +89,11 @@ std::string sampled_check::wrong_with(const frame& f, std::size_t event) {
       return about(e, fmt::format("crate place {} is another", original.crate));
     if (!rebuild_fragment(*view, k, rebuilt_))
       return about(e, fmt::format("crate place {} cannot be unpacked", original.crate));
-    // What was left out cannot be compared here.
-    if (rebuilt_.size() == original.bytes && !view->is_whole()) {
-      for (const std::uint32_t at : absent_words(*view, k))
-        std::memcpy(rebuilt_.data() + at,
-                    byte_of(f.input.bytes.data(), f.input.pieces.data(), original, at),
-                    sizeof(std::uint16_t));
+    // What was left out cannot be compared here; what is kept, can, also if it is rounded.
+    if (rebuilt_.size() == original.bytes && !view->is_exact()) {
+      settle_loose_words(*view, k, rebuilt_, [&](std::uint32_t at) {
+        return byte_of(f.input.bytes.data(), f.input.pieces.data(), original, at);
+      });
     }
     if (!equals(f.input, original, rebuilt_))
       return about(e,

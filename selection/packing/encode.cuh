@@ -37,6 +37,13 @@ struct group_tile {
     return samples + 2 * lane + record;
   }
 
+  /// Puts the numbers of multiples in the place of the samples, which have no tags.
+  __device__ void round(const sample_rounding& by) {
+#pragma unroll 1
+    for (std::uint32_t n = thread(); n < rows * group_records; n += threads)
+      samples[n] = static_cast<std::uint16_t>(by.multiple_of(samples[n]));
+  }
+
   __device__ void clear() {
     for (std::uint32_t n = thread(); n < rows * group_records; n += threads) samples[n] = 0;
   }
@@ -283,15 +290,23 @@ private:
       if ((threads >> (strong::lanes * k) & 1) != 0) f(k);
   }
 
-  /// Loads the board's samples, and copies the words that its form stores.
+  /// Loads the board's samples, rounds them if its form says so, and copies what its data has
+  /// before the group.
   __device__ static void load(warp::group_tile& tile, const batch_view& in,
                               const frame_columns& columns, std::uint32_t i) {
     const found_packet packet = columns.packets[i];
     const board_place place(in, packet, i);
     tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
-    if (pack_boards::stored_bytes(form) == 0) return;
-    warp::put_outer_words(warp::outer_words::load(place), form, encode_boards::slot(columns, i));
+    if (encode_boards::stored_bytes(form) == 0) return;
+    std::byte* to = encode_boards::slot(columns, i);
+    if ((form & board_rounded) != 0) {
+      const std::uint32_t error = columns.boards.error[i];
+      to += pack_boards_by_warp::put_error(error, to);
+      warp::sync(); // the samples are loaded
+      tile.round(sample_rounding(error));
+    }
+    warp::put_outer_words(warp::outer_words::load(place), form, to);
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
@@ -439,12 +454,12 @@ struct copy_encoded_boards_by_warp {
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-    if ((shape.form & board_limited) != 0) {
+    if ((shape.form & board_strong) == 0) {
       const found_packet packet = columns.packets[i];
-      return pack_boards_by_warp::pack_limited(board_place(in, packet, i), packet.kind(), columns,
+      return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet.kind(), columns,
                                                i, shape, s.images[w], to);
     }
-    const std::uint32_t stored = pack_boards::stored_bytes(shape.form);
+    const std::uint32_t stored = encode_boards::stored_bytes(shape.form);
     const std::uint32_t group = shape.bytes - stored;
     const std::byte* const slot = encode_boards::slot(columns, i);
     warp::copy_bytes(slot, to, stored);

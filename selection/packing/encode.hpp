@@ -3,7 +3,9 @@
 // the decision and the place kernels: only the encoder knows how long a group becomes. It writes
 // the data of each board to a slot of its own, and the data's length to the board's column.
 // copy_encoded_boards brings the data to its place. A group is a whole board: boards of which some
-// waveforms are left out stay KOTO records.
+// waveforms are left out stay KOTO records. Rounded samples are coded as the numbers of their
+// multiples, and stay KOTO records where these are shorter: the codec was made for the noise of
+// samples as they come, and of quiet multiples a pulse costs it much.
 //
 // A block takes four boards: on a CPU the vectors code their groups side by side, on CUDA devices
 // eight threads each (encode.cuh), and other executors take a lane for each.
@@ -51,11 +53,18 @@ struct encode_boards {
     return kind == board_kind::sampling_125_mhz ? strong::shape::short_ones
                                                 : strong::shape::long_ones;
   }
-  /// Notes that the group of the board has so many bytes.
+  /// Bytes of a board's data before its group.
+  [[nodiscard]] L3_FN static std::uint32_t stored_bytes(std::uint32_t form) {
+    return ((form & board_rounded) != 0 ? board_error_bytes : 0U) +
+           pack_boards::stored_words_bytes(form);
+  }
+  /// Notes that the group of the board has so many bytes, unless the board is better without it.
   L3_FN static void conclude(const frame_columns& columns, std::uint32_t i, std::uint32_t bytes) {
     const std::uint32_t form = columns.boards.form[i] | board_strong;
+    const std::uint32_t with_group = stored_bytes(form) + bytes;
+    if ((form & board_rounded) != 0 && columns.boards.bytes[i] <= with_group) return;
     columns.boards.form[i] = static_cast<std::uint8_t>(form);
-    columns.boards.bytes[i] = static_cast<std::uint16_t>(pack_boards::stored_bytes(form) + bytes);
+    columns.boards.bytes[i] = static_cast<std::uint16_t>(with_group);
   }
 
   template <block B>
@@ -86,15 +95,23 @@ private:
   L3_FN static void take(const B& b, shared& s, const batch_view& in, const frame_columns& columns,
                          std::uint32_t i, std::uint32_t k) {
     const board_entry board = in.boards[i];
+    const std::uint32_t form = columns.boards.form[i];
+    std::byte* to = slot(columns, i);
     s.packet.stage(b, in, in.fragments[board.fragment], board);
     b.sync();
+    if ((form & board_rounded) != 0) {
+      pack_boards::put_error(b, columns, i, to);
+      to += board_error_bytes;
+      s.packet.round(b, board.kind, sample_rounding(columns.boards.error[i]));
+      b.sync();
+    }
     const std::uint16_t* const words = s.packet.by_lane(board.kind);
     for_each(b, packet_lanes, packet_rows, [&](std::uint32_t lane, std::uint32_t row) {
       s.groups.samples[k][packet_rows * record_of(lane, board.kind) + row] =
           words[packet_lanes * row + lane] & l2::payload_mask;
     });
     for_each(b, 1, [&](std::uint32_t) { s.groups.shapes[k] = shape_of(board.kind); });
-    pack_boards::write_stored_words(b, s.packet, columns.boards.form[i], slot(columns, i));
+    pack_boards::write_stored_words(b, s.packet, form, to);
     b.sync();
   }
 };
@@ -118,9 +135,9 @@ struct copy_encoded_boards {
     const std::uint32_t bytes = columns.boards.bytes[i];
     if ((form & board_raw) != 0)
       return copy_range(b, in, in.fragments[board.fragment], board.offset, bytes, to);
-    if ((form & board_limited) != 0) return pack_boards::pack_limited(b, s, in, columns, i, to);
+    if ((form & board_strong) == 0) return pack_boards::pack_reduced(b, s, in, columns, i, to);
     const std::byte* const slot = encode_boards::slot(columns, i);
-    const std::uint32_t stored = pack_boards::stored_bytes(form);
+    const std::uint32_t stored = encode_boards::stored_bytes(form);
     for_each(b, stored, [&](std::uint32_t k) { to[k] = slot[k]; });
     const std::byte* const group = slot + encoded_slot_bytes - (bytes - stored);
     for_each(b, bytes - stored, [&](std::uint32_t k) { to[stored + k] = group[k]; });

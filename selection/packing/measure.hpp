@@ -118,7 +118,7 @@ struct measure_boards {
     return kind == board_kind::sampling_500_mhz ? static_cast<std::uint32_t>(board_256_samples) : 0;
   }
 
-private:
+  /// Finds minimum, maximum and N of the lanes. `found` can be read after the next sync().
   /// Words with a sample's tag are 0x8000 … 0xbfff, the smallest of all signed numbers. So the
   /// minimum and maximum of the signed words, with their tags, are those of the samples, and the
   /// maximum also shows whether every tag is right.
@@ -161,6 +161,7 @@ private:
     });
   }
 
+private:
   /// Marks of a word of header or footer.
   static constexpr std::uint32_t wrong_tag = 1;
   static constexpr std::uint32_t other_header = 2; // differs from the word that the event predicts

@@ -75,8 +75,8 @@ struct pack_boards_by_warp {
     if ((form & board_raw) != 0) return warp::copy_raw(in, i, columns.boards.bytes[i], to);
     const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
-    if ((form & board_limited) != 0)
-      return pack_limited(place, packet.kind(), columns, i, {form, columns.boards.bytes[i]}, image,
+    if ((form & board_reduced) != 0)
+      return pack_reduced(place, packet.kind(), columns, i, {form, columns.boards.bytes[i]}, image,
                           to);
     const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
@@ -91,30 +91,43 @@ struct pack_boards_by_warp {
     warp::pack_board(samples, record, mine, outer, form, image, to);
   }
 
-  /// What pack_boards::pack_limited writes.
-  __device__ static void pack_limited(const board_place& place, board_kind kind,
+  /// What pack_boards::pack_reduced writes.
+  __device__ static void pack_reduced(const board_place& place, board_kind kind,
                                       const frame_columns& columns, std::uint32_t i,
                                       const board_shape& shape, warp::board_image& image,
                                       std::byte* to) {
-    const std::uint32_t kept = columns.boards.records[i];
-    put_mask(kept, to);
+    const std::uint32_t kept = records_of(columns.boards, i);
+    std::uint32_t begin = 0;
+    if ((shape.form & board_limited) != 0) {
+      put_mask(kept, to);
+      begin = board_mask_bytes;
+    }
     std::uint32_t end = shape.bytes;
     if ((shape.form & board_features) != 0) {
       end -= features_bytes(columns.boards.rows[i]);
       put_features(columns, i, to + end);
     }
-    if (end == board_mask_bytes) return;
+    if (end == begin) return;
+    const std::uint32_t error = (shape.form & board_rounded) != 0 ? columns.boards.error[i] : 0;
+    if (error != 0) begin += put_error(error, to + begin);
     const warp::outer_words outer = warp::outer_words::load(place);
-    to = warp::put_outer_words(outer, shape.form, to + board_mask_bytes);
+    to = warp::put_outer_words(outer, shape.form, to + begin);
     if (kept == 0) return;
     const warp::record_half mine(kind);
     warp::packed_samples samples;
     samples.load(place, mine, kind);
+    if (error != 0) samples.round(sample_rounding(error));
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
     record.find_place(mine, kept);
     warp::pack_records(samples, record, mine, (kept >> mine.record & 1) != 0, image, to);
+  }
+
+  /// Writes the greatest error of a rounded board. Returns its length.
+  __device__ static std::uint32_t put_error(std::uint32_t error, std::byte* to) {
+    if (warp::thread() == 0) to[0] = static_cast<std::byte>(error);
+    return board_error_bytes;
   }
 
 private:

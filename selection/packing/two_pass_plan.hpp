@@ -15,12 +15,14 @@
 #include "selection/packing/pack.hpp"
 #include "selection/packing/pack_events.hpp"
 #include "selection/packing/place.hpp"
+#include "selection/packing/round_boards.hpp"
 #include "selection/packing/stage.hpp"
 
 namespace l3 {
 
 /// Enqueues the kernels that find room for the accepted events and pack them. The length of a KOTO
-/// record follows from what was measured; the strong codec has to encode before it knows.
+/// record follows from what was measured, and of rounded samples is measured anew; the strong codec
+/// has to encode before it knows.
 template <class Queue>
 void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all, output_view out,
                    frame_summary* summary) {
@@ -30,6 +32,10 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
     queue.run(place_events{}, 1, all, in.events.size(), out.capacity, summary);
     stage(queue, "pack");
   };
+  if (all.selected.rounds) {
+    stage(queue, "round");
+    queue.run(round_boards{}, in.boards.size(), in, all);
+  }
   if (all.encoded.size() == 0) {
     place();
     queue.run(pack_boards{}, in.boards.size(), in, all, out);

@@ -182,6 +182,9 @@ private:
     e.control = line.control;
     for (const auto& name : line.fired) e.vetoes_on |= bit_of(name);
     for (const auto& name : line.vetoes) e.vetoes_off |= bit_of(name);
+    for (const auto& counter : line.greatest_error.value.counters)
+      if (counter.first.value != error_settings::calorimeter)
+        static_cast<void>(bit_of(counter.first));
     if (line.all_vetoes) e.vetoes_off = ((1U << d_.vetoes().size()) - 1) & ~e.vetoes_on;
     for (const auto& r : line.ranges) {
       const double steps = unit_of(r.what).steps;

@@ -7,9 +7,11 @@
 // together with the detector know where they were set, for the message.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,6 +81,20 @@ struct range_settings {
   source_place place;
 };
 
+/// By how many counts the samples of a line's events may be off: 0 not at all.
+struct error_settings {
+  static constexpr std::string_view calorimeter = "calorimeter";
+
+  std::uint32_t others = 0; ///< of inputs that no name of `counters` has
+  /// By counter of the detector's description, or `calorimeter`.
+  std::vector<std::pair<setting<std::string>, std::uint32_t>> counters;
+
+  [[nodiscard]] bool rounds() const {
+    return others != 0 || std::any_of(counters.begin(), counters.end(),
+                                      [](const auto& c) { return c.second != 0; });
+  }
+};
+
 struct line_settings {
   setting<std::string> name;
   std::uint16_t trigger_any = 0;  ///< trigger_bit: one of these; 0: any event
@@ -94,6 +110,12 @@ struct line_settings {
   std::uint8_t priority = 100; ///< the highest is given up last
   setting<event_payload> payload = event_payload::all;
   std::uint32_t control = 0; ///< one in so many of its events keeps all; 0: none
+  setting<error_settings> greatest_error;
+
+  /// Whether not all of its events are kept as they came.
+  [[nodiscard]] bool limits() const {
+    return payload.value != event_payload::all || greatest_error.value.rounds();
+  }
 };
 
 struct selection_settings {

@@ -43,7 +43,7 @@ def texts(target: str) -> list[str]:
     calibration = "input,gain,time,threshold,dead\n0/3/7,0.0851,-2.4,,\n12/4/0,,,5,1\n"
     return {
         "config": [read("l3.toml"), uncommented(read("l3.toml")), *deep],
-        "selection": ["s" + read("selection.toml"), "d" + read("detector.toml"), "c" + calibration, *("s" + text for text in deep)],
+        "selection": ["s" + read("selection.toml"), "s" + read("selection-suppressed.toml"), "d" + read("detector.toml"), "c" + calibration, *("s" + text for text in deep)],
         "ledger": [json.dumps(ledger), json.dumps(ledger | {"program": "receive", "sessions": ["1", "ffffffffffffffff"]}), "[" * 40],
         "keys": ["# the farm\n#\n\n" + KEY + "  node 1, rack 3\n   " + KEY[::-1] + "\n",
                  "# koto-l3 secret key: nobody else may read it\n" + KEY + "\n", "# koto-l3 public key\n" + KEY],

@@ -224,6 +224,90 @@ class Payload(Selecting):
         self.assertGreater(count["pulses"], 50 * count["features"])
 
 
+class Rounded(Payload):
+    """Samples of some events are within a bound of those that came, and every program says so."""
+
+    def menu(self):
+        text = SUPPRESSED.read_text()
+        for line, keys in (("three_pi0", "greatest_error = 1\n"), ("klpi0pi0", 'greatest_error = { default = 3, calorimeter = 2, "CV front" = 0 }\n'),
+                           ("calibration", "greatest_error = 4\nround_all = true\n")):
+            text = text.replace(f'name = "{line}"\n', f'name = "{line}"\n{keys}', 1)
+        return text
+
+    def waveforms(self, event, sent):
+        first_board = 0
+        for place, crate in enumerate(self.crates):
+            for i, slot in enumerate(level2.SLOTS[:crate.boards]):
+                at = 4 + i * level2.BOARD_BYTES + 12
+                words = struct.unpack_from(">1024H", sent[place], at)
+                stored = struct.unpack_from(">1024H", event.fragments[place], at)
+                channels = level2.CHANNELS[crate.kind]
+                for c in range(channels):
+                    if event.records[place, slot] >> c * 16 // channels & 1:
+                        off = max(abs(a - b) for a, b in zip(words[c::channels], stored[c::channels]))
+                        yield 16 * (first_board + i) + c, event.errors[place, slot], off
+            first_board += crate.boards
+
+    def test_every_sample_is_within_the_error_that_its_event_says(self):
+        self.assert_within("koto")
+
+    def test_so_it_is_with_the_strong_codec(self):
+        self.assert_within("strong")
+
+    def assert_within(self, codec):
+        file = self.simulate(EVENTS)
+        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
+        menu = self.write(self.menu())
+        said = self.select(file, menu)
+        daemon = self.run_daemon(EVENTS, menu, file=file, codec=codec)
+        ledger = self.finish(daemon)
+        stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
+        packed = store_reader.packed_events_of(self.store)
+        self.assert_summaries(said, packed)
+        by_key = {(e["spill"], e["event"]): e for e in said["events"]}
+        count, boards = collections.Counter(), collections.Counter()
+        for key, event in stored.items():
+            self.assertEqual(event.payload.error, by_key[key]["greatest_error"])
+            count[event.payload.error, event.payload.kept] += 1
+            for _, error, off in self.waveforms(event, sent[key]):
+                self.assertLessEqual(off, error)
+                self.assertLessEqual(error, event.payload.error)
+                boards[error, off != 0] += 1
+        self.assertGreater(count[1, "suppressed"], 4)
+        self.assertGreater(count[0, "all"], 2)
+        self.assertGreater(boards[1, True], 100)
+        rounded = {key for key, event in stored.items() if any(event.errors.values())}
+        may_be = {key for key, event in stored.items() if event.payload.error}
+        self.assertEqual(ledger["bytes"]["rounded"], sum(len(packed[key]) for key in may_be))
+
+        code, verdict = self.verify(file, "--selection", menu, "--ledger", daemon.ledger_file)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
+        self.assertEqual(sum(of["events"] for of in verdict["payloads"]["rounded"].values()), len(rounded))
+        code, text = self.tool("verify", file, self.store, "--selection", menu)
+        self.assertEqual(code, 0, text)
+        self.assertIn("have samples within 1 count of those that came, by line three_pi0 (", text)
+        other = self.write(self.menu().replace("greatest_error = 1\n", "greatest_error = 2\n", 1), "other.toml")
+        code, verdict = self.verify(file, "--selection", other)
+        self.assertEqual((code, verdict["events_hold"]), (FAILED, False))
+
+        code, text = self.tool("extract", self.store, self.folder / "out.bin", "--skip-limited")
+        self.assertEqual(code, 0, text)
+        self.assertIn("have samples within 1 count of those that came", text)
+        exact = [b"".join(stored[key].fragments.values()) for key in sorted(stored)
+                 if key not in rounded and all(mask == 0xFFFF for mask in stored[key].records.values())]
+        self.assertEqual((self.folder / "out.bin").read_bytes(), b"".join(exact))
+        code, text = self.tool("info", self.store, "--json")
+        self.assertEqual(code, 0, text)
+        self.assertIn(f'"events_with_rounded_samples":{len(rounded)}', text.replace(" ", ""))
+        key = next(key for key in sorted(rounded) if stored[key].payload.error == 1)
+        code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", menu)
+        self.assertEqual(code, 0, text)
+        self.assertIn("samples are within 1 count of those that came", text)
+        code, text = self.tool("select", self.store, "--as-recorded", "--json")
+        again = json.loads(text[text.index("{"):text.rindex("}") + 1])
+        self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
+
+
 class Budget(Selecting):
     def test_it_reckons_with_each_codec_and_payload(self):
         file = self.simulate(EVENTS)

@@ -17,7 +17,7 @@ budget two_lines() {
   b.lines = {{"whole", 4, event_payload::all, 0}, {"suppressed", 1, event_payload::suppressed, 5}};
   b.kinds = {{"all", 2000}};
   for (std::uint32_t k = 0; k < 130; ++k)
-    b.events.push_back({k < 90 ? 0b01U : k < 100 ? 0b11U : 0b10U, 0, {1000, 100, 50, 10}});
+    b.events.push_back({k < 90 ? 0b01U : k < 100 ? 0b11U : 0b10U, 0, {{1000, 100, 50, 10}}});
   b.events_seen = 2000;
   b.events_per_spill = 1000;
   b.link_bytes = 40'000;
@@ -56,7 +56,7 @@ TEST(budget, is_what_events_that_are_drawn_give) {
         const bool control = b.lines[n].control != 0 && one_in(b.lines[n].control);
         most = std::min(most, control ? 0 : static_cast<std::size_t>(b.lines[n].payload));
       }
-      if (most < event_payloads) bytes += e.bytes[most];
+      if (most < event_payloads) bytes += e.bytes[0][most];
     }
   const double expect = expected(b, b.lines).bytes;
   EXPECT_NEAR(bytes / turns / b.spills(), expect, 0.01 * expect);
@@ -88,9 +88,31 @@ TEST(budget, tells_each_line_alone_and_what_fills_the_link) {
   EXPECT_FALSE(filling_factor(wide));
 }
 
+/// An event has the lowest rounding of the lines that keep it, and none if a control sample does.
+TEST(budget, knows_what_rounding_saves) {
+  budget b = two_lines();
+  b.roundings = {0, 1, 3};
+  for (budget_event& e : b.events)
+    e.bytes = {{1000, 100, 50, 10}, {700, 60, 0, 0}, {400, 40, 0, 0}};
+  b.lines[0].rounding = 1;
+  b.lines[1].rounding = 2;
+  const double both_whole = 0.25 * 0.8;
+  EXPECT_DOUBLE_EQ(expected(b, b.lines).bytes,
+                   (90 * 0.25 * 700 +
+                    10 * (0.2 * 1000 + both_whole * 700 + (1 - 0.2 - both_whole) * 40) +
+                    30 * (0.2 * 1000 + 0.8 * 40)) /
+                       2);
+  const auto by = expected_by_rounding(b);
+  EXPECT_NEAR(by[0].events + by[1].events + by[2].events, expected(b, b.lines).events, 1e-9);
+  EXPECT_NEAR(by[0].events, 40 * 0.2 / 2, 1e-9);
+  const line_cost c = cost_of(b, 1);
+  EXPECT_DOUBLE_EQ(c.whole[1].bytes, 20 * 40);
+  EXPECT_DOUBLE_EQ(c.exact[1].bytes, 20 * 100);
+}
+
 TEST(budget, keeps_events_that_no_line_kept) {
   budget b = two_lines();
-  b.events.assign(10, {0, 0, {1000, 100, 50, 10}});
+  b.events.assign(10, {0, 0, {{1000, 100, 50, 10}}});
   EXPECT_DOUBLE_EQ(expected(b, b.lines).bytes, 5000);
 }
 
@@ -98,7 +120,7 @@ TEST(budget, is_shown_with_every_line) {
   const budget b = two_lines();
   budget other = b;
   other.codec = "strong";
-  for (budget_event& e : other.events) e.bytes[0] = 765;
+  for (budget_event& e : other.events) e.bytes[0][0] = 765;
   const std::vector<budget> both{b, other};
   for (const std::string& text : {budget_table(both), budget_json(both), budget_svg(both)}) {
     EXPECT_NE(text.find("whole"), std::string::npos);

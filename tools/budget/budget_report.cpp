@@ -7,6 +7,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "tools/in_words.hpp"
+
 namespace l3 {
 namespace {
 
@@ -45,17 +47,34 @@ json::object payloads_json(const budget& b, const std::array<budget_sum, event_p
   return all;
 }
 
+json::array roundings_json(const budget& b) {
+  json::array all;
+  const auto sums = expected_by_rounding(b);
+  for (std::size_t r = 0; r < sums.size(); ++r) {
+    json::object one = sum_json(b, sums[r]);
+    one["greatest_error"] = b.roundings[r];
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// "suppressed ±1"
+std::string kept_text(const budget& b, const budget_line& line) {
+  const std::uint32_t error = b.roundings[line.rounding];
+  return fmt::format("{}{}", name_of(line.payload), error == 0 ? "" : fmt::format(" ±{}", error));
+}
+
 std::string table_of_lines(const budget& b) {
   std::string text = fmt::format("output.codec = \"{}\"\n", b.codec);
   text += fmt::format(
-      "{:<16} {:>8} {:<10} {:>8} {:>8} {:>9} {:>7} | {:>7} {:>10} {:>8} {:>7} | {:>8}\n", "line",
+      "{:<16} {:>8} {:<13} {:>8} {:>8} {:>9} {:>7} | {:>7} {:>10} {:>8} {:>7} | {:>8}\n", "line",
       "prescale", "payload", "fired", "kept", "MB", "% link", "all", "suppressed", "features",
       "summary", "fills at");
   for (std::size_t n = 0; n < b.lines.size(); ++n) {
     const budget_line& line = b.lines[n];
     const line_cost c = cost_of(b, n);
-    text += fmt::format("{:<16} {:>8.0f} {:<10} {:>8.0f} {:>8.0f} {:>9.2f} {:>7.2f} |", line.name,
-                        line.prescale, name_of(line.payload), c.fired, c.now.events,
+    text += fmt::format("{:<16} {:>8.0f} {:<13} {:>8.0f} {:>8.0f} {:>9.2f} {:>7.2f} |", line.name,
+                        line.prescale, kept_text(b, line), c.fired, c.now.events,
                         c.now.bytes / mega, percent(b, c.now.bytes));
     text +=
         fmt::format(" {:>7.2f} {:>10.2f} {:>8.2f} {:>7.2f} | {:>8}\n", percent(b, c.whole[0].bytes),
@@ -64,14 +83,20 @@ std::string table_of_lines(const budget& b) {
   }
   const budget_sum now = expected(b, b.lines);
   text +=
-      fmt::format("{:<16} {:>8} {:<10} {:>8} {:>8.0f} {:>9.2f} {:>7.2f}\n", "all lines together",
+      fmt::format("{:<16} {:>8} {:<13} {:>8} {:>8.0f} {:>9.2f} {:>7.2f}\n", "all lines together",
                   "", "", "", now.events, now.bytes / mega, percent(b, now.bytes));
   const auto by_payload = expected_by_payload(b);
   for (std::size_t p = 0; p < event_payloads; ++p)
     if (by_payload[p].events > 0)
-      text += fmt::format("  {:<43} {:>8.0f} {:>9.2f} {:>7.2f}\n",
+      text += fmt::format("  {:<46} {:>8.0f} {:>9.2f} {:>7.2f}\n",
                           name_of(static_cast<event_payload>(p)), by_payload[p].events,
                           by_payload[p].bytes / mega, percent(b, by_payload[p].bytes));
+  const auto by_rounding = expected_by_rounding(b);
+  for (std::size_t r = 1; r < by_rounding.size(); ++r)
+    text += fmt::format("  {:<46} {:>8.0f} {:>9.2f} {:>7.2f}\n",
+                        "of these, samples within " + counts_in_words(b.roundings[r]),
+                        by_rounding[r].events, by_rounding[r].bytes / mega,
+                        percent(b, by_rounding[r].bytes));
   return text + verdict(b, now) + '\n';
 }
 
@@ -97,9 +122,11 @@ json::object json_of(const budget& b) {
         {"prescale", b.lines[n].prescale},
         {"payload", name_of(b.lines[n].payload)},
         {"control", b.lines[n].control},
+        {"greatest_error", b.roundings[b.lines[n].rounding]},
         {"fired", c.fired},
         {"now", sum_json(b, c.now)},
         {"without_prescale", payloads_json(b, c.whole)},
+        {"without_prescale_exact", payloads_json(b, c.exact)},
         {"fills_at", c.fills ? json::value(*c.fills) : json::value(nullptr)},
         {"filling_prescale", factor ? json::value(filling[n].prescale) : json::value(nullptr)}});
   }
@@ -111,6 +138,7 @@ json::object json_of(const budget& b) {
                                  {"kept", sum_json(b, by_kind[k])}});
   return {{"total", sum_json(b, expected(b, b.lines))},
           {"by_payload", payloads_json(b, expected_by_payload(b))},
+          {"by_greatest_error", roundings_json(b)},
           {"filling_factor", factor ? json::value(*factor) : json::value(nullptr)},
           {"lines", std::move(lines)},
           {"kinds", std::move(kinds)}};

@@ -2,7 +2,8 @@
 // What each trigger line costs of the output line (the link to the computing centre), from events
 // whose lines and packed lengths are known: expected values over all prescales and control samples,
 // so that rare lines do not need many events. The link is called `link` here, a trigger line
-// `line`.
+// `line`. A *rounding* is what lines allow their samples to be off (`greatest_error`), all counters
+// together; an event of several lines is reckoned with the lowest of their roundings.
 #pragma once
 
 #include <array>
@@ -21,13 +22,17 @@ struct budget_line {
   double prescale = 1;
   event_payload payload = event_payload::all;
   std::uint32_t control = 0;
+  std::size_t rounding = 0; ///< in budget::roundings
 };
+
+/// Bytes of an event, by its rounding, then by what is kept of it.
+using packed_lengths = std::vector<std::array<std::uint32_t, event_payloads>>;
 
 /// An event on which a line fired, or that is kept without one.
 struct budget_event {
-  std::uint32_t fired = 0;                           ///< bit n: line n; 0: it is always kept, whole
-  std::uint32_t kind = 0;                            ///< in budget::kinds
-  std::array<std::uint32_t, event_payloads> bytes{}; ///< packed, by what is kept of it
+  std::uint32_t fired = 0; ///< bit n: line n; 0: it is always kept, whole
+  std::uint32_t kind = 0;  ///< in budget::kinds
+  packed_lengths bytes;
 };
 
 struct budget_kind {
@@ -39,6 +44,8 @@ struct budget_kind {
 struct budget {
   std::string codec = "koto";
   std::vector<budget_line> lines; ///< in the order of their bits
+  /// The greatest errors in counts, rising; the first is 0.
+  std::vector<std::uint32_t> roundings{0};
   std::vector<budget_kind> kinds;
   std::vector<budget_event> events;
   std::uint64_t events_seen = 0;
@@ -63,11 +70,13 @@ struct budget_sum {
 /// The same by kind, and by what is kept.
 [[nodiscard]] std::vector<budget_sum> expected_by_kind(const budget& b);
 [[nodiscard]] std::array<budget_sum, event_payloads> expected_by_payload(const budget& b);
+[[nodiscard]] std::vector<budget_sum> expected_by_rounding(const budget& b);
 
 struct line_cost {
   double fired = 0;                             ///< a spill
   budget_sum now;                               ///< of this line alone, as it is
   std::array<budget_sum, event_payloads> whole; ///< of it alone, without prescale, by payload
+  std::array<budget_sum, event_payloads> exact; ///< the same without rounding
   std::optional<double> fills; ///< the prescale with which it fills the link beside the other lines
                                ///< as they are; nothing: these fill it, or it does not even with 1
 };

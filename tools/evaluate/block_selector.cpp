@@ -8,6 +8,7 @@
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
+#include "tools/verify/payload_words.hpp"
 
 namespace l3 {
 
@@ -25,11 +26,9 @@ block_selector::block_selector(const selection_options& how, loaded_selection se
 
 /// The store does not know the readout, only whether a crate or a board of it was missing.
 bool block_selector::add(const packed_event_view& event) {
-  if (!event.is_whole())
-    throw command_error(fmt::format("event {} of spill {} is {}: not all its waveforms were kept, "
-                                    "so that it cannot be decided again",
-                                    event.key().number, event.key().spill,
-                                    name_of(event.header().payload)),
+  if (!event.is_exact())
+    throw command_error(fmt::format("event {} of spill {} {}, so that it cannot be decided again",
+                                    event.key().number, event.key().spill, why_not_exact(event)),
                         exit_bad_configuration);
   const std::uint32_t n = event.fragments();
   if (fragments_.size() < n) fragments_.resize(n);

@@ -13,6 +13,7 @@
 #include "monitor/version.hpp"
 #include "selection/trigger/line_id.hpp"
 #include "tools/evaluate/stored_settings.hpp"
+#include "tools/verify/payload_words.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/plain_text.hpp"
 #include "transport/store/summary_view.hpp"
@@ -82,10 +83,7 @@ private:
       return fmt::format("{} decided it by settings {:08x}, and koto-l3 {} makes {:08x} of the "
                          "same texts: take the version that decided it",
                          peer_text(settings.software), stored->head.settings, version(), mine);
-    if (!event.is_whole())
-      return fmt::format("it is {} by line {}: not all its waveforms were kept",
-                         name_of(event.header().payload),
-                         fmt::join(names_of(lines_that_asked(event)), " and "));
+    if (!event.is_exact()) return "it " + why_not_exact(event, names_of(lines_that_asked(event)));
     return {};
   }
 

@@ -268,7 +268,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
       ++to.unreadable.events;
       continue;
     }
-    if (!event->is_whole()) {
+    if (!event->is_exact()) {
       limited_.add(*event);
       continue;
     }

@@ -38,8 +38,8 @@ std::string difference(const event_view& sent, const packed_event_view& stored,
     if (!rebuild_fragment(stored, i, rebuilt, strong::decode_all))
       return fmt::format("crate place {} is damaged: it cannot be unpacked", crate);
     if (rebuilt.size() == of_crate->bytes.size()) {
-      for (const std::uint32_t at : absent_words(stored, i))
-        std::memcpy(rebuilt.data() + at, of_crate->bytes.data() + at, sizeof(std::uint16_t));
+      settle_loose_words(stored, i, rebuilt,
+                         [&](std::uint32_t at) { return of_crate->bytes.data() + at; });
     }
     if (rebuilt.size() != of_crate->bytes.size())
       return fmt::format("crate place {}: {} B sent, {} B stored", crate, of_crate->bytes.size(),

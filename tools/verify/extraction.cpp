@@ -139,7 +139,7 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
       ++result.repeats;
       continue;
     }
-    if (!event->is_whole()) {
+    if (!event->is_exact()) {
       result.payloads.add(*event);
       continue;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the original fragments of all stored events, and nothing else, in rising (spill, event
 // number, crate place) order (docs/formats.md, section 9). Events that did not keep all their
-// waveforms are left out, and counted.
+// waveforms as they came are left out, and counted.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct extraction {
   std::uint64_t bytes = 0;
   std::uint64_t repeats = 0; ///< events left out: the same event of the run was written already
   std::uint64_t damaged = 0; ///< unreadable places in the store
-  payload_tally payloads;    ///< events left out: not all their waveforms were kept
+  payload_tally payloads;    ///< events left out: not all their waveforms were kept as they came
 };
 
 /// Makes or replaces the file when all is written. Throws std::runtime_error if it cannot be

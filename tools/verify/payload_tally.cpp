@@ -30,21 +30,25 @@ std::uint32_t crc_of_payload(const packed_event_view& event) {
   for (std::uint32_t f = 0; f < event.fragments(); ++f) {
     for (const std::uint16_t records : kept_records(event, f)) add(records);
     for (const auto& data : limited_data(event, f)) crc = crc32c(data, crc);
+    if (event.rounded_boards() == 0) continue;
+    const auto errors = greatest_errors(event, f);
+    crc = crc32c(std::as_bytes(std::span(errors)), crc);
+    std::vector<std::byte> fragment;
+    if (rebuild_fragment(event, f, fragment)) crc = crc32c(fragment, crc);
   }
   return crc;
 }
 
 void payload_tally::add(const packed_event_view& event) {
-  if (event.is_whole()) return;
-  kept_so& to = all_[static_cast<std::size_t>(event.header().payload)];
-  ++to.events;
-  for (const std::uint32_t id : lines_that_asked(event)) ++to.by_line[id];
+  if (event.is_exact()) return;
+  ++events_;
+  if (!event.is_whole()) all_[static_cast<std::size_t>(event.header().payload)].add(event);
+  if (event.rounded_boards() != 0) rounded_[event.greatest_error()].add(event);
 }
 
-std::uint64_t payload_tally::events() const {
-  std::uint64_t n = 0;
-  for (const kept_so& one : all_) n += one.events;
-  return n;
+void payload_tally::kept_so::add(const packed_event_view& event) {
+  ++events;
+  for (const std::uint32_t id : lines_that_asked(event)) ++by_line[id];
 }
 
 } // namespace l3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the stored events of which not all waveforms were kept, by what was kept and by the lines
-// that asked for it, so that a reader is told whose waveforms are missing and why.
+// Counts the stored events of which not all waveforms were kept as they came, by what was kept, by
+// how far samples may be off, and by the lines that asked for it, so that a reader is told whose
+// waveforms are missing or rounded, and why.
 #pragma once
 
 #include <array>
@@ -18,28 +19,31 @@ class payload_tally {
 public:
   void add(const packed_event_view& event);
 
-  /// Events of which waveforms are missing.
-  [[nodiscard]] std::uint64_t events() const;
-  [[nodiscard]] std::uint64_t events(event_payload p) const { return of(p).events; }
-  /// How many of these events each line asked for, by the line's id.
-  [[nodiscard]] const std::map<std::uint32_t, std::uint64_t>& by_line(event_payload p) const {
-    return of(p).by_line;
-  }
-
-private:
   struct kept_so {
     std::uint64_t events = 0;
-    std::map<std::uint32_t, std::uint64_t> by_line;
+    std::map<std::uint32_t, std::uint64_t> by_line; ///< events that each line asked for, by its id
+
+    void add(const packed_event_view& event);
   };
+
+  /// Events of which waveforms are missing, or samples are rounded.
+  [[nodiscard]] std::uint64_t events() const { return events_; }
+  /// Events of which waveforms are missing.
   [[nodiscard]] const kept_so& of(event_payload p) const {
     return all_[static_cast<std::size_t>(p)];
   }
+  /// Events with rounded samples, by their greatest error in counts.
+  [[nodiscard]] const std::map<std::uint32_t, kept_so>& rounded() const { return rounded_; }
+
+private:
+  std::uint64_t events_ = 0;
   std::array<kept_so, event_payloads> all_;
+  std::map<std::uint32_t, kept_so> rounded_;
 };
 
 /// A checksum of all that the event says of its waveforms: the payload table, which records are
-/// there, and the data of boards that lack some. It does not depend on the codec of whole boards. 0
-/// if no line limits what is kept.
+/// there, the data of boards that lack some, and the samples of rounded boards. It does not depend
+/// on the codec of whole boards. 0 if no line limits what is kept.
 [[nodiscard]] std::uint32_t crc_of_payload(const packed_event_view& event);
 
 /// The ids of the lines that asked for the event's payload; none if its summary cannot be read.

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "tools/in_words.hpp"
+
 namespace l3 {
 namespace {
+
+namespace json = boost::json;
 
 std::string verb_of(event_payload p) {
   switch (p) {
@@ -16,38 +20,60 @@ std::string verb_of(event_payload p) {
   }
 }
 
+json::object json_of(const payload_tally::kept_so& of,
+                     const std::map<std::uint32_t, std::string>& names) {
+  json::object lines;
+  for (const auto& [id, events] : of.by_line) {
+    const auto known = names.find(id);
+    lines[known != names.end() ? known->second : fmt::format("{:#010x}", id)] = events;
+  }
+  return {{"events", of.events}, {"lines", std::move(lines)}};
+}
+
+std::string words_of(const json::object& of, const std::string& verb) {
+  std::vector<std::string> lines;
+  for (const auto& [name, events] : of.at("lines").as_object())
+    lines.push_back(fmt::format("{} ({})", std::string(name), events.to_number<std::uint64_t>()));
+  return fmt::format("{} events {}, by line {}", of.at("events").to_number<std::uint64_t>(), verb,
+                     fmt::join(lines, ", "));
+}
+
 } // namespace
 
-boost::json::object json_of(const payload_tally& t,
-                            const std::map<std::uint32_t, std::string>& names) {
-  boost::json::object all;
+json::object json_of(const payload_tally& t, const std::map<std::uint32_t, std::string>& names) {
+  json::object all;
   for (std::uint32_t k = 0; k < event_payloads; ++k) {
     const auto p = static_cast<event_payload>(k);
-    if (t.events(p) == 0) continue;
-    boost::json::object lines;
-    for (const auto& [id, events] : t.by_line(p)) {
-      const auto known = names.find(id);
-      lines[known != names.end() ? known->second : fmt::format("{:#010x}", id)] = events;
-    }
-    all[name_of(p)] = boost::json::object{{"events", t.events(p)}, {"lines", std::move(lines)}};
+    if (t.of(p).events != 0) all[name_of(p)] = json_of(t.of(p), names);
   }
+  json::object rounded;
+  for (const auto& [error, of] : t.rounded()) rounded[fmt::to_string(error)] = json_of(of, names);
+  if (!rounded.empty()) all["rounded"] = std::move(rounded);
   return all;
 }
 
-std::vector<std::string> payload_words(const boost::json::object& tally) {
+std::vector<std::string> payload_words(const json::object& tally) {
   std::vector<std::string> texts;
   for (std::uint32_t k = 0; k < event_payloads; ++k) {
     const auto p = static_cast<event_payload>(k);
-    const auto* const of = tally.if_contains(name_of(p));
-    if (of == nullptr) continue;
-    std::vector<std::string> lines;
-    for (const auto& [name, events] : of->at("lines").as_object())
-      lines.push_back(fmt::format("{} ({})", std::string(name), events.to_number<std::uint64_t>()));
-    texts.push_back(fmt::format("{} events {}, by line {}",
-                                of->at("events").to_number<std::uint64_t>(), verb_of(p),
-                                fmt::join(lines, ", ")));
+    if (const auto* const of = tally.if_contains(name_of(p)))
+      texts.push_back(words_of(of->as_object(), verb_of(p)));
   }
+  if (const auto* const rounded = tally.if_contains("rounded"))
+    for (const auto& [error, of] : rounded->as_object())
+      texts.push_back(
+          words_of(of.as_object(), fmt::format("have samples within {} count{} of those that came",
+                                               std::string(error), error == "1" ? "" : "s")));
   return texts;
+}
+
+std::string why_not_exact(const packed_event_view& event, const std::vector<std::string>& lines) {
+  const std::string by = lines.empty() ? "" : fmt::format(" by line {}", fmt::join(lines, " and "));
+  if (!event.is_whole())
+    return fmt::format("is {}{}: not all its waveforms were kept", name_of(event.header().payload),
+                       by);
+  return fmt::format("has samples within {} of those that came{}: they were rounded",
+                     counts_in_words(event.greatest_error()), by);
 }
 
 } // namespace l3

@@ -32,7 +32,7 @@ BOOST_DESCRIBE_STRUCT(event_account, (), (admitted, forwarded, rejected, shed, i
 BOOST_DESCRIBE_STRUCT(datagram_account, (),
                       (received, data, trailers, end_of_spill, duplicate, late, kernel_drops,
                        malformed))
-BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads))
+BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads, rounded))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
 BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, lanes))
@@ -104,7 +104,7 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 2> newer_keys{"conflicting", "payloads"};
+constexpr std::array<std::string_view, 3> newer_keys{"conflicting", "payloads", "rounded"};
 
 /// Passes over keys that it does not know.
 template <class Section>
@@ -174,7 +174,8 @@ std::int64_t unaccounted(const fragment_account& f) {
 
 bool ledger::balanced() const {
   return unaccounted(events) == 0 && unaccounted(fragments) == 0 &&
-         (bytes.payloads.empty() || sum_of(bytes.payloads) == bytes.out);
+         (bytes.payloads.empty() || sum_of(bytes.payloads) == bytes.out) &&
+         bytes.rounded <= bytes.out;
 }
 
 std::string session_text(std::uint64_t session) { return fmt::format("{:016x}", session); }
@@ -215,6 +216,7 @@ void set_outcomes(ledger& to, const outcome_counters& outcomes) {
   to.events.shed = counts_of(outcomes.events_shed);
   to.bytes.payloads = counts_of(outcomes.packed_bytes);
   to.bytes.out = sum_of(to.bytes.payloads);
+  to.bytes.rounded = outcomes.rounded_bytes;
 }
 
 std::string to_json(const ledger& l) {

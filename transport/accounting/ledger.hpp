@@ -76,7 +76,8 @@ struct datagram_account {
 struct byte_account {
   std::uint64_t in = 0;
   std::uint64_t out = 0;
-  reason_counts payloads; ///< of a daemon: `out` by what is kept of an event; or empty
+  reason_counts payloads;    ///< of a daemon: `out` by what is kept of an event; or empty
+  std::uint64_t rounded = 0; ///< of a daemon: those of `out` in events whose samples may be rounded
 
   friend bool operator==(const byte_account&, const byte_account&) = default;
 };

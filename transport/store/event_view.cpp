@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 
 #include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
+#include "transport/format/rounding.hpp"
 #include "transport/format/summary.hpp"
 #include "transport/store/koto_record.hpp"
 #include "transport/store/strong_group.hpp"
@@ -18,9 +20,7 @@ namespace {
 constexpr std::size_t alignment = 8;
 constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
 constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
-constexpr unsigned known_board_forms = board_256_samples | board_header_stored |
-                                       board_footer_stored | board_raw | board_limited |
-                                       board_features | board_strong;
+constexpr std::size_t board_error_bytes = 1;
 
 std::size_t stored_words_bytes(packed_board b) {
   return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
@@ -61,6 +61,12 @@ std::uint32_t records_of(packed_board b, std::span<const std::byte> data) {
   return (b.form & board_limited) != 0 ? load<std::uint16_t>(data.data()) : all_records;
 }
 
+/// The greatest error of a board's samples; 0 if it is not rounded.
+std::uint32_t error_of(packed_board b, std::span<const std::byte> data) {
+  if ((b.form & board_rounded) == 0) return 0;
+  return std::to_integer<std::uint32_t>(data[(b.form & board_limited) != 0 ? board_mask_bytes : 0]);
+}
+
 unsigned channels_of(packed_board b) { return (b.form & board_256_samples) != 0 ? 4 : 16; }
 
 /// The word of a packet's samples that sample `s` of a record is.
@@ -81,10 +87,10 @@ bool fit_words(std::span<const std::uint16_t> samples) {
 bool is_group(packed_board b) { return (b.form & board_strong) != 0; }
 bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
 
-/// The data of a board from its samples on.
-std::span<const std::byte> behind_words(packed_board b, std::span<const std::byte> data) {
-  const std::size_t mask = (b.form & board_limited) != 0 ? board_mask_bytes : 0;
-  return data.subspan(mask + stored_words_bytes(b));
+/// What stands before the samples in the data of a board.
+std::size_t bytes_before_samples(packed_board b) {
+  return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) +
+         ((b.form & board_rounded) != 0 ? board_error_bytes : 0) + stored_words_bytes(b);
 }
 
 /// Decodes the groups of a fragment's boards: those that stand one behind the other together, as a
@@ -105,7 +111,7 @@ public:
 
 private:
   bool decode_from(std::size_t j, std::size_t at) {
-    const std::size_t from = at + stored_words_bytes(boards_[j]);
+    const std::size_t from = at + bytes_before_samples(boards_[j]);
     std::size_t to = at + boards_[j].bytes;
     std::size_t k = j + 1;
     for (; k < boards_.size() && boards_[k].form == (boards_[j].form & alone); ++k)
@@ -131,7 +137,9 @@ private:
 void rebuild_board(const packed_event& event, packed_board board, std::span<const std::byte> data,
                    std::span<const std::uint16_t> values, std::byte* to) {
   const std::uint32_t records = records_of(board, data);
+  const std::uint32_t error = error_of(board, data);
   if ((board.form & board_limited) != 0) data = data.subspan(board_mask_bytes);
+  if (error != 0) data = data.subspan(board_error_bytes);
   if ((board.form & board_header_stored) != 0) {
     std::memcpy(to, data.data(), stored_header_bytes);
     data = data.subspan(stored_header_bytes);
@@ -154,8 +162,9 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
     if ((records >> record & 1) == 0) continue;
     std::byte* word = samples + 2 * sample_word(board, record, 0);
-    for (const unsigned value :
+    for (unsigned value :
          values.subspan(std::size_t{l2::waveform_samples} * record, l2::waveform_samples)) {
+      if (error != 0) value = rounded_sample(value, error, l2::payload_mask);
       store_big(word, static_cast<std::uint16_t>(l2::sample_tag | value));
       word += step;
     }
@@ -169,9 +178,12 @@ bool has_whole_channels(std::uint32_t records) {
   return true;
 }
 
-/// Whether a line's payload is one that there is, and its reserved bytes are 0.
+/// Whether a line's payload is one that there is, its error is one that it may have, and its
+/// reserved bytes are 0.
 bool is_row(packed_line_payload row) {
   return static_cast<std::uint32_t>(row.payload) < event_payloads &&
+         row.greatest_error <= most_greatest_error &&
+         (row.greatest_error == 0 || has_samples(row.payload)) &&
          std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
 }
 
@@ -220,6 +232,10 @@ packed_line_payload packed_event_view::payload_of_line(std::uint32_t index) cons
                                    sizeof(packed_payload) + index * sizeof(packed_line_payload));
 }
 
+std::uint32_t packed_event_view::greatest_error() const {
+  return payload_lines() == 0 ? 0 : payload().greatest_error;
+}
+
 std::size_t packed_event_view::summary_offset() const {
   return round_up(sizeof(packed_event) + header_.fragments * sizeof(packed_fragment) +
                       std::size_t{header_.boards} * sizeof(packed_board),
@@ -246,34 +262,41 @@ bool packed_event_view::payload_well_formed() const {
   if (header_.version == 0)
     return header_.payload == event_payload::all && header_.payload_bytes == 0;
   const std::size_t bytes = header_.payload_bytes;
-  if (header_.version != 1 || bytes < sizeof(packed_payload) ||
+  if (header_.version > 2 || bytes < sizeof(packed_payload) ||
       header_.summary_bytes < sizeof(packed_summary))
     return false;
   const auto by = load<packed_summary>(summary().data());
   if (by.lines > max_lines || bytes != packed_payload_bytes(by.lines)) return false;
   const packed_payload table = payload();
-  if (table.reserved != 0 || ((table.asked | table.control) & ~by.kept_by) != 0) return false;
+  if (std::ranges::any_of(table.reserved, [](std::uint8_t b) { return b != 0; }) ||
+      ((table.asked | table.control) & ~by.kept_by) != 0)
+    return false;
   bool kept = false;
+  bool rounds = false; // a line of the menu
   auto most = event_payload::summary;
+  std::uint32_t error = most_greatest_error;
   for (std::uint32_t n = 0; n < by.lines; ++n) {
     const packed_line_payload row = payload_of_line(n);
     if (!is_row(row)) return false;
+    rounds = rounds || row.greatest_error != 0;
     if ((by.kept_by >> n & 1) == 0) continue;
     kept = true;
     most = std::min(most, row.payload);
+    if (has_samples(row.payload)) error = std::min<std::uint32_t>(error, row.greatest_error);
   }
   if (!kept || table.control != 0) most = event_payload::all;
+  if (!kept || table.control != 0 || !has_samples(most)) error = 0;
+  if (rounds != (header_.version == 2)) return false;
   std::uint32_t asked = 0;
   for (std::uint32_t n = 0; n < by.lines; ++n)
     if (payload_of_line(n).payload == most) asked |= by.kept_by & 1U << n;
-  return header_.payload == most && table.asked == asked;
+  return header_.payload == most && table.asked == asked && table.greatest_error == error;
 }
 
 bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
-  if ((board.form & ~known_board_forms) != 0) return false;
   if (at + board.bytes > bytes_.size()) return false;
   if ((board.form & board_raw) != 0)
-    return (board.form & (board_limited | board_features | board_strong)) == 0;
+    return (board.form & (board_limited | board_features | board_strong | board_rounded)) == 0;
   auto data = bytes_.subspan(at, board.bytes);
   const bool limited = (board.form & board_limited) != 0;
   const bool features = (board.form & board_features) != 0;
@@ -286,6 +309,12 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
     if (records != 0 && header_.payload != event_payload::suppressed) return false;
     if (features != (header_.payload == event_payload::features)) return false;
     if ((board.form & board_256_samples) != 0 && !has_whole_channels(records)) return false;
+  }
+  if ((board.form & board_rounded) != 0) {
+    if (records == 0 || data.empty()) return false;
+    const auto error = std::to_integer<std::uint32_t>(data.front());
+    if (error == 0 || error > greatest_error()) return false;
+    data = data.subspan(board_error_bytes);
   }
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
@@ -324,12 +353,14 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
         if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
         last_slot = b.slot;
         if (!board_well_formed(b, at)) return false;
-        if ((b.form & (board_raw | board_limited)) == 0) {
+        const bool has_choice = (b.form & board_rounded) != 0 && !is_group(b); // the shorter form
+        if ((b.form & (board_raw | board_limited)) == 0 && !has_choice) {
           const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
           if (codec.value_or(of_board) != of_board) return false;
           codec = of_board;
         }
         if ((b.form & board_limited) != 0) ++limited_boards_;
+        if ((b.form & board_rounded) != 0) ++rounded_boards_;
         at += b.bytes;
         original += original_bytes(b);
       }
@@ -369,7 +400,8 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
     } else {
       std::span<const std::uint16_t> samples = of_records;
       if (!is_group(b))
-        unpack_records(records_of(b, of_board), behind_words(b, of_board), of_records);
+        unpack_records(records_of(b, of_board), of_board.subspan(bytes_before_samples(b)),
+                       of_records);
       else
         samples = groups.of(j, taken);
       if (samples.empty() || !fit_words(samples)) return false;
@@ -394,12 +426,18 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   const auto data = event.bytes().subspan(at, b.bytes);
   board_waveforms w;
   w.records = records_of(b, data);
-  const auto coded = behind_words(b, data);
+  const auto coded = data.subspan(bytes_before_samples(b));
   if (!is_group(b))
     unpack_records(w.records, coded, w.samples);
   else if (!decode(coded, is_wide(b), w.samples))
     return std::nullopt;
   if (!fit_words(w.samples)) return std::nullopt;
+  if (const std::uint32_t error = error_of(b, data); error != 0) {
+    for (std::size_t i = 0; i < w.samples.size(); ++i)
+      if ((w.records >> i / l2::waveform_samples & 1) != 0)
+        w.samples[i] =
+            static_cast<std::uint16_t>(rounded_sample(w.samples[i], error, l2::payload_mask));
+  }
   return w;
 }
 
@@ -428,20 +466,42 @@ std::vector<std::span<const std::byte>> limited_data(const packed_event_view& ev
   return limited;
 }
 
-std::vector<std::uint32_t> absent_words(const packed_event_view& event, std::uint32_t index) {
-  std::vector<std::uint32_t> absent;
+std::vector<std::uint8_t> greatest_errors(const packed_event_view& event, std::uint32_t index) {
+  std::vector<std::uint8_t> errors;
+  const packed_fragment f = event.fragment(index);
+  auto [at, next_board] = event.start_of(index);
+  for (std::uint32_t j = 0; j < f.boards; ++j) {
+    const packed_board b = event.board(next_board + j);
+    errors.push_back(static_cast<std::uint8_t>(error_of(b, event.bytes().subspan(at, b.bytes))));
+    at += b.bytes;
+  }
+  return errors;
+}
+
+std::vector<loose_word> loose_words(const packed_event_view& event, std::uint32_t index) {
+  std::vector<loose_word> loose;
   const std::vector<std::uint16_t> kept = kept_records(event, index);
+  const std::vector<std::uint8_t> errors = greatest_errors(event, index);
   const std::uint32_t first_board = event.start_of(index).second;
   std::size_t packet = l2::fragment_header_bytes;
   for (std::uint32_t j = 0; j < kept.size(); ++j) {
     const packed_board b = event.board(first_board + j);
-    for (unsigned r = 0; r < l2::waveforms_per_board; ++r)
-      for (unsigned s = 0; (kept[j] >> r & 1) == 0 && s < l2::waveform_samples; ++s)
-        absent.push_back(
-            static_cast<std::uint32_t>(packet + stored_header_bytes + 2 * sample_word(b, r, s)));
+    for (unsigned r = 0; r < l2::waveforms_per_board; ++r) {
+      const std::uint32_t error = (kept[j] >> r & 1) == 0 ? loose_word::absent : errors[j];
+      for (unsigned s = 0; error != 0 && s < l2::waveform_samples; ++s)
+        loose.push_back(
+            {static_cast<std::uint32_t>(packet + stored_header_bytes + 2 * sample_word(b, r, s)),
+             error});
+    }
     packet += original_bytes(b);
   }
-  return absent;
+  return loose;
+}
+
+bool is_near(const std::byte* one, const std::byte* other, std::uint32_t error) {
+  const int a = load_big<std::uint16_t>(one) & l2::payload_mask;
+  const int b = load_big<std::uint16_t>(other) & l2::payload_mask;
+  return static_cast<std::uint32_t>(std::abs(a - b)) <= error;
 }
 
 } // namespace l3

@@ -30,5 +30,18 @@ TEST(payloads_on_device, of_the_strong_codec_are_those_of_the_textbook) {
   EXPECT_EQ(expect_payloads({backend::cuda, 0}, events, 17, 2, codec_id::strong), count);
 }
 
+TEST(payloads_on_device, are_rounded_as_in_the_textbook) {
+  if (const std::string why_not = why_no_device_here(why_no_cuda()); !why_not.empty())
+    GTEST_SKIP() << why_not;
+  const bool is_interpreted = std::getenv("L3_DEVICE_SCHEDULE") != nullptr;
+  const auto events = make_selected_events(is_interpreted ? 32 : 400, 26);
+  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
+    const auto count =
+        expect_payloads({backend::serial, 0}, events, 50, 1, codec, rounding_selection());
+    EXPECT_EQ(expect_payloads({backend::cuda, 0}, events, 17, 2, codec, rounding_selection()),
+              count);
+  }
+}
+
 } // namespace
 } // namespace l3::test

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of the events of lines that limit it must be what the page says, byte for byte, on
 // every executor and in every batch.
+#include <cstdint>
+#include <map>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "tests/selection/engine/payload_textbook.hpp"
@@ -28,15 +32,91 @@ TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   static_cast<void>(expect_payloads({backend::shuffled, 0}, few, 5, 3, codec_id::strong));
 }
 
+/// How many events have rounded samples, by their greatest error.
+std::map<std::uint32_t, std::uint64_t> rounded_events(const std::vector<made_event>& events,
+                                                      codec_id codec) {
+  const small_selecting s(rounding_selection());
+  std::map<std::uint32_t, std::uint64_t> count;
+  for (const outcome& o : s.select({backend::serial, 0}, events, 50, 1, 1, {}, codec)) {
+    if (o.packed.empty()) continue;
+    const auto view = packed_event_view::parse(o.packed);
+    if (!view) ADD_FAILURE();
+    if (view && view->rounded_boards() != 0) ++count[view->greatest_error()];
+  }
+  return count;
+}
+
+TEST(payloads, are_rounded_as_in_the_textbook_on_every_executor) {
+  const auto events = make_selected_events(400, 26);
+  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
+    const auto count = rounded_events(events, codec);
+    for (const std::uint32_t error : {2U, 3U, 100U}) EXPECT_GT(count.at(error), 3U) << error;
+    const auto expect = [&](backend where, std::uint16_t threads, std::size_t n,
+                            std::uint32_t batch) {
+      const std::vector<made_event> some(events.begin(),
+                                         events.begin() + static_cast<std::ptrdiff_t>(n));
+      static_cast<void>(
+          expect_payloads({where, threads}, some, batch, 1, codec, rounding_selection()));
+    };
+    expect(backend::serial, 0, 400, 50);
+    expect(backend::pool, 3, 400, 7);
+    expect(backend::shuffled, 0, 48, 9);
+    expect(backend::threaded, 0, 12, 5);
+  }
+}
+
+/// Of each event that is stored, from the bytes alone: no sample is farther off than its event and
+/// its board say, and what is not rounded is what came.
+TEST(payloads, of_rounded_samples_are_within_their_error) {
+  const auto events = make_selected_events(200, 27);
+  const small_selecting s(rounding_selection());
+  const auto found = s.select({backend::pool, 2}, events, 50, 1, 1, {}, codec_id::strong);
+  std::uint64_t off = 0;
+  std::uint64_t groups = 0;
+  std::uint64_t records = 0;
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    if (found[k].packed.empty()) continue;
+    const auto view = packed_event_view::parse(found[k].packed);
+    ASSERT_TRUE(view);
+    for (std::uint32_t n = 0; n < view->header().boards; ++n) {
+      const std::uint32_t form = view->board(n).form;
+      if ((form & board_rounded) == 0 || (form & board_limited) != 0) continue;
+      ++((form & board_strong) != 0 ? groups : records);
+    }
+    for (std::uint32_t f = 0; f < view->fragments(); ++f) {
+      const bytes& came = events[k].fragments[f].content;
+      std::vector<std::byte> rebuilt;
+      ASSERT_TRUE(rebuild_fragment(*view, f, rebuilt));
+      ASSERT_EQ(rebuilt.size(), came.size());
+      for (const loose_word& w : loose_words(*view, f)) {
+        if (w.error == loose_word::absent) continue;
+        ASSERT_LE(w.error, view->greatest_error());
+        ASSERT_TRUE(is_near(&rebuilt[w.at], &came[w.at], w.error)) << "event " << k;
+        off += is_near(&rebuilt[w.at], &came[w.at], 0) ? 0 : 1;
+      }
+      settle_loose_words(*view, f, rebuilt, [&](std::uint32_t at) { return &came[at]; });
+      ASSERT_TRUE(rebuilt == came) << "event " << k;
+    }
+  }
+  EXPECT_GT(off, 1000U);
+  EXPECT_GT(groups, 20U);
+  EXPECT_GT(records, 20U) << "boards that are shorter so than as groups";
+}
+
 /// The decisions and summaries are those of the same menu without payloads, whose packed events are
 /// of version 0 and have no payload table.
 TEST(payloads, change_no_decision) {
   const small_selecting plain;
   const small_selecting limiting(limiting_selection());
+  const small_selecting rounding(rounding_selection());
   const auto events = make_selected_events(200, 22);
   const auto one = plain.select({backend::serial, 0}, events, 50, 1, 1);
   const auto other = limiting.select({backend::serial, 0}, events, 50, 1, 1);
+  const auto off = rounding.select({backend::serial, 0}, events, 50, 1, 1);
   for (std::size_t k = 0; k < events.size(); ++k) {
+    const std::uint32_t lines = (1U << one[k].summary.lines) - 1;
+    ASSERT_EQ(one[k].summary.fired, off[k].summary.fired & lines) << "event " << k;
+    ASSERT_EQ(one[k].summary.kept_by, off[k].summary.kept_by & lines) << "event " << k;
     event_summary same = other[k].summary;
     same.payload = event_payload::all;
     same.asked = same.control = 0;

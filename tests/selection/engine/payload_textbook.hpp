@@ -47,9 +47,26 @@ kept_neighbours = 0
 )";
 }
 
+/// The same, of which two lines let samples be rounded, one of them with all waveforms.
+inline std::string rounding_selection() {
+  std::string text = limiting_selection();
+  const std::map<std::string, std::string> keys{
+      {"name = \"two\"\n", "greatest_error = { default = 3, calorimeter = 1, wall = 0 }\n"},
+      {"name = \"far\"\n", "greatest_error = 2\n"}};
+  for (const auto& [line, with] : keys) text.insert(text.find(line) + line.size(), with);
+  return text + R"(
+[[line]]
+name = "everything"
+trigger = ["two_clusters"]
+greatest_error = { default = 7, barrel = 100 }
+round_all = true
+control = 4
+)";
+}
+
 class payload_textbook {
 public:
-  explicit payload_textbook(const loaded_selection& s, codec_id codec = codec_id::koto)
+  explicit payload_textbook(const loaded_selection& s, codec_id codec)
       : s_(s), codec_(codec), calibration_(nominal_calibration(s.what)) {}
 
   /// What an event that these lines keep has, and which of them asked for it and took it for
@@ -58,6 +75,8 @@ public:
     event_payload payload = event_payload::all;
     std::uint32_t asked = 0;
     std::uint32_t control = 0;
+    std::uint32_t error = 0;        ///< counts
+    std::vector<std::size_t> lines; ///< that kept it, and keep samples
   };
   [[nodiscard]] choice choose(const made_event& e, std::uint32_t kept_by) const {
     choice c;
@@ -70,9 +89,14 @@ public:
       if (line.control != 0 && survives_prescale(5, e.spill, e.number, id, line.control))
         c.control |= 1U << n;
       most = std::min(most, static_cast<int>(line.payload.value));
+      if (static_cast<int>(line.payload.value) < 2) c.lines.push_back(n);
     }
     if (c.control != 0) most = 0;
     c.payload = static_cast<event_payload>(most);
+    if (c.control == 0 && most < 2) {
+      c.error = 1000;
+      for (const std::size_t n : c.lines) c.error = std::min(c.error, error_of_line(n));
+    }
     for (std::size_t n = 0; n < s_.settings.lines.size(); ++n)
       if ((kept_by >> n & 1) != 0 && static_cast<int>(s_.settings.lines[n].payload.value) == most)
         c.asked |= 1U << n;
@@ -113,7 +137,7 @@ public:
   /// The packed event with this summary.
   [[nodiscard]] bytes pack(const made_event& e, const choice& c, const bytes& summary,
                            std::uint32_t levels) const {
-    const auto boards = limited_boards(e, c.payload);
+    const auto boards = limited_boards(e, c);
     std::uint32_t flags = e.flags;
     little_endian_writer fragments;
     little_endian_writer table;
@@ -146,7 +170,9 @@ public:
     out.put(count, 4);
     out.put(e.reference_time, 4);
     out.put(summary.size(), 4);
-    out.put(1, 1);
+    bool rounds = false;
+    for (std::size_t n = 0; n < lines; ++n) rounds = rounds || error_of_line(n) != 0;
+    out.put(rounds ? 2 : 1, 1);
     out.put(static_cast<std::uint64_t>(c.payload), 1);
     out.put(16 + 8 * lines, 2);
     out.put(fragments.out);
@@ -156,10 +182,11 @@ public:
     out.put(levels, 4);
     out.put(c.asked, 4);
     out.put(c.control, 4);
-    out.put(0, 4);
-    for (const line_settings& line : s_.settings.lines) {
+    out.put(c.error, 4);
+    for (std::size_t n = 0; n < lines; ++n) {
+      const line_settings& line = s_.settings.lines[n];
       out.put(static_cast<std::uint64_t>(line.payload.value), 1);
-      out.put(0, 3);
+      out.put(error_of_line(n), 3);
       out.put(line.control, 4);
     }
     out.put(data.out);
@@ -177,8 +204,41 @@ private:
     textbook_board_pulses pulses;
   };
 
+  /// What the line says of these inputs of a board.
+  [[nodiscard]] std::uint32_t error_of(std::size_t line, std::uint32_t board) const {
+    const error_settings& errors = s_.settings.lines[line].greatest_error.value;
+    std::vector<std::uint32_t> of_inputs;
+    for (std::uint32_t c = 0; c < 16; ++c) {
+      const element& what = s_.what.at(16 * board + c);
+      if (what.what == element::kind::none) continue;
+      const std::string name =
+          what.what == element::kind::crystal ? "calorimeter" : s_.what.vetoes()[what.index].name;
+      const auto named = std::ranges::find_if(
+          errors.counters, [&](const auto& counter) { return counter.first.value == name; });
+      of_inputs.push_back(named == errors.counters.end() ? errors.others : named->second);
+    }
+    return of_inputs.empty() ? errors.others : *std::ranges::min_element(of_inputs);
+  }
+  [[nodiscard]] std::uint32_t error_of_line(std::size_t line) const {
+    std::uint32_t most = 0;
+    for (std::uint32_t board = 0; 16 * board < s_.what.input_count(); ++board)
+      most = std::max(most, error_of(line, board));
+    return most;
+  }
+
+  /// The board with the numbers of multiples in the place of its samples.
+  [[nodiscard]] static made_board rounded(made_board b, std::uint32_t error) {
+    for (std::size_t at = 12; at + 12 < b.packet.size(); at += 2) {
+      const double sample = load_big<std::uint16_t>(&b.packet[at]) & 0x3fff;
+      const auto multiple = static_cast<unsigned>(std::lround(sample / (2 * error + 1)));
+      store_big(&b.packet[at], static_cast<std::uint16_t>(0x8000 | multiple));
+    }
+    return b;
+  }
+
   [[nodiscard]] std::vector<expected_board> limited_boards(const made_event& e,
-                                                           event_payload payload) const {
+                                                           const choice& chosen) const {
+    const event_payload payload = chosen.payload;
     std::vector<seen_board> seen;
     for (const made_fragment& f : e.fragments)
       for (const made_board& b : f.boards) {
@@ -193,8 +253,22 @@ private:
     for (const seen_board& s : seen) {
       // A board that lacks records has KOTO records, whatever the codec.
       expected_board x = expect_board(e, *s.board, codec_id::koto);
+      std::uint32_t error = (x.form & 8) == 0 ? chosen.error : 0;
+      for (const std::size_t n : chosen.lines)
+        if (error != 0) error = std::min(error, error_of(n, s.number));
+      const made_board stored = error == 0 ? *s.board : rounded(*s.board, error);
+      x = expect_board(e, stored, codec_id::koto);
       if (payload != event_payload::all && (x.form & 8) == 0) limit(x, s, seen, payload);
-      if ((x.form & 16) == 0) x = expect_board(e, *s.board, codec_);
+      if ((x.form & 16) == 0) {
+        const expected_board coded = expect_board(e, stored, codec_);
+        if (error == 0 || coded.data.size() < x.data.size()) x = coded;
+      }
+      const bool has_records =
+          (x.form & 16) == 0 || x.data[0] != std::byte{0} || x.data[1] != std::byte{0};
+      if (error != 0 && has_records) {
+        x.form |= 128;
+        x.data.insert(x.data.begin() + ((x.form & 16) != 0 ? 2 : 0), static_cast<std::byte>(error));
+      }
       boards.push_back(std::move(x));
     }
     return boards;
@@ -307,11 +381,11 @@ private:
 
 /// Runs the events on the executor, and compares each kept one with the textbook. Returns how many
 /// events have each payload, the last the number of control events.
-inline std::array<std::uint64_t, 5> expect_payloads(const compute_settings& where,
-                                                    const std::vector<made_event>& events,
-                                                    std::uint32_t batch, std::uint64_t seed,
-                                                    codec_id codec = codec_id::koto) {
-  const small_selecting s(limiting_selection());
+inline std::array<std::uint64_t, 5>
+expect_payloads(const compute_settings& where, const std::vector<made_event>& events,
+                std::uint32_t batch, std::uint64_t seed, codec_id codec = codec_id::koto,
+                const std::string& menu = limiting_selection()) {
+  const small_selecting s(menu);
   const payload_textbook textbook(s.loaded(), codec);
   const std::uint32_t levels = s.loaded().tables.constants.levels;
   EXPECT_EQ(levels, textbook.levels());
@@ -324,6 +398,7 @@ inline std::array<std::uint64_t, 5> expect_payloads(const compute_settings& wher
     EXPECT_EQ(o.summary.payload, expected.payload) << "event " << k;
     EXPECT_EQ(o.summary.asked, expected.asked) << "event " << k;
     EXPECT_EQ(o.summary.control, expected.control) << "event " << k;
+    EXPECT_EQ(o.summary.greatest_error, expected.error) << "event " << k;
     const auto view = packed_event_view::parse(o.packed);
     if (!view) {
       ADD_FAILURE() << "event " << k << " is no packed event";

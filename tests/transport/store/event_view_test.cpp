@@ -232,7 +232,7 @@ struct limited_event {
   std::uint32_t kept_by = 1;
   std::uint32_t asked = 1;
   std::uint32_t control = 0;
-  std::uint32_t reserved = 0;
+  std::uint8_t reserved = 0;
   std::uint8_t reserved_of_line = 0;
   std::uint8_t form = 16;
   std::uint16_t mask = 0b1010;
@@ -240,10 +240,14 @@ struct limited_event {
   std::uint16_t rows = 0;
   std::optional<std::uint8_t> line_payload{}; ///< by default that of the event
   bool with_group = false;                    ///< of the strong codec, behind the records
+  std::uint8_t error = 0;                     ///< of the event
+  std::uint8_t line_error = 0;
+  std::optional<std::uint8_t> board_error{}; ///< stands in the data
 
   [[nodiscard]] test::bytes packed() const {
     test::bytes data(2);
     store(data.data(), mask);
+    if (board_error) data.push_back(static_cast<std::byte>(*board_error));
     for (unsigned r = 0; r < 16; ++r) {
       if ((records >> r & 1) == 0) continue;
       const auto record =
@@ -283,9 +287,11 @@ struct limited_event {
     store(all.data() + sizeof head + 8,
           packed_board{3, form, static_cast<std::uint16_t>(data.size())});
     store(all.data() + summary_at, summary);
-    if (table >= 16) store(all.data() + tables, packed_payload{0, asked, control, reserved});
+    if (table >= 16)
+      store(all.data() + tables, packed_payload{0, asked, control, error, {reserved}});
     for (std::size_t at = 16; at + 8 <= table; at += 8) {
       all[tables + at] = static_cast<std::byte>(line_payload.value_or(payload));
+      all[tables + at + 1] = static_cast<std::byte>(line_error);
       all[tables + at + 3] = static_cast<std::byte>(reserved_of_line);
     }
     std::copy(data.begin(), data.end(), all.begin() + static_cast<std::ptrdiff_t>(tables + table));
@@ -306,9 +312,13 @@ TEST(event_view, tells_which_waveforms_are_there) {
   std::vector<std::byte> fragment;
   EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   ASSERT_EQ(fragment.size(), l2::fragment_bytes(1));
-  const auto absent = absent_words(*view, 0);
+  const auto absent = loose_words(*view, 0);
   EXPECT_EQ(absent.size(), 14U * 64);
-  const std::set<std::uint32_t> is_absent(absent.begin(), absent.end());
+  std::set<std::uint32_t> is_absent;
+  for (const loose_word& w : absent) {
+    is_absent.insert(w.at);
+    EXPECT_EQ(w.error, loose_word::absent);
+  }
   for (std::uint32_t w = 0; w < 1024; ++w) {
     const std::uint32_t at = 4 + 12 + 2 * w;
     const std::uint32_t channel = w % 16;
@@ -318,13 +328,60 @@ TEST(event_view, tells_which_waveforms_are_there) {
   }
 }
 
+constexpr limited_event rounded{
+    .version = 2, .form = 144, .error = 3, .line_error = 3, .board_error = 2};
+
+TEST(event_view, gives_rounded_samples_back_within_their_error) {
+  const auto packed = rounded.packed();
+  const auto view = packed_event_view::parse(packed);
+  ASSERT_TRUE(view);
+  EXPECT_FALSE(view->is_exact());
+  EXPECT_EQ(view->rounded_boards(), 1U);
+  EXPECT_EQ(view->greatest_error(), 3U);
+  EXPECT_EQ(greatest_errors(*view, 0), std::vector<std::uint8_t>{2});
+  std::vector<std::byte> fragment;
+  rebuild_fragment(*view, 0, fragment);
+  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101);
+  const auto loose = loose_words(*view, 0);
+  EXPECT_EQ(loose.size(), 16U * 64);
+  test::bytes other = fragment;
+  store_big(&other[16 + 2], static_cast<std::uint16_t>(0x8000 + 5 * 101 - 2));
+  store_big(&other[16 + 6], static_cast<std::uint16_t>(0x8000 + 5 * 103 + 3));
+  settle_loose_words(*view, 0, fragment, [&](std::uint32_t at) { return &other[at]; });
+  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101 - 2);
+  EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 6]), 0x8000 + 5 * 103) << "too far off";
+}
+
+TEST(event_view, refuses_what_no_rounded_event_is) {
+  EXPECT_TRUE(rounded.is_read());
+  const auto with = [](auto&& change) {
+    limited_event e = rounded;
+    change(e);
+    return e.is_read();
+  };
+  EXPECT_FALSE(with([](auto& e) { e.version = 1; })) << "a version without errors";
+  EXPECT_FALSE(with([](auto& e) { e.version = 3; })) << "a version to come";
+  EXPECT_FALSE(with([](auto& e) { e.board_error = 4; })) << "farther off than the event says";
+  EXPECT_FALSE(with([](auto& e) { e.board_error = 0; })) << "rounded, by nothing";
+  EXPECT_FALSE(with([](auto& e) { e.error = 2; })) << "another error than the line's";
+  EXPECT_FALSE(with([](auto& e) { e.line_error = e.error = 101; })) << "more than any may have";
+  EXPECT_FALSE(with([](auto& e) { e.form = 16; })) << "an error, and no form";
+  EXPECT_FALSE(with([](auto& e) { e.board_error.reset(); })) << "the form, and no error";
+  EXPECT_FALSE(with([](auto& e) { e.mask = e.records = 0; })) << "rounded, without a record";
+  EXPECT_FALSE(with([](auto& e) {
+    e.payload = 2;
+    e.form = 128 + 48;
+  })) << "of an event that keeps no samples";
+  EXPECT_FALSE((limited_event{.version = 2}.is_read())) << "no line that rounds";
+}
+
 TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_TRUE(limited_event{}.is_read());
   const limited_event features{.payload = 2, .form = 48, .mask = 0, .records = 0, .rows = 0b101};
   EXPECT_TRUE(features.is_read());
   EXPECT_TRUE((limited_event{.payload = 3, .mask = 0, .records = 0}.is_read()));
   EXPECT_FALSE((limited_event{.version = 0}.is_read())) << "a version without payloads";
-  EXPECT_FALSE((limited_event{.version = 2}.is_read())) << "a version to come";
+  EXPECT_FALSE((limited_event{.version = 3}.is_read())) << "a version to come";
   EXPECT_FALSE((limited_event{.payload = 0}.is_read())) << "limited, and all is kept";
   EXPECT_FALSE((limited_event{.payload = 4}.is_read())) << "no such payload";
   EXPECT_FALSE((limited_event{.table = 8}.is_read())) << "a payload table without its head";
