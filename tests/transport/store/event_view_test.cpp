@@ -340,7 +340,7 @@ TEST(event_view, gives_rounded_samples_back_within_their_error) {
   EXPECT_EQ(view->greatest_error(), 3U);
   EXPECT_EQ(greatest_errors(*view, 0), std::vector<std::uint8_t>{2});
   std::vector<std::byte> fragment;
-  rebuild_fragment(*view, 0, fragment);
+  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101);
   const auto loose = loose_words(*view, 0);
   EXPECT_EQ(loose.size(), 16U * 64);
