@@ -16,7 +16,7 @@
 #include "tools/budget/budget_report.hpp"
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
-#include "tools/simulation/truth_reader.hpp"
+#include "tools/evaluate/truth_beside.hpp"
 #include "tools/unit_option.hpp"
 #include "tools/write_file.hpp"
 
@@ -65,18 +65,17 @@ class true_kinds {
 public:
   true_kinds(const options& o, const std::string& file, const detector& d) {
     const std::string name = file + ".truth.jsonl";
-    if (!o.no_truth && std::filesystem::exists(name)) reader_.emplace(name, d);
+    if (!o.no_truth && std::filesystem::exists(name)) truth_.emplace(name, file, d);
   }
-  std::uint32_t next(budget& b) {
-    if (!reader_) return kind_named("all", b);
-    true_event event;
-    event_key key;
-    if (!reader_->next(event, key)) throw command_error("the truth ends before the events");
-    return kind_named(name_of(event.type), b);
+  std::uint32_t next(const event_entry& e, budget& b) {
+    return kind_named(truth_ ? name_of(truth_->of(e).type) : "all", b);
+  }
+  void finish() {
+    if (truth_) truth_->finish();
   }
 
 private:
-  std::optional<truth_reader> reader_;
+  std::optional<truth_beside> truth_;
 };
 
 /// Adds the file's events on which lines fire, with their length under each rounding and payload.
@@ -99,7 +98,7 @@ void add_file(const options& o, const std::string& name, codec_id codec,
         in, *compute,
         [&](const decided_event& e) {
           if (k == 0) {
-            const std::uint32_t kind = kinds.next(to);
+            const std::uint32_t kind = kinds.next(e.event, to);
             ++to.kinds[kind].events;
             ++to.events_seen;
             if (e.summary.kept != 0)
@@ -109,6 +108,7 @@ void add_file(const options& o, const std::string& name, codec_id codec,
             to.events[next++].bytes[rounding][p] = static_cast<std::uint32_t>(e.packed.size());
         },
         fmt::format("{} {}", to.codec, name_of(payload)).c_str(), signals);
+    if (k == 0) kinds.finish();
   }
 }
 
@@ -185,7 +185,9 @@ void add_budget(CLI::App& program, command_body& run) {
       "is the prescale of a line that fills the link beside the others as they are. Kinds of "
       "events\n"
       "are the true types, where FILE.truth.jsonl is beside a file.");
-  c->add_option("files", o->files, "the .l2raw files")->required();
+  c->add_option("files", o->files,
+                "files of level-2 data (.l2raw), and nothing else: a store lacks what was rejected")
+      ->required();
   add_selecting_options(*c, o->run);
   c->add_option("--selection", o->run.files.lines, "the menu")->capture_default_str();
   c->add_option("--line-rate", o->gigabits, "what the link carries, in Gb/s")

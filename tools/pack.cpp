@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <boost/json.hpp>
@@ -23,24 +24,22 @@ struct options {
   std::string in;
   std::string out;
   std::uint32_t samples = l2::waveform_samples;
+  bool samples_given = false;
   codec_id codec = codec_id::koto;
   bool json = false;
 };
 
 constexpr const char* standard_output = "-";
 
-using direction = void (*)(byte_input&, byte_output&, std::uint32_t, const packing_progress&);
-
-struct directions {
-  direction koto;
-  direction strong;
-};
-constexpr directions packing{pack_stream, pack_strong};
-constexpr directions unpacking{unpack_stream, unpack_strong};
+void convert(const options& o, bool packs, byte_input& in, byte_output& out,
+             const packing_progress& tell) {
+  if (o.codec == codec_id::koto)
+    return (packs ? pack_stream : unpack_stream)(in, out, o.samples, tell);
+  if (packs) return pack_strong(in, out, o.samples, tell);
+  unpack_strong(in, out, o.samples_given ? std::optional(o.samples) : std::nullopt, tell);
+}
 
 int convert(const options& o, const char* label, bool packs) {
-  const auto& ways = packs ? packing : unpacking;
-  const direction go = o.codec == codec_id::strong ? ways.strong : ways.koto;
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {
@@ -48,7 +47,7 @@ int convert(const options& o, const char* label, bool packs) {
                        [&](const std::string& name) { return byte_output(name, in); });
   });
   progress line(label, in.size().value_or(0), "bytes");
-  go(in, out, o.samples, [&](std::uint64_t n) { line.update(n); });
+  convert(o, packs, in, out, [&](std::uint64_t n) { line.update(n); });
   out.close();
   line.clear();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
@@ -81,29 +80,34 @@ void add(CLI::App& program, command_body& run, const char* name, const char* wha
   auto* c = program.add_subcommand(name, what);
   c->add_option("in", o->in, in_is)->required();
   c->add_option("out", o->out, out_is)->required();
-  add_samples(*c, o->samples);
+  const CLI::Option* const samples = add_samples(*c, o->samples);
   const std::map<std::string, codec_id> codecs{{"koto", codec_id::koto},
                                                {"strong", codec_id::strong}};
   c->add_option("--codec", o->codec, "koto: records of 3 + 8 N bytes; strong: fewer bytes, slower")
       ->transform(CLI::CheckedTransformer(codecs).description(""))
       ->option_text("koto|strong [koto]");
+  if (!packs)
+    c->footer("A file of the strong codec says itself how many samples a waveform has: --samples "
+              "must not contradict it.");
   c->add_flag("--json", o->json,
               "report as JSON; on standard error if the output goes to standard output");
-  c->callback(
-      [o, &run, name, packs] { run = [o, name, packs] { return convert(*o, name, packs); }; });
+  c->callback([o, &run, name, packs, samples] {
+    o->samples_given = samples->count() > 0;
+    run = [o, name, packs] { return convert(*o, name, packs); };
+  });
 }
 
 } // namespace
 
 void add_pack(CLI::App& program, command_body& run) {
-  add(program, run, "pack", "bare waveforms to bare KOTO records",
+  add(program, run, "pack", "bare waveforms to bare KOTO records, or to a file of the strong codec",
       "samples, little-endian u16, waveform by waveform; - for standard input",
-      "the records, nothing else; - for standard output", true);
+      "the records, nothing else, or the strong codec's file; - for standard output", true);
 }
 
 void add_unpack(CLI::App& program, command_body& run) {
-  add(program, run, "unpack", "bare KOTO records to bare waveforms",
-      "records as `pack` writes them; - for standard input",
+  add(program, run, "unpack", "what `pack` made back to bare waveforms",
+      "records, or a file of the strong codec, as `pack` writes them; - for standard input",
       "samples, little-endian u16; - for standard output", false);
 }
 

@@ -134,21 +134,28 @@ void print_missing(std::uint64_t missing, const event_fates& f) {
   fmt::print("\n");
 }
 
+std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) {
+  if (!c.holds()) return "what was stored is NOT what was sent";
+  const bool limited = c.payloads.events() > 0;
+  const bool rounded = !c.payloads.rounded().empty();
+  if (!limited && !damage_skipped)
+    return selected ? "every event that was sent and not rejected is stored, byte for byte"
+                    : "every event that was sent is stored, byte for byte";
+  std::string text = !limited ? "what could be read is stored as it was sent"
+                     : damage_skipped
+                         ? "what could be read is, as far as it was kept, as it was sent"
+                         : "what is kept of every stored event is as it was sent";
+  text += rounded   ? "; of some, samples are rounded on purpose, each within the error that its event "
+                    "says"
+          : limited ? ", byte for byte; of some, waveforms were left out on purpose"
+                    : ", byte for byte";
+  if (damage_skipped) text += "; the rest is damaged, and was left out";
+  return text;
+}
+
 void print_verdict(const comparison& c, bool damage_skipped, bool ledgers_hold, bool selected,
                    const std::vector<std::string>& objections) {
-  fmt::print("{}\n",
-             !c.holds() ? "what was stored is NOT what was sent"
-             : c.payloads.events() > 0
-                 ? c.payloads.rounded().empty()
-                       ? "what is kept of every stored event is as it was sent, byte for byte; of "
-                         "some, waveforms were left out on purpose"
-                       : "what is kept of every stored event is as it was sent; of some, samples "
-                         "are rounded on purpose, each within the error that its event says"
-             : damage_skipped
-                 ? "what could be read is stored as it was sent, byte for byte; the rest is "
-                   "damaged, and was left out"
-             : selected ? "every event that was sent and not rejected is stored, byte for byte"
-                        : "every event that was sent is stored, byte for byte");
+  fmt::print("{}\n", verdict_on(c, damage_skipped, selected));
   if (!ledgers_hold) fmt::print("the ledgers do NOT agree\n");
   for (const auto& text : objections) fmt::print("NOT right: {}\n", text);
 }
@@ -310,7 +317,10 @@ void add_verify(CLI::App& program, command_body& run) {
       "twice of the same start of a daemon, and if a receiver lost what it had acknowledged; a "
       "store must have its receiver's ledger. What is only not known is told, and is no fault: a "
       "ledger that is not final, a session without a ledger. An event that was sent again to a "
-      "daemon started anew, and so stored twice, counts as repeated, which is no difference.");
+      "daemon started anew, and so stored twice, counts as repeated, which is no difference. Of an "
+      "event "
+      "that lacks waveforms every byte is compared that is there; which waveforms are not, and the "
+      "pulses in their place, only with --selection.");
   c->add_option("sent", o->sent, "the .l2raw file that was sent")->required();
   c->add_option("folder", o->folder,
                 "the store that `receive` wrote, or the spool that a daemon left behind")

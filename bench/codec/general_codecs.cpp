@@ -205,9 +205,13 @@ general_codec blosc() {
 general_codec blosc() { return {"blosc, bits shuffled, zstd -5", {}, {}, "libblosc"}; }
 #endif
 
+/// Debian does not have it, and its licence is another than ours: it is only named.
+general_codec turbo_pfor() { return {"TurboPFor", {}, {}, "TurboPFor, which Debian lacks"}; }
+
 std::vector<general_codec> all_of(codec_set set) {
   if (set == codec_set::fast) return {zstd(1), lz4(), zlib(1), igzip()};
-  return {zstd(1), zstd(19), lz4(), zlib(6), igzip(), xz(6), libaec(), flac(), blosc()};
+  return {zstd(1), zstd(19), lz4(),  zlib(6), igzip(),
+          xz(6),   libaec(), flac(), blosc(), turbo_pfor()};
 }
 
 } // namespace

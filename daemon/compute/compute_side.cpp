@@ -29,6 +29,20 @@ engine_limits bypass_limits_of(const daemon_settings& s) {
   return limits;
 }
 
+/// The engine that computes events without waveforms anew, for the sampled check; null: no line
+/// leaves any out.
+std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_program* program) {
+  if (program == nullptr || program->tables.packed_payloads.size() == 0 ||
+      s.compute.verify_one_in == 0)
+    return nullptr;
+  engine_limits limits{capacity_of(s.building.crates, 1, s.building.chunk_bytes), 1};
+  limits.codec = s.outbox.codec;
+  limits.own_input = false;
+  selection_program decides = *program;
+  decides.histograms_one_in = 0;
+  return make_engine({backend::serial, 0}, limits, &decides);
+}
+
 supervision supervision_of(const daemon_settings& s) {
   supervision v;
   v.time_limit = s.compute.time_limit;
@@ -61,7 +75,8 @@ spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_sel
     auto cpu = make_engine({backend::pool, s.compute.threads}, bypass_limits_of(s), p);
     all.push_back(std::make_unique<supervised_engine>(
         std::move(devices[d]), std::move(cpu), supervision_of(s), failed,
-        [which](std::string_view text) { spdlog::warn("compute: {}{}", which, text); }));
+        [which](std::string_view text) { spdlog::warn("compute: {}{}", which, text); },
+        reference_of(s, p)));
   }
   return spread_engine(std::move(all));
 }

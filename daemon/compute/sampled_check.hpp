@@ -1,23 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks that packed events unpack to their input: the reader of packed events, which shares no
 // code with the kernels, rebuilds each fragment of an event, and every byte is compared with the
-// frame's input. A hash of run, spill and number chooses the events: the same on any node, and out
-// of step with any sender.
+// frame's input. What a line has left out of an event is not there to be compared: such an event is
+// computed once more, on the CPU, and must have the same bytes. A hash of run, spill and number
+// chooses the events: the same on any node, and out of step with any sender.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "gpu/memory/frame.hpp"
+#include "selection/engine/engine.hpp"
 
 namespace l3 {
 
 class sampled_check {
 public:
-  /// Checks one event in `one_in`; 0: none.
-  sampled_check(std::uint32_t run, std::uint32_t one_in) : run_(run), one_in_(one_in) {}
+  /// Checks one event in `one_in`; 0: none. `reference` is an engine on the CPU with the program of
+  /// the checked one, and a frame of one event without memory for input; null: no line leaves
+  /// waveforms out.
+  sampled_check(std::uint32_t run, std::uint32_t one_in,
+                std::unique_ptr<engine> reference = nullptr)
+      : run_(run), one_in_(one_in), reference_(std::move(reference)) {}
 
   [[nodiscard]] bool chosen(const event_entry& event) const;
 
@@ -25,9 +32,15 @@ public:
   /// until it has seen the longest fragment.
   [[nodiscard]] std::string wrong_with(const frame& f, std::size_t event);
 
+  /// Bytes that the reference takes.
+  [[nodiscard]] std::size_t memory() const;
+
 private:
+  [[nodiscard]] std::string wrong_without_waveforms(const frame& f, std::size_t event);
+
   std::uint32_t run_;
   std::uint32_t one_in_;
+  std::unique_ptr<engine> reference_;
   std::vector<std::byte> rebuilt_;
 };
 

@@ -21,11 +21,13 @@ bool lies_within(const event_result& r, std::span<const std::byte> output) {
 } // namespace
 
 supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
-                                     supervision settings, failure_report failed, note tell)
+                                     supervision settings, failure_report failed, note tell,
+                                     std::unique_ptr<engine> reference)
     : device_(std::move(device)), cpu_(std::move(cpu)), settings_(std::move(settings)),
       failed_(std::move(failed)), tell_(std::move(tell)),
-      check_(settings_.run, settings_.verify_one_in), states_(device_->frames().back()->index + 1),
-      pause_(settings_.first_pause), works_since_(settings_.now()) {
+      check_(settings_.run, settings_.verify_one_in, std::move(reference)),
+      states_(device_->frames().back()->index + 1), pause_(settings_.first_pause),
+      works_since_(settings_.now()) {
   name_ = device_->name();
   frames_.assign(device_->frames().begin(), device_->frames().end());
   processors_.assign(device_->processors().begin(), device_->processors().end());
@@ -33,6 +35,7 @@ supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique
   std::size_t for_bypass = 0;
   for (const memory_use& use : cpu_->memory_plan()) for_bypass += use.bytes;
   memory_plan_.push_back({"bypass: output, results and columns of a frame", for_bypass});
+  if (check_.memory() != 0) memory_plan_.push_back({"sampled check: an event", check_.memory()});
 }
 
 void supervised_engine::start(frame& f) {

@@ -52,9 +52,11 @@ public:
   using note = std::function<void(std::string_view)>;
 
   /// The device owns the frames. `cpu` has one frame, without memory for input. An event without
-  /// room is a wrong result: a frame's output has room for every event.
+  /// room is a wrong result: a frame's output has room for every event. `reference`: as
+  /// sampled_check takes it.
   supervised_engine(std::unique_ptr<engine> device, std::unique_ptr<engine> cpu,
-                    supervision settings, failure_report failed, note tell);
+                    supervision settings, failure_report failed, note tell,
+                    std::unique_ptr<engine> reference = nullptr);
 
   /// One thread starts, one waits, frame after frame: results stay until the next wait.
   void start(frame& f) override;

@@ -9,8 +9,8 @@
 
 #include <boost/json.hpp>
 
+#include "gpu/codec/decode_all.hpp"
 #include "monitor/pages.hpp"
-#include "transport/building/fragment_boards.hpp"
 #include "transport/store/event_view.hpp"
 #include "transport/store/summary_view.hpp"
 
@@ -67,25 +67,24 @@ event_display::samples event_display::samples_of(std::span<const std::byte> pack
     for (std::size_t n = 0; n < lines_.size() && n < summary->lines.size(); ++n)
       if ((summary->head.kept_by >> n & 1) != 0) s.lines.emplace_back(lines_[n]);
   }
-  std::vector<std::byte> fragment;
+  std::uint32_t board = 0;
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
-    const std::size_t place = event->fragment(f).crate;
-    if (place >= crates.size()) continue;
-    const crate_readout& crate = crates.crates[place];
-    rebuild_fragment(*event, f, fragment);
-    const auto kept = kept_records(*event, f);
-    auto mask = kept.begin();
-    for (const board_samples& b : read_boards(fragment, crate, s.key).boards) {
-      const std::uint32_t records = mask != kept.end() ? *mask++ : all_records;
-      const input_address board{crate.number, b.slot, 0};
-      if (b.channels.empty() || !detector_.exists(board)) continue;
-      const std::uint32_t first = detector_.number_of(board);
-      std::uint16_t* to = s.words.data() + first / detector::inputs_per_board * words_of_board;
-      for (std::size_t c = 0; c < b.channels.size(); ++c) {
-        to = std::ranges::copy(b.channels[c], to).out;
-        const std::size_t record = c * l2::waveforms_per_board / b.channels.size();
-        if ((records >> record & 1) != 0) s.heights[first + c] = height_of(b.channels[c]);
-      }
+    const packed_fragment fragment = event->fragment(f);
+    const std::uint32_t first_board = std::exchange(board, board + fragment.boards);
+    if (fragment.crate >= crates.size()) continue;
+    const crate_readout& crate = crates.crates[fragment.crate];
+    const auto channels = static_cast<unsigned>(channels_of(crate.kind));
+    for (std::uint32_t b = first_board; b < board; ++b) {
+      const input_address at{crate.number, event->board(b).slot, 0};
+      const auto waveforms = unpack_board(*event, b, strong::decode_all);
+      if (!waveforms || !detector_.exists(at)) continue;
+      const std::uint32_t first = detector_.number_of(at);
+      std::uint16_t* const words =
+          s.words.data() + first / detector::inputs_per_board * words_of_board;
+      std::ranges::copy(waveforms->samples, words);
+      for (unsigned c = 0; c < channels; ++c)
+        if (const auto trace = waveforms->channel(c, channels); !trace.empty())
+          s.heights[first + c] = height_of(trace);
     }
   }
   return s;

@@ -48,6 +48,13 @@ void add_crystals(input_lists& lists, const detector& d, std::uint32_t steps) {
   }
 }
 
+/// How many places two modules are apart. A barrel is a ring: its last module touches the first.
+std::uint32_t places_between(const veto& v, std::uint32_t one, std::uint32_t other) {
+  const std::uint32_t apart = one > other ? one - other : other - one;
+  const bool ring = v.shape.form == veto_shape::kind::barrel;
+  return ring ? std::min(apart, v.modules - apart) : apart;
+}
+
 /// Adds the other end of each module, and the modules that are so many places away.
 void add_modules(input_lists& lists, const detector& d, const selection_settings& s) {
   for (const auto& v : d.vetoes()) {
@@ -55,11 +62,8 @@ void add_modules(input_lists& lists, const detector& d, const selection_settings
     const std::uint32_t steps =
         own != nullptr && own->kept_neighbours ? *own->kept_neighbours : s.suppression.neighbours;
     for (std::uint32_t n = 0; n < v.inputs.size(); ++n) {
-      const std::uint32_t module = n / v.ends;
-      const std::uint32_t first = module > steps ? module - steps : 0;
-      const std::uint32_t last = std::min(module + steps, v.modules - 1);
-      for (std::uint32_t other = first * v.ends; other < (last + 1) * v.ends; ++other)
-        if (other != n)
+      for (std::uint32_t other = 0; other < v.inputs.size(); ++other)
+        if (other != n && places_between(v, n / v.ends, other / v.ends) <= steps)
           lists[d.number_of(v.inputs[n])].push_back(
               static_cast<std::uint16_t>(d.number_of(v.inputs[other])));
     }

@@ -91,7 +91,7 @@ def compare(sent, *stores, keys=None, whole=True):
     seen, stored, doubled, strange, wrong, right = {}, set(), set(), set(), set(), {}
     repeated = 0
     for store in stores:
-        for block in store_reader.read_store(store, whole, read=bytes):
+        for block in store_reader.read_store(store, whole, read=store_reader.packed):
             for packed in block.events:
                 key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
                 if key not in expected:
@@ -128,7 +128,7 @@ def stored_events(*stores, keys):
     """{key: unpacked event} of those that are wanted."""
     found = {}
     for store in stores:
-        for block in store_reader.read_store(store, False, read=bytes):
+        for block in store_reader.read_store(store, False, read=store_reader.packed):
             for packed in block.events:
                 key = store_reader.EVENT_HEADER.unpack_from(packed)[1:3]
                 if key in keys:
@@ -138,7 +138,7 @@ def stored_events(*stores, keys):
 
 def stored_order(store):
     """The keys, in the order in which they were stored."""
-    return [store_reader.EVENT_HEADER.unpack_from(packed)[1:3] for block in store_reader.read_store(store, False, read=bytes)
+    return [store_reader.EVENT_HEADER.unpack_from(packed)[1:3] for block in store_reader.read_store(store, False, read=store_reader.packed)
             for packed in block.events]
 
 

@@ -54,6 +54,7 @@ class Codecs(harness.SystemTest):
             for name in ("zstd -1", "zstd -19", "lz4", "zlib -6", "igzip -1", "xz -6", "libaec", "flac -5", "blosc"):
                 self.assertIn(name, over_files)
                 self.assertIn(name, p.stdout)
+            self.assertIn("TurboPFor: built without TurboPFor, which Debian lacks", report["left_out"])
             strong = [rows[path.name, "strong"]["koto_ratio"] for path in files]
             mean = next(r for r in report["over_files"] if r["what"] == "strong")
             self.assertAlmostEqual(mean["koto_ratio"], (strong[0] * strong[1]) ** 0.5)

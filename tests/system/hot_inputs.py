@@ -82,7 +82,7 @@ class HotInputs(Controlled, Selecting):
 
     def in_store(self, run):
         """The histograms of the run's spills, or of parts of them, in their order, and the calibration in force."""
-        blocks = [b for b in store_reader.read_store(self.store, read=bytes) if b.run == run]
+        blocks = [b for b in store_reader.read_store(self.store, read=store_reader.packed) if b.run == run]
         parts = [b.histograms for b in sorted(blocks, key=lambda b: b.sequence) if b.histograms]
         events = collections.Counter()
         for h in parts:

@@ -67,6 +67,7 @@ class WhatIsWhole(Info):
             self.assertEqual(sum(s["events"] for s in said["sessions"]), EVENTS)
             self.assertEqual({(s["run"], s["node"], s["proven"]) for s in said["sessions"]}, {(7, 3, True)})
             self.assertEqual(sum(s["events"] for s in said["settings"]), EVENTS)
+            self.assertEqual((said["events_by_codec"], said["events_by_payload"]), ({"koto": EVENTS}, {"all": EVENTS}))
         manifest = self.info(self.store / "manifest.kl3m")
         self.assertEqual((manifest["kind"], manifest["files"], manifest["events"]), ("manifest", 1, EVENTS))
         ledger = self.info(self.folder / "daemon-ledger.json")

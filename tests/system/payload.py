@@ -21,6 +21,7 @@ import simulated_constants  # noqa: E402
 
 SUPPRESSED = DEPLOY / "selection-suppressed.toml"
 EVENTS = 60
+FOR_THE_LINE = 200  # events, of which a tenth keeps all: the sum is known to a fifth
 
 OTHERS = """
 [[line]]
@@ -79,9 +80,12 @@ class Payload(Selecting):
             chosen = line["line"] in said["kept_by"] and store_reader.is_control(RUN, event.spill, event.number, line["id"], p.lines[n][1])
             self.assertEqual(bool(p.control >> n & 1), chosen)
 
-    def run_of(self, file, selection):
+    def run_of(self, file, selection, codec="koto"):
         said = self.select(file, selection)
-        daemon = self.run_daemon(EVENTS, selection, file=file, backend="pool")
+        daemon = self.run_daemon(EVENTS, selection, file=file, backend="pool", codec=codec)
+        m = daemon.metrics()
+        self.assertGreater(m["koto_l3_verified_events_total"], 0)
+        self.assertEqual(m["koto_l3_wrong_events_total"], 0)
         ledger = self.finish(daemon)
         stored = {(e.spill, e.number): e for e in store_reader.events_of(self.store)}
         packed = store_reader.packed_events_of(self.store)
@@ -162,6 +166,39 @@ class Payload(Selecting):
             self.assertEqual(code, 0, text)
             events = json.loads(text[text.index("{"):text.rindex("}") + 1])["events"]
             self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
+
+    def test_of_a_damaged_store_both_are_told(self):
+        """A damaged place does not hide that waveforms were left out, nor the other way round."""
+        file = self.simulate(EVENTS // 4)
+        menu = '[[line]]\nname = "any"\npayload = "suppressed"\n[[line]]\nname = "broken"\nundecodable = true\n'
+        daemon = self.run_daemon(EVENTS // 4, self.write(menu), file=file)
+        self.finish(daemon)
+        blocks = bytearray(harness.store_file(self.store).read_bytes())
+        blocks[-100] ^= 1
+        harness.store_file(self.store).write_bytes(blocks)
+        code, text = self.tool("verify", file, self.store, "--ledger", daemon.ledger_file, "--skip-damaged")
+        self.assertIn("what could be read is, as far as it was kept, as it was sent, byte for byte; of some, waveforms were left out on purpose; "
+                      "the rest is damaged, and was left out", text)
+        self.assertEqual(code, 0, text)
+
+    def test_of_the_suppressed_menu_in_the_strong_codec(self):
+        """Whole boards are groups, boards that lack records are not, and the check of the daemon finds nothing wrong."""
+        file = self.simulate(EVENTS)
+        sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
+        _, _, stored, daemon = self.run_of(file, SUPPRESSED, "strong")
+        count = collections.Counter()
+        for key, event in stored.items():
+            count[event.payload.kept] += 1
+            for _, there, _ in self.waveforms(event, sent[key]):
+                count["absent"] += not there
+        self.assertGreater(count["all"], 2)
+        self.assertGreater(count["absent"], 3000 * count["suppressed"])
+        blocks = list(store_reader.read_store(self.store, read=store_reader.packed))
+        self.assertEqual({b.codec for b in blocks}, {store_reader.STRONG_CODEC})
+        forms = collections.Counter(form & 0x58 for b in blocks for event in b.events for form in store_reader.board_forms(event))
+        self.assertEqual(set(forms) - {store_reader.RAW}, {store_reader.LIMITED, store_reader.STRONG})
+        code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
     def test_of_features_and_summaries(self):
         file = self.simulate(EVENTS)
@@ -310,6 +347,30 @@ class Budget(Selecting):
             seen += bool(of_line)
         self.assertGreater(seen, 0)
 
+    def test_the_suppressed_menu_fits_the_line(self):
+        """Lines of normalisation without prescales, beside pi0nunu in full, of the simulator's mixture: 50 000 events a spill over 4 Gb/s."""
+        file = self.simulate(FOR_THE_LINE)
+        for codec in ("koto", "strong"):
+            p = subprocess.run([harness.BIN / "koto-l3", "budget", file, "--selection", SUPPRESSED, "--codec", codec, "--json"],
+                               capture_output=True, text=True, timeout=harness.PATIENCE, check=True)
+            menu = json.loads(p.stdout)["codecs"][codec]
+            unprescaled = {line["line"] for line in menu["lines"] if line["prescale"] == 1}
+            self.assertLessEqual({"pi0nunu", "klpi0pi0", "five_photon", "three_pi0", "two_gamma"}, unprescaled)
+            self.assertLess(menu["total"]["percent"], 100)
+            self.assertGreater(menu["total"]["percent"], 20)
+
+    def test_it_refuses_the_truth_of_another_file(self):
+        file = self.simulate(6)
+        truth = file.with_name(file.name + ".truth.jsonl")
+        lines = truth.read_text().splitlines(keepends=True)
+        for text, said in ((lines[:-1], "is not the truth of"), (lines + lines[-1:], "goes on behind"),
+                           (lines[1:2] + lines[:1] + lines[2:], "is not the truth of")):
+            truth.write_text("".join(text))
+            code, why = self.run_tool("budget", file, "--codec", "koto")
+            self.assertEqual(code, FAILED, why)
+            self.assertIn(said, why)
+        self.assertEqual(self.run_tool("budget", file, "--codec", "koto", "--no-truth")[0], 0)
+
     def test_its_lines_are_those_of_the_files_run(self):
         file = self.simulate(4)
         table = self.write(f"runs,input,gain,time,threshold,dead\n{RUN}-,0/3/7,,,,1\n", "calibration.csv")
@@ -320,7 +381,7 @@ class Budget(Selecting):
 
 class Golden(harness.SystemTest):
     """Events of every payload as the first version that had them wrote them; `events.json` is what is in them."""
-    STORE = harness.HERE / "golden_payload"
+    STORE, CODEC = harness.HERE / "golden_payload", "koto"
 
     def test_they_are_read_as_they_were_written(self):
         said = json.loads((self.STORE / "events.json").read_text())
@@ -331,6 +392,10 @@ class Golden(harness.SystemTest):
               "pulses": {f"{p}/{slot}": list(map(list, rows)) for (p, slot), rows in e.pulses.items() if rows},
               "fragments": {str(p): hashlib.sha256(f).hexdigest() for p, f in e.fragments.items()}} for e in events], said)
         self.assertEqual({e["payload"] for e in said}, set(store_reader.PAYLOADS))
+        code, text = self.run_tool("info", self.STORE, "--json")
+        told = json.loads(text)
+        self.assertEqual(told["events_by_payload"], collections.Counter(e["payload"] for e in said))
+        self.assertEqual(told["events_by_codec"], {self.CODEC: len(said)})
 
     def test_programs_take_the_whole_ones(self):
         store, out = self.folder / "old", self.folder / "out.bin"
@@ -341,6 +406,11 @@ class Golden(harness.SystemTest):
         whole = [e for e in events if all(mask == 0xFFFF for mask in e.records.values())]
         self.assertEqual(out.read_bytes(), b"".join(b"".join(e.fragments.values()) for e in whole))
         self.assertEqual(text.count("left out: "), len({e.payload.kept for e in events if e not in whole}))
+
+
+class GoldenStrong(Golden):
+    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records."""
+    STORE, CODEC = harness.HERE / "golden_payload_strong", "strong"
 
 
 if __name__ == "__main__":

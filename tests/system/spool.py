@@ -7,6 +7,7 @@ import subprocess
 import harness
 import l2raw
 import level2
+import store_reader
 
 SPILLS = {1: 250, 2: 250}
 LITTLE_MEMORY = {"memory": "1 MiB", "block": "64 KiB"}
@@ -97,6 +98,32 @@ class Spool(harness.SystemTest):
         code, said = self.run_tool("extract", spool, segment)
         self.assertIn("is a file of the store", said)
         self.assertTrue(segment.read_bytes() == before, "it wrote over what it was to read")
+
+    def test_another_codec_over_the_same_spool_and_store(self):
+        """The starts have turns: each codec adds to a spool that has blocks of the other, and to a store that has."""
+        found = {}
+        for spill, codec in ((1, "koto"), (2, "strong")):
+            of_spill = self.folder / f"{codec}.l2raw"
+            l2raw.write(of_spill, self.crates, {spill: [self.sent[spill, n] for n in range(1, SPILLS[spill] + 1)]})
+            daemon = self.start_daemon(outbox=LITTLE_MEMORY, output={"codec": codec})
+            replay = self.start_tool("replay", of_spill, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}", "--rate", "max")
+            self.assertEqual(replay.wait(), 0, replay.said())
+            self.stop_daemon(daemon)
+            found[codec] = SPILLS[spill]
+        spool = self.folder / f"spool-{self.ports.tcp}"
+        self.assert_extracted(self.sent, spool)
+        code, said = self.run_tool("info", spool, "--json")
+        self.assertEqual((code, harness.json.loads(said)["events_by_codec"]), (0, found), said)
+
+        daemon = self.start_daemon(outbox=LITTLE_MEMORY)
+        self.receive_all(daemon, 0)
+        self.assert_extracted(self.sent)
+        code, said = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file)
+        self.assertEqual(code, 0, said)
+        code, said = self.run_tool("info", self.store, "--json")
+        self.assertEqual((code, harness.json.loads(said)["events_by_codec"]), (0, found), said)
+        codecs = [block.codec for block in store_reader.read_store(self.store, read=store_reader.packed) if block.events]
+        self.assertEqual(set(codecs), {store_reader.KOTO_CODEC, store_reader.STRONG_CODEC})
 
     def test_what_is_given_up_at_a_stop_and_comes_again_is_no_disagreement(self):
         no_disk = {"spool": {"folder": ""}, "run": {"drain_time_limit": "1 s"}}

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,18 +26,18 @@ protected:
     out.close();
     return content("out.kl3w");
   }
-  std::string unpacked(const std::string& file) {
+  std::string unpacked(const std::string& file, std::optional<std::uint32_t> samples = {}) {
     put("again.kl3w", file);
     byte_input in(path("again.kl3w"));
     byte_output out(path("back.u16"), in);
-    unpack_strong(in, out, 64, quiet);
+    unpack_strong(in, out, samples, quiet);
     out.close();
     return content("back.u16");
   }
   /// Why a file is refused; "" if it is not.
-  std::string refusal(const std::string& file) {
+  std::string refusal(const std::string& file, std::optional<std::uint32_t> samples = {}) {
     try {
-      unpacked(file);
+      unpacked(file, samples);
     } catch (const std::runtime_error& e) {
       return e.what();
     }
@@ -71,6 +72,13 @@ TEST_F(strong_file, gives_back_any_number_of_waveforms) {
     for (const std::size_t waveforms : {0U, 1U, 2U, 7U, 16U, 17U, 1030U})
       EXPECT_EQ(unpacked(packed(noise(waveforms * samples), samples)), noise(waveforms * samples))
           << waveforms << " of " << samples;
+}
+
+TEST_F(strong_file, refuses_samples_that_contradict_it) {
+  const auto file = packed(noise(256), 256);
+  EXPECT_EQ(refusal(file, 256), "");
+  EXPECT_NE(refusal(file, 64).find("its waveforms have 256 samples, and not 64 (--samples)"),
+            std::string::npos);
 }
 
 TEST_F(strong_file, gives_back_more_than_a_section) {

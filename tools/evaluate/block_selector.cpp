@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
 #include "tools/verify/payload_words.hpp"
 
@@ -24,7 +25,7 @@ block_selector::block_selector(const selection_options& how, loaded_selection se
 }
 
 /// The store does not know the readout, only whether a crate or a board of it was missing.
-void block_selector::add(const packed_event_view& event) {
+bool block_selector::add(const packed_event_view& event) {
   if (!event.is_exact())
     throw command_error(fmt::format("event {} of spill {} {}, so that it cannot be decided again",
                                     event.key().number, event.key().spill, why_not_exact(event)),
@@ -45,7 +46,7 @@ void block_selector::add(const packed_event_view& event) {
       throw wrong(fmt::format("it has a fragment of place {} of the readout, which has {} crates",
                               f.crate, filler_.crates().size()));
     raw += f.form == fragment_form::raw ? 1U : 0U;
-    rebuild_fragment(event, i, fragments_[i]);
+    if (!rebuild_fragment(event, i, fragments_[i], strong::decode_all)) return false;
     views_.push_back({f.crate, fragments_[i]});
   }
   input_batch& batch = one_.input;
@@ -56,6 +57,7 @@ void block_selector::add(const packed_event_view& event) {
   entry.flags = (entry.flags & ~std::uint32_t{event_incomplete}) |
                 (event.header().flags & std::uint32_t{event_incomplete});
   entry.reference_time = event.header().reference_time;
+  return true;
 }
 
 void block_selector::decide(const std::function<void(decided_event)>& f) {

@@ -30,8 +30,8 @@ public:
   [[nodiscard]] std::string_view executor() const { return kernels_->name(); }
 
   /// Throws command_error if the event does not fit the readout, or if not all its waveforms were
-  /// kept. Afterwards the batch may be full.
-  void add(const packed_event_view& event);
+  /// kept; false: its data is damaged, and it is not added. Afterwards the batch may be full.
+  [[nodiscard]] bool add(const packed_event_view& event);
   [[nodiscard]] bool is_full() const { return one_.input.used_events == one_.input.events.size(); }
   /// Decides the events that were added, and calls f for each, in their order.
   void decide(const std::function<void(decided_event)>& f);

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "tools/command.hpp"
-#include "tools/simulation/truth_reader.hpp"
+#include "tools/evaluate/truth_beside.hpp"
 
 namespace l3 {
 namespace {
@@ -27,17 +25,12 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
   const std::uint32_t signal = index_of_line(one.lines, signal_line);
   if (signal == max_lines && signal_line != usual_signal_line)
     throw command_error(run.files.lines + " has no line " + signal_line, exit_usage);
-  truth_reader truth = opened([&] { return truth_reader(truth_file, selection.what); });
-  true_event event;
-  event_key key;
+  truth_beside truth(truth_file, run.in, selection.what);
   in.rewind();
   for_each_decided(
       in, *compute,
       [&](const decided_event& e) {
-        if (!truth.next(event, key) || key.spill != e.event.spill || key.number != e.event.number)
-          throw command_error(
-              fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be",
-                          truth_file, run.in, e.event.spill, e.event.number));
+        const true_event& event = truth.of(e.event);
         one.result.add(event, e.summary, selection.what, signal);
         one.result.bytes_in += e.bytes_in;
         one.result.bytes_out += e.packed.size();
@@ -45,7 +38,7 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
         if (tell) tell({event, e, signal < max_lines && (e.summary.kept_by >> signal & 1) != 0});
       },
       "evaluate", signals);
-  if (truth.next(event, key)) throw command_error(truth_file + " goes on behind " + run.in);
+  truth.finish();
   return one;
 }
 

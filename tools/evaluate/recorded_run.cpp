@@ -33,12 +33,12 @@ public:
                                 : !selected       ? ""
                                 : broken_.empty() ? why_not(event, *told.all)
                                                   : broken_;
-    if (!refusal.empty() || !selected) {
+    const auto refuse = [&](const std::string& why) {
       decide(); // in the order in which they are stored
-      tell_({header.run, event.key(), nullptr, nullptr, false, refusal});
-      return;
-    }
-    with_->add(event);
+      tell_({header.run, event.key(), nullptr, nullptr, false, why});
+    };
+    if (!refusal.empty() || !selected) return refuse(refusal);
+    if (!with_->add(event)) return refuse("its waveforms are damaged");
     stored_.emplace_back(event.summary().begin(), event.summary().end());
     if (with_->is_full()) decide();
   }

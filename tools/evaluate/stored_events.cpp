@@ -15,7 +15,7 @@ stored_events::stored_events(const std::filesystem::path& folder, const char* la
 std::optional<packed_event_view> stored_events::next() {
   while (true) {
     while (const auto bytes = walk_.next()) {
-      if (auto event = packed_event_view::parse(*bytes)) return event;
+      if (auto event = packed_event_view::parse(*bytes, block_.codec)) return event;
       ++lost_.events;
     }
     if (!walk_.complete()) ++lost_.places;

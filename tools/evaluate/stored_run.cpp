@@ -16,6 +16,7 @@ unreadable_parts for_each_stored(
     if (with) with->decide([&](const decided_event& e) { f(*with, e); });
   };
   payload_tally limited;
+  std::uint64_t damaged = 0;
   stored_events in(folder, "select", signals);
   while (const auto event = in.next()) {
     if (!event->is_exact()) {
@@ -26,11 +27,12 @@ unreadable_parts for_each_stored(
       decide();
       with.emplace(how, crates, in.block().run);
     }
-    with->add(*event);
+    if (!with->add(*event)) ++damaged;
     if (with->is_full()) decide();
   }
   decide();
   unreadable_parts lost = in.left_out();
+  lost.events += damaged;
   lost.limited = limited;
   if (limited.events() > 0) lost.lines = stored_settings(folder, signals).line_names();
   return lost;

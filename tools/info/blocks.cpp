@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <span>
@@ -60,8 +61,8 @@ public:
     event_walk walk(payload);
     while (const auto bytes = walk.next()) {
       ++events;
-      if (const auto event = packed_event_view::parse(*bytes))
-        take(*event, h.run, s);
+      if (const auto event = packed_event_view::parse(*bytes, h.codec))
+        take(*event, h, s);
       else
         ++damaged_events_;
     }
@@ -96,7 +97,14 @@ public:
     f["events_incomplete"] = incomplete_;
     f["events_with_raw_parts"] = raw_;
     f["events_with_opaque_boards"] = opaque_;
-    f["events_without_some_waveforms"] = limited_;
+    json::object codecs;
+    if (by_codec_[0] > 0) codecs["koto"] = by_codec_[0];
+    if (by_codec_[1] > 0) codecs["strong"] = by_codec_[1];
+    f["events_by_codec"] = std::move(codecs);
+    json::object payloads;
+    for (std::size_t p = 0; p < by_payload_.size(); ++p)
+      if (by_payload_[p] > 0) payloads[name_of(static_cast<event_payload>(p))] = by_payload_[p];
+    f["events_by_payload"] = std::move(payloads);
     f["events_with_rounded_samples"] = rounded_;
     f["greatest_error"] = greatest_error_; // counts
     f["packed_bytes"] = bytes_;
@@ -121,19 +129,20 @@ public:
   }
 
 private:
-  void take(const packed_event_view& event, std::uint32_t run, session_facts& s) {
+  void take(const packed_event_view& event, const block_header& block, session_facts& s) {
     const packed_event& h = event.header();
     ++s.events;
+    ++by_codec_[block.codec == codec_id::strong];
+    ++by_payload_[static_cast<std::size_t>(h.payload)];
     bytes_ += h.bytes;
     incomplete_ += (h.flags & event_incomplete) != 0 ? 1 : 0;
     raw_ += (h.flags & event_damaged) != 0 ? 1 : 0;
     opaque_ += (h.flags & event_opaque) != 0 ? 1 : 0;
-    limited_ += event.is_whole() ? 0 : 1;
     if (event.rounded_boards() != 0) {
       ++rounded_;
       greatest_error_ = std::max(greatest_error_, event.greatest_error());
     }
-    ++spills_[{run, h.spill}];
+    ++spills_[{block.run, h.spill}];
     if (h.summary_bytes == 0) {
       ++settings_[std::nullopt];
     } else if (const auto summary = summary_view::parse(event.summary())) {
@@ -146,13 +155,14 @@ private:
   std::map<std::pair<std::uint64_t, bool>, session_facts> sessions_; ///< by number, proven
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> spills_;
   std::map<std::optional<std::uint32_t>, std::uint64_t> settings_;
+  std::array<std::uint64_t, 2> by_codec_{}; ///< events: koto, strong
+  std::array<std::uint64_t, event_payloads> by_payload_{};
   std::uint64_t blocks_ = 0;
   std::uint64_t with_settings_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t incomplete_ = 0;
   std::uint64_t raw_ = 0;
   std::uint64_t opaque_ = 0;
-  std::uint64_t limited_ = 0;
   std::uint64_t rounded_ = 0;
   std::uint32_t greatest_error_ = 0;
   std::uint64_t damaged_blocks_ = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tools/command_error.hpp"
 #include "tools/info/information.hpp"
 #include "tools/replay/file_fault.hpp"
@@ -84,7 +85,7 @@ public:
   void take(const block_header& block, std::span<const std::byte> payload) {
     event_walk walk(payload);
     while (const auto bytes = walk.next()) {
-      const auto event = packed_event_view::parse(*bytes);
+      const auto event = packed_event_view::parse(*bytes, block.codec);
       if (!event) continue;
       seen_.add(event->key());
       if (event->key() != wanted_.key || (wanted_.run && block.run != *wanted_.run)) continue;
@@ -111,7 +112,11 @@ private:
     for (std::uint32_t i = 0; i < event.fragments(); ++i) {
       auto& fragment = to.fragments.emplace_back();
       fragment.place = event.fragment(i).crate;
-      rebuild_fragment(event, i, fragment.bytes);
+      if (!rebuild_fragment(event, i, fragment.bytes, strong::decode_all))
+        throw command_error(
+            fmt::format("event {} of spill {}: crate place {} is damaged and cannot "
+                        "be unpacked",
+                        event.key().number, event.key().spill, fragment.place));
       fragment.kept = kept_records(event, i);
     }
     if (event.payload_lines() > 0) to.payload = event.payload();

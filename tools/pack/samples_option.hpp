@@ -11,8 +11,8 @@
 
 namespace l3 {
 
-inline void add_samples(CLI::App& command, std::uint32_t& samples) {
-  command.add_option("--samples", samples, "samples of a waveform: a multiple of 64")
+inline CLI::Option* add_samples(CLI::App& command, std::uint32_t& samples) {
+  return command.add_option("--samples", samples, "samples of a waveform: a multiple of 64")
       ->check([](const std::string& text) -> std::string {
         std::uint32_t n = 0;
         const bool good =

@@ -97,9 +97,11 @@ void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
   put(out, last);
 }
 
-void unpack_strong(byte_input& in, byte_output& out, std::uint32_t /*samples*/,
+void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t> samples,
                    const packing_progress& tell) {
   const auto head = take_head(in);
+  if (samples.value_or(head.samples) != head.samples)
+    refuse(in, 0, "its waveforms have {} samples, and not {} (--samples)", head.samples, *samples);
   const strong::shape of = strong::shape_of(head.samples);
   std::vector<std::uint16_t> chunk(max_section_records * strong::record_samples);
   std::uint64_t total = 0;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "tools/pack/packing.hpp"
 #include "transport/format/block.hpp"
@@ -31,10 +32,11 @@ struct strong_section_header {  // followed by the groups
 static_assert(sizeof(strong_section_header) == 16);
 inline constexpr std::uint32_t max_section_records = 4096;
 
-/// As pack_stream and unpack_stream do for KOTO records. The file knows its waveforms' samples.
+/// As pack_stream and unpack_stream do for KOTO records. The file knows its waveforms' samples;
+/// `samples`, if given, are refused if the file says others.
 void pack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
                  const packing_progress& tell);
-void unpack_strong(byte_input& in, byte_output& out, std::uint32_t samples,
+void unpack_strong(byte_input& in, byte_output& out, std::optional<std::uint32_t> samples,
                    const packing_progress& tell);
 
 } // namespace l3

@@ -263,7 +263,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
   event_walk walk(payload);
   while (const auto bytes = walk.next()) {
     ++walked;
-    const auto event = packed_event_view::parse(*bytes);
+    const auto event = packed_event_view::parse(*bytes, block.header.codec);
     if (!event) {
       ++to.unreadable.events;
       continue;
@@ -272,7 +272,7 @@ void file_reprocessor::take_block(const stored_block& block, std::span<const std
       limited_.add(*event);
       continue;
     }
-    with.add(*event);
+    if (!with.add(*event)) ++to.unreadable.events;
     if (with.is_full()) decide(with, made);
   }
   decide(with, made);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "config/readout_list.hpp"
+#include "gpu/codec/decode_all.hpp"
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/store/block.hpp"
@@ -33,18 +34,26 @@ block_name identity_of(const block_header& h) {
 
 /// All of a packed event but its summary and its payload table, which reprocessed events lack.
 struct event_content {
+  packed_event_view view;
   packed_event header;
   bool limited;
   std::span<const std::byte> tables;
   std::span<const std::byte> data;
 
-  explicit event_content(const packed_event_view& e) : header(e.header()), limited(!e.is_exact()) {
+  explicit event_content(const packed_event_view& e)
+      : view(e), header(e.header()), limited(!e.is_exact()) {
     const auto summary = e.summary();
     const auto before = static_cast<std::size_t>(summary.data() - e.bytes().data());
     tables = e.bytes().first(before).subspan(sizeof(packed_event));
     data = e.bytes().subspan(before + summary.size() + header.payload_bytes);
   }
 
+  [[nodiscard]] bool is_damaged() const {
+    std::vector<std::byte> fragment;
+    for (std::uint32_t i = 0; i < view.fragments(); ++i)
+      if (!rebuild_fragment(view, i, fragment, strong::decode_all)) return true;
+    return false;
+  }
   [[nodiscard]] bool has_key_of(const event_content& o) const {
     return header.spill == o.header.spill && header.number == o.header.number;
   }
@@ -56,11 +65,11 @@ struct event_content {
   }
 };
 
-std::vector<event_content> events_of(std::span<const std::byte> payload) {
+std::vector<event_content> events_of(std::span<const std::byte> payload, codec_id codec) {
   std::vector<event_content> events;
   event_walk walk(payload);
   while (const auto bytes = walk.next())
-    if (const auto event = packed_event_view::parse(*bytes)) events.emplace_back(*event);
+    if (const auto event = packed_event_view::parse(*bytes, codec)) events.emplace_back(*event);
   return events;
 }
 
@@ -146,7 +155,7 @@ private:
         continue;
       }
       note(next->header, outputs_, written);
-      compare_events(payload, made, written);
+      compare_events(payload, made, block->header.codec, written);
       next = out->next();
     }
     for (; next; next = out->next()) {
@@ -163,9 +172,9 @@ private:
 
   /// The events of the output are some of those of the input, in their order.
   void compare_events(std::span<const std::byte> payload, std::span<const std::byte> made,
-                      const fs::path& written) {
-    const auto given = events_of(payload);
-    const auto kept = events_of(made);
+                      codec_id codec, const fs::path& written) {
+    const auto given = events_of(payload, codec);
+    const auto kept = events_of(made, codec);
     auto next = kept.begin();
     for (const event_content& e : given) {
       if (e.limited) {
@@ -173,7 +182,7 @@ private:
       } else if (next != kept.end() && *next == e) {
         ++next;
         ++kept_;
-      } else {
+      } else if (!e.is_damaged()) { // which counts as unreadable
         ++rejected_;
       }
     }

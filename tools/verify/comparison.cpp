@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
@@ -34,7 +35,8 @@ std::string difference(const event_view& sent, const packed_event_view& stored,
     const auto of_crate = std::find_if(sent.fragments.begin(), sent.fragments.end(),
                                        [&](const crate_fragment& f) { return f.crate == crate; });
     if (of_crate == sent.fragments.end()) return fmt::format("crate place {} was not sent", crate);
-    rebuild_fragment(stored, i, rebuilt);
+    if (!rebuild_fragment(stored, i, rebuilt, strong::decode_all))
+      return fmt::format("crate place {} is damaged: it cannot be unpacked", crate);
     if (rebuilt.size() == of_crate->bytes.size()) {
       settle_loose_words(stored, i, rebuilt,
                          [&](std::uint32_t at) { return of_crate->bytes.data() + at; });

@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
+#include "gpu/codec/decode_all.hpp"
 #include "tools/pending_file.hpp"
 
 namespace l3 {
@@ -107,6 +109,14 @@ void check_paths(const std::filesystem::path& folder, const std::filesystem::pat
   }
 }
 
+/// All fragments of an event; false: one is damaged.
+bool rebuild(const packed_event_view& event, std::vector<std::vector<std::byte>>& fragments) {
+  if (fragments.size() < event.fragments()) fragments.resize(event.fragments());
+  for (std::uint32_t i = 0; i < event.fragments(); ++i)
+    if (!rebuild_fragment(event, i, fragments[i], strong::decode_all)) return false;
+  return true;
+}
+
 } // namespace
 
 extraction extract(const std::filesystem::path& store_folder, const event_index& stored,
@@ -118,7 +128,7 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
   new_file file(out);
   event_reader reader(store_folder);
   repeat_finder repeats(store_folder, stored);
-  std::vector<std::byte> fragment;
+  std::vector<std::vector<std::byte>> fragments;
   for (const auto& e : stored.entries()) {
     const auto event = reader.read(e);
     if (!event) {
@@ -133,8 +143,11 @@ extraction extract(const std::filesystem::path& store_folder, const event_index&
       result.payloads.add(*event);
       continue;
     }
-    for (std::uint32_t i = 0; i < event->fragments(); ++i) {
-      rebuild_fragment(*event, i, fragment);
+    if (!rebuild(*event, fragments)) {
+      ++result.damaged;
+      continue;
+    }
+    for (const auto& fragment : std::span(fragments).first(event->fragments())) {
       file.write(fragment);
       ++result.fragments;
       result.bytes += fragment.size();

@@ -34,8 +34,7 @@ std::uint32_t crc_of_payload(const packed_event_view& event) {
     const auto errors = greatest_errors(event, f);
     crc = crc32c(std::as_bytes(std::span(errors)), crc);
     std::vector<std::byte> fragment;
-    rebuild_fragment(event, f, fragment);
-    crc = crc32c(fragment, crc);
+    if (rebuild_fragment(event, f, fragment)) crc = crc32c(fragment, crc);
   }
   return crc;
 }

@@ -40,7 +40,8 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
   disk.keep_in_memory(memory.lane().identity.session);
   way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
                                        .block = settings.block,
-                                       .block_age = spilled_block_age},
+                                       .block_age = spilled_block_age,
+                                       .codec = settings.codec},
                        backlog.own().identity, safety, decided_by);
   disk.open_lane(memory.lane().identity.session);
   disk.open_lane(backlog.own().identity.session);

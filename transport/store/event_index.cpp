@@ -40,7 +40,7 @@ void event_index::take_block(const stored_block& block, std::span<const std::byt
   std::uint32_t events = 0;
   while (const auto bytes = walk.next()) {
     ++events;
-    const auto event = packed_event_view::parse(*bytes);
+    const auto event = packed_event_view::parse(*bytes, block.header.codec);
     if (!event) {
       ++damaged_;
       continue;

@@ -2,6 +2,7 @@
 #include "transport/store/event_view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 
@@ -38,14 +39,9 @@ std::optional<std::span<const std::byte>> behind_records(std::span<const std::by
   return data;
 }
 
-/// The samples of a board, record by record, of those in the mask; false if the data is that of no
-/// board.
-bool unpack_samples(packed_board board, std::uint32_t records, std::span<const std::byte> data,
+/// Records whose number of bits was looked at already, to samples record by record.
+void unpack_records(std::uint32_t records, std::span<const std::byte> data,
                     strong_samples& samples) {
-  if ((board.form & board_strong) != 0)
-    return strong_group_bytes(data) == data.size() && data.size() != 0 &&
-           unpack_strong_group(data, (board.form & board_256_samples) != 0, samples);
-  if (!behind_records(data, records)) return false;
   waveform w;
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
     if ((records >> record & 1) == 0) continue;
@@ -54,7 +50,6 @@ bool unpack_samples(packed_board board, std::uint32_t records, std::span<const s
     data = data.subspan(length);
     std::ranges::copy(w, samples.begin() + record * w.size());
   }
-  return true;
 }
 
 std::size_t original_bytes(packed_board b) {
@@ -82,9 +77,65 @@ std::size_t sample_word(packed_board b, unsigned record, unsigned s) {
   return std::size_t{channels} * (first_sample + s) + record / records_per_channel;
 }
 
+/// Whether each sample fits into its word; a rebuilt fragment would else have other words.
+bool fit_words(std::span<const std::uint16_t> samples) {
+  std::uint32_t any = 0;
+  for (const std::uint16_t s : samples) any |= s;
+  return (any & ~std::uint32_t{l2::payload_mask}) == 0;
+}
+
+bool is_group(packed_board b) { return (b.form & board_strong) != 0; }
+bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
+
+/// What stands before the samples in the data of a board.
+std::size_t bytes_before_samples(packed_board b) {
+  return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) +
+         ((b.form & board_rounded) != 0 ? board_error_bytes : 0) + stored_words_bytes(b);
+}
+
+/// Decodes the groups of a fragment's boards: those that stand one behind the other together, as a
+/// decoder is faster with several.
+class fragment_groups {
+public:
+  /// `boards` and the data of all of them.
+  fragment_groups(std::span<const packed_board> boards, std::span<const std::byte> data,
+                  group_decoder decode)
+      : boards_(boards), data_(data), decode_(decode) {}
+
+  /// The samples of board j, whose data begins at `at`; for boards in their order. Empty: its
+  /// group, or one of those behind it, is damaged.
+  [[nodiscard]] std::span<const std::uint16_t> of(std::size_t j, std::size_t at) {
+    if (j >= end_ && !decode_from(j, at)) return {};
+    return std::span(samples_).subspan((j - first_) * l2::sample_words, l2::sample_words);
+  }
+
+private:
+  bool decode_from(std::size_t j, std::size_t at) {
+    const std::size_t from = at + bytes_before_samples(boards_[j]);
+    std::size_t to = at + boards_[j].bytes;
+    std::size_t k = j + 1;
+    for (; k < boards_.size() && boards_[k].form == (boards_[j].form & alone); ++k)
+      to += boards_[k].bytes;
+    first_ = j;
+    end_ = k;
+    const auto samples = std::span(samples_).first((k - j) * l2::sample_words);
+    return decode_(data_.subspan(from, to - from), is_wide(boards_[j]), samples);
+  }
+
+  /// The form of a board whose data is its group alone.
+  static constexpr unsigned alone = board_256_samples | board_strong;
+
+  std::span<const packed_board> boards_;
+  std::span<const std::byte> data_;
+  group_decoder decode_;
+  std::size_t first_ = 0; ///< the boards that are decoded
+  std::size_t end_ = 0;
+  std::array<std::uint16_t, std::size_t{l2::max_boards} * l2::sample_words> samples_;
+};
+
 /// Writes the packet of a board that is not raw at `to`.
 void rebuild_board(const packed_event& event, packed_board board, std::span<const std::byte> data,
-                   std::byte* to) {
+                   std::span<const std::uint16_t> values, std::byte* to) {
   const std::uint32_t records = records_of(board, data);
   const std::uint32_t error = error_of(board, data);
   if ((board.form & board_limited) != 0) data = data.subspan(board_mask_bytes);
@@ -102,21 +153,20 @@ void rebuild_board(const packed_event& event, packed_board board, std::span<cons
   std::byte* const footer = samples + 2 * l2::sample_words;
   if ((board.form & board_footer_stored) != 0) {
     std::memcpy(footer, data.data(), stored_footer_bytes);
-    data = data.subspan(stored_footer_bytes);
   } else {
     for (int w = 0; w < l2::footer_words; ++w) store_big(footer + 2 * w, l2::footer_tag);
   }
 
-  strong_samples values;
-  static_cast<void>(unpack_samples(board, records, data, values)); // a view is of whole boards only
   if (records != all_records) std::memset(samples, 0, std::size_t{2} * l2::sample_words);
+  const std::size_t step = 2 * channels_of(board);
   for (unsigned record = 0; record < l2::waveforms_per_board; ++record) {
     if ((records >> record & 1) == 0) continue;
-    for (unsigned s = 0; s < l2::waveform_samples; ++s) {
-      unsigned value = values[l2::waveform_samples * record + s];
+    std::byte* word = samples + 2 * sample_word(board, record, 0);
+    for (unsigned value :
+         values.subspan(std::size_t{l2::waveform_samples} * record, l2::waveform_samples)) {
       if (error != 0) value = rounded_sample(value, error, l2::payload_mask);
-      store_big(samples + 2 * sample_word(board, record, s),
-                static_cast<std::uint16_t>(l2::sample_tag | value));
+      store_big(word, static_cast<std::uint16_t>(l2::sample_tag | value));
+      word += step;
     }
   }
 }
@@ -137,14 +187,10 @@ bool is_row(packed_line_payload row) {
          std::ranges::all_of(row.reserved, [](std::uint8_t b) { return b == 0; });
 }
 
-/// Whether each sample fits into its word; rebuild_fragment() would else give other words.
-bool fit_words(const strong_samples& samples) {
-  return std::ranges::all_of(samples, [](unsigned s) { return (s & ~l2::payload_mask) == 0; });
-}
-
 } // namespace
 
-std::optional<packed_event_view> packed_event_view::parse(std::span<const std::byte> bytes) {
+std::optional<packed_event_view> packed_event_view::parse(std::span<const std::byte> bytes,
+                                                          std::optional<codec_id> codec) {
   packed_event_view view;
   if (bytes.size() < sizeof(packed_event)) return std::nullopt;
   view.header_ = load<packed_event>(bytes.data());
@@ -152,7 +198,7 @@ std::optional<packed_event_view> packed_event_view::parse(std::span<const std::b
     return std::nullopt;
   }
   view.bytes_ = bytes.first(view.header_.bytes);
-  if (!view.well_formed()) return std::nullopt;
+  if (!view.well_formed(codec)) return std::nullopt;
   return view;
 }
 
@@ -273,11 +319,7 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
-  if ((board.form & board_strong) != 0) {
-    // Only decoding tells whether an encoder wrote a group. A group is a whole board.
-    strong_samples samples;
-    return !limited && unpack_samples(board, records, data, samples) && fit_words(samples);
-  }
+  if (is_group(board)) return !limited && !data.empty() && strong_group_bytes(data) == data.size();
   const auto rest = behind_records(data, records);
   if (!rest) return false;
   if (!features) return rest->empty();
@@ -286,7 +328,8 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   return rest->size() == board_mask_bytes + rows * sizeof(packed_pulse);
 }
 
-bool packed_event_view::well_formed() {
+/// Without a block, the first board that has a codec tells it.
+bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   if (header_.bytes % alignment != 0 || header_.summary_bytes % alignment != 0) return false;
   if (header_.spill > l2::spill_mask || header_.number == 0) return false;
   std::size_t at = data_offset();
@@ -310,6 +353,12 @@ bool packed_event_view::well_formed() {
         if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
         last_slot = b.slot;
         if (!board_well_formed(b, at)) return false;
+        const bool has_choice = (b.form & board_rounded) != 0 && !is_group(b); // the shorter form
+        if ((b.form & (board_raw | board_limited)) == 0 && !has_choice) {
+          const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
+          if (codec.value_or(of_board) != of_board) return false;
+          codec = of_board;
+        }
         if ((b.form & board_limited) != 0) ++limited_boards_;
         if ((b.form & board_rounded) != 0) ++rounded_boards_;
         at += b.bytes;
@@ -325,32 +374,71 @@ bool packed_event_view::well_formed() {
   return boards == header_.boards && round_up(at, alignment) == bytes_.size();
 }
 
-void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
-                      std::vector<std::byte>& out) {
+bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
+                      std::vector<std::byte>& out, group_decoder decode) {
   const auto [at, next_board] = event.start_of(index);
   const packed_fragment f = event.fragment(index);
   const auto data = event.bytes().subspan(at);
   if (f.form == fragment_form::raw) {
     out.assign(data.begin(), data.begin() + f.bytes);
-    return;
+    return true;
   }
   out.resize(f.bytes);
   std::byte* to = out.data();
   store_big(to, l2::fragment_header(event.header().number));
   to += l2::fragment_header_bytes;
+  std::array<packed_board, l2::max_boards> table;
+  for (std::uint32_t j = 0; j < f.boards; ++j) table[j] = event.board(next_board + j);
+  fragment_groups groups{std::span(table).first(f.boards), data, decode};
+  strong_samples of_records{};
   std::size_t taken = 0;
   for (std::uint32_t j = 0; j < f.boards; ++j) {
-    const packed_board b = event.board(next_board + j);
+    const packed_board b = table[j];
     const auto of_board = data.subspan(taken, b.bytes);
     if ((b.form & board_raw) != 0) {
       std::memcpy(to, of_board.data(), of_board.size());
     } else {
-      rebuild_board(event.header(), b, of_board, to);
+      std::span<const std::uint16_t> samples = of_records;
+      if (!is_group(b))
+        unpack_records(records_of(b, of_board), of_board.subspan(bytes_before_samples(b)),
+                       of_records);
+      else
+        samples = groups.of(j, taken);
+      if (samples.empty() || !fit_words(samples)) return false;
+      rebuild_board(event.header(), b, of_board, samples, to);
     }
     to += original_bytes(b);
     taken += b.bytes;
   }
   store_big(to, l2::fragment_trailer);
+  return true;
+}
+
+std::optional<board_waveforms> unpack_board(const packed_event_view& event, std::uint32_t index,
+                                            group_decoder decode) {
+  const packed_board b = event.board(index);
+  if ((b.form & board_raw) != 0) return std::nullopt;
+  std::uint32_t of_fragment = 0;
+  std::uint32_t boards = event.fragment(0).boards;
+  while (index >= boards) boards += event.fragment(++of_fragment).boards;
+  auto [at, board] = event.start_of(of_fragment);
+  for (; board < index; ++board) at += event.board(board).bytes;
+  const auto data = event.bytes().subspan(at, b.bytes);
+  board_waveforms w;
+  w.records = records_of(b, data);
+  const auto coded = data.subspan(bytes_before_samples(b));
+  if (!is_group(b))
+    unpack_records(w.records, coded, w.samples);
+  else if (!decode(coded, is_wide(b), w.samples))
+    return std::nullopt;
+  if (!fit_words(w.samples)) return std::nullopt;
+  if (const std::uint32_t error = error_of(b, data); error != 0) {
+    for (std::size_t i = 0; i < w.samples.size(); ++i)
+      if ((w.records >> i / l2::waveform_samples & 1) != 0)
+        w.samples[i] =
+            static_cast<std::uint16_t>(rounded_sample(w.samples[i], error, l2::payload_mask));
+  }
+  return w;
 }
 
 std::vector<std::uint16_t> kept_records(const packed_event_view& event, std::uint32_t index) {

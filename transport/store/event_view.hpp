@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading packed events (docs/formats.md, section 7). A view is made only of an event that keeps
-// every rule of the format, so its holder reads it without checks. Bytes that break a rule give no
-// view, never a crash. From a view of an event that kept all its waveforms as they came, the
-// original fragments come back, byte for byte.
+// every rule of the format that can be seen without decoding, so its holder reads it without
+// checks. Bytes that break a rule give no view, never a crash. Only decoding tells whether an
+// encoder made a group of the strong codec, and whether samples fit their words; data is decoded
+// once, when its samples are asked for, and damage of it is told then. From a view of an event that
+// kept all its waveforms as they came, the original fragments come back, byte for byte.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +19,23 @@
 #include "transport/format/event_key.hpp"
 #include "transport/format/l2.hpp"
 #include "transport/format/payload.hpp"
+#include "transport/store/strong_group.hpp"
 
 namespace l3 {
+
+/// The waveforms of a board that is not raw.
+struct board_waveforms {
+  std::uint32_t records = 0; ///< bit r: record r is there
+  strong_samples samples{};  ///< record by record; 0 where one is not
+
+  /// Of a channel of this board; empty if its waveform was not kept.
+  [[nodiscard]] std::span<const std::uint16_t> channel(unsigned c, unsigned channels) const {
+    const std::size_t length = samples.size() / channels;
+    const unsigned first_record = c * l2::waveforms_per_board / channels;
+    if ((records >> first_record & 1) == 0) return {};
+    return std::span(samples).subspan(c * length, length);
+  }
+};
 
 /// A sample's word that need not be rebuilt as it came.
 struct loose_word {
@@ -30,8 +47,10 @@ struct loose_word {
 
 class packed_event_view {
 public:
-  /// The event at the start of `bytes`, which may go on behind it.
-  [[nodiscard]] static std::optional<packed_event_view> parse(std::span<const std::byte> bytes);
+  /// The event at the start of `bytes`, which may go on behind it. `codec` is that of its block;
+  /// nothing: it is in none, as in a frame's output.
+  [[nodiscard]] static std::optional<packed_event_view>
+  parse(std::span<const std::byte> bytes, std::optional<codec_id> codec = std::nullopt);
 
   [[nodiscard]] const packed_event& header() const { return header_; }
   [[nodiscard]] event_key key() const { return {header_.spill, header_.number}; }
@@ -56,7 +75,10 @@ public:
   [[nodiscard]] std::uint32_t greatest_error() const;
 
 private:
-  friend void rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&);
+  friend bool rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&,
+                               group_decoder);
+  friend std::optional<board_waveforms> unpack_board(const packed_event_view&, std::uint32_t,
+                                                     group_decoder);
   friend std::vector<std::uint16_t> kept_records(const packed_event_view&, std::uint32_t);
   friend std::vector<std::uint8_t> greatest_errors(const packed_event_view&, std::uint32_t);
   friend std::vector<loose_word> loose_words(const packed_event_view&, std::uint32_t);
@@ -64,7 +86,7 @@ private:
                                                               std::uint32_t);
 
   packed_event_view() = default;
-  [[nodiscard]] bool well_formed();
+  [[nodiscard]] bool well_formed(std::optional<codec_id> codec);
   [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
@@ -78,11 +100,20 @@ private:
   std::span<const std::byte> bytes_;
 };
 
-/// Replaces `out` by the original bytes of fragment `index`. The words of waveforms that were not
-/// kept are 0, which is no sample's word, and rounded samples are near the original ones: callers
-/// ask is_exact() or loose_words(). Allocates only while `out` has not grown to a fragment's size.
-void rebuild_fragment(const packed_event_view& event, std::uint32_t index,
-                      std::vector<std::byte>& out);
+/// Replaces `out` by the original bytes of fragment `index`; false: a board of it is damaged, and
+/// `out` is of no use. The words of waveforms that were not kept are 0, which is no sample's word,
+/// and rounded samples are near the original ones: callers ask is_exact() or loose_words().
+/// Allocates only while `out` has not grown to a fragment's size. `decode` decodes the groups;
+/// gpu/codec has a faster one.
+[[nodiscard]] bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
+                                    std::vector<std::byte>& out,
+                                    group_decoder decode = unpack_strong_groups);
+
+/// The waveforms of board `index`, counted over all fragments; no other board is decoded. Rounded
+/// samples are near the original ones. Nothing: the board is raw, or damaged.
+[[nodiscard]] std::optional<board_waveforms>
+unpack_board(const packed_event_view& event, std::uint32_t index,
+             group_decoder decode = unpack_strong_groups);
 
 /// A mask for each board of fragment `index`: bit r is set if record r is there. The mask of a raw
 /// board has all bits.

@@ -225,4 +225,16 @@ bool unpack_strong_group(std::span<const std::byte> group, bool wide, strong_sam
   return true;
 }
 
+bool unpack_strong_groups(std::span<const std::byte> groups, bool wide,
+                          std::span<std::uint16_t> samples) {
+  strong_samples of_group;
+  for (; !samples.empty(); samples = samples.subspan(of_group.size())) {
+    const std::size_t bytes = strong_group_bytes(groups);
+    if (bytes == 0 || !unpack_strong_group(groups.first(bytes), wide, of_group)) return false;
+    std::ranges::copy(of_group, samples.begin());
+    groups = groups.subspan(bytes);
+  }
+  return groups.empty();
+}
+
 } // namespace l3

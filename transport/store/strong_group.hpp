@@ -2,7 +2,7 @@
 // The reader's side of the strong codec (docs/formats.md, section 5): the 1024 samples of a board
 // out of a group. Like koto_record.hpp it shares no code with the kernels that pack, only the
 // numbers of the format's tables. It is written for clarity: gpu/codec has a decoder that is
-// several times as fast, for bare waveforms.
+// several times as fast, which programs hand to the readers of events as a group_decoder.
 #pragma once
 
 #include <array>
@@ -25,5 +25,13 @@ using strong_samples = std::array<std::uint16_t, l2::sample_words>;
 /// are then of no use.
 [[nodiscard]] bool unpack_strong_group(std::span<const std::byte> group, bool wide,
                                        strong_samples& samples);
+
+/// Decodes groups that stand one behind the other and take all of `groups`, to the samples of so
+/// many groups. False: an encoder wrote one of them not so.
+using group_decoder = bool (*)(std::span<const std::byte> groups, bool wide,
+                               std::span<std::uint16_t> samples);
+/// The one made of the functions above.
+[[nodiscard]] bool unpack_strong_groups(std::span<const std::byte> groups, bool wide,
+                                        std::span<std::uint16_t> samples);
 
 } // namespace l3

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compute/sampled_check.hpp"
 
+#include <array>
 #include <cstring>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -59,9 +61,11 @@ TEST_F(a_packed_frame, is_found_to_be_wrong_wherever_a_byte_of_the_data_is_anoth
                                event.boards * sizeof(packed_board);
     for (std::size_t at = (tables + 7) / 8 * 8; at + 8 < r.bytes; at += 61) {
       std::byte& b = f_.output_memory[r.offset + at];
-      b ^= std::byte{1};
-      EXPECT_NE(check_.wrong_with(f_, e), "") << "event " << e << ", byte " << at;
-      b ^= std::byte{1};
+      for (const std::byte bit : {std::byte{1}, std::byte{0x80}}) { // no sample has the latter
+        b ^= bit;
+        EXPECT_NE(check_.wrong_with(f_, e), "") << "event " << e << ", byte " << at;
+        b ^= bit;
+      }
     }
   }
 }
@@ -76,6 +80,75 @@ TEST_F(a_packed_frame, is_found_to_be_wrong_if_results_point_elsewhere) {
   EXPECT_NE(check_.wrong_with(f_, 2), "");
   results[3].offset = ~std::uint64_t{0};
   EXPECT_NE(check_.wrong_with(f_, 3), "");
+}
+
+/// Events of lines that leave waveforms out, packed by a device with these tables.
+class without_waveforms : public testing::Test {
+protected:
+  using see_event = std::function<void(sampled_check&, frame&, std::size_t)>;
+
+  /// Shows those of which something is left out, with the check of the right tables.
+  void see_limited(const host_tables& device, const see_event& see) {
+    engine_limits limits{capacity_for(events_, 1400), 1};
+    limits.batch.events = 1;
+    limits.own_input = false;
+    const selection_program right = selecting_.loaded().program();
+    sampled_check check(5, 1, make_engine({backend::serial, 0}, limits, &right));
+    selection_program wrong = right;
+    wrong.tables = device.view();
+    selecting_.run({backend::serial, 0}, events_, 60, 1, 1, wrong, [&](frame& f) {
+      for (std::size_t e = 0; e < f.input.used_events; ++e)
+        if (f.summaries[e].payload != event_payload::all) see(check, f, e);
+    });
+  }
+
+  const std::vector<made_event> events_ = make_selected_events(120, 25);
+  const small_selecting selecting_{limiting_selection()};
+};
+
+TEST_F(without_waveforms, events_are_right_if_the_lines_leave_them_out) {
+  std::array<int, event_payloads> seen{};
+  see_limited(selecting_.loaded().tables, [&](sampled_check& check, frame& f, std::size_t e) {
+    EXPECT_EQ(check.wrong_with(f, e), "");
+    ++seen[static_cast<std::size_t>(f.summaries[e].payload)];
+  });
+  for (std::size_t p = 1; p < seen.size(); ++p) EXPECT_GT(seen[p], 0) << p;
+}
+
+/// Well-formed events with a mask that lacks bits, and without the records that belong to them.
+TEST_F(without_waveforms, events_are_wrong_if_a_loud_one_is_lost) {
+  host_tables deaf = selecting_.loaded().tables;
+  for (input_levels& l : deaf.levels) l.low = 0, l.high = l2::payload_mask;
+  int found = 0;
+  see_limited(deaf, [&](sampled_check& check, frame& f, std::size_t e) {
+    if (f.summaries[e].payload != event_payload::suppressed) return;
+    const event_result& r = f.results[e];
+    EXPECT_TRUE(packed_event_view::parse(f.output.subspan(r.offset, r.bytes)));
+    found += check.wrong_with(f, e).ends_with("not what the lines leave out") ? 1 : 0;
+    EXPECT_NE(sampled_check(5, 1).wrong_with(f, e), "") << "no line leaves any out";
+  });
+  EXPECT_GT(found, 0);
+}
+
+TEST_F(without_waveforms, events_are_wrong_if_a_pulse_is_another) {
+  int changed = 0;
+  see_limited(selecting_.loaded().tables, [&](sampled_check& check, frame& f, std::size_t e) {
+    if (f.summaries[e].payload != event_payload::features) return;
+    const event_result& r = f.results[e];
+    const auto view = packed_event_view::parse(f.output.subspan(r.offset, r.bytes));
+    ASSERT_TRUE(view);
+    for (std::uint32_t k = 0; k < view->fragments(); ++k) {
+      for (const auto& data : limited_data(*view, k)) {
+        if (data.size() < sizeof(packed_pulse)) continue; // no pulse
+        auto& sum = const_cast<std::byte&>(data.back());
+        sum ^= std::byte{1};
+        EXPECT_NE(check.wrong_with(f, e), "");
+        sum ^= std::byte{1};
+        ++changed;
+      }
+    }
+  });
+  EXPECT_GT(changed, 0);
 }
 
 /// What is rounded on purpose is right within its bound, and wrong beyond it.

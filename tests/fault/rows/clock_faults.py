@@ -43,7 +43,7 @@ def jumps(findings, plan):
         findings.equal("events incomplete", sum(s["incomplete"] for s in ledger["spills"]), 0)
         findings.equal("resent, reconnected, refused", sum(spurious.values()), 0)
         findings.equal("warnings of the daemon", complaints, 0)
-        sealed = [block.sealed / 1e9 - time.time() for block in store_reader.read_store(c.store, read=bytes)]
+        sealed = [block.sealed / 1e9 - time.time() for block in store_reader.read_store(c.store, read=store_reader.packed)]
         findings.check(max(sealed) > HOUR / 2 and min(sealed) < -HOUR / 2, "no block has a time of a shifted clock: this proves nothing")
         findings.see("spurious timeouts", sum(spurious.values()) + complaints)
         findings.see("events stored once, bit for bit", len(found.stored))

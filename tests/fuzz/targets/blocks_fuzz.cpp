@@ -21,7 +21,7 @@ void read_event(std::span<const std::byte> bytes) {
     require(summary->lines.size() == summary->head.lines, "a summary has all its lines");
   std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event->fragments(); ++f) {
-    rebuild_fragment(*event, f, fragment);
+    if (!rebuild_fragment(*event, f, fragment)) continue;
     require(kept_records(*event, f).size() == event->fragment(f).boards, "a mask a board");
     for (const std::uint8_t error : greatest_errors(*event, f))
       require(error <= event->greatest_error(), "a board is no farther off than its event");
@@ -35,7 +35,7 @@ void read_event(std::span<const std::byte> bytes) {
     }
     require(fragment.size() == event->fragment(f).bytes, "a fragment is as long as it was");
   }
-  for (std::uint32_t b = 0; b < event->header().boards; ++b) (void)event->board(b);
+  for (std::uint32_t b = 0; b < event->header().boards; ++b) (void)unpack_board(*event, b);
 }
 
 void read_block(std::vector<std::byte> bytes, bool repair) {

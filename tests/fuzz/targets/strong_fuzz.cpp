@@ -95,7 +95,7 @@ void unpack_file(fuzz_input& in, const std::string& folder) {
   try {
     byte_input from(name);
     byte_output to(folder + "/samples", from);
-    unpack_strong(from, to, 64, [](std::uint64_t) {});
+    unpack_strong(from, to, std::nullopt, [](std::uint64_t) {});
     to.close();
   } catch (const std::runtime_error& e) {
     require(std::string(e.what()).starts_with(name), "a refusal names the file");

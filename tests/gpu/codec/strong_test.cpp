@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <memory>
 #include <ostream>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "gpu/codec/koto.hpp"
 #include "gpu/codec/strong_groups.hpp"
 #include "gpu/codec/waveforms.hpp"
 #include "tests/gpu/codec/codec_inputs.hpp"
@@ -344,6 +346,43 @@ RC_GTEST_PROP(strong_codec, any_waveforms_come_back, ()) {
       RC_ASSERT(decode(codec, group, of, 1).samples == samples);
     }
   }
+}
+
+/// What a calorimeter gives, made up: in each waveform a pedestal of its own and white noise of 1
+/// to 3 counts rms, of a Gaussian form (the sum of twelve); in one of 20 a pulse of up to 500
+/// counts.
+samples_type make_quiet_noise(std::size_t groups, randomness& r) {
+  samples_type all;
+  for (std::size_t w = 0; w < groups * strong::group_records; ++w) {
+    const double pedestal = 300 + below(r, 600);
+    const double rms = 1 + below(r, 1000) / 500.0;
+    const double height = below(r, 20) == 0 ? below(r, 500) : 0;
+    for (int i = 0; i < 64; ++i) {
+      double noise = -6;
+      for (int k = 0; k < 12; ++k) noise += below(r, 65536) / 65536.0;
+      const double from_peak = (i - 25) / 3.5;
+      all.push_back(static_cast<std::uint16_t>(
+          std::lround(pedestal + rms * noise + height * std::exp(-from_peak * from_peak / 2))));
+    }
+  }
+  return all;
+}
+
+/// The bar of docs/performance.md, 1.27, is held by recordings, which a clean tree does not have.
+/// This guards it where they are not: on these waveforms, of a fixed seed, the codec gave so much.
+TEST(strong, makes_quiet_noise_as_short_as_it_did) {
+  randomness r(19);
+  const auto samples = make_quiet_noise(256, r);
+  std::size_t records = 0;
+  for (std::size_t at = 0; at < samples.size(); at += 64) {
+    const auto [least, most] =
+        std::minmax_element(samples.begin() + static_cast<std::ptrdiff_t>(at),
+                            samples.begin() + static_cast<std::ptrdiff_t>(at + 64));
+    records += koto::record_bytes(
+        static_cast<std::uint32_t>(std::bit_width(static_cast<unsigned>(*most - *least))));
+  }
+  const std::size_t bytes = reference(samples, shape::short_ones).size();
+  EXPECT_GT(static_cast<double>(records) / static_cast<double>(bytes), 1.235);
 }
 
 } // namespace

@@ -47,6 +47,7 @@ inline detector make_small_detector() {
     v.window_to = 15;
     v.counts_per_unit = counts_per_unit;
     v.inputs = d.run_of_inputs(first, std::size_t{modules} * ends);
+    if (v.name == "barrel") v.shape = {veto_shape::kind::barrel, 1000, 1000, 2000, 3000};
     d.add_veto(v);
   };
   add("barrel", 8, 2, 1000, {1, 3, 0}, 30);

@@ -86,7 +86,7 @@ TEST(payloads, of_rounded_samples_are_within_their_error) {
     for (std::uint32_t f = 0; f < view->fragments(); ++f) {
       const bytes& came = events[k].fragments[f].content;
       std::vector<std::byte> rebuilt;
-      rebuild_fragment(*view, f, rebuilt);
+      ASSERT_TRUE(rebuild_fragment(*view, f, rebuilt));
       ASSERT_EQ(rebuilt.size(), came.size());
       for (const loose_word& w : loose_words(*view, f)) {
         if (w.error == loose_word::absent) continue;

@@ -41,6 +41,7 @@ QUANTITIES = ["calorimeter_energy", "crystals", "clusters", "photons", "photon_e
 CRATE_MISSING, DAMAGED, OPAQUE = 1, 2, 4
 LONG, HEADER_STORED, FOOTER_STORED, RAW, LIMITED, FEATURES, STRONG, ROUNDED = 1, 2, 4, 8, 16, 32, 64, 128
 RECORDS_OF_A_BOARD = 16
+KOTO_CODEC, STRONG_CODEC = 1, 2
 
 
 class StoreError(Exception):
@@ -58,6 +59,7 @@ class Settings(NamedTuple):
 
 
 class Block(NamedTuple):
+    codec: int
     session: int
     proven: bool
     sequence: int
@@ -237,6 +239,12 @@ def _mix(x):
     return x ^ x >> 31
 
 
+def board_forms(data):
+    """Of a packed event."""
+    n_fragments, n_boards = struct.unpack_from("<HI", data, 14)
+    return [form for _, form, _ in struct.iter_unpack("<BBH", data[32 + 8 * n_fragments:32 + 8 * n_fragments + 4 * n_boards])]
+
+
 def survives_prescale(run, spill, number, line, prescale):
     """Whether a line of this id, having fired, keeps the event."""
     return _mix(_mix(run << 32 | spill) ^ (number << 32 | line)) % prescale == 0
@@ -309,7 +317,13 @@ def read_payload(data, version, kept, summary) -> Payload:
     return Payload(PAYLOADS[kept], levels, asked, control, error, [(PAYLOADS[row[0]], row[3], row[1]) for row in rows])
 
 
-def read_event(data) -> Event:
+def packed(data, _codec) -> bytes:
+    """In the place of read_event: its waveforms are not looked at."""
+    return bytes(data)
+
+
+def read_event(data, codec=None) -> Event:
+    """`codec` is that of its block, where the event stands in one."""
     (length, spill, number, flags, n_fragments, n_boards, reference, summary, version, kept,
      table) = EVENT_HEADER.unpack_from(data)
     need(length == len(data) and length % 8 == 0 and summary % 8 == 0, "an event's length")
@@ -337,6 +351,9 @@ def read_event(data) -> Event:
             slot, board_form, size = struct.unpack_from("<BBH", data, boards_at + 4 * next_board)
             next_board += 1
             raw_boards += bool(board_form & RAW)
+            shorter = board_form & (ROUNDED | STRONG) == ROUNDED  # a rounded board has records where they are not longer
+            need(codec is None or board_form & (RAW | LIMITED) or shorter or bool(board_form & STRONG) == (codec == STRONG_CODEC),
+                 f"a board of form {board_form} in a block of codec {codec}")
             need(at + size <= length, "a board is cut")
             packet, records[place, slot], pulses[place, slot], errors[place, slot] = rebuild_board(
                 data[at:at + size], board_form, slot, spill, number, reference, kept, payload.error if payload else 0)
@@ -354,7 +371,7 @@ def read_event(data) -> Event:
 def read_block(header, payload, fields, read=read_event) -> Block:
     (_, version, codec, flags, _, events, session, sequence, run, node, sealed, _, settings, payload_crc, _) = fields
     need((version == 2) == (settings != 0), f"version {version} with {settings} bytes of settings")
-    need(codec in (1, 2), f"codec {codec}")
+    need(codec in (KOTO_CODEC, STRONG_CODEC), f"codec {codec}")
     need(crc32c(payload) == payload_crc, "payload checksum")
     need(sequence >= 1, "sequence numbers count from 1")
     at, found = 0, []
@@ -362,10 +379,10 @@ def read_block(header, payload, fields, read=read_event) -> Block:
         need(at + EVENT_HEADER.size <= len(payload), "a block ends within an event")
         length = struct.unpack_from("<I", payload, at)[0]
         need(EVENT_HEADER.size <= length <= len(payload) - at, "an event's length")
-        found.append(read(payload[at:at + length]))
+        found.append(read(payload[at:at + length], codec))
         at += length
     need(at == len(payload) - settings, "bytes after the last event of a block")
-    return Block(session, bool(flags & 1), sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
+    return Block(codec, session, bool(flags & 1), sequence, run, node, sealed, found, *(read_entries(payload[at:]) if settings else (None, None)))
 
 
 def read_entries(data):
@@ -442,11 +459,11 @@ def events_of(folder, whole=True):
 def packed_events_of(folder):
     """{(spill, number): packed event}, each of which must be there once; its waveforms are not looked at."""
     found = {}
-    for block in read_store(folder, read=bytes):
-        for packed in block.events:
-            key = EVENT_HEADER.unpack_from(packed)[1:3]
+    for block in read_store(folder, read=packed):
+        for event in block.events:
+            key = EVENT_HEADER.unpack_from(event)[1:3]
             need(key not in found, f"event {key} is stored twice")
-            found[key] = packed
+            found[key] = event
     return found
 
 

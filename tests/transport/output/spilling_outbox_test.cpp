@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using namespace test;
 
 constexpr std::size_t event_bytes = 32 << 10;
-const outbox_settings small_memory{mebibytes(1), {128 << 10}, 1ms};
+const outbox_settings small_memory{mebibytes(1), {128 << 10}, 1ms, codec_id::strong};
 
 /// A packed event that is nothing but its head and a number.
 bytes event_of(std::uint32_t number) {
@@ -42,6 +42,7 @@ bytes event_of(std::uint32_t number) {
 void add_events_of(std::span<const std::byte> block, std::multiset<std::uint32_t>& to) {
   block_header header;
   ASSERT_EQ(check_block(block, header), block_fault::none);
+  EXPECT_EQ(header.codec, small_memory.codec) << "on the way to disk, too";
   event_walk walk(block.subspan(sizeof header));
   while (const auto e = walk.next()) to.insert(load<packed_event>(e->data()).number);
 }

@@ -96,7 +96,7 @@ TEST(spool, can_be_read_like_a_store) {
   const auto view = reader.read(index.entries().front());
   ASSERT_TRUE(view);
   test::bytes fragment;
-  rebuild_fragment(*view, 0, fragment);
+  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   EXPECT_EQ(fragment, event.fragments[0]);
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "gpu/codec/decode_all.hpp"
 #include "gpu/codec/strong.hpp"
 #include "tests/transport/store/packed_events.hpp"
 #include "transport/format/endian.hpp"
@@ -65,8 +66,38 @@ RC_GTEST_PROP(event_view, gives_back_every_fragment, (std::uint32_t seed)) {
   RC_ASSERT(view->fragments() == event.fragments.size());
   std::vector<std::byte> rebuilt;
   for (std::uint32_t i = 0; i < view->fragments(); ++i) {
-    rebuild_fragment(*view, i, rebuilt);
+    RC_ASSERT(rebuild_fragment(*view, i, rebuilt));
     RC_ASSERT(rebuilt == event.fragments[i]);
+    RC_ASSERT(rebuild_fragment(*view, i, rebuilt, strong::decode_all));
+    RC_ASSERT(rebuilt == event.fragments[i]);
+  }
+}
+
+RC_GTEST_PROP(event_view, gives_one_board_as_its_fragment_has_it, (std::uint32_t seed)) {
+  std::mt19937 random(seed);
+  const auto event = test::make_event(arbitrary_recipe(), random);
+  const auto view = packed_event_view::parse(event.packed);
+  RC_ASSERT(view.has_value());
+  std::uint32_t board = 0;
+  for (std::uint32_t f = 0; f < view->fragments(); ++f) {
+    std::size_t packet = l2::fragment_header_bytes;
+    for (std::uint32_t k = 0; k < view->fragment(f).boards; ++k, ++board) {
+      const packed_board b = view->board(board);
+      const auto one = unpack_board(*view, board);
+      RC_ASSERT(one.has_value() == ((b.form & board_raw) == 0));
+      packet += one ? l2::board_bytes : b.bytes;
+      if (!one) continue;
+      RC_ASSERT(unpack_board(*view, board, strong::decode_all)->samples == one->samples);
+      const unsigned channels = (b.form & board_256_samples) != 0 ? 4 : 16;
+      for (unsigned c = 0; c < channels; ++c) {
+        const auto samples = one->channel(c, channels);
+        RC_ASSERT(samples.size() == l2::sample_words / channels);
+        for (std::size_t s = 0; s < samples.size(); ++s) {
+          const std::size_t at = packet - l2::board_bytes + 12 + 2 * (channels * s + c);
+          RC_ASSERT(load_big<std::uint16_t>(&event.fragments[f][at]) == (0x8000 | samples[s]));
+        }
+      }
+    }
   }
 }
 
@@ -124,8 +155,7 @@ RC_GTEST_PROP(event_view, of_flipped_bits_is_read_within_its_bounds, (std::uint3
   if (const auto view = packed_event_view::parse(exact)) {
     std::vector<std::byte> rebuilt;
     for (std::uint32_t i = 0; i < view->fragments(); ++i) {
-      rebuild_fragment(*view, i, rebuilt);
-      RC_ASSERT(rebuilt.size() == view->fragment(i).bytes);
+      if (rebuild_fragment(*view, i, rebuilt)) RC_ASSERT(rebuilt.size() == view->fragment(i).bytes);
     }
     RC_ASSERT(view->summary().size() == view->header().summary_bytes);
   }
@@ -280,7 +310,7 @@ TEST(event_view, tells_which_waveforms_are_there) {
   EXPECT_EQ(view->payload_of_line(0).payload, event_payload::suppressed);
   EXPECT_EQ(kept_records(*view, 0), std::vector<std::uint16_t>{0b1010});
   std::vector<std::byte> fragment;
-  rebuild_fragment(*view, 0, fragment);
+  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   ASSERT_EQ(fragment.size(), l2::fragment_bytes(1));
   const auto absent = loose_words(*view, 0);
   EXPECT_EQ(absent.size(), 14U * 64);
@@ -310,7 +340,7 @@ TEST(event_view, gives_rounded_samples_back_within_their_error) {
   EXPECT_EQ(view->greatest_error(), 3U);
   EXPECT_EQ(greatest_errors(*view, 0), std::vector<std::uint8_t>{2});
   std::vector<std::byte> fragment;
-  rebuild_fragment(*view, 0, fragment);
+  EXPECT_TRUE(rebuild_fragment(*view, 0, fragment));
   EXPECT_EQ(load_big<std::uint16_t>(&fragment[16 + 2]), 0x8000 + 5 * 101);
   const auto loose = loose_words(*view, 0);
   EXPECT_EQ(loose.size(), 16U * 64);
@@ -388,7 +418,7 @@ TEST(event_view, refuses_a_payload_that_does_not_follow_from_its_lines) {
   EXPECT_FALSE((limited_event{.line_payload = 2}.is_read())) << "another payload than its line's";
 }
 
-TEST(event_view, refuses_a_sample_that_does_not_fit_its_word) {
+TEST(event_view, tells_of_a_sample_that_does_not_fit_its_word) {
   const auto is_read = [](std::uint16_t sample) {
     std::vector<std::uint16_t> samples(l2::sample_words, 100);
     samples[77] = sample;
@@ -407,11 +437,69 @@ TEST(event_view, refuses_a_sample_that_does_not_fit_its_word) {
     store(all.data() + sizeof head + 8,
           packed_board{3, board_strong, static_cast<std::uint16_t>(group.size())});
     std::ranges::copy(group, all.begin() + static_cast<std::ptrdiff_t>(tables));
-    return packed_event_view::parse(all).has_value();
+    const auto view = packed_event_view::parse(all);
+    std::vector<std::byte> fragment;
+    return view && rebuild_fragment(*view, 0, fragment) && unpack_board(*view, 0);
   };
   EXPECT_TRUE(is_read(l2::payload_mask));
   EXPECT_FALSE(is_read(l2::payload_mask + 1));
   EXPECT_FALSE(is_read(0xffff));
+}
+
+/// A reader that knows a block's codec refuses boards of another; without a block, those that
+/// contradict each other.
+TEST(event_view, refuses_boards_of_another_codec_than_the_blocks) {
+  for (const codec_id codec : {codec_id::koto, codec_id::strong}) {
+    const codec_id other = codec == codec_id::koto ? codec_id::strong : codec_id::koto;
+    std::mt19937 random(4);
+    test::event_recipe recipe;
+    recipe.key = {1, 1};
+    recipe.oddities = false;
+    recipe.codec = codec;
+    const auto packed = test::make_event(recipe, random).packed;
+    EXPECT_TRUE(packed_event_view::parse(packed));
+    EXPECT_TRUE(packed_event_view::parse(packed, codec));
+    EXPECT_FALSE(packed_event_view::parse(packed, other));
+  }
+  const limited_event limited; // has KOTO records in blocks of either codec
+  EXPECT_TRUE(packed_event_view::parse(limited.packed(), codec_id::koto));
+  EXPECT_TRUE(packed_event_view::parse(limited.packed(), codec_id::strong));
+}
+
+TEST(event_view, refuses_boards_of_two_codecs) {
+  const auto samples = std::vector<std::uint16_t>(l2::sample_words, 100);
+  test::bytes records;
+  for (int r = 0; r < l2::waveforms_per_board; ++r) {
+    const auto record = test::pack_record(std::vector<std::uint16_t>(64, 100));
+    records.insert(records.end(), record.begin(), record.end());
+  }
+  test::bytes group(strong::max_group_bytes);
+  group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
+  const auto is_read = [](const test::bytes& one, std::uint8_t form, const test::bytes& other,
+                          std::uint8_t other_form) {
+    packed_event head;
+    head.number = 1;
+    head.fragments = 1;
+    head.boards = 2;
+    const std::size_t tables = sizeof head + 8 + 8;
+    head.bytes = static_cast<std::uint32_t>(round_up(tables + one.size() + other.size(), 8));
+    test::bytes all(head.bytes);
+    store(all.data(), head);
+    store(all.data() + sizeof head,
+          packed_fragment{0, fragment_form::boards, 2, 2 * l2::board_bytes + 8});
+    store(all.data() + sizeof head + 8,
+          packed_board{3, form, static_cast<std::uint16_t>(one.size())});
+    store(all.data() + sizeof head + 12,
+          packed_board{4, other_form, static_cast<std::uint16_t>(other.size())});
+    const auto behind =
+        std::ranges::copy(one, all.begin() + static_cast<std::ptrdiff_t>(tables)).out;
+    std::ranges::copy(other, behind);
+    return packed_event_view::parse(all).has_value();
+  };
+  EXPECT_TRUE(is_read(group, board_strong, group, board_strong));
+  EXPECT_TRUE(is_read(records, 0, records, 0));
+  EXPECT_FALSE(is_read(group, board_strong, records, 0));
+  EXPECT_FALSE(is_read(records, 0, group, board_strong));
 }
 
 } // namespace

@@ -297,7 +297,7 @@ TEST(event_index, finds_events_and_repeats_and_damage) {
   ASSERT_TRUE(view);
   std::vector<std::byte> fragment;
   for (std::uint32_t i = 0; i < view->fragments(); ++i) {
-    rebuild_fragment(*view, i, fragment);
+    EXPECT_TRUE(rebuild_fragment(*view, i, fragment));
     EXPECT_EQ(fragment, late.fragments[i]);
   }
 }

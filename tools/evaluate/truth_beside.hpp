@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The truth beside a file of simulated data, an event at a time; a truth that is another file's is
+// refused.
+#pragma once
+
+#include <string>
+
+#include "tools/simulation/truth_reader.hpp"
+#include "transport/format/batch.hpp"
+
+namespace l3 {
+
+class truth_beside {
+public:
+  /// `data` is for messages. Throws command_error if the truth cannot be opened.
+  truth_beside(std::string truth, std::string data, const detector& d);
+
+  /// That of the file's next event. Throws command_error if it is of another one, or missing.
+  [[nodiscard]] const true_event& of(const event_entry& next);
+  /// Behind the last event. Throws command_error if the truth goes on.
+  void finish();
+
+private:
+  std::string name_;
+  std::string data_;
+  truth_reader reader_;
+  true_event event_;
+  event_key key_;
+};
+
+} // namespace l3
