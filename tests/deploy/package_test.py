@@ -36,6 +36,9 @@ def make(folder: pathlib.Path) -> dict[str, pathlib.Path]:
     folder.mkdir()
     shutil.copytree(SOURCE / "debian", folder / "debian")
     shutil.copy(SOURCE / "CHANGELOG.md", folder)
+    when = {"GIT_COMMITTER_DATE": "2026-11-26T03:30:00+09:00", "GIT_AUTHOR_DATE": "2026-11-26T03:30:00+09:00"}
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "all"]):
+        said("git", "-C", folder, *words, env={**os.environ, **when})
     quickly = {**os.environ, "DPKG_DEB_COMPRESSOR_TYPE": "gzip", "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
     said("debian/rules", "binary", f"folder={BUILD}", f"destination={folder}", cwd=folder, env=quickly)
     return {re.match(r"[a-z\d-]+", p.name)[0]: p for p in folder.glob("*.deb")}
@@ -105,7 +108,11 @@ def main() -> int:
             assert conffiles == configurations, f"{package}: {conffiles}"
             check_scripts(control, f"{package}.service" if configurations else None)
         version, = re.findall(r"project\(koto-l3 VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())
-        assert packages["koto-l3d"].name.startswith(f"koto-l3d_{version}_"), f"debian/changelog is not of version {version}"
+        name = packages["koto-l3d"].name
+        assert re.match(rf"koto-l3d_{version}~20261125183000\.[0-9a-f]{{12}}_", name), f"{name} is not of version {version} and the commit"
+        said("git", "-C", folder / "one", "tag", f"v{version}")
+        named = [line for line in said("make", "-pn", "-f", "debian/rules", cwd=folder / "one").splitlines() if re.match(r"(named|commit|changed) :=", line)]
+        assert sorted(named) == ["changed := ", "commit := ", f"named := {version}"], f"the commit with the tag makes {named}"
         depends = said("dpkg-deb", "-f", packages["koto-l3d"], "Depends")
         assert "libzmq5" in depends and "nvidia" not in depends and "cuda" not in depends, depends
         said("lintian", "--fail-on", "error", *packages.values())
