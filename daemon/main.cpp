@@ -51,6 +51,7 @@
 #include "monitor/version.hpp"
 #include "selection/engine/engine.hpp"
 #include "transport/format/plain_text.hpp"
+#include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
 #include "transport/system/time_of_day.hpp"
 
@@ -279,6 +280,18 @@ bool fits_machine(daemon_settings s) {
   return wrong.empty();
 }
 
+/// For --check-config: what only the service gets is said, and is no mistake.
+void leave_out_credentials(daemon_settings& s) {
+  const auto look = [](const char* key, std::string& file) {
+    if (!is_for_the_service_alone(file)) return;
+    std::fprintf(stderr, "koto-l3d: %s: %s was not looked at: the service alone gets it\n", key,
+                 file.c_str());
+    file.clear();
+  };
+  look("forward.secret_key", s.forward.secret_key);
+  look("farm.password", s.farm.password);
+}
+
 /// For --print-config: the file that has the same effect, with what "auto" comes to on this machine
 /// as a comment.
 void print(const loaded_config& config) {
@@ -407,7 +420,9 @@ int main(int argc, char** argv) {
 
   try {
     const loaded_config config = file.empty() ? loaded_config{} : load_config(file);
-    const auto mistakes = mistakes_in(config);
+    loaded_config looked_at = config;
+    if (check) leave_out_credentials(looked_at.settings);
+    const auto mistakes = mistakes_in(looked_at);
     if (!mistakes.empty()) {
       say_last(plain_lines(fmt::format("{}", fmt::join(mistakes, "\n"))));
       return exit_bad_configuration;

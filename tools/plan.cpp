@@ -42,6 +42,13 @@ double amount(const char* option, const std::string& text, dimension d) {
   return static_cast<double>(*value);
 }
 
+std::string splitting(const thread_cost& c) {
+  const std::uint32_t most = most_processors(c);
+  if (most == 1) return {};
+  return most == 0 ? "  (splits over processors)"
+                   : fmt::format("  (splits over {} processors; more were not measured)", most);
+}
+
 void print_table(const sizing& s, const sizing_wishes& w, const cost_table& costs) {
   fmt::print("{} nodes, each with {} processors, {} network interfaces in, 1 out\n\n", s.nodes,
              s.processors_needed, s.interfaces);
@@ -52,8 +59,7 @@ void print_table(const sizing& s, const sizing_wishes& w, const cost_table& cost
   fmt::print("{:<18} {:>6} {:>10} {:>12}\n", "thread", "of", "s/GB", "processors");
   for (const thread_load& t : s.threads)
     fmt::print("{:<18} {:>6} {:10.4f} {:12.3f}{}\n", t.cost.name, t.cost.input ? "input" : "output",
-               t.cost.seconds_per_gigabyte, t.processors,
-               t.cost.splits ? "  (splits over processors)" : "");
+               t.cost.seconds_per_gigabyte, t.processors, splitting(t.cost));
   fmt::print("{:<36} {:12.3f}\n", "busy processors of a node", s.processors);
   if (!s.first_to_saturate.empty())
     fmt::print("first to saturate: {}, at {:.2f} GB/s into a node\n", s.first_to_saturate,
@@ -67,11 +73,13 @@ void print_table(const sizing& s, const sizing_wishes& w, const cost_table& cost
     fmt::print("; it leaves in {:.0f} s", s.drain_seconds);
   else
     fmt::print("; it never leaves: the line is full");
-  fmt::print("\n\nassumed: {:.1f} % of the events are kept and packed to 1/{:.2f}; the beam is on "
-             "{:.1f} % of the time; a thread and an interface may be busy {:.0f} % of the time; "
-             "interfaces of {:.0f} Gb/s; nodes share the input and the line alike; costs grow with "
-             "the bytes, and this machine's processors are those of the table\n",
-             100 * w.kept, w.ratio, 100 * w.duty, 100 * w.headroom, w.interface * bits / gigabyte);
+  fmt::print(
+      "\n\nassumed: {:.1f} % of the events are kept and packed to 1/{:.2f}; the beam is on "
+      "{:.1f} % of the time; a thread and an interface may be busy {:.0f} % of the time; "
+      "interfaces of {:.0f} Gb/s; nodes share the input and the line alike; costs grow with "
+      "the bytes, and this machine's processors are those of the table; the receiver's machine, "
+      "which stores what all nodes send, is not in it\n",
+      100 * w.kept, w.ratio, 100 * w.duty, 100 * w.headroom, w.interface * bits / gigabyte);
   fmt::print("costs: over {}, {}\n", costs.way, costs.measured);
   for (const std::string& text : s.not_met) fmt::print("NOT enough: {}\n", text);
 }

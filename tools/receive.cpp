@@ -26,6 +26,7 @@
 #include "tools/verify/quiet_time.hpp"
 #include "transport/accounting/ledger.hpp"
 #include "transport/format/units.hpp"
+#include "transport/link/link_keys.hpp"
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
@@ -42,6 +43,7 @@ struct options {
   std::optional<internet_address> monitor;
   bool exit_after_goodbye = false;
   bool json = false;
+  bool check = false;
 };
 
 constexpr auto longest_step = 100ms;
@@ -181,6 +183,23 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   return whole ? 0 : exit_failure;
 }
 
+/// For --check-config: the options were read, and the keys are what they should be, but for one
+/// that only the service gets.
+int check(const options& o, const std::string& file) {
+  try {
+    if (is_for_the_service_alone(o.receiver.secret_key))
+      print_error("secret_key: {} was not looked at: the service alone gets it\n",
+                  o.receiver.secret_key);
+    else if (!o.receiver.secret_key.empty())
+      static_cast<void>(read_secret_key(o.receiver.secret_key));
+    if (!o.receiver.allow.empty()) static_cast<void>(read_public_keys(o.receiver.allow));
+  } catch (const std::runtime_error& e) {
+    throw command_error(e.what(), exit_bad_configuration);
+  }
+  fmt::print("{}: ok\n", file.empty() ? "options" : file);
+  return 0;
+}
+
 int receive(const options& o) {
   interrupt signals;
   const auto manager = service_manager::from_environment();
@@ -267,7 +286,12 @@ void add_receive(CLI::App& program, command_body& run) {
   c->add_flag("--exit-after-goodbye", o->exit_after_goodbye,
               "end when every daemon has said goodbye, and one of them has stored something");
   c->add_flag("--json", o->json, "report as JSON at the end");
-  c->callback([o, &run] { run = [o] { return receive(*o); }; });
+  c->add_flag("--check-config", o->check, "check the options and the keys that they name, and end");
+  c->callback([o, c, &run] {
+    const auto* const file = c->get_option("--config");
+    const std::string name = file->count() > 0 ? file->results().front() : std::string();
+    run = [o, name] { return o->check ? check(*o, name) : receive(*o); };
+  });
 }
 
 } // namespace l3

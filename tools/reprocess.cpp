@@ -33,12 +33,14 @@ struct options {
   selection_options how;
   std::vector<std::string> stores;
   std::vector<std::string> crates;
+  std::optional<codec_id> codec;
   std::string out;
   std::optional<std::uint64_t> task;
   std::uint32_t jobs = 1;
   bool check = false;
   bool skip_damaged = false;
   bool skip_limited = false;
+  bool accept_repeated = false;
   bool to_slurm = false;
   slurm_options slurm;
   bool json = false;
@@ -63,6 +65,7 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder) {
                             " holds no plan",
                         exit_usage);
   if (is_new) {
+    plan.codec = o.codec;
     plan.crates = readout_of(o.crates);
     plan.settings = settings_of(o, plan.crates);
   } else {
@@ -71,6 +74,12 @@ reprocess_plan make_plan(const options& o, const reprocess_folder& folder) {
       throw command_error("--crates is not the readout with which " + folder.store().string() +
                               " was begun: name another folder",
                           exit_usage);
+    if (o.codec && o.codec != plan.codec)
+      throw command_error(
+          fmt::format("{} was begun {}: name another folder", folder.store().string(),
+                      plan.codec ? fmt::format("with the codec {}", name_of(*plan.codec))
+                                 : std::string("without --codec")),
+          exit_usage);
     if (!o.how.files.lines.empty() && settings_of(o, plan.crates) != plan.settings)
       throw command_error(folder.store().string() +
                               " was begun with another menu, detector or calibration: name "
@@ -230,8 +239,9 @@ int check(const options& o, const reprocess_folder& folder) {
   const auto verdict = check_reprocessed(folder, plan, [&] { return signals.came(); });
   const bool all_read = verdict.totals.unreadable.none();
   const bool all_whole = verdict.totals.limited == 0;
-  const bool holds =
-      verdict.holds() && (all_read || o.skip_damaged) && (all_whole || o.skip_limited);
+  const bool all_once = verdict.repeated.empty();
+  const bool holds = verdict.holds() && (all_read || o.skip_damaged) &&
+                     (all_whole || o.skip_limited) && (all_once || o.accept_repeated);
   if (o.json) {
     json::object all = to_json(verdict.totals);
     all["holds"] = holds;
@@ -242,6 +252,8 @@ int check(const options& o, const reprocess_folder& folder) {
     all["missing"] = list(verdict.missing);
     all["double"] = list(verdict.doubled);
     all["changed"] = list(verdict.changed);
+    all["repeated"] = list(verdict.repeated);
+    all["repeated_events"] = verdict.repeated_events;
     fmt::print("{}\n", json::serialize(all));
   } else {
     print_totals(verdict.totals, plan.tasks.size());
@@ -251,17 +263,27 @@ int check(const options& o, const reprocess_folder& folder) {
     list("missing", verdict.missing);
     list("double", verdict.doubled);
     list("changed", verdict.changed);
+    list("repeated", verdict.repeated);
     fmt::print("{}\n", !verdict.holds() ? "NOT right: see above"
                        : !holds && !all_read && !o.skip_damaged
                            ? "NOT right: a part of the inputs could not be read"
-                       : !holds ? "NOT right: events were left out"
+                       : !holds && !all_whole && !o.skip_limited ? "NOT right: events were left out"
+                       : !holds
+                           ? "NOT right: events that the stores have twice are in the output twice"
+                       : !all_once ? "each event of an input is in exactly one output, or was "
+                                     "rejected; some are in several inputs"
                        : all_read && all_whole
                            ? "each event is in exactly one output, or was rejected"
                            : "each event that could be decided again is in exactly one output, or "
                              "was rejected");
   }
   const int inputs = judge_inputs(o, verdict.totals);
-  return verdict.holds() ? inputs : exit_failure;
+  if (!all_once)
+    print_error("{} events came in more than once, from stores or sessions to which level 2 gave "
+                "them one after the other{}\n",
+                verdict.repeated_events,
+                o.accept_repeated ? "" : " (--accept-repeated accepts that)");
+  return holds ? inputs : exit_failure;
 }
 
 int submit_tasks(const options& o, const reprocess_folder& folder, const reprocess_plan& plan) {
@@ -330,6 +352,10 @@ void add_reprocess(CLI::App& program, command_body& run) {
   c->add_option("--out", o->out, "the folder to write")->required();
   add_selecting_options(*c, o->how);
   add_crates_option(*c, o->crates);
+  c->add_option_function<std::string>(
+       "--codec", [o](const std::string& name) { o->codec = read_codec(name); },
+       "pack the kept events by koto or strong, as in output.codec; by default as they are")
+      ->check(CLI::IsMember({"koto", "strong"}));
   c->add_option("--jobs", o->jobs, "files that are done at a time on this machine")
       ->check(CLI::Range(1U, 256U))
       ->capture_default_str();
@@ -350,6 +376,9 @@ void add_reprocess(CLI::App& program, command_body& run) {
   c->add_flag("--skip-limited", o->skip_limited,
               "end with 0 although events of which not all waveforms were kept are left out, and "
               "say how many these are");
+  c->add_flag("--accept-repeated", o->accept_repeated,
+              "with --check: end with 0 although events that the stores have twice are in the "
+              "output twice, and say how many these are");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return reprocess(*o); }; });
 }

@@ -36,27 +36,36 @@ def make(folder: pathlib.Path) -> dict[str, pathlib.Path]:
     folder.mkdir()
     shutil.copytree(SOURCE / "debian", folder / "debian")
     shutil.copy(SOURCE / "CHANGELOG.md", folder)
+    when = {"GIT_COMMITTER_DATE": "2026-11-26T03:30:00+09:00", "GIT_AUTHOR_DATE": "2026-11-26T03:30:00+09:00"}
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "all"]):
+        said("git", "-C", folder, *words, env={**os.environ, **when})
     quickly = {**os.environ, "DPKG_DEB_COMPRESSOR_TYPE": "gzip", "DPKG_DEB_COMPRESSOR_LEVEL": "1"}
     said("debian/rules", "binary", f"folder={BUILD}", f"destination={folder}", cwd=folder, env=quickly)
     return {re.match(r"[a-z\d-]+", p.name)[0]: p for p in folder.glob("*.deb")}
 
 
-def asked_of_services(script: pathlib.Path, *arguments: str) -> list[str]:
-    """What a script of a package would have systemd do with services. Nothing is done: each command is a stub."""
+def asked_of_services(script: pathlib.Path, *arguments: str, runs=True, refuses=False, starts=True) -> tuple[list[str], str | None]:
+    """What a script of a package would have systemd do with services, and what it says if it fails. Nothing is done: each command is
+    a stub. A service runs; the new program refuses its configuration; it does not start."""
     if not script.exists():
-        return []
+        return [], None
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "systemd").mkdir()
-        for command in ("deb-systemd-invoke", "deb-systemd-helper", "systemctl", "systemd-sysusers", "systemd-tmpfiles"):
-            # None was enabled before.
-            (folder / command).write_text(f"#!/bin/sh\necho {command} \"$@\" >>{folder}/asked\ncase \"$*\" in *was-enabled*) exit 1 ;; esac\n")
+        ends = {"systemctl": f"*is-active*) exit {0 if runs else 3} ;;", "deb-systemd-invoke": f"*restart*) exit {0 if starts else 1} ;;",
+                "deb-systemd-helper": "*was-enabled*) exit 1 ;;", "systemd-sysusers": "", "systemd-tmpfiles": "",  # none was enabled before
+                "koto-l3d": "*) echo no key; exit 78 ;;" if refuses else "", "koto-l3": "*) echo no key; exit 78 ;;" if refuses else ""}
+        for command, end in ends.items():
+            (folder / command).write_text(f"#!/bin/sh\necho {command} \"$@\" >>{folder}/asked\ncase \"$*\" in {end} esac\n")
             (folder / command).chmod(0o755)
-        (folder / "script").write_text(script.read_text().replace("/run/systemd/system", f"{folder}/systemd"))
-        said("env", f"PATH={folder}:/usr/bin:/bin", "sh", folder / "script", *arguments)
+        text = script.read_text().replace("/run/systemd/system", f"{folder}/systemd").replace("/usr/bin/koto-l3", f"{folder}/koto-l3")
+        (folder / "script").write_text(text)
+        done = subprocess.run(["env", f"PATH={folder}:/usr/bin:/bin", "sh", folder / "script", *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False, timeout=240)
         asked = (folder / "asked").read_text().splitlines() if (folder / "asked").exists() else []
         return [" ".join(words) for words in map(str.split, asked)
-                if words[0] == "deb-systemd-invoke" or (words[0] == "systemctl" and "daemon-reload" not in words) or (words[0] == "deb-systemd-helper" and words[1] == "enable")]
+                if words[0] == "deb-systemd-invoke" or (words[0] == "systemctl" and not {"daemon-reload", "is-active"} & set(words))
+                or (words[0] == "deb-systemd-helper" and words[1] == "enable")], done.stdout if done.returncode else None
 
 
 def check_scripts(control: pathlib.Path, unit: str | None) -> None:
@@ -65,8 +74,18 @@ def check_scripts(control: pathlib.Path, unit: str | None) -> None:
     for script, arguments, wanted in (("preinst", ["install"], None), ("preinst", ["upgrade", "0.1.0"], None), ("postinst", ["configure", ""], None),
                                       ("postinst", ["configure", "0.1.0"], "try-restart"), ("postinst", ["abort-upgrade", "0.9.0"], None),
                                       ("prerm", ["upgrade", "0.9.0"], None), ("prerm", ["remove"], "stop")):
-        asked = asked_of_services(control / script, *arguments)
+        asked, failed = asked_of_services(control / script, *arguments)
+        assert failed is None, failed
         assert asked == ([f"deb-systemd-invoke {wanted} {unit}"] if unit and wanted else []), f"{control.name}: {script} {' '.join(arguments)} asks {asked or 'nothing'}"
+    if unit is None:
+        return
+    upgrade, restart = (control / "postinst", "configure", "0.1.0"), f"deb-systemd-invoke try-restart {unit}"
+    asked, said = asked_of_services(*upgrade, refuses=True)
+    assert asked == [] and said and "no key" in said and f"dpkg --configure {control.name}" in said, f"{control.name}, of which the configuration is refused: {asked}, {said}"
+    asked, said = asked_of_services(*upgrade, starts=False)
+    assert asked == [restart] and said and f"journalctl -u {control.name}" in said, f"{control.name}, which does not start: {asked}, {said}"
+    asked, said = asked_of_services(*upgrade, runs=False, refuses=True)
+    assert (asked, said) == ([], None), f"{control.name}, which does not run: {asked}, {said}"
 
 
 def main() -> int:
@@ -89,7 +108,11 @@ def main() -> int:
             assert conffiles == configurations, f"{package}: {conffiles}"
             check_scripts(control, f"{package}.service" if configurations else None)
         version, = re.findall(r"project\(koto-l3 VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())
-        assert packages["koto-l3d"].name.startswith(f"koto-l3d_{version}_"), f"debian/changelog is not of version {version}"
+        name = packages["koto-l3d"].name
+        assert re.match(rf"koto-l3d_{version}~20261125183000\.[0-9a-f]{{12}}_", name), f"{name} is not of version {version} and the commit"
+        said("git", "-C", folder / "one", "tag", f"v{version}")
+        named = [line for line in said("make", "-pn", "-f", "debian/rules", cwd=folder / "one").splitlines() if re.match(r"(named|commit|changed) :=", line)]
+        assert sorted(named) == ["changed := ", "commit := ", f"named := {version}"], f"the commit with the tag makes {named}"
         depends = said("dpkg-deb", "-f", packages["koto-l3d"], "Depends")
         assert "libzmq5" in depends and "nvidia" not in depends and "cuda" not in depends, depends
         said("lintian", "--fail-on", "error", *packages.values())

@@ -77,7 +77,7 @@ def next_version(packages, out):
         with tempfile.TemporaryDirectory() as stage:
             subprocess.run(["dpkg-deb", "-R", deb, stage], check=True)
             control = pathlib.Path(stage) / "DEBIAN/control"
-            control.write_text(re.sub(r"^(Version: |Depends:.*\bkoto-l3 \(= )([\w.]+)", r"\1\2+next", control.read_text(), flags=re.MULTILINE))
+            control.write_text(re.sub(r"^(Version: |Depends:.*\bkoto-l3 \(= )([\w.~+]+)", r"\1\2+next", control.read_text(), flags=re.MULTILINE))
             subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "-b", stage, out], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -118,11 +118,18 @@ def check_by_ansible(boot, packages):
         for node in (1, 2):
             playbook.configure(node, tcp={"bind": "192.0.2.1:42100"})
         playbook.run(fails=True)
-        assert not nodes[0].active("koto-l3d") and nodes[1].pid() == pids[1], "the play went on after a node that failed"
+        assert "The configuration of before is in its place" in playbook.said, playbook.said
+        assert nodes[1].pid() == pids[1], "the play went on after a node that failed"
+        wait_until(lambda: nodes[0].active("koto-l3d"), "the node that failed to go on as it was", 20)
+        (playbook.folder / "store.toml").write_text(f'out = "{STORE}"\nmonitr = "127.0.0.1:9421"\n')
+        pid = store.pid("koto-l3-receive")
+        playbook.run(fails=True)
+        assert "did you mean monitor" in playbook.said and store.pid("koto-l3-receive") == pid, playbook.said
+        (playbook.folder / "store.toml").write_text(f'out = "{STORE}"\nmonitor = "127.0.0.1:9421"\n')
         for node in (1, 2):
             playbook.configure(node)
         playbook.run()
-        print("  ended at a configuration that is refused, and at a node that does not start; the other went on")
+        print("  ended at a configuration that is refused, of a node and of the receiver, and at a node that does not start with it: that one went on as it was")
 
         for flow in flows:
             flow.end()

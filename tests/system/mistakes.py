@@ -24,6 +24,10 @@ FILES = {  # what the commands are given; the names stand in the table
     "bad-unit.toml": b'[outbox]\nmemory = "64 MIB"\n', "range.toml": b'[forward]\nrate = "1 b/s"\n',
     "receive-key.toml": b'secret-key = "x"\n', "receive-flag.toml": b"sync = 3\n", "receive-value.toml": b'\nbind = "127.0.0.1:42200"\n',
     "receive-list.toml": b'out = ["a", "b"]\n', "receive-other.toml": b"version = true\n", "receive-none.toml": b"sync = true\n",
+    "receive-keys.toml": b'out = "new"\nsecret_key = "bad.secret"\nallow = "none"\n',
+    "receive-service.toml": b'out = "new"\nsecret_key = "credential:receiver.secret"\nallow = "node1.public"\n',
+    "service.toml": b'[forward]\nsecret_key = "credential:node1.secret"\nreceiver_key = "node1.public"\n' + HUGE.replace(b"1024 GiB", b"64 MiB"),
+    "node1.public": b"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n",
     "mask-nothing.toml": b'[selection]\nhot_inputs = "mask"\n',
     "mask-file.toml": b'[selection]\nlines = "built-in"\nhot_inputs = "mask"\n[run]\nledger = "ledger.json"\n',
     "mask-farm.toml": b'[selection]\nlines = "built-in"\nhot_inputs = "mask"\n[run]\ncontrol = "s"\n[farm]\netcd = ["http://etcd1:2379"]\n',
@@ -138,6 +142,7 @@ TABLE = [
     ("koto-l3 receive --config receive-list.toml", BAD_CONFIGURATION, "is not one text or number"),
     ("koto-l3 receive --config receive-other.toml", BAD_CONFIGURATION, "version is not a key"),
     ("koto-l3 receive --config receive-none.toml", USAGE, "--out is required; see koto-l3 receive --help"),
+    ("koto-l3 receive --config receive-keys.toml --check-config", BAD_CONFIGURATION, "bad.secret:1: no key"),
     ("koto-l3 receive --config broken.toml", BAD_CONFIGURATION, "broken.toml:1"),
     ("koto-l3 receive --config none", BAD_CONFIGURATION, "none: cannot be read"),
     ("koto-l3d --config text --check-config", BAD_CONFIGURATION, "text:1"),
@@ -198,6 +203,17 @@ class Mistakes(harness.SystemTest):
                 self.assert_said(self.run_line(line), line, code, text)
                 self.assertEqual(self.files(), before, "no file is made or changed")
 
+    def test_what_only_the_service_gets_is_no_mistake(self):
+        """A package's installation and Ansible check a configuration outside of its service."""
+        before = self.files()
+        for line, file, key in (("koto-l3 receive --config receive-service.toml --check-config", "receive-service.toml", "secret_key: credential:receiver.secret"),
+                                ("koto-l3d --config service.toml --check-config", "service.toml", "forward.secret_key: credential:node1.secret")):
+            p = self.run_line(line)
+            self.assertEqual((p.returncode, p.stdout), (0, f"{file}: ok\n"), p.stderr)
+            self.assertIn(f"{key} was not looked at: the service alone gets it", p.stderr)
+        self.assertEqual(self.files(), before)
+        self.assertEqual(self.run_line("koto-l3d --config service.toml").returncode, BAD_CONFIGURATION)
+
     def test_the_table_is_long_enough(self):
         self.assertGreaterEqual(len(TABLE), 60)
         self.assertEqual(len({line for line, _, _ in TABLE}), len(TABLE))
@@ -205,7 +221,7 @@ class Mistakes(harness.SystemTest):
 
 class WhatTheSystemRefuses(Mistakes):
     """No room, no permission, closed pipes, Ctrl-C."""
-    test_each_is_told_in_a_sentence_and_changes_nothing = test_the_table_is_long_enough = None
+    test_each_is_told_in_a_sentence_and_changes_nothing = test_what_only_the_service_gets_is_no_mistake = test_the_table_is_long_enough = None
 
     def test_no_room(self):
         for line in ("koto-l3 info sent.l2raw", "koto-l3 info sent.l2raw --json", "koto-l3 inspect sent.l2raw --event 3/1",

@@ -36,7 +36,7 @@ def packed_in(payload):
     return found
 
 
-def block_of(fields, events, run=None):
+def block_of(fields, events, run=None, session=None):
     """A block like that of these fields, with these packed events."""
     payload = b"".join(events)
     changed = list(fields)
@@ -44,6 +44,8 @@ def block_of(fields, events, run=None):
     changed[4], changed[5], changed[-2] = len(payload), len(events), crc32c(payload)
     if run is not None:
         changed[8] = run
+    if session is not None:
+        changed[6] = session
     head = store_reader.BLOCK_HEADER.pack(*changed)[:60]
     return head + struct.pack("<I", crc32c(head)) + payload
 

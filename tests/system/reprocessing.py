@@ -12,7 +12,7 @@ import harness
 import store_reader
 from crc32c import crc32c
 from reprocess_stage import NODE, Reprocessing, block_of, blocks_in, packed_in, write_file
-from selection_stage import BAD_CONFIGURATION, FAILED, MISSING, RUN, SELECTION
+from selection_stage import BAD_CONFIGURATION, DEPLOY, FAILED, MISSING, RUN, SELECTION
 
 USAGE = 2
 
@@ -207,6 +207,66 @@ class Again(Reprocessing):
                               "0-10: 16 x 125 MHz", code=BAD_CONFIGURATION)
         self.assertIn("another readout", said)
 
+    def test_another_codec(self):
+        sent, cut = self.stored_whole(20)
+        stored, strong, back = self.folder / "stored", self.folder / "strong", self.folder / "back"
+        self.reprocess(cut, "--menu", "built-in", "--out", stored)
+        said = self.reprocess(cut, "--menu", "built-in", "--out", strong, "--codec", "strong", "--json")
+        self.assertGreater(said["events"]["kept"], 0)
+        codecs = {fields[2] for f in strong.glob("blocks-*.kl3") for fields, _ in blocks_in(f)}
+        self.assertEqual(codecs, {2})
+        length = lambda out: sum(fields[4] for f in out.glob("blocks-*.kl3") for fields, _ in blocks_in(f))  # noqa: E731
+        self.assertLess(length(strong), length(stored))
+        self.assertTrue(self.check(strong)["holds"])
+        code, verdict = self.verify(sent, "--selection", "built-in", store=strong)
+        self.assertEqual((code, verdict["holds"]), (0, True), verdict)
+        self.assertEqual(verdict["events"]["equal"], said["events"]["kept"])
+        self.assertIn("was begun with the codec strong", self.reprocess("--out", strong, "--codec", "koto", code=USAGE))
+        self.assertIn("was begun without --codec", self.reprocess("--out", stored, "--codec", "koto", code=USAGE))
+        self.reprocess(strong, "--menu", "built-in", "--out", back, "--codec", "koto")
+        self.assertTrue(self.check(back)["holds"])
+        self.assertTrue(store_reader.packed_events_of(back) == store_reader.packed_events_of(stored))
+        # An event that is not that of the input is found, though its bytes differ in any case.
+        file = next(f for f in sorted(strong.glob("blocks-*.kl3")) if any(len(packed_in(p)) for _, p in blocks_in(f)))
+        task = int(file.name[7:13])
+        blocks = [(fields, packed_in(payload)) for fields, payload in blocks_in(file)]
+        at = next(i for i, (_, events) in enumerate(blocks) if events)
+        other = bytearray(blocks[at][1][0])
+        other[24 - 4] ^= 1  # its reference time
+        write_file(strong, task, [block_of(f, [bytes(other)] + e[1:] if i == at else e) for i, (f, e) in enumerate(blocks)])
+        record = strong / f"reprocess/task-{task:06}.json"
+        account, data = json.loads(record.read_text()), file.read_bytes()
+        account["output"].update(bytes=len(data), crc32c=f"{crc32c(data):08x}")
+        record.write_text(json.dumps(account))
+        verdict = self.check(strong, code=FAILED)
+        self.assertTrue(any("has other bytes" in t for t in verdict["changed"]), verdict)
+
+    def test_an_event_that_two_stores_have(self):
+        """A node died, or was cut off, when one receiver had its event, and level 2 gave it to a node of the other receiver."""
+        sent, cut = self.stored_whole(20)
+        kept = {(e["spill"], e["event"]) for e in self.select(sent)["events"] if e["kept"]}
+        last = [(fields, packed_in(payload)) for f in sorted(cut.glob("*.kl3"))[1:] for fields, payload in blocks_in(f)]
+        again = [store_reader.EVENT_HEADER.unpack_from(e)[1:3] for _, events in last for e in events]
+        twice = [key for key in again if key in kept]
+        self.assertTrue(twice)
+        other, third = self.folder / "other", self.folder / "third"
+        write_file(other, 1, [block_of(fields, events, session=0x4242) for fields, events in last])
+        write_file(third, 1, [block_of(fields, events, run=RUN + 1, session=0x4343) for fields, events in last])
+        out = self.folder / "out"
+        self.reprocess(cut, third, "--menu", "built-in", "--out", out)
+        self.assertTrue(self.check(out)["holds"], "the same numbers, of another run")
+        self.reprocess(other, "--out", out)
+        verdict = self.check(out, code=FAILED)
+        self.assertEqual((verdict["holds"], verdict["repeated_events"], verdict["double"]), (False, len(twice), []))
+        spill, number = twice[0]
+        self.assertRegex(verdict["repeated"][0], f"{len(twice)} of its events are in an output for the second time, first event {number} of spill {spill} of run {RUN}$")
+        said = self.reprocess("--out", out, "--check", code=FAILED)
+        self.assertIn("NOT right: events that the stores have twice are in the output twice", said)
+        self.assertIn("--accept-repeated accepts that", said)
+        said = self.reprocess("--out", out, "--check", "--accept-repeated")
+        self.assertIn("or was rejected; some are in several inputs", said)
+        self.assertIn(f"{len(twice)} events came in more than once", said)
+
     def test_a_complete_file_that_was_cut(self):
         """Its sidecar says what was in it: that no tool can read it is told, and is no good end."""
         sent, _ = self.stored_whole(20)
@@ -267,6 +327,87 @@ class Again(Reprocessing):
         said = self.reprocess(store, "--menu", "built-in", "--out", out, "--json")
         self.assertEqual((said["events"]["in"], said["bytes"]["in"]), (0, 1 << 41))
         self.assertTrue(self.check(out)["holds"])
+
+
+FAKE_SBATCH = """#!/bin/sh
+for word; do printf '%s\\n' "$word"; done >"{folder}/job-$(ls "{folder}" | grep -c ^job-)"
+[ ! -e "{folder}/refuse" ] || {{ echo "sbatch: error: invalid partition"; exit 1; }}
+echo "$((70 + $(ls "{folder}" | grep -c ^job-)));cluster"
+"""
+
+
+class GivenToSlurm(Reprocessing):
+    """What is submitted, by an sbatch that only writes down what it is given. tests/slurm has a real one."""
+    MANY, LIMIT = 1003, 1000  # files; tasks of an array
+
+    def setUp(self):
+        super().setUp()
+        self.jobs = self.folder / "jobs"
+        self.jobs.mkdir()
+        (self.jobs / "sbatch").write_text(FAKE_SBATCH.format(folder=self.jobs))
+        (self.jobs / "sbatch").chmod(0o755)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{self.jobs}:{before}"
+        self.addCleanup(os.environ.update, PATH=before)
+        self.script, self.out = DEPLOY / "koto-l3-reprocess.sbatch", self.folder / "out"
+
+    def submit(self, *more, code=0):
+        """What it said, and the words that sbatch was given, job by job."""
+        for file in self.jobs.glob("job-*"):
+            file.unlink()
+        said = self.reprocess(*more, "--out", self.out, "--slurm", "--script", self.script, "--json", code=code)
+        return said, [(self.jobs / f"job-{n}").read_text().splitlines() for n in range(len(list(self.jobs.glob("job-*"))))]
+
+    def run_place(self, words, place):
+        """As Slurm runs one place of an array: the script, with what stands behind it."""
+        at = words.index(str(self.script.resolve()))
+        done = subprocess.run(["sh", *words[at:]], env={**os.environ, "SLURM_ARRAY_TASK_ID": str(place)}, capture_output=True, text=True,
+                              timeout=harness.PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_arrays_of_a_thousand_and_what_is_left(self):
+        many = self.folder / "many"
+        for n in range(self.MANY):
+            write_file(many, n + 1, [])
+        said, jobs = self.submit(many, "--menu", "built-in", "--sbatch-option=--partition=long", "--threads", "1")
+        self.assertEqual((said["tasks"], said["jobs"]), (self.MANY, ["71", "72", "73"]))
+        first, second, check = jobs
+        for words in jobs:
+            self.assertIn("--parsable", words)
+            self.assertLess(words.index("--partition=long"), words.index(str(self.script.resolve())))
+        self.assertIn("--array=1-1000", first)
+        self.assertIn("--array=1-3", second)
+        self.assertIn("--dependency=afterany:71:72", check)
+        self.assertEqual(check[check.index(str(self.script.resolve())) + 1], "check")
+        self.run_place(first, 7)
+        self.run_place(second, 2)
+        done = {int(f.name[5:11]) for f in self.out.glob("reprocess/task-*.json")}
+        self.assertEqual(done, {7, 1002})
+        said, jobs = self.submit()
+        self.assertEqual(said["tasks"], self.MANY - 2)
+        self.assertIn("--array=1-6,8-1000", jobs[0])
+        self.assertIn("--array=1,3", jobs[1])
+
+    def test_an_sbatch_that_refuses_and_none(self):
+        few = self.folder / "few"
+        write_file(few, 1, [])
+        (self.jobs / "refuse").touch()
+        said, _ = self.submit(few, "--menu", "built-in", code=FAILED)
+        self.assertIn("sbatch ends with 1: sbatch: error: invalid partition", said)
+        (self.jobs / "refuse").unlink()
+        (self.jobs / "sbatch").chmod(0o644)
+        if not shutil.which("sbatch"):
+            said, jobs = self.submit(code=MISSING)
+            self.assertIn("there is no sbatch in PATH", said)
+            self.assertEqual(jobs, [])
+        self.script = self.folder / "none.sbatch"
+        self.assertIn("name it by --script", self.submit(code=MISSING)[0])
+        self.script = DEPLOY / "koto-l3-reprocess.sbatch"
+        (self.jobs / "sbatch").chmod(0o755)
+        self.reprocess("--out", self.out)
+        said, jobs = self.submit()
+        self.assertEqual((said["tasks"], len(jobs)), (0, 1))
+        self.assertFalse(any(w.startswith("--dependency") for w in jobs[0]), "the check of what is done waits for nothing")
 
 
 if __name__ == "__main__":

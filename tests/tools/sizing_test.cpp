@@ -49,6 +49,21 @@ TEST(a_sizing, takes_as_many_nodes_as_the_thread_that_cannot_be_split_needs) {
   EXPECT_EQ(size_for(costs(), w).not_met.size(), 1U);
 }
 
+TEST(a_sizing, does_not_split_the_threads_of_udp_beyond_what_was_measured) {
+  cost_table udp = built_in_costs(true);
+  sizing_wishes w;
+  w.rate = 12.5 * gigabyte;
+  w.nodes = 1;
+  const sizing one = size_for(udp, w);
+  EXPECT_EQ(one.first_to_saturate, "udp");
+  EXPECT_LT(one.saturates_at, 5 * gigabyte);
+  ASSERT_FALSE(one.not_met.empty());
+  EXPECT_NE(one.not_met[0].find("the threads of udp saturate"), std::string::npos)
+      << one.not_met[0];
+  w.nodes.reset();
+  EXPECT_EQ(size_for(udp, w).nodes, 3U);
+}
+
 TEST(a_sizing, of_nodes_with_few_processors_takes_more_of_them) {
   sizing_wishes w;
   w.rate = 4 * gigabyte;
@@ -75,6 +90,9 @@ TEST(a_sizing, knows_when_the_line_is_too_small_and_what_an_outage_leaves) {
   EXPECT_DOUBLE_EQ(s.outage_bytes, 6.25 * gigabyte);
   EXPECT_DOUBLE_EQ(s.disk_bytes, 5.25 * gigabyte);
   EXPECT_DOUBLE_EQ(s.drain_seconds, 100);
+  w.kept = 0.2 - 1e-12;
+  EXPECT_EQ(size_for(costs(), w).drain_seconds, 0)
+      << "the line is full but for what no float tells";
   w.kept = 0.5;
   EXPECT_EQ(size_for(costs(), w).drain_seconds, 0);
   ASSERT_EQ(size_for(costs(), w).not_met.size(), 1U);

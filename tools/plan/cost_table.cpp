@@ -37,6 +37,12 @@ thread_cost kind_of_thread(const std::string& name) {
   return {name, !by_output, splits, 0, 0};
 }
 
+std::uint32_t most_processors(const thread_cost& c) {
+  constexpr std::uint32_t measured_of_udp = 2;
+  if (!c.splits) return 1;
+  return c.name == "udp" ? measured_of_udp : 0;
+}
+
 json::value to_json(const cost_table& t) {
   json::array threads;
   for (const thread_cost& c : t.threads)

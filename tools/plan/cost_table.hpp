@@ -33,6 +33,10 @@ struct cost_table {
 /// Of a file that holds a table, alone or as `table` of a bench's report. Throws command_error.
 [[nodiscard]] cost_table read_cost_table(const std::string& file);
 
+/// Processors that it can keep busy; 0: any number. Threads of UDP build events under one lock:
+/// more than two of them were not measured.
+[[nodiscard]] std::uint32_t most_processors(const thread_cost& c);
+
 /// How a daemon's thread of this name is counted. Threads without a name of their own are the
 /// pool's workers and main.
 [[nodiscard]] thread_cost kind_of_thread(const std::string& name);

@@ -23,12 +23,15 @@ void place_threads(sizing& s, const cost_table& costs, const sizing_wishes& w) {
   s.first_to_saturate.clear();
   s.saturates_at = 0;
   for (const thread_load& t : s.threads) {
-    if (t.cost.splits || t.cost.seconds_per_gigabyte <= 0) continue;
+    const std::uint32_t most = most_processors(t.cost);
+    if (most == 0 || t.cost.seconds_per_gigabyte <= 0) continue;
     const double part = t.cost.input ? 1 : w.kept / w.ratio;
     if (part <= 0) continue;
-    const double at = (w.headroom - t.cost.idle) * gigabyte / (t.cost.seconds_per_gigabyte * part);
+    const double at =
+        (most * w.headroom - t.cost.idle) * gigabyte / (t.cost.seconds_per_gigabyte * part);
     if (s.first_to_saturate.empty() || at < s.saturates_at) {
       s.first_to_saturate = t.cost.name;
+      s.saturating_threads = most;
       s.saturates_at = at;
     }
   }
@@ -45,15 +48,19 @@ void plan_outage(sizing& s, const sizing_wishes& w) {
   s.outage_bytes = mean * w.outage;
   s.disk_bytes = std::max(0.0, s.outage_bytes - w.outbox);
   s.disk_rate = s.node_output;
+  // What averages leave of a line that is as good as full is chance.
+  constexpr double worth_counting = 0.001;
   const double left = w.link / s.nodes - mean;
-  s.drain_seconds = left > 0 ? s.outage_bytes / left : 0;
+  s.drain_seconds = left > worth_counting * w.link / s.nodes ? s.outage_bytes / left : 0;
 }
 
 void judge(sizing& s, const sizing_wishes& w) {
   if (!s.first_to_saturate.empty() && s.node_input > s.saturates_at)
-    s.not_met.push_back(
-        fmt::format("the thread {} saturates at {:.2f} GB/s a node, and {:.2f} come",
-                    s.first_to_saturate, s.saturates_at / gigabyte, s.node_input / gigabyte));
+    s.not_met.push_back(fmt::format(
+        "the {} at {:.2f} GB/s a node, and {:.2f} come",
+        s.saturating_threads == 1 ? fmt::format("thread {} saturates", s.first_to_saturate)
+                                  : fmt::format("threads of {} saturate", s.first_to_saturate),
+        s.saturates_at / gigabyte, s.node_input / gigabyte));
   if (w.processors != 0 && s.processors_needed > w.processors)
     s.not_met.push_back(
         fmt::format("a node has {} processors, and needs {}", w.processors, s.processors_needed));

@@ -38,16 +38,17 @@ struct sizing {
   double node_output = 0; ///< bytes a second, packed, in a spill
   double mean_output = 0; ///< of all nodes, over the cycle
   std::vector<thread_load> threads;
-  double processors = 0;               ///< busy on a node in a spill
-  std::uint32_t processors_needed = 0; ///< of a node, with headroom
-  std::string first_to_saturate;       ///< the thread, of those that do not split
-  double saturates_at = 0;             ///< input of a node, bytes a second
-  std::uint32_t interfaces = 0;        ///< of a node
-  double outage_bytes = 0;             ///< of a node, that wait in memory and on disk
-  double disk_bytes = 0;               ///< of these, beyond the outbox
-  double disk_rate = 0;                ///< bytes a second, written in a spill of the outage
-  double drain_seconds = 0;            ///< until what waited has left, beside what comes; 0: never
-  std::vector<std::string> not_met;    ///< sentences; empty: the nodes suffice
+  double processors = 0;                ///< busy on a node in a spill
+  std::uint32_t processors_needed = 0;  ///< of a node, with headroom
+  std::string first_to_saturate;        ///< the thread, of those that do not split without end
+  std::uint32_t saturating_threads = 0; ///< of this name
+  double saturates_at = 0;              ///< input of a node, bytes a second
+  std::uint32_t interfaces = 0;         ///< of a node
+  double outage_bytes = 0;              ///< of a node, that wait in memory and on disk
+  double disk_bytes = 0;                ///< of these, beyond the outbox
+  double disk_rate = 0;                 ///< bytes a second, written in a spill of the outage
+  double drain_seconds = 0;             ///< until what waited has left, beside what comes; 0: never
+  std::vector<std::string> not_met;     ///< sentences; empty: the nodes suffice
 };
 
 [[nodiscard]] sizing size_for(const cost_table& costs, const sizing_wishes& wishes);

@@ -46,9 +46,10 @@ void remove_leftovers(const reprocess_folder& folder, const std::string& name) {
 
 } // namespace
 
-std::uint64_t session_made_of(std::uint64_t session, std::uint32_t settings) {
+std::uint64_t session_made_of(std::uint64_t session, const reprocess_plan& plan) {
   constexpr std::uint64_t reprocessed = 0x6b6f746f; // any number that is not 0
-  const std::uint64_t made = mix_bits(session ^ mix_bits(reprocessed << 32 | settings));
+  const std::uint64_t by = reprocessed + (plan.codec ? static_cast<unsigned>(*plan.codec) : 0U);
+  const std::uint64_t made = mix_bits(session ^ mix_bits(by << 32 | plan.settings));
   return made == 0 ? 1 : made;
 }
 
@@ -251,8 +252,9 @@ task_record file_reprocessor::run(const reprocess_task& task) {
 void file_reprocessor::take_block(const stored_block& block, std::span<const std::byte> payload,
                                   task_record& to, output_file& out) {
   block_header header = block.header;
+  header.codec = plan_.codec.value_or(header.codec);
   block_selector& with = selector_of(header.run, header.codec);
-  header.session = session_made_of(header.session, plan_.settings);
+  header.session = session_made_of(header.session, plan_);
   const bool is_first = std::ranges::find(to.sessions, header.session) == to.sessions.end();
   if (is_first) to.sessions.push_back(header.session);
   to.last_run = header.run;

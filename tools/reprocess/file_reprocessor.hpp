@@ -28,8 +28,8 @@
 
 namespace l3 {
 
-/// The session of the blocks that are made of a session's blocks by these settings; never 0.
-[[nodiscard]] std::uint64_t session_made_of(std::uint64_t session, std::uint32_t settings);
+/// The session of the blocks that are made of a session's blocks by this plan; never 0.
+[[nodiscard]] std::uint64_t session_made_of(std::uint64_t session, const reprocess_plan& plan);
 
 /// A file's length and the CRC-32C of its bytes. Throws std::system_error.
 [[nodiscard]] recorded_file look_through(const std::filesystem::path& file,

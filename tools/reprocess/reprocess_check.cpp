@@ -61,7 +61,22 @@ struct event_content {
     return has_key_of(o) && header.flags == o.header.flags &&
            header.fragments == o.header.fragments && header.boards == o.header.boards &&
            header.reference_time == o.header.reference_time &&
-           std::ranges::equal(tables, o.tables) && std::ranges::equal(data, o.data);
+           ((std::ranges::equal(tables, o.tables) && std::ranges::equal(data, o.data)) ||
+            has_fragments_of(o));
+  }
+
+private:
+  /// Of two codecs: what level 2 sent is the same.
+  [[nodiscard]] bool has_fragments_of(const event_content& o) const {
+    std::vector<std::byte> mine;
+    std::vector<std::byte> its;
+    for (std::uint32_t i = 0; i < header.fragments; ++i) {
+      if (view.fragment(i).crate != o.view.fragment(i).crate) return false;
+      if (!rebuild_fragment(view, i, mine, strong::decode_all) ||
+          !rebuild_fragment(o.view, i, its, strong::decode_all) || mine != its)
+        return false;
+    }
+    return true;
   }
 };
 
@@ -72,6 +87,24 @@ std::vector<event_content> events_of(std::span<const std::byte> payload, codec_i
     if (const auto event = packed_event_view::parse(*bytes, codec)) events.emplace_back(*event);
   return events;
 }
+
+/// Events by run, spill and number: a bit each. Numbers of a spill lie close together, so that an
+/// event takes some bits and not its key.
+class event_set {
+public:
+  /// False: it was there.
+  [[nodiscard]] bool add(std::uint32_t run, const packed_event& e) {
+    std::uint64_t& word = words_[{run, e.spill, e.number / bits}];
+    const std::uint64_t bit = std::uint64_t{1} << (e.number % bits);
+    const bool is_new = (word & bit) == 0;
+    word |= bit;
+    return is_new;
+  }
+
+private:
+  static constexpr std::uint32_t bits = 64;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> words_;
+};
 
 class checking {
 public:
@@ -142,20 +175,22 @@ private:
     std::vector<std::byte> payload;
     std::vector<std::byte> made;
     kept_ = rejected_ = limited_ = 0;
+    repeated_ = 0;
     while (const auto block = in.next()) {
       if (!in.read_payload(*block, payload)) continue;
       note(block->header, inputs_, path);
       block_header wanted = block->header;
-      wanted.session = session_made_of(wanted.session, plan_.settings);
+      wanted.session = session_made_of(wanted.session, plan_);
       const bool there = next && identity_of(next->header) == identity_of(wanted) &&
-                         next->header.run == wanted.run && next->header.node == wanted.node;
+                         next->header.run == wanted.run && next->header.node == wanted.node &&
+                         next->header.codec == plan_.codec.value_or(wanted.codec);
       if (!there || !out->read_payload(*next, made)) {
         missing("{}: the block that was made of block {} of session {} is not there",
                 written.string(), block->header.sequence, session_text(block->header.session));
         continue;
       }
       note(next->header, outputs_, written);
-      compare_events(payload, made, block->header.codec, written);
+      compare_events(payload, block->header.codec, made, next->header, written);
       next = out->next();
     }
     for (; next; next = out->next()) {
@@ -168,13 +203,20 @@ private:
       changed("{}: {} events were kept, {} rejected and {} limited, and its record says {}, {} and "
               "{}",
               path.string(), kept_, rejected_, limited_, r.kept, r.rejected, r.limited);
+    if (repeated_ == 0) return;
+    verdict_.repeated_events += repeated_;
+    verdict_.repeated.push_back(
+        fmt::format("{}: {} of its events are in an output for the second time, "
+                    "first {}",
+                    written.string(), repeated_, first_repeated_));
   }
 
   /// The events of the output are some of those of the input, in their order.
-  void compare_events(std::span<const std::byte> payload, std::span<const std::byte> made,
-                      codec_id codec, const fs::path& written) {
+  void compare_events(std::span<const std::byte> payload, codec_id codec,
+                      std::span<const std::byte> made, const block_header& output,
+                      const fs::path& written) {
     const auto given = events_of(payload, codec);
-    const auto kept = events_of(made, codec);
+    const auto kept = events_of(made, output.codec);
     auto next = kept.begin();
     for (const event_content& e : given) {
       if (e.limited) {
@@ -182,6 +224,7 @@ private:
       } else if (next != kept.end() && *next == e) {
         ++next;
         ++kept_;
+        note_kept(output.run, e.header);
       } else if (!e.is_damaged()) { // which counts as unreadable
         ++rejected_;
       }
@@ -209,6 +252,13 @@ private:
     if (!is_new)
       doubled("{}: block {} of session {}, with {} events, is also in {}", file.string(),
               h.sequence, session_text(h.session), h.events, first->second);
+  }
+
+  /// An event that is kept.
+  void note_kept(std::uint32_t run, const packed_event& e) {
+    if (events_.add(run, e)) return;
+    if (repeated_++ == 0)
+      first_repeated_ = fmt::format("event {} of spill {} of run {}", e.number, e.spill, run);
   }
 
   /// Files of the output of which no record tells.
@@ -248,9 +298,12 @@ private:
   std::set<std::string> recorded_; ///< names of outputs
   std::map<block_name, std::string> inputs_;
   std::map<block_name, std::string> outputs_;
+  event_set events_;       ///< that are kept, of all outputs
   std::uint64_t kept_ = 0; ///< of the file at hand
   std::uint64_t rejected_ = 0;
   std::uint64_t limited_ = 0;
+  std::uint64_t repeated_ = 0;
+  std::string first_repeated_;
 };
 
 ledger ledger_of(const reprocess_totals& t, std::uint32_t run,
@@ -324,19 +377,19 @@ bool write_manifest(const reprocess_folder& folder, const reprocess_plan& plan) 
   }
   json::array crates;
   for (const std::string& entry : show_crates(plan.crates)) crates.emplace_back(entry);
-  const json::object all{
-      {"manifest", 1},
-      {"settings", fmt::format("{:08x}", plan.settings)},
-      {"crates", std::move(crates)},
-      {"stores", json::array(plan.stores.begin(), plan.stores.end())},
-      {"events", json::object{{"in", totals.events},
-                              {"kept", totals.kept},
-                              {"rejected", totals.rejected},
-                              {"limited", totals.limited},
-                              {"unreadable", totals.unreadable.events}}},
-      {"left_out", totals.left_out},
-      {"bytes", json::object{{"in", totals.bytes_in}, {"out", totals.bytes_out}}},
-      {"files", std::move(files)}};
+  json::object all{{"manifest", 1},
+                   {"settings", fmt::format("{:08x}", plan.settings)},
+                   {"crates", std::move(crates)},
+                   {"stores", json::array(plan.stores.begin(), plan.stores.end())},
+                   {"events", json::object{{"in", totals.events},
+                                           {"kept", totals.kept},
+                                           {"rejected", totals.rejected},
+                                           {"limited", totals.limited},
+                                           {"unreadable", totals.unreadable.events}}},
+                   {"left_out", totals.left_out},
+                   {"bytes", json::object{{"in", totals.bytes_in}, {"out", totals.bytes_out}}},
+                   {"files", std::move(files)}};
+  if (plan.codec) all["codec"] = name_of(*plan.codec);
   write_whole(folder, folder.manifest(), in_lines(all) + "\n");
   write_whole(folder, folder.ledger(), to_json(ledger_of(totals, run, sessions)));
   return true;

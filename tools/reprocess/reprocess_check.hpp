@@ -36,7 +36,11 @@ struct reprocess_verdict {
   std::vector<std::string> missing;
   std::vector<std::string> doubled;
   std::vector<std::string> changed;
+  /// Events that an input has once more, in another file or session: level 2 gave them out again.
+  std::vector<std::string> repeated;
+  std::uint64_t repeated_events = 0;
 
+  /// But for what was repeated before it was stored.
   [[nodiscard]] bool holds() const { return missing.empty() && doubled.empty() && changed.empty(); }
 };
 

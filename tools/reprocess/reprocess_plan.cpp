@@ -22,6 +22,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::uint64_t plan_version = 1;
+constexpr std::uint64_t with_a_codec = 2; ///< version of a plan that names one
 
 std::vector<reprocess_task> files_of(const std::string& store) {
   std::vector<reprocess_task> files;
@@ -40,9 +41,14 @@ std::string text_at(const json::value& v, const char* key) {
 }
 
 reprocess_plan plan_of(const reprocess_folder& folder, const json::value& v) {
-  if (v.at("plan").to_number<std::uint64_t>() != plan_version)
+  const auto version = v.at("plan").to_number<std::uint64_t>();
+  if (version != plan_version && version != with_a_codec)
     throw std::runtime_error("it is of another version");
   reprocess_plan plan;
+  if (version == with_a_codec) {
+    plan.codec = read_codec(text_at(v, "codec"));
+    if (!plan.codec) throw std::runtime_error("its codec is none that this version knows");
+  }
   plan.settings = static_cast<std::uint32_t>(std::stoul(text_at(v, "settings"), nullptr, 16));
   for (const json::value& entry : v.at("crates").as_array()) {
     const auto crates = read_crates(std::string(entry.as_string()));
@@ -99,6 +105,14 @@ std::vector<reprocess_task> reprocess_plan::new_files() const {
   return fresh;
 }
 
+std::string_view name_of(codec_id codec) { return codec == codec_id::strong ? "strong" : "koto"; }
+
+std::optional<codec_id> read_codec(std::string_view name) {
+  if (name == name_of(codec_id::koto)) return codec_id::koto;
+  if (name == name_of(codec_id::strong)) return codec_id::strong;
+  return std::nullopt;
+}
+
 bool has_plan(const reprocess_folder& folder) { return fs::exists(folder.plan()); }
 
 reprocess_plan read_plan(const reprocess_folder& folder) {
@@ -123,14 +137,15 @@ void write_plan(const reprocess_folder& folder, const reprocess_plan& plan) {
                                  {"store", t.store},
                                  {"spool", t.kind == store_kind::spool},
                                  {"file", t.file}});
-  const json::object all{{"plan", plan_version},
-                         {"settings", fmt::format("{:08x}", plan.settings)},
-                         {"menu", plan.files.lines != built_in},
-                         {"detector", plan.files.detector != built_in},
-                         {"calibration", !plan.files.calibration.empty()},
-                         {"crates", std::move(crates)},
-                         {"stores", json::array(plan.stores.begin(), plan.stores.end())},
-                         {"tasks", std::move(tasks)}};
+  json::object all{{"plan", plan.codec ? with_a_codec : plan_version},
+                   {"settings", fmt::format("{:08x}", plan.settings)},
+                   {"menu", plan.files.lines != built_in},
+                   {"detector", plan.files.detector != built_in},
+                   {"calibration", !plan.files.calibration.empty()},
+                   {"crates", std::move(crates)},
+                   {"stores", json::array(plan.stores.begin(), plan.stores.end())},
+                   {"tasks", std::move(tasks)}};
+  if (plan.codec) all["codec"] = name_of(*plan.codec);
   write_whole(folder, folder.plan(), in_lines(all) + "\n");
 }
 

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "selection/trigger/selection_files.hpp"
 #include "tools/reprocess/reprocess_folder.hpp"
+#include "transport/format/block.hpp"
 #include "transport/format/readout.hpp"
 #include "transport/store/block_file.hpp"
 
@@ -27,7 +30,8 @@ struct reprocess_task {
 };
 
 struct reprocess_plan {
-  std::uint32_t settings = 0; ///< the hash of all that decides (docs/formats.md, section 7)
+  std::uint32_t settings = 0;    ///< the hash of all that decides (docs/formats.md, section 7)
+  std::optional<codec_id> codec; ///< of the output's events; nothing: as in the input
   readout crates;
   selection_files files; ///< the copies in the folder; `built_in` where there is none
   std::vector<std::string> stores;
@@ -39,6 +43,10 @@ struct reprocess_plan {
   /// Files that lie in the stores and are no tasks.
   [[nodiscard]] std::vector<reprocess_task> new_files() const;
 };
+
+[[nodiscard]] std::string_view name_of(codec_id codec);
+/// As in output.codec. Nothing for any other text.
+[[nodiscard]] std::optional<codec_id> read_codec(std::string_view name);
 
 /// Throws command_error if there is no plan, or it is none.
 [[nodiscard]] reprocess_plan read_plan(const reprocess_folder& folder);

@@ -39,16 +39,26 @@ mode_t forbidden_of(const std::string& name) {
   return is_credential(name) ? S_IRWXO : S_IRWXG | S_IRWXO;
 }
 
+/// Null: the service manager hands over none.
+const char* folder_of_credentials() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes it
+  return std::getenv(credentials_variable.data());
+}
+
+/// Empty: it names none.
+std::string credential_of(const std::string& name) {
+  std::string its = name.substr(credential.size());
+  return its.find('/') == its.npos ? its : std::string();
+}
+
 std::string path_of(const std::string& name) {
   if (!is_credential(name)) return name;
-  const std::string credential_name = name.substr(credential.size());
-  if (credential_name.empty() || credential_name.find('/') != std::string::npos)
-    fail(name + " names no credential");
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes it
-  const char* const folder = std::getenv(credentials_variable.data());
+  const std::string its = credential_of(name);
+  if (its.empty()) fail(name + " names no credential");
+  const char* const folder = folder_of_credentials();
   if (folder == nullptr)
     fail(name + ": the service manager hands over no credentials (LoadCredential=)");
-  return std::string(folder) + "/" + credential_name;
+  return std::string(folder) + "/" + its;
 }
 
 /// A file that is read once, through a descriptor whose mode was looked at: not another of its
@@ -162,6 +172,10 @@ void write_key_pair(const std::string& name, const key_pair& keys) {
 
 link_key read_secret_key(const std::string& file) {
   return only_key_in(path_of(file), forbidden_of(file));
+}
+
+bool is_for_the_service_alone(const std::string& file) {
+  return is_credential(file) && !credential_of(file).empty() && folder_of_credentials() == nullptr;
 }
 
 std::string read_secret_line(const std::string& file) {

@@ -42,6 +42,10 @@ void write_key_pair(const std::string& name, const key_pair& keys);
 [[nodiscard]] link_key read_public_key(const std::string& file); ///< the only one in it
 [[nodiscard]] std::vector<named_key> read_public_keys(const std::string& file); ///< at least one
 
+/// A credential, and the service manager hands over none here: it may be as it should for all that
+/// this process can see.
+[[nodiscard]] bool is_for_the_service_alone(const std::string& file);
+
 /// The only line of a file that others may not read, such as a password. Throws likewise.
 [[nodiscard]] std::string read_secret_line(const std::string& file);
 

@@ -143,8 +143,13 @@ TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) 
   ASSERT_EQ(::unsetenv("CREDENTIALS_DIRECTORY"), 0);
   EXPECT_NE(complaint(read_secret_key, "credential:line").find("LoadCredential="),
             std::string::npos);
+  EXPECT_TRUE(is_for_the_service_alone("credential:line"));
+  EXPECT_FALSE(is_for_the_service_alone("credential:"));
+  EXPECT_FALSE(is_for_the_service_alone("credential:../x"));
+  EXPECT_FALSE(is_for_the_service_alone(path("line")));
   ASSERT_EQ(::setenv("CREDENTIALS_DIRECTORY", path("").c_str(), 1), 0);
   EXPECT_EQ(read_secret_key("credential:line"), pair.secret);
+  EXPECT_FALSE(is_for_the_service_alone("credential:line"));
   EXPECT_NE(complaint(read_secret_key, "credential:").find("names no credential"),
             std::string::npos);
   EXPECT_NE(complaint(read_secret_key, "credential:../x").find("names no credential"),
