@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Peers that use the number of a session that is another daemon's. A daemon's ledger shows its sessions; its tokens are secret:
-what a daemon has on disk or is sending is stored, whatever such a peer says."""
+"""Peers that use the number of a session that is another daemon's, or the name of its connection. A daemon's ledger shows its
+sessions; its tokens are secret: what a daemon has on disk or is sending is stored, whatever such a peer says."""
 import json
 import pathlib
 import random
@@ -13,7 +13,8 @@ import l2raw
 import level2
 import line_sender
 import store_reader
-from line_sender import BLOCK, GOODBYE, HEARTBEAT, WELCOME, LineSender
+from line_sender import ACKNOWLEDGEMENT, BLOCK, GOODBYE, HEARTBEAT, REFUSAL, WELCOME, LineSender
+from sealed_sender import SealedSender
 
 EVENTS = 300
 FAR = 1_000_000
@@ -168,6 +169,66 @@ class Impostors(harness.SystemTest):
         self.stop_daemon(daemon)
         self.assertEqual(receiver.wait(), 0)
         self.assert_stored(self.sent)
+
+    def assert_no_name_is_taken(self, names):
+        """Of peers that choose these for their connections."""
+        for name in names:
+            with self.subTest(name=name[:8]), LineSender(harness.HOST, self.ports.receiver, harness.PATIENCE, identity=name) as peer:
+                with self.assertRaises(ConnectionError):
+                    peer.receive()
+
+    def test_the_name_of_a_connection_is_nobodys_choice(self):
+        """ZeroMQ gives the names 00 and a number that counts up. It never seeds rand(), whose first two numbers make the first name."""
+        first = 0xe43c9869
+        names = [b"\0" + (first + n).to_bytes(4, "big") for n in range(4)] + [b"name", b"\0", b"\0" + bytes(4), b"x" * 200]
+        receiver = self.start_receiver()
+        self.assert_no_name_is_taken(names)
+        token = random.Random(6).randbytes(16)
+        session = line_sender.session_of(token)
+        with LineSender(harness.HOST, self.ports.receiver) as owner:
+            owner.send(*line_sender.hello(session, token=token))
+            self.assertEqual(owner.receive()[:3], (WELCOME, session, 0))
+            owner.send(*empty_block(session, 1))
+            self.assertEqual(owner.receive()[2], 1)
+            self.assert_no_name_is_taken(names)
+            owner.send(*line_sender.hello(session, 2, token=token))
+            self.assertEqual(owner.receive()[:3], (WELCOME, session, 1))
+        self.assertEqual(receiver.stop(), 0)
+        self.assertIn("refused a connection that chooses a ZeroMQ name", receiver.said())
+        self.assertEqual(receiver.said().count("chooses a ZeroMQ name"), 1)
+        self.assertGreaterEqual(json.loads((self.store / "ledger.json").read_text())["datagrams"]["malformed"]["handshake"], 2 * len(names))
+
+    def test_under_a_listed_key_the_name_of_anothers_connection_is_not_enough(self):
+        """With keys a peer's choice of a name is sealed, so that it is taken; its key is not the other's."""
+        for name in ("receiver", "daemon", "hostile"):
+            self.assertEqual(self.run_tool("keys", self.folder / name)[0], 0)
+        allow = self.folder / "allow"
+        allow.write_text("".join((self.folder / f"{name}.public").read_text() for name in ("daemon", "hostile")))
+        receiver = self.start_receiver("--secret-key", self.folder / "receiver.secret", "--allow", allow)
+
+        def come(who):
+            peer = SealedSender((harness.HOST, self.ports.receiver), self.folder / who, self.folder / "receiver.public",
+                                harness.PATIENCE, identity=b"name")
+            self.addCleanup(peer.close)
+            return peer
+
+        token = random.Random(7).randbytes(16)
+        session = line_sender.session_of(token)
+        owner = come("daemon")
+        owner.send(*line_sender.hello(session, token=token))
+        self.assertEqual(owner.receive_kind(), WELCOME)
+        owner.send(*empty_block(session, 1))
+        self.assertEqual(owner.receive_kind(), ACKNOWLEDGEMENT)
+        hostile = come("hostile")
+        for n in (2, 3):
+            hostile.send(*empty_block(session, n))
+            self.assertEqual(hostile.receive_kind(), REFUSAL)
+        owner = come("daemon")
+        owner.send(*line_sender.hello(session, 2, token=token))
+        self.assertEqual(owner.receive_kind(), WELCOME)
+        self.assertEqual(receiver.stop(), 0)
+        self.assertEqual([b.sequence for b in store_reader.read_store(self.store)], [1])
+        self.assertEqual(json.loads((self.store / "ledger.json").read_text())["datagrams"]["malformed"]["stranger"], 2)
 
     def test_a_daemon_without_tokens_is_taken_as_before(self):
         """As of version 0.1.0: its session is a random number, and its hello has no token."""

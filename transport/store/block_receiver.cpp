@@ -10,6 +10,7 @@
 
 #include "transport/format/endian.hpp"
 #include "transport/link/link_address.hpp"
+#include "transport/link/link_door.hpp"
 #include "transport/link/link_message.hpp"
 #include "transport/link/peer_share.hpp"
 #include "transport/link/session_token.hpp"
@@ -120,7 +121,7 @@ byte_size block_receiver::memory_plan(const receive_settings& settings) {
 struct block_receiver::link {
   zmq::context_t context{1};
   link_guard guard;
-  zmq::socket_t socket{context, zmq::socket_type::router};
+  zmq::socket_t socket = router_behind_the_door(context);
 
   /// `address`: where to listen, a number.
   link(const receive_settings& settings, const std::string& address, connection_counters& counters,
@@ -241,11 +242,11 @@ bool block_receiver::take_message(time_point now) {
     return true;
   }
   const std::string address = address_frame.to_string();
+  const std::string peer = peer_of(body_frame);
   const std::span<std::byte> body(body_frame.data<std::byte>(), body_frame.size());
 
   if (header->type == link_message::hello) {
     if (const auto claim = read_hello(*header, body)) {
-      const std::string peer = peer_of(body_frame);
       const auto who = load<link_hello_body>(body.data());
       if (take_hello(*header, *claim, {address, sender_of(body_frame), peer, who.run, who.node},
                      now))
@@ -255,7 +256,7 @@ bool block_receiver::take_message(time_point now) {
     }
     return true;
   }
-  link_peer* const speaker = peers_.speaker(header->session, address);
+  link_peer* const speaker = peers_.speaker(header->session, {address, peer});
   if (speaker == nullptr) {
     if (header->type == link_message::block) counters_.strangers.add();
     send(address, link_message::refusal, header->session, 0);

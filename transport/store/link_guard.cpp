@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "transport/link/link_door.hpp"
 #include "transport/store/block_receiver.hpp"
 
 namespace l3 {
@@ -16,8 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* question_address = "inproc://zeromq.zap.01"; // where ZeroMQ asks
 constexpr const char* event_address = "inproc://link-guard-events";
-constexpr int events =
-    ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 constexpr int most_in_a_turn = 64;
 /// A line of a kind for all of this time.
 constexpr auto report_period = 10s;
@@ -106,6 +107,10 @@ void link_guard::take_event(std::uint16_t what, std::int32_t value) {
     counters_.accepted.add();
   } else if (what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     counters_.let_in.add();
+  } else if (what == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL && value == peer_is_named) {
+    report(refusal::named, now,
+           "refused a connection that chooses a ZeroMQ name (routing id): koto-l3d chooses none, "
+           "and it could be another connection's");
   } else if (what != ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) {
     return;
   } else if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {

@@ -56,6 +56,7 @@ private:
     unknown_key,
     mechanism,
     sealed_for_another,
+    named,
     shut_down,
     count_
   };

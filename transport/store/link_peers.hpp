@@ -47,20 +47,28 @@ namespace l3 {
   return is_ahead ? -lag : lag;
 }
 
+/// With keys a listed peer can choose the name of another's connection; it cannot choose its key.
+struct named_connection {
+  std::string name; ///< ZeroMQ's
+  std::string peer; ///< peer_of() what comes over it
+
+  friend bool operator==(const named_connection&, const named_connection&) = default;
+};
+
 struct link_peer {
   /// A daemon sends a heartbeat every second: one that was not heard for so long is not there.
   static constexpr std::chrono::seconds silence_limit{5};
 
-  std::vector<std::string> connections; ///< ZeroMQ's names of those that said hello, the last last
-  std::string address;                  ///< of these, the one that was heard last
-  std::string peer;                     ///< whose share it is in (peer_share)
-  std::vector<std::string> peers;       ///< that said hello for it, the last last
-  std::uint64_t first = 1;              ///< the first block that the daemon still has
-  std::uint64_t longest = 0;            ///< of its blocks, in bytes
-  std::uint32_t node = 0;               ///< as its hello says
-  std::uint32_t run = 0;                ///< likewise
-  std::uint16_t process = 0;            ///< likewise, a mark of the daemon's process; 0: none
-  time_point known_since;               ///< its first hello
+  std::vector<named_connection> connections; ///< that said hello, the last last
+  std::string address;                       ///< the name of the one that was heard last
+  std::string peer;                          ///< whose share it is in (peer_share)
+  std::vector<std::string> peers;            ///< that said hello for it, the last last
+  std::uint64_t first = 1;                   ///< the first block that the daemon still has
+  std::uint64_t longest = 0;                 ///< of its blocks, in bytes
+  std::uint32_t node = 0;                    ///< as its hello says
+  std::uint32_t run = 0;                     ///< likewise
+  std::uint16_t process = 0;                 ///< likewise, a mark of the daemon's process; 0: none
+  time_point known_since;                    ///< its first hello
   time_point heard_at;
   std::optional<time_point> stored_at;         ///< a block of it, the last
   std::optional<event_key> first_event;        ///< of those that were stored since it is known
@@ -103,7 +111,7 @@ public:
     from.proven = proven;
     from.peer = peer;
     put_last(from.peers, peer);
-    put_last(from.connections, address);
+    put_last(from.connections, named_connection{address, peer});
     from.address = address;
     from.heard_at = now;
     from.tell_grant = from.acknowledge = from.refuse = from.gone = false;
@@ -111,11 +119,11 @@ public:
   }
 
   /// Null: this session has not said hello over this connection.
-  [[nodiscard]] link_peer* speaker(std::uint64_t session, const std::string& address) {
+  [[nodiscard]] link_peer* speaker(std::uint64_t session, const named_connection& over) {
     const auto found = peers_.find(session);
     if (found == peers_.end()) return nullptr;
     const auto& all = found->second.connections;
-    return std::ranges::find(all, address) != all.end() ? &found->second : nullptr;
+    return std::ranges::find(all, over) != all.end() ? &found->second : nullptr;
   }
   /// Null: it has not said hello.
   [[nodiscard]] const link_peer* find(std::uint64_t session) const {
@@ -133,10 +141,11 @@ public:
   [[nodiscard]] auto end() const { return peers_.end(); }
 
 private:
-  static void put_last(std::vector<std::string>& names, const std::string& name) {
-    std::erase(names, name);
-    if (names.size() == most_connections) names.erase(names.begin());
-    names.push_back(name);
+  template <class T>
+  static void put_last(std::vector<T>& all, const T& one) {
+    std::erase(all, one);
+    if (all.size() == most_connections) all.erase(all.begin());
+    all.push_back(one);
   }
 
   void find_place(const std::string& peer, time_point now) {

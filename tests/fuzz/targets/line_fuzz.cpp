@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output link's far end: any messages to a receiver, right ones and wrong ones, of two
-// sessions, one of which has a token, over two connections. It answers what it says it does,
+// sessions, one of which has a token, over two connections, and from a peer that chooses a name for
+// its connection, whose messages never come. It answers what it says it does,
 // acknowledges nothing that is not stored, and its store holds each session's blocks in rising
 // order.
 #include <algorithm>
@@ -36,6 +37,9 @@ public:
       near.set(zmq::sockopt::linger, 0);
       near.connect(receiver_->endpoint());
     }
+    named_.set(zmq::sockopt::linger, 0);
+    named_.set(zmq::sockopt::routing_id, "name");
+    named_.connect(receiver_->endpoint());
   }
 
   void take(fuzz_input& in) {
@@ -78,14 +82,15 @@ private:
     store(frame.data(), head);
     if (in.below(16) == 15) in.damage(frame);
     if (in.below(16) == 15) frame.resize(in.byte() % (frame.size() + 1));
-    auto& near = near_[in.below(2)];
+    auto& near = in.below(16) == 15 ? named_ : near_[in.below(2)];
     const auto frames = in.below(16) == 15 ? in.below(4) : 2;
     for (std::uint32_t f = 0; f < frames; ++f) {
       const auto& part = f == 0 ? frame : body;
-      near.send(zmq::buffer(part.data(), part.size()),
-                f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none);
+      (void)near.send(zmq::buffer(part.data(), part.size()),
+                      (f + 1 < frames ? zmq::send_flags::sndmore : zmq::send_flags::none) |
+                          zmq::send_flags::dontwait);
     }
-    if (frames > 0) ++sent_;
+    if (frames > 0 && &near != &named_) ++sent_;
   }
 
   /// Few different ones: the receiver leaves out what another session stored.
@@ -129,6 +134,7 @@ private:
       require(std::chrono::steady_clock::now() < patience, "every message is taken");
     }
     for (auto& near : near_) check_answers(near);
+    require(receiver_->counters().messages == sent_, "nothing comes from a peer with a name");
   }
 
   void note_what_is_stored() {
@@ -186,6 +192,7 @@ private:
   zmq::context_t context_{1};
   std::array<zmq::socket_t, 2> near_{zmq::socket_t{context_, zmq::socket_type::dealer},
                                      zmq::socket_t{context_, zmq::socket_type::dealer}};
+  zmq::socket_t named_{context_, zmq::socket_type::dealer};
   session_token token_{};
   std::array<std::uint64_t, 2> sessions_{256}; ///< the second has the token
   std::uint64_t sent_ = 0;

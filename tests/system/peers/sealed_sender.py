@@ -45,7 +45,7 @@ def unseal(data, nonce, public, secret) -> bytes:
 class SealedSender(line_sender.Peer):
     """Speaks with the key in NAME.public and NAME.secret to the receiver whose public key is `receiver`."""
 
-    def __init__(self, where, own, receiver, seconds=10):
+    def __init__(self, where, own, receiver, seconds=10, identity=b""):
         super().__init__(socket.create_connection(where, timeout=seconds))
         self._nonce = 0
         server, public, secret = key_in(receiver), key_in(own.with_suffix(".public")), key_in(own.with_suffix(".secret"))
@@ -61,7 +61,7 @@ class SealedSender(line_sender.Peer):
         self._server_short, cookie = opened[:32], opened[32:]
         vouch_nonce = os.urandom(16)
         vouch = seal(self._short + server, b"VOUCH---" + vouch_nonce, self._server_short, secret)
-        about = b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", 0)
+        about = b"\x0bSocket-Type" + struct.pack(">I", 6) + b"DEALER" + b"\x08Identity" + struct.pack(">I", len(identity)) + identity
         number = self._number()
         self._command(b"\x08INITIATE" + cookie + number +
                       seal(public + vouch_nonce + vouch + about, b"CurveZMQINITIATE" + number, self._server_short,

@@ -316,7 +316,8 @@ private:
     }
   }
 
-  /// Another peer knows the session's number and not its token. Its blocks are empty.
+  /// Another peer knows the session's number and not its token. Its blocks are empty. If it chooses
+  /// the name of the daemon's connection, which only keys make possible, that connection ends.
   void hijacker(const state& s, const visit& to) const {
     if (s.left.hijacks == 0) return;
     const bool is_open =
@@ -331,15 +332,25 @@ private:
       });
     }
     const bool may_speak = s.another != 0 || (s.known != 0 && !rules_.prove_each_connection);
-    if (!may_speak) return;
     const auto next = std::max(static_cast<std::uint8_t>(last(s, s.first) + 1), s.first);
-    if (next > s.blocks) return;
-    step(s, to, "another peer's block", [&](state& n) {
-      --n.left.hijacks;
+    const auto speak = [&](state& n) {
       n.appended = next;
       n.foreign |= bit(next);
       n.reachable = 0;
       n.acknowledge = 1;
+    };
+    if (may_speak && next <= s.blocks) {
+      step(s, to, "another peer's block", [&](state& n) {
+        --n.left.hijacks;
+        speak(n);
+      });
+    }
+    const bool has_name = s.proven != 0 && s.linked != 0 && s.stale.size == 0;
+    if (!has_name || next > s.blocks) return;
+    step(s, to, "another peer takes the name of the connection", [&](state& n) {
+      --n.left.hijacks;
+      disconnect(n, n.to.size);
+      if (!rules_.know_connections_by_peer) speak(n);
     });
   }
 

@@ -170,6 +170,8 @@ TEST(protocol_model, finds_what_each_rule_is_for) {
        of([](faults& f) { f.hijacks = 2; }), "acknowledged and not stored"},
       {"prove each connection", [](rules& r) { r.prove_each_connection = false; },
        of([](faults& f) { f.hijacks = 1; }), "acknowledged and not stored"},
+      {"know connections by their peer", [](rules& r) { r.know_connections_by_peer = false; },
+       of([](faults& f) { f.hijacks = 1; }), "acknowledged and not stored"},
       {"mark what was proven", [](rules& r) { r.mark_what_was_proven = false; },
        of([](faults& f) { f.hijacks = 2, f.kills = 1; }), "acknowledged and not stored"},
       {"count only what was proven", [](rules& r) { r.count_only_what_was_proven = false; },

@@ -34,6 +34,7 @@ struct rules {
   bool remember_what_was_sent = true;     ///< spool_releases::note_sent, lane_state::possibly_sent
   bool prove_each_hello = true;           ///< block_receiver::wrong_with_hello: the token
   bool prove_each_connection = true;      ///< block_receiver::take_message: link_peers::speaker
+  bool know_connections_by_peer = true;   ///< zmtp_opening; link_peers::speaker: the peer
   bool mark_what_was_proven = true;       ///< block_receiver::take_block: block_proven
   bool count_only_what_was_proven = true; ///< store_writer::claim
   bool store_early_in_turn = true;        ///< block_receiver::take_blocks
@@ -54,7 +55,8 @@ struct faults {
   std::uint8_t lies = 0;     ///< of the receiver: it claims blocks that it was not sent
   /// A block comes before the one that was sent before it, over another connection.
   std::uint8_t overtakes = 0;
-  std::uint8_t hijacks = 0; ///< messages of another peer that uses the session's number
+  /// Messages of another peer that uses the session's number or the name of its connection.
+  std::uint8_t hijacks = 0;
 };
 
 inline constexpr std::uint8_t credit = 2;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/link/link_door.hpp"
+
+#include <cstdlib>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+#include <unordered_map>
+
+#include <dlfcn.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "transport/link/zmtp_opening.hpp"
+
+namespace {
+
+using l3::zmtp_opening;
+
+/// By descriptor: what this thread has accepted and what has not yet said who it is. A descriptor
+/// that was closed before has its place until the system gives its number again.
+thread_local std::unordered_map<int, zmtp_opening> openings;
+
+} // namespace
+
+// Other names here than there: the headers of the C library may define theirs inline.
+extern "C" {
+[[gnu::used, gnu::visibility("default")]] int
+accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags) __asm__("accept4");
+[[gnu::used, gnu::visibility("default")]] ssize_t receive_at_the_door(int from, void* to,
+                                                                      std::size_t bytes, int flags)
+    __asm__("recv");
+
+int accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags) {
+  const auto accepted = static_cast<int>(::syscall(SYS_accept4, listener, who, bytes, flags));
+  if (accepted >= 0) openings[accepted] = {};
+  return accepted;
+}
+
+ssize_t receive_at_the_door(int from, void* to, std::size_t bytes, int flags) {
+  const ssize_t got = ::recvfrom(from, to, bytes, flags, nullptr, nullptr);
+  if (openings.empty() || got <= 0) return got;
+  const auto found = openings.find(from);
+  if (found == openings.end()) return got;
+  using enum zmtp_opening::verdict;
+  const auto verdict =
+      found->second.read({static_cast<const std::byte*>(to), static_cast<std::size_t>(got)});
+  if (verdict == unfinished) return got;
+  openings.erase(found);
+  if (verdict == fine) return got;
+  (void)::shutdown(from, SHUT_RDWR);
+  errno = verdict == named ? l3::peer_is_named : l3::peer_is_foreign;
+  return -1;
+}
+}
+
+namespace l3 {
+
+zmq::socket_t router_behind_the_door(zmq::context_t& context) {
+  if (::dlsym(RTLD_DEFAULT, "recv") != reinterpret_cast<void*>(&receive_at_the_door) ||
+      ::dlsym(RTLD_DEFAULT, "accept4") != reinterpret_cast<void*>(&accept_at_the_door))
+    throw std::runtime_error("ZeroMQ does not read through this program's recv(): it was linked in "
+                             "a way in which peers could take the names of others");
+  // ZeroMQ takes the number from rand(), which it never seeds: the name of the first connection
+  // would be the same in every receiver.
+  unsigned seed = 0;
+  if (::getrandom(&seed, sizeof seed, 0) != sizeof seed)
+    throw std::system_error(errno, std::generic_category(), "getrandom");
+  std::srand(seed);
+  return {context, zmq::socket_type::router};
+}
+
+} // namespace l3
