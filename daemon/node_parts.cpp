@@ -279,6 +279,10 @@ void node::parts::log_sequence() const {
   if (records())
     spdlog::warn("selection: selection.mode is \"record\": every event is kept, and the lines only "
                  "count what they would do");
+  if (selection->tables.constants.overfull_lines == 0)
+    spdlog::warn("selection: no line has `overfull = true`: every event with more clusters or hits "
+                 "than there is room for is kept, and given up after all others where there is no "
+                 "room");
   std::istringstream lines(
       describe_sequence(selection->settings, frame_capacity(settings), makes_histograms()));
   for (std::string text; std::getline(lines, text);) spdlog::info("selection: {}", text);

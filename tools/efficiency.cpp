@@ -20,8 +20,10 @@
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/verify/agreement.hpp"
 #include "tools/verify/line_names.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/accounting/ledger.hpp"
 
 namespace l3 {
 namespace {
@@ -33,13 +35,23 @@ const std::vector<std::string> usual_references{"pass_through", "minimum_bias"};
 struct options {
   std::string store;
   std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
+  std::vector<std::string> ledgers;
   std::string lines = built_in;
   bool json = false;
 };
 
+/// Events that were decided alike. `reprocess` may have decided again by settings that a daemon
+/// had, too.
+struct decided_by {
+  std::uint32_t settings = 0;
+  bool chosen = false; ///< by `reprocess`, among those that another selection had kept
+
+  friend auto operator<=>(const decided_by&, const decided_by&) = default;
+};
+
 struct efficiencies {
-  std::map<std::uint32_t, settings_efficiency> by_settings;
-  std::set<std::uint32_t> chosen; ///< settings of stores that `reprocess` wrote
+  std::map<decided_by, settings_efficiency> by_settings;
+  std::set<std::uint64_t> sessions; ///< of daemons, with events
   std::uint64_t without_summary = 0;
   unreadable_parts lost;
 };
@@ -116,16 +128,49 @@ efficiencies measure(const options& o, interrupt& signals) {
       ++(event->summary().empty() ? e.without_summary : damaged);
       continue;
     }
-    auto at = e.by_settings.find(summary->head.settings);
-    if (at == e.by_settings.end())
-      at = e.by_settings.emplace(summary->head.settings, settings.of(in.block())).first;
-    if (settings.is_chosen(in.block())) e.chosen.insert(summary->head.settings);
+    const decided_by how{summary->head.settings, settings.is_chosen(in.block())};
+    if (!how.chosen) e.sessions.insert(in.block().session);
+    auto at = e.by_settings.find(how);
+    if (at == e.by_settings.end()) at = e.by_settings.emplace(how, settings.of(in.block())).first;
     at->second.add(*summary);
   }
   e.lost = in.left_out();
   e.lost.events += damaged;
   return e;
 }
+
+/// What the daemons' ledgers say of events that were given up.
+class daemon_ledgers {
+public:
+  explicit daemon_ledgers(const std::vector<std::string>& files) {
+    for (const std::string& file : files) {
+      check_readable(file);
+      const ledger l = read_ledger(file);
+      if (l.program != daemon_program)
+        throw command_error(fmt::format("--ledger {}: it is of {}, and the ledgers of the daemons "
+                                        "are wanted (`run.ledger`)",
+                                        file, l.program),
+                            exit_usage);
+      sessions_.insert(l.sessions.begin(), l.sessions.end());
+      const auto shed = l.events.shed.find("priority");
+      if (shed != l.events.shed.end() && shed->second > 0)
+        throw command_error(
+            fmt::format("{}: {} events were given up by the priority of the lines that kept them; "
+                        "the others are no unbiased sample, so no efficiency follows from them",
+                        file, shed->second),
+            exit_failure);
+    }
+  }
+
+  /// Sessions of which no ledger is given.
+  [[nodiscard]] std::size_t unknown_of(const std::set<std::uint64_t>& sessions) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(sessions, [&](std::uint64_t s) { return !sessions_.contains(s); }));
+  }
+
+private:
+  std::set<std::uint64_t> sessions_;
+};
 
 constexpr double per_cent = 100;
 
@@ -154,17 +199,16 @@ std::vector<std::pair<std::uint64_t, std::string>> reasons_of(const line_efficie
   return all;
 }
 
-void print_text(std::uint32_t settings, const settings_efficiency& s, bool chosen) {
-  fmt::print("settings {:08x}: {} events\n", settings, s.events());
-  if (chosen)
+void print_text(const decided_by& how, const settings_efficiency& s) {
+  fmt::print("settings {:08x}: {} events\n", how.settings, s.events());
+  if (how.chosen)
     fmt::print("  no unbiased sample: these events were decided again, and what another selection "
                "had rejected is not among them\n");
   else if (s.samples().empty())
     fmt::print("  no unbiased sample: the selection has none of the reference lines, and does not "
                "record\n");
   for (const reference_sample& of : s.samples()) {
-    fmt::print("\n{}: {} events, one in {} of what it stands for{}\n", of.name, of.events,
-               of.one_in, of.name == all_events ? ", if the ledger has none shed" : "");
+    fmt::print("\n{}: {} events, one in {} of what it stands for\n", of.name, of.events, of.one_in);
     fmt::print("{:<16} {:>9}  {:>24}  {:>24}   refused for, most often first\n", "line", "prescale",
                "fires on", "of its level-1 bits");
     for (const line_efficiency& l : of.lines) {
@@ -178,7 +222,7 @@ void print_text(std::uint32_t settings, const settings_efficiency& s, bool chose
   fmt::print("\n");
 }
 
-json::object to_json(std::uint32_t settings, const settings_efficiency& s, bool chosen) {
+json::object to_json(const decided_by& how, const settings_efficiency& s) {
   json::array samples;
   for (const reference_sample& of : s.samples()) {
     json::array lines;
@@ -196,9 +240,9 @@ json::object to_json(std::uint32_t settings, const settings_efficiency& s, bool 
                                    {"events", of.events},
                                    {"lines", std::move(lines)}});
   }
-  return {{"settings", fmt::format("{:08x}", settings)},
+  return {{"settings", fmt::format("{:08x}", how.settings)},
           {"events", s.events()},
-          {"decided_again", chosen},
+          {"decided_again", how.chosen},
           {"samples", std::move(samples)}};
 }
 
@@ -206,20 +250,22 @@ int efficiency(const options& o) {
   interrupt signals;
   check_folder(o.store);
   check_store(o.store);
+  const daemon_ledgers ledgers(o.ledgers);
   const efficiencies e = measure(o, signals);
   bool any = false;
   json::array all;
-  for (const auto& [settings, s] : e.by_settings) {
+  for (const auto& [how, s] : e.by_settings) {
     for (const reference_sample& of : s.samples()) any = any || of.events > 0;
     if (o.json)
-      all.push_back(to_json(settings, s, e.chosen.contains(settings)));
+      all.push_back(to_json(how, s));
     else
-      print_text(settings, s, e.chosen.contains(settings));
+      print_text(how, s);
   }
   const unreadable_parts& lost = e.lost;
   if (o.json)
     fmt::print("{}\n", json::serialize(json::object{
                            {"settings", std::move(all)},
+                           {"sessions_without_ledger", ledgers.unknown_of(e.sessions)},
                            {"not_selected", e.without_summary},
                            {"duplicated", lost.duplicated},
                            {"unreadable", json::object{{"places", lost.places},
@@ -228,6 +274,10 @@ int efficiency(const options& o) {
                                                        {"torn_ends", lost.torn_ends}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
   const int damage = tell(lost);
+  if (const auto unknown = ledgers.unknown_of(e.sessions); any && unknown > 0)
+    print_error("whether events were given up by priority is not known of {} session{}: if some "
+                "were, these efficiencies are too high; name the daemons' ledgers by --ledger\n",
+                unknown, unknown == 1 ? "" : "s");
   if (!any) print_error("no event of an unbiased sample is stored: name a line by --reference\n");
   return any ? damage : exit_failure;
 }
@@ -246,6 +296,9 @@ void add_efficiency(CLI::App& program, command_body& run) {
   c->add_option("--reference", o->references,
                 "lines that keep events whatever they are, or by level-1 bits alone")
       ->default_str(fmt::format("{}", fmt::join(usual_references, " ")));
+  c->add_option("--ledger", o->ledgers,
+                "of a daemon whose events these are: refused if it gave up events by priority, "
+                "for the others are no unbiased sample then; may be repeated");
   c->add_option("--selection", o->lines,
                 "lines of sessions that have no settings in the store, for names")
       ->capture_default_str();

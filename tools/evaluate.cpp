@@ -74,11 +74,15 @@ int stress(options o) {
   interrupt signals;
   o.run.files.lines = o.selections.front();
   const auto rows = chosen_rows(o.rows.rows);
+  json::array list;
   if (o.list) {
-    for (const stress_row* row : rows) fmt::print("{}\n", row->name);
+    for (const stress_row* row : rows) {
+      list.push_back(stress_json(*row));
+      if (!o.json) fmt::print("{}\n", row->name);
+    }
+    if (o.json) fmt::print("{}\n", json::serialize(json::object{{"rows", list}}));
     return 0;
   }
-  json::array list;
   bool all_hold = true;
   if (!o.json) fmt::print("{}", stress_head());
   for (const stress_row* row : rows) {
@@ -148,14 +152,16 @@ void add_evaluate(CLI::App& program, command_body& run) {
   c->add_option("--rows", o->rows.rows, "only these rows of the table")
       ->delimiter(',')
       ->needs(stress);
-  c->add_flag("--list", o->list, "only name the rows")->needs(stress);
+  c->add_flag("--list", o->list, "only name the rows; with --json also what they put in and hold")
+      ->needs(stress);
   c->add_option("--signal-events", o->rows.signal_events,
-                "of a row, which pass the offline cuts on photons")
+                "of a row, which pass the offline cuts on photons, with effects that add hits also "
+                "those on counters")
       ->check(CLI::Range(1U, most_stress_events))
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--mixture-events", o->rows.mixture_events, "of a row")
-      ->check(CLI::Range(1U, most_stress_events))
+      ->check(CLI::Range(0U, most_stress_events))
       ->capture_default_str()
       ->needs(stress);
   c->add_option("--seed", o->rows.seed, "of the simulation")

@@ -2,6 +2,7 @@
 // `koto-l3 simulate`: writes level-2 data of known truth.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -155,12 +156,21 @@ void add_simulate(CLI::App& program, command_body& run) {
       ->needs(file);
   file->excludes(type);
   c->add_option("--detector", o->detector_file, "description to use instead of the built-in one");
-  for (const auto& e : effect_options)
-    c->add_option("--" + std::string(e.name), o->settings.effects.*e.size, std::string(e.what))
-        ->check(CLI::Range(e.least, e.most))
-        ->capture_default_str()
-        ->group("Effects that the selection does not know")
-        ->excludes(file);
+  const CLI::Validator whole_number(
+      [](std::string& text) {
+        const double size = std::stod(text); // a number, after the check of its range
+        return size == std::floor(size) ? std::string() : text + " is no whole number";
+      },
+      "");
+  for (const auto& e : effect_options) {
+    auto* option =
+        c->add_option("--" + std::string(e.name), o->settings.effects.*e.size, std::string(e.what))
+            ->check(CLI::Range(e.least, e.most))
+            ->capture_default_str()
+            ->group("Effects that the selection does not know")
+            ->excludes(file);
+    if (e.whole) option->check(whole_number);
+  }
   c->add_option("--threads", o->settings.threads, "0: one per processor")
       ->check(CLI::Range(0U, 256U))
       ->default_val(0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A second menu, judged beside the one in force on the same frames, so that its rates and what it
 // would decide otherwise are known before it is switched on. It decides nothing: its events are
-// counted and forgotten. One batch in so many is judged, on processors, and none while frames are
-// scarce: the menu in force never waits for the shadow.
+// counted and forgotten. One batch in so many is judged, on processors, by the drain thread, on
+// which later batches wait so long; none while frames are scarce and others wait.
 #pragma once
 
 #include <array>

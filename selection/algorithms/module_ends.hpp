@@ -27,10 +27,10 @@ public:
   }
 
   /// Whether two pulses belong to one hit: `difference`, the time of end 0 less that of end 1, is
-  /// within the tolerance and gives a place in the module. This holds for an interval around 0.
+  /// within the tolerance. That is longer than light needs through the module, because times of
+  /// inputs are not known exactly.
   [[nodiscard]] L3_FN bool match(std::int32_t difference) const {
-    if (difference > tolerance_ || -difference > tolerance_) return false;
-    return holds(z_of(difference));
+    return difference <= tolerance_ && -difference <= tolerance_;
   }
 
   /// Whether z is a place in the module.
@@ -39,7 +39,7 @@ public:
   }
 
   [[nodiscard]] L3_FN hits::columns::value pair(const end_pulse& up, const end_pulse& down) const {
-    const std::int64_t z = z_of(up.time - down.time); // fits, because the pulses match
+    const std::int64_t z = z_of(up.time - down.time);
     attenuation_entry light;
     if (half_length_ != 0 && attenuation_.size() != 0) {
       const auto step = static_cast<std::uint32_t>((z < 0 ? -z : z) / attenuation_step);
@@ -68,8 +68,11 @@ public:
 private:
   static constexpr std::int32_t max_half_length = 0x7fff; // mm, the range of hits::z
 
+  /// In the module: times that say more put the hit at the module's end.
   [[nodiscard]] L3_FN std::int64_t z_of(std::int32_t difference) const {
-    return half_length_ == 0 ? 0 : std::int64_t{difference} * z_of_time_ >> 16;
+    const std::int64_t z = std::int64_t{difference} * z_of_time_ >> 16;
+    if (z > half_length_) return half_length_;
+    return -z > half_length_ ? -half_length_ : z;
   }
 
   column<const attenuation_entry> attenuation_;

@@ -150,14 +150,16 @@ std::vector<input_address> cable_map::inputs_of(const std::string& counter, std:
   return inputs;
 }
 
-std::vector<cable> cable_map::crystals(complaints& wrong) const {
+std::vector<cable> cable_map::crystals(std::uint32_t count, complaints& wrong) const {
+  std::vector<std::optional<cable>> found(count);
   const auto rows = of_.find(calorimeter_name);
-  if (rows == of_.end()) return {};
-  std::uint32_t most = 0;
-  for (const cable& c : rows->second) most = std::max(most, c.module);
-  std::vector<std::optional<cable>> found(most + 1);
-  for (const cable& c : rows->second) {
-    if (found[c.module])
+  for (const cable& c : rows == of_.end() ? std::vector<cable>{} : rows->second) {
+    if (c.module >= count)
+      wrong.add(c.module_place,
+                "the calorimeter has {} crystals, from 0 to {}; correct the number, or the "
+                "description",
+                count, count - 1);
+    else if (found[c.module])
       wrong.add(c.module_place, "crystal {} has input {} already; each has one", c.module,
                 to_string(found[c.module]->at));
     else
@@ -171,7 +173,7 @@ std::vector<cable> cable_map::crystals(complaints& wrong) const {
     else
       holes.push_back(fmt::format("crystal {}", n));
   }
-  tell_holes(holes, name_, "number the others without it", wrong);
+  tell_holes(holes, name_, "correct the number of crystals in the description", wrong);
   std::vector<const cable*> by_x;
   for (const cable& c : all) by_x.push_back(&c);
   std::ranges::sort(by_x, {}, [](const cable* c) { return std::pair(c->x, c->module); });

@@ -8,7 +8,8 @@
 //
 // The calorimeter is called CSI: module is the crystal's number, x and y its place and size its
 // side in mm. Counters have the names of the detector's description, and no place. A description
-// that names a map (`cables = "FILE"`) needs no rules about consecutive inputs.
+// that names a map (`cables = "FILE"`) needs no rules about consecutive inputs, but the number of
+// its crystals.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +51,9 @@ public:
   [[nodiscard]] std::vector<input_address> inputs_of(const std::string& counter,
                                                      std::uint32_t modules, std::uint32_t ends,
                                                      complaints& wrong) const;
-  /// The crystals by their numbers; complains of numbers that are there twice, or not at all, and
-  /// of crystals that lie in each other.
-  [[nodiscard]] std::vector<cable> crystals(complaints& wrong) const;
+  /// So many crystals by their numbers; complains of numbers that are there twice, or not at all,
+  /// or are too high, and of crystals that lie in each other.
+  [[nodiscard]] std::vector<cable> crystals(std::uint32_t count, complaints& wrong) const;
   /// Complains of rows whose detector is none of these.
   void check_names(std::vector<std::string_view> known, complaints& wrong) const;
 

@@ -71,6 +71,7 @@ struct veto {
   double length = 0;            ///< of a module that is read at both ends, along the beam
   double t0 = 0;      ///< ns: what is in time with the event comes so much after the trigger's time
   double charged = 0; ///< above 0: thin; a charged particle leaves this energy, photons pass
+  double passes = 0;  ///< the part of a particle's energy that flies on to the counters behind
   veto_shape shape;
   std::vector<input_address> inputs; ///< that of end e of module m at m · ends + e
   std::vector<bool> dead;            ///< by the same index

@@ -53,10 +53,9 @@ struct crystal_figures {
   }
 };
 
-/// By rules: crystals on consecutive inputs.
-void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figures& all) {
+/// Where the rules put crystals; none if a rule is wrong.
+std::vector<crystal_place> places_by_rules(const toml_table& s, const crystal_figures& all) {
   constexpr std::uint32_t most_columns = 1000;
-  const auto first = address(s, "first", 3);
   calorimeter_rules rules;
   rules.small_size = all.small_size;
   rules.large_size = all.large_size;
@@ -64,13 +63,19 @@ void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figur
   rules.hole_columns = static_cast<int>(s.count("small_hole_columns", 0, most_columns));
   rules.tile_columns = static_cast<int>(s.count("small_tile_columns", 1, most_columns));
   rules.large_radius = s.number("large_radius", 1, most_place);
-  if (s.wrong().any()) return;
-
+  if (s.wrong().any()) return {};
   if (rules.columns % rules.tile_columns != 0)
-    return s.complain("small_tile_columns", "does not divide small_columns");
+    s.complain("small_tile_columns", "does not divide small_columns");
   if (rules.large_radius > most_columns * rules.large_size)
-    return s.complain("large_radius", "is too many crystals");
-  const auto places = calorimeter_places(rules);
+    s.complain("large_radius", "is too many crystals");
+  return s.wrong().any() ? std::vector<crystal_place>{} : calorimeter_places(rules);
+}
+
+/// By rules: crystals on consecutive inputs.
+void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figures& all) {
+  const auto first = address(s, "first", 3);
+  const auto places = places_by_rules(s, all);
+  if (s.wrong().any()) return;
   s.wrong().hear(s.place("first"), [&] {
     const auto inputs = d.run_of_inputs(first, places.size());
     if (!inputs.empty() && d.kind_of(first) != board_kind::sampling_125_mhz)
@@ -81,11 +86,13 @@ void add_crystals_in_order(detector& d, const toml_table& s, const crystal_figur
   });
 }
 
+/// Those of a map do not say how many there must be: a map that was cut short has fewer.
 void add_crystals_of(const cable_map& map, detector& d, const toml_table& s,
                      const crystal_figures& all) {
-  const auto crystals = map.crystals(s.wrong());
-  if (crystals.empty() && !s.wrong().any())
-    s.complain("small_size", "is of no use: the cable map has no crystals");
+  const auto count = s.has("crystals") ? s.count("crystals", 1, d.input_count()).value
+                                       : static_cast<std::uint32_t>(places_by_rules(s, all).size());
+  if (s.wrong().any()) return;
+  const auto crystals = map.crystals(count, s.wrong());
   for (const cable& c : crystals) {
     if (c.size != all.small_size && c.size != all.large_size)
       s.wrong().add(c.place,
@@ -111,11 +118,24 @@ void add_calorimeter(detector& d, const toml_table& s, const cable_map* map) {
                                           "accidental_rate",
                                           "hole_distance",
                                           "hole_accidental_factor"};
-  std::vector<std::string_view> rules = {"first", "small_columns", "small_hole_columns",
-                                         "small_tile_columns", "large_radius"};
-  // A description may keep its rules beside a map, which then holds.
-  if (map == nullptr) always.insert(always.end(), rules.begin(), rules.end());
-  s.allow(always, map == nullptr ? std::vector<std::string_view>{} : rules);
+  const std::vector<std::string_view> rules = {"small_columns", "small_hole_columns",
+                                               "small_tile_columns", "large_radius"};
+  std::vector<std::string_view> optional;
+  // A description may keep its rules beside a map, which then holds; but it says how many crystals
+  // there are.
+  const auto has_rule = std::ranges::any_of(rules, [&](std::string_view r) { return s.has(r); });
+  if (map != nullptr && s.has("crystals")) {
+    optional = rules;
+    optional.emplace_back("first");
+    always.emplace_back("crystals");
+  } else if (map != nullptr && !has_rule) {
+    return s.wrong().add(s.place("front"), "the calorimeter does not say how many crystals the "
+                                           "cable map must have; write crystals = 2716");
+  } else {
+    always.insert(always.end(), rules.begin(), rules.end());
+    (map != nullptr ? optional : always).emplace_back("first");
+  }
+  s.allow(always, optional);
   crystal_figures all;
   all.small_size = s.number("small_size", 1, most_place);
   all.large_size = s.number("large_size", 1, most_place);
@@ -160,8 +180,8 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   std::vector<std::string_view> needed = {"name", "modules", "threshold", "window",
                                           "counts_per_unit"};
   std::vector<std::string_view> optional = {
-      "ends",   "length", "neighbours", "within", "unit_per_mev", "accidental_rate",
-      "barrel", "wall",   "t0",         "charged"};
+      "ends",   "length", "neighbours", "within",  "unit_per_mev", "accidental_rate",
+      "barrel", "wall",   "t0",         "charged", "passes"};
   (map == nullptr ? needed : optional).emplace_back("first");
   s.allow(needed, optional);
   veto v;
@@ -178,6 +198,7 @@ void add_veto(detector& d, const toml_table& s, const cable_map* map) {
   v.length = s.number("length", 0, most_distance);
   v.t0 = s.number("t0", -waveform_length, waveform_length);
   v.charged = s.number("charged", 0, most_threshold);
+  v.passes = s.number("passes", 0, 1);
   v.threshold = s.positive("threshold", most_threshold);
   v.neighbours = s.count("neighbours", 1, std::max(v.modules, 1U), 1U);
   v.within = s.number("within", 0, waveform_length);

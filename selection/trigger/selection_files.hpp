@@ -31,10 +31,11 @@ struct selection_files {
   std::vector<input_address> masked{}; ///< dead whatever the calibration says: they were hot
 };
 
-/// The files of the shadow menu, which `files` names.
+/// The files of the shadow menu, which `files` names. It has the mode of the menu in force: while
+/// every event is recorded, both keep all waveforms, so that the bytes of one compare with those of
+/// the other.
 [[nodiscard]] inline selection_files shadow_of(selection_files files) {
   files.lines = std::exchange(files.shadow, {});
-  files.mode = selection_mode::select;
   return files;
 }
 

@@ -63,6 +63,7 @@ class Geometry:
         for crate, count, _ in CRATES:
             self.first_board[crate] = boards
             boards += count
+        self.boards = boards
         offsets = simulated_constants.time_offsets(16 * boards, self.signals["time_offset"], self.signals["seed"])
         self.inputs = {}
         calorimeter = d["calorimeter"]

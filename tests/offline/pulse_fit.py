@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits pulses by least squares: a template of the pulse's form over a straight baseline, at places between the samples."""
+"""Fits pulses by least squares: a template of the pulse's form over a straight baseline, at places between the samples. Waveforms are the columns
+of an array, so that all pulses of an event are fitted at once."""
 import math
-from operator import mul
+
+import numpy as np
 
 PHASES = 4
 
@@ -15,33 +17,31 @@ class Template:
     """Of a pulse form, for waveforms of one sampling. All places are tried in one window: others would hold more or less of the pulse."""
 
     def __init__(self, width, skew, step, before, after):
-        self.before, self.after = before, after
-        self.places = [j / PHASES for j in range(-PHASES, PHASES + 1)]  # samples since the highest one
-        self.weights = []  # by place: (what a waveform is multiplied with for the height, what a height² is worth)
+        self.places = np.arange(-PHASES, PHASES + 1) / PHASES  # samples since the highest one
+        self.window = np.arange(-before, after)
         n = before + after
-        middle = (n - 1) / 2
-        straight = sum((k - middle)**2 for k in range(n))
+        lever = np.arange(n) - (n - 1) / 2
+        weights, norms = [], []  # by place: what a waveform is multiplied with for the height, what a height² is worth
         for place in self.places:
-            s = [form((k - before - place) * step, width, skew) for k in range(n)]
-            mean = sum(s) / n
-            slope = sum((k - middle) * v for k, v in enumerate(s)) / straight
-            free = [v - mean - slope * (k - middle) for k, v in enumerate(s)]  # nothing of a constant nor of a slope
-            norm = sum(map(mul, free, s))
-            self.weights.append(([v / norm for v in free], norm))
+            s = np.array([form((k - before - place) * step, width, skew) for k in range(n)])
+            free = s - s.mean() - (lever @ s) / (lever @ lever) * lever  # nothing of a constant nor of a slope
+            norm = free @ s
+            weights.append(free / norm)
+            norms.append(norm)
+        self.weights, self.norms = np.array(weights).T, np.array(norms)
 
-    def fit(self, samples, peak):
-        """(gain in χ², height, place of the peak in samples) of the best pulse near sample `peak`, or None."""
-        if peak < self.before or peak + self.after > len(samples):
-            return None
-        window = samples[peak - self.before:peak + self.after]
-        heights = [sum(map(mul, weights, window)) for weights, _ in self.weights]
-        gains = [h * abs(h) * norm for h, (_, norm) in zip(heights, self.weights)]
-        best = max(range(len(gains)), key=gains.__getitem__)
-        shift = 0.0
-        if 0 < best < len(gains) - 1:
-            curve = gains[best - 1] - 2 * gains[best] + gains[best + 1]
-            shift = 0.5 * (gains[best - 1] - gains[best + 1]) / curve if curve < 0 else 0.0
-        return gains[best], heights[best], peak + self.places[best] + shift / PHASES
+    def fit(self, waveforms, columns, peaks):
+        """(gain in χ², height, place of the peak in samples) of the best pulse near sample `peaks[i]` of column `columns[i]`, for each i. The
+        window around the sample must lie in the waveform."""
+        heights = waveforms[peaks[:, None] + self.window, columns[:, None]] @ self.weights
+        gains = heights * abs(heights) * self.norms
+        best, each = gains.argmax(axis=1), np.arange(len(peaks))
+        inner = np.clip(best, 1, len(self.places) - 2)
+        before, here, after = (gains[each, inner + k] for k in (-1, 0, 1))
+        curve = before - 2 * here + after
+        bent = (inner == best) & (curve < 0)
+        shift = np.where(bent, 0.5 * (before - after) / np.where(bent, curve, 1.0), 0.0)
+        return gains[each, best], heights[each, best], peaks + self.places[best] + shift / PHASES
 
 
 SLOW = Template(27.8, 0.072, 8, 10, 15)

@@ -2,11 +2,13 @@
 """An offline analysis of one event of level-2 data, in floating point and on its own: waveforms, pulses, clusters, the neutral pion, vetoes with the
 offline thresholds and windows, and whether it is K_L → π⁰νν̄. It shares no code with the selection that it judges."""
 import math
-from array import array
+
+import numpy as np
 
 import pulse_fit
 
 BOARD_WORDS = 6 + 1024 + 6
+SAMPLE = 0x3fff  # the bits of a word that are the sample
 PION = 134.9768
 CRYSTAL_THRESHOLD = 3.0  # MeV
 CRYSTAL_WINDOW = 25.0  # ns around the event's time
@@ -15,86 +17,94 @@ EXTRA_PHOTON = 20.0  # MeV: a third cluster from here on is a photon too many
 SEEN_LATE = 50.0  # ns around the trigger's time within which the event may be
 
 
-def waveforms(fragment, first_board, slow):
-    """(number of the input, its samples), for each channel of a crate."""
+def waveforms(fragments, first_board, slow):
+    """(numbers of the inputs, their samples, a column for each) of the event's crates at 125 MHz, or at 500 MHz."""
     channels = 16 if slow else 4
-    boards = (len(fragment) - 8) // (2 * BOARD_WORDS)
-    for b in range(boards):
-        at = 4 + 2 * BOARD_WORDS * b + 12
-        words = array("H")
-        words.frombytes(fragment[at:at + 2048])
-        words.byteswap()
-        for c in range(channels):
-            yield 16 * (first_board + b) + c, words[c::channels]
+    numbers, samples = [np.empty(0, int)], [np.empty((0, 1024 // channels, channels), ">u2")]
+    for crate, fragment in fragments.items():
+        if (crate < 15) != slow:
+            continue
+        boards = (len(fragment) - 8) // (2 * BOARD_WORDS)
+        words = np.frombuffer(fragment, ">u2", boards * BOARD_WORDS, 4).reshape(boards, BOARD_WORDS)
+        samples.append(words[:, 6:6 + 1024].reshape(boards, -1, channels))
+        numbers.append((16 * (first_board[crate] + np.arange(boards))[:, None] + np.arange(channels)).ravel())
+    columns = np.concatenate(samples).transpose(1, 0, 2)
+    return np.concatenate(numbers), (columns.reshape(columns.shape[0], -1) & SAMPLE).astype(np.int16)
 
 
 class Reconstruction:
     def __init__(self, geometry):
         self.geometry = geometry
+        # By number of the input: the least height of a pulse; none where nothing hangs on it.
+        self.cuts = np.full(16 * geometry.boards, np.inf)
+        for number, what in geometry.inputs.items():
+            threshold = CRYSTAL_THRESHOLD if what.crystal else what.veto.threshold / what.veto.ends
+            self.cuts[number] = max(0.75 * threshold * what.counts, 4.0)
 
     def pulses(self, fragments):
         """Of crystals: (input, energy, time); of vetoes the same, all pulses at 500 MHz."""
         crystals, others = [], []
-        for crate, fragment in fragments.items():
-            slow = crate < 15
-            for number, samples in waveforms(fragment, self.geometry.first_board[crate], slow):
-                what = self.geometry.inputs.get(number)
-                if what is None:
-                    continue
-                threshold = CRYSTAL_THRESHOLD if what.crystal else what.veto.threshold / what.veto.ends
-                cut = max(0.75 * threshold * what.counts, 4.0)
-                found = self.slow_pulse(samples, cut) if slow else self.fast_pulses(samples, cut)
-                for height, place in found:
-                    step = 8 if slow else 2
-                    time = place * step - self.geometry.signals["pulse_time"] - what.offset
-                    (crystals if what.crystal else others).append((what, height / what.counts, time))
+        for slow, pulses_in in ((True, self.slow_pulses), (False, self.fast_pulses)):
+            numbers, samples = waveforms(fragments, self.geometry.first_board, slow)
+            columns, heights, places = pulses_in(samples, self.cuts[numbers])
+            for number, height, place in zip(numbers[columns].tolist(), heights.tolist(), places.tolist()):
+                what = self.geometry.inputs[number]
+                time = place * (8 if slow else 2) - self.geometry.signals["pulse_time"] - what.offset
+                (crystals if what.crystal else others).append((what, height / what.counts, time))
         return crystals, others
 
     @staticmethod
-    def slow_pulse(samples, cut):
+    def slow_pulses(samples, cuts):
+        """(column, height, place) of the highest pulse of each waveform that has one."""
         middle = samples[11:47]
-        top = max(middle)
-        if top - sum(samples) / 64 < 0.5 * cut or top - min(samples) < cut:
-            return []
-        fitted = pulse_fit.SLOW.fit(samples, 11 + middle.index(top))
-        return [fitted[1:]] if fitted and fitted[1] >= cut else []
+        top = middle.max(axis=0)
+        mean = samples.sum(axis=0, dtype=np.int32) / 64
+        columns = np.flatnonzero((top - mean >= 0.5 * cuts) & (top - samples.min(axis=0) >= cuts))
+        _, heights, places = pulse_fit.SLOW.fit(samples, columns, 11 + middle[:, columns].argmax(axis=0))
+        good = heights >= cuts[columns]
+        return columns[good], heights[good], places[good]
 
     @staticmethod
-    def fast_pulses(samples, cut):
-        found, k = [], 20
-        level = sorted(samples)[len(samples) // 2]
-        while k < 236:
-            here = samples[k]
-            if here - level < cut or here < max(samples[k - 3:k + 4]):
-                k += 1
+    def fast_pulses(samples, cuts):
+        """The same of all pulses, four samples from each other or more; each has the length that fits best."""
+        middle = len(samples) // 2
+        level = np.partition(samples, middle, axis=0)[middle]
+        highest = np.lib.stride_tricks.sliding_window_view(samples[17:239], 7, axis=0).max(axis=-1)
+        columns, peaks, last = [], [], (-1, 0)
+        for column, k in np.argwhere(((samples[20:236] - level >= cuts) & (samples[20:236] == highest)).T).tolist():
+            if column == last[0] and k - last[1] < 4:
                 continue
-            fits = [f for f in (t.fit(samples, k) for t in pulse_fit.FAST) if f]
-            best = max(fits) if fits else None
-            if best and best[1] >= cut:
-                found.append(best[1:])
-            k += 4
-        return found
+            last = column, k
+            columns.append(column)
+            peaks.append(20 + k)
+        columns, peaks = np.array(columns, int), np.array(peaks, int)
+        fits = np.array([template.fit(samples, columns, peaks) for template in pulse_fit.FAST])
+        _, heights, places = fits[fits[:, 0].argmax(axis=0), :, np.arange(len(columns))].T
+        good = heights >= cuts[columns]
+        return columns[good], heights[good], places[good]
 
     @staticmethod
     def clusters(crystals):
         """(energy, time, x, y) of crystals that touch, singles left out."""
-        left, found = list(crystals), []
-        while left:
-            members, grown = [left.pop()], 0
-            while grown < len(members):
-                x, y, _ = members[grown][0].crystal
-                grown += 1
-                near = [c for c in left if abs(c[0].crystal[0] - x) <= 70.5 and abs(c[0].crystal[1] - y) <= 70.5]
-                left = [c for c in left if c not in near]
-                members += near
+        x, y = (np.array([c[0].crystal[i] for c in crystals]) for i in (0, 1))
+        touch = (abs(x[:, None] - x) <= 70.5) & (abs(y[:, None] - y) <= 70.5)
+        left, found = np.ones(len(crystals), bool), []
+        for first in range(len(crystals)):
+            if not left[first]:
+                continue
+            inside = touch[first]
+            while (grown := touch[inside].any(axis=0)).sum() > inside.sum():
+                inside = grown
+            left &= ~inside
+            members = [crystals[i] for i in np.flatnonzero(inside)]
             if len(members) < 2:
                 continue
             energy = sum(c[1] for c in members)
             weights = [max(0.0, 4.0 + math.log(c[1] / energy)) for c in members]  # the wide tail must not pull
             total = sum(weights)
-            x, y = (sum(w * c[0].crystal[i] for w, c in zip(weights, members)) / total for i in (0, 1))
+            at_x, at_y = (sum(w * c[0].crystal[i] for w, c in zip(weights, members)) / total for i in (0, 1))
             time = sum(c[1] * c[2] for c in members) / energy
-            found.append((energy + 6.0 + 0.01 * energy if energy > 20 else energy, time, x, y))
+            found.append((energy + 6.0 + 0.01 * energy if energy > 20 else energy, time, at_x, at_y))
         return sorted(found, reverse=True)
 
     @staticmethod

@@ -39,6 +39,7 @@ class Evaluating(harness.SystemTest):
         self.assertTrue(0.10 <= mix["kept"]["value"] <= 0.20, mix["kept"])
         self.assertEqual(mix["calibration_kept"]["some"], mix["calibration_kept"]["all"])
         self.assertGreater(mix["calibration_kept"]["all"], 50)
+        self.assertGreaterEqual(mix["reduction"], 20)
         self.assertGreaterEqual(signal["signal"]["value"], 0.99)
         self.assertGreater(signal["signal"]["all"], 300)
         at_500_mev = next(bin for bin in signal["photons"] if bin["from"] == 400)

@@ -116,10 +116,11 @@ class Recorded(Selecting):
 
     def test_efficiencies_are_those_of_the_unbiased_events(self):
         file = self.simulate(80)
-        self.finish(self.run_daemon(80, file=file, mode="record"))
+        ledger = self.finish(self.run_daemon(80, file=file, mode="record"))
         said = self.select(file)
         code, text = self.run_tool("efficiency", self.store, "--json")
         self.assertEqual(code, 0, text)
+        self.ledgers_of_efficiency(ledger)
         of, = json.loads(text[text.index("{"):])["settings"]
         samples = {s["reference"]: s for s in of["samples"]}
         self.assertEqual(set(samples), {"pass_through", "minimum_bias", "all events"})
@@ -136,6 +137,23 @@ class Recorded(Selecting):
         self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
         self.options_of_efficiency()
         self.twice(of)
+
+    def ledgers_of_efficiency(self, ledger):
+        """What was given up by priority leaves no sample without a bias: a ledger says it, or it is not known."""
+        file, unknown = self.folder / "given.json", "whether events were given up by priority is not known of 1 session"
+        self.assertIn(unknown, self.run_tool("efficiency", self.store)[1])
+        for shed, code, text in (({}, 0, "all events: 80 events"), ({"no_frame": 3}, 0, "all events: 80 events"),
+                                 ({"priority": 3}, FAILED, "given.json: 3 events were given up by the priority of the lines that kept them")):
+            with self.subTest(shed):
+                events = {**ledger["events"], "shed": {**ledger["events"]["shed"], **shed}}
+                events["admitted"] += sum(shed.values())
+                file.write_text(json.dumps({**ledger, "events": events}))
+                got, said = self.run_tool("efficiency", self.store, "--ledger", file)
+                self.assertEqual(got, code, said)
+                self.assertIn(text, said)
+                self.assertNotIn(unknown, said)
+        got, said = self.run_tool("efficiency", self.store, "--ledger", self.store / "ledger.json")
+        self.assertEqual(got, USAGE, said)
 
     def options_of_efficiency(self):
         """What says nothing of this store is refused."""

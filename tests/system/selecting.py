@@ -95,6 +95,19 @@ class Chain(Selecting):
             self.assertEqual(m[f'koto_l3_shadow_line_fired_total{{line="{name}"}}'], line["fired"])
         self.assertGreater(status["shadow_lines"][-1]["lost"], 0)
 
+    def test_bytes_of_a_shadow_menu_compare_while_every_event_is_recorded(self):
+        """Then the menu in force keeps all waveforms, and so does the shadow, which would suppress some."""
+        file, menu = self.simulate(80), self.write(SELECTION, "menu.toml")
+        other = self.write(SELECTION.replace('"decide"]', '"decide", "keep_waveforms"]') + 'payload = "suppressed"\n')
+        daemon = self.run_daemon(80, file=file, selection=str(menu), mode="record", shadow=str(other), shadow_one_in=1)
+        daemon.wait_for(lambda s: sum(s["shadow"]["events"].values()) == 80, "80 events to be judged by the shadow menu")
+        shadow = daemon.status()["shadow"]
+        self.finish(daemon)
+        self.assertEqual((shadow["events"]["shadow"], shadow["events"]["menu_in_force"]), (0, 0))
+        self.assertGreater(shadow["events"]["both"], 5)
+        self.assertEqual(shadow["bytes"]["shadow"], shadow["bytes"]["menu_in_force"])
+        self.assertIn("no line has `overfull = true`", daemon.said())
+
     def test_a_shadow_menu_is_judged_with_two_frames(self):
         """Of two, one is in hand while the other is all that is free, where events come slowly."""
         file = self.simulate(20)

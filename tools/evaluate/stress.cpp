@@ -126,7 +126,11 @@ stress_result run_stress_row(const stress_row& row, const stress_settings& setti
   const std::string signal = folder.file(std::string(row.name) + ".l2raw");
   made.events = settings.signal_events;
   made.only = event_type::pi0nunu;
-  made.wanted = [&d](const true_event& e) { return judge_offline(e, d).photons; };
+  // Where an effect adds hits, these decide what is signal: others would be no use.
+  made.wanted = [&d, all = !row.same_particles()](const true_event& e) {
+    const auto judged = judge_offline(e, d);
+    return all ? judged.passes() : judged.photons;
+  };
   simulate(signal, d, made);
   std::ofstream decisions;
   if (!settings.out.empty())
@@ -142,6 +146,7 @@ stress_result run_stress_row(const stress_row& row, const stress_settings& setti
                   << '\n';
       });
 
+  if (settings.mixture_events == 0) return result;
   const std::string mixture = folder.file(std::string(row.name) + ".mixture.l2raw");
   made.events = settings.mixture_events;
   made.only.reset();
@@ -167,19 +172,25 @@ std::string stress_line(const stress_result& r) {
                      r.mixture.reduction(), r.holds() ? "yes" : "NO");
 }
 
-json::object stress_json(const stress_result& r) {
+json::object stress_json(const stress_row& row) {
   json::object effects;
-  for (const auto& [name, size] : r.row->effects) effects[name] = size;
-  return {{"row", r.row->name},
+  for (const auto& [name, size] : row.effects) effects[name] = size;
+  return {{"row", row.name},
           {"effects", effects},
-          {"signal", to_json(r.signal.signal)},
-          {"least_signal", r.row->least_signal},
-          {"mixture", to_json(r.mixture.kept())},
-          {"most_mixture", r.row->most_mixture},
-          {"calibration", to_json(r.mixture.calibration_kept())},
-          {"not_judged", r.mixture.sum.not_judged},
-          {"reduction", r.mixture.reduction()},
-          {"holds", r.holds()}};
+          {"same_particles", row.same_particles()},
+          {"least_signal", row.least_signal},
+          {"most_mixture", row.most_mixture}};
+}
+
+json::object stress_json(const stress_result& r) {
+  json::object all = stress_json(*r.row);
+  all["signal"] = to_json(r.signal.signal);
+  all["mixture"] = to_json(r.mixture.kept());
+  all["calibration"] = to_json(r.mixture.calibration_kept());
+  all["not_judged"] = r.mixture.sum.not_judged;
+  all["reduction"] = r.mixture.reduction();
+  all["holds"] = r.holds();
+  return all;
 }
 
 } // namespace l3

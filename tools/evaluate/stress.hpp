@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of robustness: for each row (stress_rows.hpp) signal events that pass the offline
-// analysis's cuts on their photons, and the usual mixture, are simulated with the row's effects and
-// selected. The judge in tests/offline takes the signal's files and decisions from here.
+// analysis's cuts on their photons (and, where an effect adds hits, those on counters), and the
+// usual mixture, are simulated with the row's effects and selected. The judge in tests/offline
+// takes the signal's files and decisions from here.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace l3 {
 struct stress_settings {
   std::vector<std::string> rows; ///< names; empty: all
   std::uint32_t signal_events = 300;
-  std::uint32_t mixture_events = 300;
+  std::uint32_t mixture_events = 300; ///< 0: none, and the row holds of the signal alone
   std::uint64_t seed = 1;
   /// Where the signal's events, truth and decisions stay: ROW.l2raw, ROW.l2raw.truth.jsonl,
   /// ROW.decisions.jsonl. Empty: they are removed.
@@ -43,6 +44,8 @@ struct stress_result {
 
 [[nodiscard]] std::string stress_head();
 [[nodiscard]] std::string stress_line(const stress_result& r);
+/// What the row puts in, and what it must hold.
+[[nodiscard]] boost::json::object stress_json(const stress_row& row);
 [[nodiscard]] boost::json::object stress_json(const stress_result& r);
 
 } // namespace l3

@@ -18,6 +18,9 @@ struct stress_row {
   double most_mixture = 0.20; ///< kept of the mixture
 
   [[nodiscard]] simulated_effects sizes() const;
+  /// Whether one seed has the same particles as without the effects: these are then of the
+  /// electronics.
+  [[nodiscard]] bool same_particles() const;
 };
 
 /// The first row has no effect.

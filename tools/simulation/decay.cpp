@@ -25,6 +25,8 @@ constexpr double least_photon_energy = 50;
 constexpr double least_photon_distance = 150;
 constexpr int most_tries = 20000;
 
+constexpr double never = std::numeric_limits<double>::max(); // mm along a way
+
 // A charged particle along 500 mm of caesium iodide; a pion may shower there.
 constexpr double track_energy = 280; // MeV
 constexpr double track_spread = 0.15;
@@ -115,6 +117,39 @@ std::optional<double> meets(const way& w, const veto_shape& s) {
   return std::nullopt;
 }
 
+/// Where a particle meets a thick counter, and the part of its energy that is left by then.
+struct crossing {
+  double length;
+  std::size_t counter;
+  double part;
+};
+
+/// The thick counters that the particle meets before `end`, the nearest first, down to the one that
+/// lets nothing pass. The same crystals may be read out by two counters.
+std::vector<crossing> crossings(const std::vector<veto>& vetoes, const way& w, double end) {
+  std::vector<crossing> all;
+  for (std::size_t i = 0; i < vetoes.size(); ++i) {
+    if (vetoes[i].charged > 0) continue;
+    if (const auto length = meets(w, vetoes[i].shape); length && *length < end)
+      all.push_back({*length, i, 1});
+  }
+  std::ranges::stable_sort(all, {}, &crossing::length);
+  double part = 1;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    const veto& v = vetoes[all[n].counter];
+    all[n].part = part;
+    if (n + 1 < all.size() && vetoes[all[n + 1].counter].shape == v.shape) continue;
+    part *= v.passes;
+    if (part == 0) all.resize(n + 1);
+  }
+  return all;
+}
+
+/// Whether the last of them ends the particle's way.
+bool absorbed(const std::vector<veto>& vetoes, const std::vector<crossing>& all) {
+  return !all.empty() && vetoes[all.back().counter].passes == 0;
+}
+
 /// Along a module of a barrel, from its middle; walls have no length along the beam.
 double z_in(const veto_shape& s, double z) {
   return s.form == veto_shape::kind::barrel ? z - (s.z_from + s.z_to) / 2 : 0;
@@ -159,33 +194,27 @@ void decay_maker::fly(const four_momentum& p, random_source& random, true_event&
               p.x / p.energy, p.y / p.energy, p.z / p.energy};
   true_photon photon;
   photon.energy = p.energy;
-  double nearest = std::numeric_limits<double>::max();
-  if (const auto length = meets_wall(w, detector_.front(), hole_, radius_)) {
-    nearest = *length;
-    photon.hit = true_photon::target::calorimeter;
-  }
   const auto& vetoes = detector_.vetoes();
-  for (std::size_t i = 0; i < vetoes.size(); ++i) {
-    if (vetoes[i].charged > 0) continue;
-    const auto length = meets(w, vetoes[i].shape);
-    if (!length || *length >= nearest) continue;
-    nearest = *length;
+  const auto calorimeter = meets_wall(w, detector_.front(), hole_, radius_);
+  const auto met = crossings(vetoes, w, calorimeter.value_or(never));
+  const auto reaches = [&](double length) {
+    photon.x = w.x_at(length);
+    photon.y = w.y_at(length);
+    photon.time = length / light_speed;
+  };
+  for (const crossing& c : met) {
+    const veto& v = vetoes[c.counter];
+    reaches(c.length);
+    hit(c.counter, photon.energy * c.part * v.unit_per_mev, photon, z_in(v.shape, w.z_at(c.length)),
+        random, out);
+  }
+  if (calorimeter && !absorbed(vetoes, met)) {
+    reaches(*calorimeter);
+    photon.hit = true_photon::target::calorimeter;
+  } else if (!met.empty()) {
+    reaches(met.front().length);
     photon.hit = true_photon::target::veto;
-    photon.veto = static_cast<std::uint16_t>(i);
-  }
-  if (photon.hit != true_photon::target::nothing) {
-    photon.x = w.x_at(nearest);
-    photon.y = w.y_at(nearest);
-    photon.time = nearest / light_speed;
-  }
-  if (photon.hit == true_photon::target::veto) {
-    // The same crystals may be read out by two counters.
-    const auto& shape = vetoes[photon.veto].shape;
-    for (std::size_t i = 0; i < vetoes.size(); ++i) {
-      if (vetoes[i].charged > 0 || !(vetoes[i].shape == shape)) continue;
-      hit(i, photon.energy * vetoes[i].unit_per_mev, photon, z_in(shape, w.z_at(nearest)), random,
-          out);
-    }
+    photon.veto = static_cast<std::uint16_t>(met.front().counter);
   }
   out.photons.push_back(photon);
 }
@@ -207,19 +236,11 @@ void decay_maker::fly_charged(const four_momentum& p, true_charged::kind what,
   const double hadronic = random.chance(hadronic_chance) ? random.uniform() : 0;
   const double through = track_energy * (1 + track_spread * random.exponential());
 
-  // The thick counter or the calorimeter, whichever comes first, ends its way.
-  double end = std::numeric_limits<double>::max();
-  std::optional<std::size_t> counter;
   const auto& vetoes = detector_.vetoes();
   const auto calorimeter = meets_wall(w, detector_.front(), hole_, radius_);
-  if (calorimeter) end = *calorimeter;
-  for (std::size_t i = 0; i < vetoes.size(); ++i) {
-    if (vetoes[i].charged > 0) continue;
-    const auto length = meets(w, vetoes[i].shape);
-    if (!length || *length >= end) continue;
-    end = *length;
-    counter = i;
-  }
+  const auto met = crossings(vetoes, w, calorimeter.value_or(never));
+  const bool stopped = absorbed(vetoes, met);
+  const double end = stopped ? met.back().length : calorimeter.value_or(never);
   const auto at = [&](double length) {
     true_photon where;
     where.x = w.x_at(length);
@@ -234,11 +255,12 @@ void decay_maker::fly_charged(const four_momentum& p, true_charged::kind what,
     const double energy = vetoes[i].charged * (1 + track_spread * random.exponential());
     hit(i, energy, at(*length), z_in(vetoes[i].shape, w.z_at(*length)), random, out);
   }
-  if (counter) {
-    const auto& v = vetoes[*counter];
-    hit(*counter, std::min(kinetic, through) * v.unit_per_mev, at(end), z_in(v.shape, w.z_at(end)),
-        random, out);
-  } else if (calorimeter) {
+  for (const crossing& c : met) {
+    const veto& v = vetoes[c.counter];
+    hit(c.counter, std::min(kinetic, through) * c.part * v.unit_per_mev, at(c.length),
+        z_in(v.shape, w.z_at(c.length)), random, out);
+  }
+  if (calorimeter && !stopped) {
     const auto where = at(end);
     one.x = where.x;
     one.y = where.y;

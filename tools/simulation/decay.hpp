@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kaon's decay in flight, and where its particles go. All fly straight. The first counter that a
-// photon meets absorbs it; thin counters see only charged particles, which pass them.
+// A kaon's decay in flight, and where its particles go. All fly straight. The first thick counter
+// that a particle meets absorbs it, but for those in the beam, which let most of its energy pass;
+// thin counters see only charged particles, which pass them.
 #pragma once
 
 #include "tools/simulation/kinematics.hpp"
@@ -24,7 +25,7 @@ private:
   void fly(const four_momentum& photon, random_source& random, true_event& out) const;
   void fly_charged(const four_momentum& p, true_charged::kind what, random_source& random,
                    true_event& out) const;
-  /// Leaves energy in the counter, and in those that stand in the same place.
+  /// Leaves energy in a module of the counter, or in some that stand one behind the other.
   void hit(std::size_t counter, double energy, const true_photon& where, double z,
            random_source& random, true_event& out) const;
 

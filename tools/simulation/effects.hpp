@@ -43,7 +43,7 @@ struct simulated_effects {
   double dead = 0;
   double hot = 0;         ///< about ten pulses of 300 counts in each waveform
   double stuck = 0;       ///< all samples are equal
-  double faulty_from = 1; ///< the event of each spill from which on they are faulty
+  double faulty_from = 1; ///< the event from which on they are, counted from the run's begin
 
   double saturation = 0; ///< counts over the pedestal that the amplifier can give; 0: no limit
 
@@ -62,6 +62,7 @@ struct effect_option {
   double least;
   double most;
   std::string_view what;
+  bool whole = false; ///< only whole numbers are sizes
 };
 
 inline constexpr std::array effect_options{
@@ -92,9 +93,9 @@ inline constexpr std::array effect_options{
     effect_option{"event-shift", &simulated_effects::event_shift, -200, 200,
                   "ns by which every event is late"},
     effect_option{"event-jitter", &simulated_effects::event_jitter, 0, 20,
-                  "clocks of 8 ns by which an event is early or late at most"},
+                  "clocks of 8 ns by which an event is early or late at most", true},
     effect_option{"crate-jitter", &simulated_effects::crate_jitter, 0, 20,
-                  "the same, of each crate of an event for itself"},
+                  "the same, of each crate of an event for itself", true},
     effect_option{"time-spread", &simulated_effects::time_spread, 0, 100,
                   "ns rms by which the times of inputs are not known"},
     effect_option{"gain-spread", &simulated_effects::gain_spread, 0, 1,
@@ -107,7 +108,7 @@ inline constexpr std::array effect_options{
     effect_option{"stuck", &simulated_effects::stuck, 0, 1,
                   "part of the inputs whose samples are all equal"},
     effect_option{"faulty-from", &simulated_effects::faulty_from, 1, 1e9,
-                  "event of each spill from which on the last three hold"},
+                  "event of the run from which on the last three hold", true},
     effect_option{"saturation", &simulated_effects::saturation, 0, 16383,
                   "counts over the pedestal that the amplifier can give; 0: no limit"},
     effect_option{"accidentals", &simulated_effects::accidentals, 0, 100,

@@ -101,8 +101,9 @@ void front_end::add_pulse(const signal& s, double shift, bool faulty, board_kind
             channels, s.height * fault.gain, time_in_waveform(s, shift), highest_sample(kind));
 }
 
-void front_end::add_undershoot(const signal& s, double shift, board_kind kind,
+void front_end::add_undershoot(const signal& s, double shift, bool faulty, board_kind kind,
                                baselines::board& to) const {
+  if (faulty && faults_[s.input].what == input_fault::kind::dead) return;
   const auto channels = static_cast<std::size_t>(channels_of(kind));
   const double depth = effects_.undershoot * s.height * faults_[s.input].gain;
   const double peak = time_in_waveform(s, shift);
@@ -117,11 +118,12 @@ void front_end::add_undershoot(const signal& s, double shift, board_kind kind,
 }
 
 void front_end::add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
-                              double shift, random_source& random, board_samples& samples) const {
+                              double shift, bool faulty, random_source& random,
+                              board_samples& samples) const {
   baselines::board more{};
   under.add(kind, random, more);
   if (effects_.undershoot != 0)
-    for (const auto& s : signals) add_undershoot(s, shift, kind, more);
+    for (const auto& s : signals) add_undershoot(s, shift, faulty, kind, more);
   const int limit = highest_sample(kind);
   for (std::size_t i = 0; i < samples.size(); ++i)
     samples[i] = static_cast<std::uint16_t>(std::clamp(samples[i] + more[i], 0, limit));
@@ -200,7 +202,7 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
                    [](const signal& a, const signal& b) { return a.input < b.input; });
   random_source effects(effects_seed_, when.key.spill, when.key.number);
   const double event_shift = effects_.event_shift + clocks(effects_.event_jitter, effects);
-  const bool faulty = when.key.number >= effects_.faulty_from;
+  const bool faulty = static_cast<double>(when.before) + 1 >= effects_.faulty_from;
   const bool spoils = faulty && effects_.hot + effects_.stuck > 0;
   baselines under(effects_, slow_noise_, fast_noise_);
   const bool has_baselines = under.any() || effects_.undershoot != 0;
@@ -217,7 +219,8 @@ void front_end::digitize(true_event& e, const moment& when, random_source& rando
              const std::uint32_t end = (board + 1) * detector::inputs_per_board;
              while (next < e.signals.size() && e.signals[next].input < end) ++next;
              const auto signals = std::span<const signal>(e.signals).subspan(first, next - first);
-             if (has_baselines) add_baselines(under, kind, signals, shift, effects, samples);
+             if (has_baselines)
+               add_baselines(under, kind, signals, shift, faulty, effects, samples);
              for (const auto& s : signals) add_pulse(s, shift, faulty, kind, random, samples);
              if (effects_.saturation > 0) saturate(board, kind, samples);
              if (spoils) spoil(board, kind, effects, samples);

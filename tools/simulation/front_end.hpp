@@ -31,6 +31,7 @@ public:
   struct moment {
     event_key key;
     std::chrono::nanoseconds since_spill{};
+    std::uint64_t before = 0; ///< events of the run before this one
   };
 
   /// Digitizes the event into `to` (event_bytes long). Sorts e.signals.
@@ -69,9 +70,11 @@ private:
                  board_samples& samples) const;
   void add_pulse(const signal& s, double shift, bool faulty, board_kind kind, random_source& random,
                  board_samples& samples) const;
-  void add_undershoot(const signal& s, double shift, board_kind kind, baselines::board& to) const;
+  void add_undershoot(const signal& s, double shift, bool faulty, board_kind kind,
+                      baselines::board& to) const;
   void add_baselines(baselines& under, board_kind kind, std::span<const signal> signals,
-                     double shift, random_source& random, board_samples& samples) const;
+                     double shift, bool faulty, random_source& random,
+                     board_samples& samples) const;
   void saturate(std::uint32_t board, board_kind kind, board_samples& samples) const;
   void spoil(std::uint32_t board, board_kind kind, random_source& random,
              board_samples& samples) const;

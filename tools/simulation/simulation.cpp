@@ -31,11 +31,11 @@ std::uint32_t simulation::events_of(std::uint32_t spill) const {
 void simulation::make(event_maker& maker, const planned_event& plan, event_key key,
                       made_event& out) const {
   random_source random(splitmix(settings_.seed) + event_stream, key.spill, key.number);
-  const front_end::moment when{key, plan.since_spill};
+  std::uint64_t before = key.number - 1; // events
+  for (std::uint32_t s = 1; s < key.spill; ++s) before += events_of(s);
+  const front_end::moment when{key, plan.since_spill, before};
   if (settings_.waveforms != nullptr) {
     maker.make(event_type::recorded, plan.on_spill, random, out.event);
-    std::uint64_t before = key.number - 1; // events
-    for (std::uint32_t s = 1; s < key.spill; ++s) before += events_of(s);
     front_end_.carry(*settings_.waveforms, before * front_end_.pieces_per_event(), out.event, when,
                      out.bytes);
   } else {

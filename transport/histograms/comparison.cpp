@@ -80,8 +80,11 @@ void compare(const shown_histograms& now, const channel_sums& is, const shown_hi
   };
   const double read_before = share_read(reference, was);
   const double read_now = share_read(now, is);
-  if (differs(read_now, read_before, 0.1,
-              std::sqrt(1.0 / (static_cast<double>(now.sampled) + 1) / 4)))
+  // A share of n has an error of 1/(2 √n) at most.
+  const auto variance = [](const shown_histograms& h) {
+    return 1 / (4 * (static_cast<double>(h.sampled) + 1));
+  };
+  if (differs(read_now, read_before, 0.1, std::sqrt(variance(now) + variance(reference))))
     tell(channel_property::read_out, read_before, read_now);
   if (is.waveforms < least_entries || was.waveforms < least_entries) return;
   if (has_other_pedestal(is, was))

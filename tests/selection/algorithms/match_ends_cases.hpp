@@ -63,12 +63,13 @@ inline std::vector<textbook_hit> textbook_module(const veto_tables& t, const vet
   const veto_entry& veto = t.vetoes[entry.veto];
   const auto ups = textbook_end(t, e, module, 0);
   const auto downs = textbook_end(t, e, module, 1);
+  const std::int64_t end_of_module = std::min(veto.half_length, 32767);
   const auto z_of = [&](const textbook_pulse& x, const textbook_pulse& y) {
-    return veto.half_length == 0 ? 0 : floor_division((x.time - y.time) * veto.z_of_time, 65536);
+    return std::clamp(floor_division((x.time - y.time) * veto.z_of_time, 65536), -end_of_module,
+                      end_of_module);
   };
   const auto is_pair = [&](const textbook_pulse& x, const textbook_pulse& y) {
-    return entry.ends == 2 && std::abs(x.time - y.time) <= veto.tolerance &&
-           std::abs(z_of(x, y)) <= veto.half_length;
+    return entry.ends == 2 && std::abs(x.time - y.time) <= veto.tolerance;
   };
   const auto seen_by_one = [&](const textbook_pulse& p, std::uint32_t end) {
     const bool other_is_dead = entry.ends == 2 && (entry.alive & (end == 0 ? 2 : 1)) == 0;
@@ -276,6 +277,30 @@ TYPED_TEST_P(matching, tells_place_and_energy_of_what_both_ends_saw) {
   }
 }
 
+TYPED_TEST_P(matching, pairs_pulses_whose_times_put_them_beyond_the_module) {
+  // A counter of 1.7 m: light needs 9.4 ns through it, and the ends' times are known to 5 ns.
+  veto_tables t;
+  t.add_boards(1, board_kind::sampling_125_mhz);
+  veto_entry& veto = t.add_veto(1, 2);
+  veto.tolerance = 1842; // 14.4 ns
+  veto.half_length = 850;
+  veto.z_of_time = 46334;
+  t.attenuation.push_back({65536, 65536});
+  t.connect(0, 0, 0, 0);
+  t.connect(0, 1, 0, 1);
+  const auto hits_of = [&](std::uint16_t apart) {
+    veto_event e = veto_event::with_boards(0, 1);
+    e.pulses = {{0, 0, 300, static_cast<std::uint16_t>(2000 + apart)}, {0, 1, 200, 2000}};
+    return this->match(t, {e})[0];
+  };
+  const auto beyond = hits_of(1600);
+  ASSERT_EQ(beyond.found, 1U);
+  EXPECT_EQ(beyond.rows[0].z, 850);
+  EXPECT_EQ(beyond.rows[0].energy, 500);
+  EXPECT_EQ(hits_of(1842).found, 1U);
+  EXPECT_EQ(hits_of(1843).found, 2U);
+}
+
 TYPED_TEST_P(matching, takes_what_one_end_saw_for_what_it_is) {
   veto_tables t;
   t.add_boards(1, board_kind::sampling_125_mhz);
@@ -326,7 +351,7 @@ TYPED_TEST_P(matching, keeps_what_keys_can_hold) {
   veto_entry& veto = t.add_veto(2, 2);
   veto.tolerance = 0x7fffffff;
   veto.half_length = 0x7fffffff;
-  veto.z_of_time = 0x7fffffff; // every place but the middle is beyond the range of a hit's z
+  veto.z_of_time = 0x7fffffff; // every place but the middle is beyond the range of a hit's z …
   t.attenuation.push_back({0xffffffff, 0xffffffff});
   t.connect(0, 0, 0, 0).time = 0x40000000;
   t.connect(0, 1, 0, 1).time = -0x40000000;
@@ -336,10 +361,10 @@ TYPED_TEST_P(matching, keeps_what_keys_can_hold) {
   e.pulses = {{0, 0, 1, 65535}, {0, 1, 1, 0}, {0, 2, 65535, 7}, {0, 3, 65535, 7}};
   this->expect_textbook(t, {e});
   const auto found = this->match(t, {e});
-  EXPECT_EQ(found[0].found, 3U);
-  EXPECT_EQ(found[0].rows[0].time, -end_pulse::max_time - 1);
-  EXPECT_EQ(found[0].rows[1].time, end_pulse::max_time);
-  EXPECT_EQ(found[0].rows[2].energy, 0x7fffffff);
+  EXPECT_EQ(found[0].found, 2U);
+  EXPECT_EQ(found[0].rows[0].time, -1) << "of the earliest and the latest time";
+  EXPECT_EQ(found[0].rows[0].z, -32767) << "… and is put at its end";
+  EXPECT_EQ(found[0].rows[1].energy, 0x7fffffff);
 }
 
 TYPED_TEST_P(matching, copes_with_a_flood) {
@@ -406,6 +431,7 @@ TYPED_TEST_P(matching, tells_a_broken_promise) {
 
 REGISTER_TYPED_TEST_SUITE_P(matching, finds_what_a_double_loop_finds,
                             tells_place_and_energy_of_what_both_ends_saw,
+                            pairs_pulses_whose_times_put_them_beyond_the_module,
                             takes_what_one_end_saw_for_what_it_is, asks_only_whom_it_can,
                             keeps_what_keys_can_hold, copes_with_a_flood, gives_up_beyond_its_room,
                             tells_a_broken_promise);

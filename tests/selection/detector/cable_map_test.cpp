@@ -131,8 +131,8 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   EXPECT_NE(twice.find("cables.csv:3:11: crystal 0 has input 0/3/0 already; each has one"),
             twice.npos)
       << twice;
-  EXPECT_NE(twice.find("cables.csv: crystal 1 has no input; add a line for it, or number the "
-                       "others without it"),
+  EXPECT_NE(twice.find("cables.csv: crystal 1 has no input; add a line for it, or correct "
+                       "the number of crystals in the description"),
             twice.npos)
       << twice;
   auto lines = lines_of(map_of_koto());
@@ -157,6 +157,52 @@ TEST(cable_map, tells_doubles_holes_and_unknown_names) {
   says(input + ",CBAR,3,2,,,", ": end 2 is out of range 0..1");
   says(input + ",CBAR,3,1,5,,", ": a counter's input has no place; leave x, y and size empty");
   says("15/3/0,CBAR,3,1,,,", "cables.csv:");
+}
+
+TEST(cable_map, that_was_cut_short_is_refused) {
+  auto lines = lines_of(map_of_koto());
+  const auto last = std::ranges::find_if(
+      lines, [](const std::string& line) { return line.find(",CSI,2713,") != line.npos; });
+  ASSERT_NE(last, lines.end());
+  std::erase_if(lines, [&](const std::string& line) {
+    return line.find(",CSI,2714,") != line.npos || line.find(",CSI,2715,") != line.npos;
+  });
+  const std::string said = refusal(joined(lines));
+  EXPECT_NE(said.find("cables.csv: crystal 2714 has no input; add a line for it"), said.npos)
+      << said;
+  EXPECT_NE(said.find("crystal 2715 has no input"), said.npos) << said;
+  EXPECT_NE(refusal(lines[0] + "\n").find("crystal 0 has no input"), std::string::npos);
+  const std::string beyond = refusal(map_of_koto() + "14/9/0,CSI,2716,,900,900,50\n");
+  EXPECT_NE(beyond.find("the calorimeter has 2716 crystals, from 0 to 2715"), beyond.npos)
+      << beyond;
+}
+
+/// The built-in description without its rules for crystals, and with these lines instead.
+std::string without_rules(const std::string& instead) {
+  std::string text(default_detector_text());
+  for (const char* key : {"first = \"0/3/0\"", "small_columns", "small_hole_columns",
+                          "small_tile_columns", "large_radius"}) {
+    const auto at = text.find(std::string("\n") + key);
+    text.erase(at, text.find('\n', at + 1) - at);
+  }
+  return text.replace(text.find("\nfront"), 1, "\n" + instead);
+}
+
+TEST(cable_map, needs_the_number_of_crystals) {
+  const auto refused = [](const std::string& instead) -> std::string {
+    try {
+      (void)parse_detector(without_rules(instead) + "\n#!cables cables.csv\n" + map_of_koto(),
+                           "detector.toml");
+    } catch (const bad_file& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refused("crystals = 2716\n"), "");
+  EXPECT_NE(refused("").find("does not say how many crystals the cable map must have"),
+            std::string::npos);
+  EXPECT_NE(refused("crystals = 2717\n").find("crystal 2716 has no input"), std::string::npos);
+  EXPECT_NE(refused("small_columns = 48\n").find("large_radius"), std::string::npos);
 }
 
 TEST(cable_map, is_wanted_with_a_description_that_names_one) {

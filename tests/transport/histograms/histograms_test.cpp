@@ -286,6 +286,16 @@ TEST(changed_channels, tell_an_input_that_is_not_read_out_any_more) {
   expect_one(changes_of([](channel_sums& c) { c = {}; }), channel_property::read_out, 1, 0);
 }
 
+TEST(changed_channels, are_none_by_what_a_short_reference_cannot_tell) {
+  histogram_set reference = usual_set();
+  reference.sums.counts[count_of_sampled] = 25;
+  for (channel_sums& c : reference.sums.channels) {
+    c = {};
+    c.waveforms = 15; // of 25 events, and now of each
+  }
+  EXPECT_TRUE(changed_channels(show(usual_set(), names()), show(reference, names())).empty());
+}
+
 TEST(changed_channels, are_found_by_address) {
   histogram_set now = usual_set();
   add_noise_log(now.sums.channels[4], 512);

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each effect of the simulator has the size that it is given: an effect that does nothing, or that
+// is a factor off, fails here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <set>
+
+#include "tools/simulation/event_maker.hpp"
+#include "tools/simulation/front_end.hpp"
+
+namespace l3 {
+namespace {
+
+using fx = simulated_effects;
+
+const detector& koto() {
+  static const detector d = default_detector();
+  return d;
+}
+
+simulated_effects with(double fx::*effect, double size) {
+  simulated_effects e;
+  e.*effect = size;
+  return e;
+}
+
+/// The same, and no noise else.
+simulated_effects quiet(double fx::*effect, double size) {
+  simulated_effects e;
+  e.noise_factor = 0;
+  e.*effect = size;
+  return e;
+}
+
+/// Digitizes events that have a pulse of 1000 counts in time in every eleventh crystal, or none.
+class stand {
+public:
+  explicit stand(const simulated_effects& effects, bool pulses = true)
+      : electronics_(koto(), 1, effects), bytes_(electronics_.event_bytes()) {
+    for (std::size_t i = 0; i < koto().crystals().size(); i += 11) {
+      inputs_.push_back(koto().number_of(koto().crystals()[i].at));
+      if (pulses) event_.signals.push_back({inputs_.back(), 1000, 0});
+    }
+  }
+
+  void digitize(std::uint32_t number) {
+    random_source random(number);
+    electronics_.digitize(event_, {{1, number}, {}, number - 1}, random, bytes_);
+  }
+
+  [[nodiscard]] std::size_t size() const { return inputs_.size(); }
+  [[nodiscard]] int crate(std::size_t n) const { return crystal_of(n).at.crate; }
+
+  /// Over the pedestal.
+  [[nodiscard]] std::vector<double> samples(std::size_t n) const {
+    const auto at = crystal_of(n).at;
+    const auto bytes = electronics_.fragments_of(bytes_)[at.crate].bytes;
+    std::vector<double> all;
+    for (std::size_t s = 0; s < 64; ++s) {
+      const std::size_t word = 2 + (at.slot - 3U) * 1036 + 6 + s * 16 + at.channel;
+      const auto value = std::to_integer<unsigned>(bytes[2 * word]) << 8 |
+                         std::to_integer<unsigned>(bytes[2 * word + 1]);
+      all.push_back((value & 0x3fff) - double{electronics_.constants_of(inputs_[n]).pedestal});
+    }
+    return all;
+  }
+
+  [[nodiscard]] double height(std::size_t n) const {
+    const auto all = samples(n);
+    return *std::ranges::max_element(all);
+  }
+  /// ns, of the pulse's middle, since where it is to be expected.
+  [[nodiscard]] double time(std::size_t n) const {
+    const auto all = samples(n);
+    double sum = 0;
+    double weighted = 0;
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      sum += all[s];
+      weighted += all[s] * 8 * static_cast<double>(s);
+    }
+    return weighted / sum - electronics_.constants_of(inputs_[n]).time_offset;
+  }
+
+private:
+  [[nodiscard]] const crystal& crystal_of(std::size_t n) const {
+    return koto().crystals()[koto().at(inputs_[n]).index];
+  }
+
+  front_end electronics_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::uint32_t> inputs_;
+  true_event event_;
+};
+
+double mean(const std::vector<double>& all) {
+  return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
+}
+
+double spread(const std::vector<double>& all) {
+  double squares = 0;
+  for (const double v : all) squares += (v - mean(all)) * (v - mean(all));
+  return std::sqrt(squares / static_cast<double>(all.size()));
+}
+
+template <class Of>
+std::vector<double> of_each(const stand& s, Of&& of) {
+  std::vector<double> all;
+  for (std::size_t n = 0; n < s.size(); ++n) all.push_back(of(n));
+  return all;
+}
+
+/// rms of all samples, and how alike neighbours in time are.
+std::pair<double, double> noise_of(const simulated_effects& effects) {
+  stand s(effects, false);
+  double squares = 0;
+  double products = 0;
+  double n = 0;
+  for (std::uint32_t event = 1; event <= 3; ++event) {
+    s.digitize(event);
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      const auto all = s.samples(i);
+      for (std::size_t k = 1; k < all.size(); ++k, ++n) {
+        squares += all[k] * all[k];
+        products += all[k] * all[k - 1];
+      }
+    }
+  }
+  return {std::sqrt(squares / n), products / squares};
+}
+
+TEST(effect_sizes, of_noise_and_baselines) {
+  const auto white = noise_of(quiet(&fx::noise_white, 50));
+  EXPECT_NEAR(white.first, 50, 2);
+  EXPECT_NEAR(white.second, 0, 0.05);
+  const auto filtered = noise_of(quiet(&fx::noise_filtered, 50));
+  EXPECT_NEAR(filtered.first, 50, 2);
+  EXPECT_NEAR(filtered.second, 2.0 / 3, 0.05) << "the filter correlates neighbours in time";
+  EXPECT_NEAR(noise_of(quiet(&fx::noise_crate, 50)).first, 50, 10);
+  // A sine has 1/√2 of its amplitude; a straight line from −½ to ½ has 1/√12.
+  EXPECT_NEAR(noise_of(quiet(&fx::wander, 100)).first, 71, 8);
+  EXPECT_NEAR(noise_of(quiet(&fx::slope, 100)).first, 29, 3);
+  EXPECT_LT(noise_of(with(&fx::noise_factor, 0)).first, 1);
+  const double usual = noise_of({}).first;
+  EXPECT_NEAR(noise_of(with(&fx::noise_factor, 4)).first, 4 * usual, 0.2 * usual);
+}
+
+TEST(effect_sizes, of_jitters) {
+  const auto times = [](const simulated_effects& effects, std::size_t n) {
+    stand s(effects);
+    std::set<double> shifts; // clocks, over 40 events
+    s.digitize(1);
+    for (std::uint32_t event = 1; event <= 40; ++event) {
+      s.digitize(event);
+      const auto samples = s.samples(n);
+      shifts.insert(static_cast<double>(std::ranges::max_element(samples) - samples.begin()));
+    }
+    return shifts;
+  };
+  EXPECT_EQ(times(quiet(&fx::event_jitter, 0), 5).size(), 1U);
+  const auto jitter = times(quiet(&fx::event_jitter, 2), 5);
+  EXPECT_EQ(jitter.size(), 5U) << "two clocks early to two clocks late";
+  EXPECT_EQ(*jitter.rbegin() - *jitter.begin(), 4);
+  EXPECT_EQ(times(quiet(&fx::crate_jitter, 1), 5).size(), 3U);
+
+  // Of an event all crates are alike, or each is for itself.
+  const auto spread_of_crates = [](const simulated_effects& effects) {
+    stand s(effects);
+    std::vector<double> spreads;
+    for (std::uint32_t event = 1; event <= 20; ++event) {
+      s.digitize(event);
+      spreads.push_back(spread(of_each(s, [&](std::size_t n) { return s.time(n); })));
+    }
+    return mean(spreads);
+  };
+  EXPECT_LT(spread_of_crates(quiet(&fx::event_jitter, 2)), 1);
+  EXPECT_NEAR(spread_of_crates(quiet(&fx::crate_jitter, 2)), 8 * std::sqrt(2.0), 2);
+}
+
+TEST(effect_sizes, of_what_is_not_known_of_inputs) {
+  const auto times = [](const simulated_effects& effects) {
+    stand s(effects);
+    s.digitize(1);
+    return spread(of_each(s, [&](std::size_t n) { return s.time(n); }));
+  };
+  EXPECT_LT(times(quiet(&fx::time_spread, 0)), 1);
+  EXPECT_NEAR(times(quiet(&fx::time_spread, 10)), 10, 2);
+
+  const auto heights = [](const simulated_effects& effects) {
+    stand s(effects);
+    s.digitize(1);
+    return spread(of_each(s, [&](std::size_t n) { return s.height(n); })) / 1000;
+  };
+  EXPECT_LT(heights(quiet(&fx::gain_spread, 0)), 0.03);
+  EXPECT_NEAR(heights(quiet(&fx::gain_spread, 0.2)), 0.2, 0.03);
+
+  const auto widths = [](const simulated_effects& effects) {
+    stand s(effects);
+    s.digitize(1);
+    const auto areas = of_each(s, [&](std::size_t n) { return mean(s.samples(n)); });
+    return spread(areas) / mean(areas);
+  };
+  EXPECT_LT(widths(quiet(&fx::pulse_spread, 0)), 0.01);
+  EXPECT_NEAR(widths(quiet(&fx::pulse_spread, 0.1)), 0.1, 0.02);
+
+  const auto noise = [](const simulated_effects& effects) {
+    stand s(effects, false);
+    s.digitize(1);
+    const auto all = of_each(s, [&](std::size_t n) { return spread(s.samples(n)); });
+    return spread(all) / mean(all);
+  };
+  EXPECT_GT(noise(with(&fx::noise_spread, 0.6)), 1.3 * noise({}));
+}
+
+/// Means over events without a decay, of accidental pulses: pulses in the beam's counters, in all
+/// other inputs, and the energy of the former in thresholds.
+struct activity {
+  double beam = 0;
+  double others = 0;
+  double energy = 0;
+};
+activity activity_with(const simulated_effects& effects) {
+  constexpr int events = 200;
+  event_maker maker(koto(), effects);
+  random_source random(3);
+  true_event e;
+  activity a;
+  for (int i = 0; i < events; ++i) {
+    maker.make(event_type::accidental, true, random, e);
+    for (const signal& s : e.signals) {
+      const element& what = koto().at(s.input);
+      if (what.what != element::kind::veto || koto().vetoes()[what.index].accidental_rate < 1e6) {
+        a.others += 1;
+        continue;
+      }
+      const veto& v = koto().vetoes()[what.index];
+      a.beam += 1;
+      a.energy += s.height / v.counts_per_unit / v.threshold;
+    }
+  }
+  a.energy /= a.beam;
+  a.beam /= events;
+  a.others /= events;
+  return a;
+}
+
+TEST(effect_sizes, of_activity) {
+  const activity usual = activity_with({});
+  ASSERT_GT(usual.beam, 50);
+  const activity more = activity_with(with(&fx::accidentals, 5));
+  EXPECT_NEAR(more.beam / usual.beam, 5, 0.2);
+  EXPECT_NEAR(more.others / usual.others, 5, 0.2);
+  const activity beam = activity_with(with(&fx::beam_pile_up, 3));
+  EXPECT_NEAR(beam.beam / usual.beam, 3, 0.15);
+  EXPECT_NEAR(beam.others / usual.others, 1, 0.05);
+  const activity tail = activity_with(with(&fx::beam_tail, 0.05));
+  EXPECT_NEAR(tail.energy / usual.energy, 1 + 0.05 * 29, 0.25);
+  EXPECT_NEAR(tail.beam / usual.beam, 1, 0.05);
+}
+
+/// Hits for an event, and for each GeV of its photons in the calorimeter.
+std::pair<double, double> hits_with(const simulated_effects& effects, event_type type) {
+  event_maker maker(koto(), effects);
+  random_source random(4);
+  true_event e;
+  double hits = 0;
+  double energy = 0;
+  constexpr int events = 300;
+  for (int i = 0; i < events; ++i) {
+    maker.make(type, false, random, e); // no beam: no accidental pulses
+    hits += static_cast<double>(e.hits.size());
+    for (const auto& p : e.photons) energy += p.deposit / 1000;
+  }
+  return {hits / events, hits / energy};
+}
+
+TEST(effect_sizes, of_inefficiency_and_backsplash) {
+  const auto usual = hits_with({}, event_type::ke3);
+  ASSERT_GT(usual.first, 2);
+  const auto fewer = hits_with(with(&fx::veto_inefficiency, 0.3), event_type::ke3);
+  EXPECT_NEAR(fewer.first / usual.first, 0.7, 0.05);
+  EXPECT_EQ(hits_with({}, event_type::six_cluster).first, 0) << "all photons are in the crystals";
+  const auto splashed = hits_with(with(&fx::backsplash, 2), event_type::six_cluster);
+  EXPECT_NEAR(splashed.second, 2, 0.15);
+}
+
+/// The decays by name: which particles, and that they reach the calorimeter as two clusters.
+TEST(charged_decays, have_the_particles_of_their_name) {
+  using kind = true_charged::kind;
+  event_maker maker(koto());
+  random_source random(9);
+  true_event e;
+  const std::vector<std::pair<event_type, std::vector<kind>>> decays{
+      {event_type::ke3, {kind::pion, kind::electron}},
+      {event_type::kmu3, {kind::pion, kind::muon}},
+      {event_type::charged_3pi, {kind::pion, kind::pion}}};
+  for (const auto& [type, particles] : decays) {
+    for (int i = 0; i < 50; ++i) {
+      maker.make(type, false, random, e);
+      std::vector<kind> found;
+      std::ptrdiff_t clusters = 0;
+      for (const auto& p : e.charged) {
+        found.push_back(p.what);
+        clusters += p.deposit > 0 ? 1 : 0;
+        if (p.what == kind::muon) {
+          EXPECT_FALSE(p.showers);
+          EXPECT_LT(p.deposit, 2000) << "a muon only ionises";
+        }
+      }
+      EXPECT_EQ(found, particles) << name_of(type);
+      EXPECT_EQ(e.photons.size(), type == event_type::charged_3pi ? 2U : 0U) << name_of(type);
+      clusters +=
+          std::ranges::count(e.photons, true_photon::target::calorimeter, &true_photon::hit);
+      EXPECT_EQ(clusters, 2) << name_of(type);
+      EXPECT_TRUE(
+          std::ranges::any_of(
+              e.hits, [](const true_hit& h) { return koto().vetoes()[h.veto].charged > 0; }) ||
+          type == event_type::charged_3pi)
+          << name_of(type) << " passes the thin counters";
+    }
+  }
+}
+
+} // namespace
+} // namespace l3
