@@ -10,6 +10,7 @@ Exit code 0: every row holds; 1: one does not; 77: none could be run here."""
 import argparse
 import os
 import pathlib
+import re
 import sys
 import time
 
@@ -43,7 +44,7 @@ class Day:
             f.write_events(self.spills, self.events)
             f.start()
             self.slow.send_at(farm.SLOW)
-            replay = f.replay(self.over, self.by, self.rate)
+            replay = self.replay = f.replay(self.over, self.by, self.rate)
             # Each is killed in the middle of a spill that it takes.
             self.kill(self.returns, self.events // 2)
             self.returns.begin().daemon.ready()
@@ -109,6 +110,7 @@ class Day:
     def compare(self):
         f = self.farm
         found = ledgers.compare(f.sent, *(r.store for r in f.receivers))
+        self.judge_repeated(found.repeated)
         may_miss = set()
         if self.over == "udp":
             for node in (self.returns, self.dies):
@@ -118,12 +120,28 @@ class Day:
                 self.findings.equal(f"missing of node {node.number}, and what was named", sorted(found.missing & set(share)), sorted(lacks))
                 may_miss.update(lacks)
                 lost = f.events_in(share, node.taken) - share.index(node.after) - 1
-                self.findings.check(lost >= 0, f"node {node.number} has stored more than it took")
+                self.judge_lost(node, lost)
                 self.findings.see("missing of a dead node's memory", lost)
             self.findings.see("never taken by a dead node", len(found.missing) - self.findings.seen["missing of a dead node's memory"])
         else:
             self.findings.see("missing", len(found.missing))
         self.findings.none(found.faults(may_miss=may_miss))
+
+    def judge_repeated(self, repeated):
+        """A receiver stores an event once, whichever nodes bring it. The other receiver does not know: what a node's receiver had
+        stored when it died, and replay had not been told, is in both stores."""
+        handed_on = re.search(r"handed on +(\d+)", self.replay.said())
+        most = int(handed_on.group(1)) if handed_on and len(self.farm.receivers) > 1 else 0
+        self.findings.see("in both stores", len(repeated))
+        self.findings.check(len(repeated) <= most, f"{len(repeated)} events are stored twice, of {most} that were handed on to a node of another receiver")
+
+    def judge_lost(self, node, lost):
+        """What was in the memory of a dead node is no more than fits there, and, where times are judged, than it takes in a second."""
+        self.findings.check(lost >= 0, f"node {node.number} has stored more than it took")
+        its = int(float(re.search(r"([\d.]+) MB in all", node.daemon.said()).group(1)) * 1e6)
+        self.findings.check(lost * sum(map(len, self.farm.sent.fragments(1, 1))) <= its, f"node {node.number} has lost {lost} events, more than fit into its memory")
+        at_once = self.rate // NODES if self.by == "event" else self.events
+        self.findings.time(f"events lost of node {node.number}, in seconds of what it takes,", lost / at_once, 1)
 
 
 def row(name, over, by, receivers):

@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
     stored: set
     missing: set
     doubled: set   # within one session: never right
-    repeated: int  # by another session, because it was sent again to a daemon that was started anew
+    repeated: set  # by another session, because it was sent again: to a daemon that was started anew, or to another node
     strange: set   # nobody sent them
     wrong: set     # other bytes than were sent
     hollow: int    # blocks without an event that do not say why
@@ -89,7 +89,7 @@ def compare(sent, *stores, keys=None, whole=True):
     """Several stores if a receiver with an empty folder took over; `whole`: each has every block of its sessions."""
     expected = set(sent.keys() if keys is None else keys)
     seen, stored, doubled, strange, wrong, right = {}, set(), set(), set(), set(), {}
-    repeated = 0
+    repeated = set()
     for store in stores:
         for block in store_reader.read_store(store, whole, read=store_reader.packed):
             for packed in block.events:
@@ -101,7 +101,7 @@ def compare(sent, *stores, keys=None, whole=True):
                 if block.session in sessions:
                     doubled.add(key)
                 elif sessions:
-                    repeated += 1
+                    repeated.add(key)
                 sessions.add(block.session)
                 stored.add(key)
                 if not _is_right(sent, key, packed, right):

@@ -48,13 +48,13 @@ def daemon_killed(findings, plan):
         acknowledged = set(keys[:ledger_of_replay["events"]["forwarded"]])
         found = ledgers.compare(sent, c.store, keys=keys)
         findings.none([*found.faults(may_miss=set(keys) - acknowledged), *unbalanced(ledger)])
-        findings.equal("events stored once more by the next session", found.repeated, 0)
+        findings.equal("events stored once more by the next session", len(found.repeated), 0)
         findings.inject("kills −9 of the daemon", kills)
         findings.inject("of them while its outbox overflowed to the disk", kills // 2)
         findings.see("events that overflowed", breaker.spilled)
         findings.see("events acknowledged", len(acknowledged))
         findings.see("of them lost", len(acknowledged - found.stored))
-        findings.see("events stored twice", found.repeated + len(found.doubled))
+        findings.see("events stored twice", len(found.repeated) + len(found.doubled))
 
 
 class OneThread:

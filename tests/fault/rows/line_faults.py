@@ -11,6 +11,16 @@ from table import Row
 
 LINE = 60e6
 CABLE = 10e6  # bits a second that each of several takes
+USED = 0.97  # of the line, while any daemon has data
+SHARE = 0.03  # that a pulled cable may cost beyond its own
+
+
+def _judge_use(findings, plan, used, who):
+    """The store grows by whole blocks: one of each daemon may have begun before. How much of the line is used is judged in the long
+    form alone, as this machine may be shared."""
+    findings.see(f"‰ of the line used by {who}", round(1000 * used))
+    findings.check(used <= 1.01, f"{used:.3f} of the line by {who}")
+    findings.check(plan.short or used >= USED, f"only {used:.3f} of the line by {who}")
 
 
 def _growth(chain, seconds):
@@ -55,7 +65,7 @@ def shared_line(findings, plan):
         c.wait_for_growth()
         harness.wait_until(lambda: all((n.daemon.status()["receiver"]["granted"] or 0) * 8 > LINE * 0.3 for n in nodes), "three equal parts")
         used = _growth(c, seconds) / LINE
-        findings.see("‰ of the line used by three", round(1000 * used))
+        _judge_use(findings, plan, used, "three")
         parts = [n.daemon.status()["receiver"]["granted"] * 8 / LINE for n in nodes]
         findings.check(all(0.3 < p < 0.34 for p in parts), f"parts of three: {parts}")
         nodes[2].daemon.kill()
@@ -65,8 +75,7 @@ def shared_line(findings, plan):
         findings.inject("daemons on one line", 3)
         findings.inject("of them killed", 1)
         used = _growth(c, seconds) / LINE
-        findings.see("‰ of the line used by two", round(1000 * used))
-        findings.check(used <= 1.01, f"{used:.3f} of the line by two")
+        _judge_use(findings, plan, used, "two")
         for n in nodes[:2]:
             n.daemon.wait_for_stored(events)
             findings.equal(f"exit code of daemon {n.number}", n.daemon.stop(), 0)
@@ -119,7 +128,8 @@ def several_cables(findings, plan):
         findings.inject("cables pulled", 1)
         findings.check(daemon.status()["events"]["in_flight"] > 0, "all had left before the last was measured: this would prove less than it says")
         findings.check(rates["with four"] < 4.05 * CABLE and rates["with one of them pulled"] < 3.05 * CABLE, f"more than the cables take: {rates}")
-        findings.check(rates["with one of them pulled"] > 0.6 * rates["with four"], f"a cable that is pulled costs more than its share: {rates}")
+        least = 0.6 if plan.short else 0.75 - SHARE  # two seconds tell little
+        findings.check(rates["with one of them pulled"] > least * rates["with four"], f"a cable that is pulled costs more than its share: {rates}")
         findings.check(rates["with four again"] > 1.15 * rates["with one of them pulled"], f"a cable that is there again is not used: {rates}")
         daemon.wait_for_stored(events)
         findings.none(unbalanced(c.stop_daemon(daemon)))
@@ -129,5 +139,5 @@ def several_cables(findings, plan):
         findings.see("events stored once, bit for bit", len(found.stored))
 
 
-ROWS = [Row("R29", "a shared line", "≤ 1.00 and ≥ 0.97 of the line; a dead one's part ≤ 1 s", shared_line),
-        Row("R30", "several cables, one pulled", "its share of the rate, 0 lost", several_cables)]
+ROWS = [Row("R29", "a shared line", "≤ 1.01 and, in the long form, ≥ 0.97 of the line; there a dead one's part ≤ 1 s", shared_line),
+        Row("R30", "several cables, one pulled", "≥ 0.72 of the rate with 3 of 4 (short form: 0.6), 0 lost", several_cables)]

@@ -92,7 +92,7 @@ def _over_tcp(findings, c, sent, rng, seed):
     breaker.receiver.stop()
     found = ledgers.compare(sent, c.store)
     findings.none([*found.faults(), *unbalanced(ledger)])
-    findings.equal("events stored once more after a daemon's death", found.repeated, 0)
+    findings.equal("events stored once more after a daemon's death", len(found.repeated), 0)
     _tell(findings, breaker, found, set())
 
 
@@ -103,7 +103,7 @@ def _tell(findings, breaker, found, may_miss):
     findings.see("events stored", len(found.stored))
     findings.see("events that daemons put on disk for want of room", breaker.spilled)
     findings.see("hollow blocks", found.hollow)
-    findings.see("unaccounted for", len(found.missing - may_miss) + len(found.doubled) + found.repeated + len(found.strange))
+    findings.see("unaccounted for", len(found.missing - may_miss) + len(found.doubled) + len(found.repeated) + len(found.strange))
 
 
 ROWS = [Row("R1", "conservation under a random mix of faults", "0 of ≥ 10⁶ events unaccounted for", mixture)]
