@@ -47,8 +47,9 @@ std::string text_of(const readout& r) {
 tcp_connection::tcp_connection(asio::ip::tcp::socket socket, std::uint32_t run,
                                event_builder& builder, input_counters& input,
                                const safe_batches& safe)
-    : socket_(std::move(socket)), run_(run), builder_(builder), input_(input), safe_(safe),
-      heard_at_(steady_clock::now()), to_write_(socket_.get_executor()) {
+    : socket_(std::move(socket)), hello_limit_(socket_.get_executor()), run_(run),
+      builder_(builder), input_(input), safe_(safe), heard_at_(steady_clock::now()),
+      to_write_(socket_.get_executor()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -77,9 +78,9 @@ void tcp_connection::start(std::function<void()> heard, std::function<void()> en
                  [self](const std::exception_ptr&) { self->close(); });
 
   // A connection without a hello is closed.
-  auto limit = std::make_shared<asio::steady_timer>(socket_.get_executor(), hello_time_limit);
-  limit->async_wait([weak = weak_from_this(), limit](const error_code&) {
-    if (const auto connection = weak.lock(); connection && connection->hello_ == 0)
+  hello_limit_.expires_after(hello_time_limit);
+  hello_limit_.async_wait([weak = weak_from_this()](const error_code& cancelled) {
+    if (const auto connection = weak.lock(); connection && !cancelled && connection->hello_ == 0)
       connection->close();
   });
 }

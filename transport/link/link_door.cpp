@@ -29,9 +29,8 @@ thread_local std::unordered_map<int, zmtp_opening> openings;
 extern "C" {
 [[gnu::used, gnu::visibility("default")]] int
 accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags) __asm__("accept4");
-[[gnu::used, gnu::visibility("default")]] ssize_t receive_at_the_door(int from, void* to,
-                                                                      std::size_t bytes, int flags)
-    __asm__("recv");
+[[gnu::used, gnu::visibility("default")]] ssize_t
+receive_at_the_door(int from, void* to, std::size_t bytes, int flags) __asm__("recv");
 
 int accept_at_the_door(int listener, sockaddr* who, socklen_t* bytes, int flags) {
   const auto accepted = static_cast<int>(::syscall(SYS_accept4, listener, who, bytes, flags));

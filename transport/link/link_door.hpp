@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door through which ZeroMQ accepts connections and reads from them: the program's own accept4()
-// and recv(), which take the place of the C library's. Of each connection that is accepted the door
-// reads along until the peer has said who it is (zmtp_opening), and ends it if the peer chooses a
-// name, before ZeroMQ has read that. It holds nothing back and changes nothing else.
-// docs/decisions/0020-a-watch-beside-zeromq.md says why it is done so.
+// The door through which ZeroMQ accepts connections and reads from them: the program's own
+// accept4() and recv(), which take the place of the C library's. Of each connection that is
+// accepted the door reads along until the peer has said who it is (zmtp_opening), and ends it if
+// the peer chooses a name, before ZeroMQ has read that. It holds nothing back and changes nothing
+// else. docs/decisions/0020-a-watch-beside-zeromq.md says why it is done so.
 #pragma once
 
 #include <cerrno>

@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// The greeting: a signature of ten bytes, the version, the mechanism, and what does not matter here.
+// The greeting: a signature of ten bytes, the version, the mechanism, and what does not matter
+// here.
 constexpr std::size_t greeting_bytes = 64;
 constexpr std::size_t signature_end = 9, version_at = 10, mechanism_at = 12, mechanism_bytes = 20;
 constexpr std::uint8_t oldest_version = 3;

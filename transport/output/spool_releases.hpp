@@ -134,14 +134,20 @@ public:
     if (place != nullptr && *place == noted) write(*place, {});
   }
 
-  /// If the file's name does not lead to the file any more: writes all notes into a new one.
+  /// If the file's name does not lead to the file any more, or the file was cut: writes all notes,
+  /// into a new one or again.
   void check(const held_folder& folder) {
     const std::lock_guard guard(lock_);
     const auto ours = look_at(file_.get());
     std::error_code error;
     const auto seen = folder.look(file_name, error);
-    if (error || (ours && seen && seen->who == ours->who)) return;
-    file_ = file_in(folder);
+    const bool is_in_place = ours && seen && seen->who == ours->who;
+    if (error || (is_in_place && seen->bytes >= file_bytes)) return;
+    if (is_in_place) {
+      take_room(file_);
+    } else {
+      file_ = file_in(folder);
+    }
     for (spool_release& place : places_)
       if (place.session != 0) write(place, spool_release(place));
     for (spool_sent& place : sent_)
@@ -150,6 +156,8 @@ public:
 
 private:
   static constexpr const char* file_name = "released.kl3r";
+  static constexpr std::size_t file_bytes =
+      most_sessions * (sizeof(spool_release) + sizeof(spool_sent));
 
   /// What is no regular file makes way, and so does one that has a second name elsewhere: writing
   /// would change that one, too.
@@ -164,9 +172,12 @@ private:
       // Entries have their places: nothing may be put behind the end instead.
       if (file) (void)::fcntl(file.get(), F_SETFL, 0);
     }
-    // With its room taken now, it can be written when the disk is full.
-    if (file) (void)::posix_fallocate(file.get(), 0, 2 * most_sessions * sizeof(spool_release));
+    take_room(file);
     return file;
+  }
+  /// Now, so that it can be written when the disk is full.
+  static void take_room(const file_descriptor& file) {
+    if (file) (void)::posix_fallocate(file.get(), 0, file_bytes);
   }
   /// Of session 0: a vacant one. Null: there is none.
   [[nodiscard]] spool_release* place_of(std::uint64_t session) {

@@ -145,7 +145,7 @@ void stored_files::note_loss(loss& all, const std::string& name, std::uint64_t f
 /// What a hand removes day after day does not fill memory and manifest: beyond what may be known,
 /// it stays known of each session how much is lost, and not of which file.
 void stored_files::add_loss(std::uint64_t file, const session_tallies& lost) {
-  stale_ = true;
+  stale_ = lost_moved_ = true;
   for (const auto& [session, blocks] : lost) lost_.push_back({file, session, blocks});
   if (lost_.size() <= most) return;
   std::map<std::uint64_t, listed_blocks> by_session;
@@ -178,6 +178,7 @@ void stored_files::take_back(const std::vector<listed_blocks>& back) {
     l.blocks = left;
   }
   std::erase_if(lost_, [](const listed_blocks& l) { return l.blocks.blocks == 0; });
+  lost_moved_ = true;
 }
 
 bool stored_files::note_archived(loss& all, const held_folder& folder, std::uint64_t file,
@@ -300,24 +301,43 @@ void stored_files::replace(const changed_files& changed) {
   stale_ = true;
 }
 
-/// Its events may be fewer by now: another session may have stored some of them meanwhile.
+void stored_files::find_lost_places() {
+  if (!std::exchange(lost_moved_, false)) return;
+  lost_places_.clear();
+  for (std::size_t at = 0; at < lost_.size(); ++at)
+    lost_places_[lost_[at].session].push_back({lost_[at].blocks.first, lost_[at].blocks.last, at});
+  for (auto& [session, places] : lost_places_) {
+    std::ranges::sort(places, {}, &lost_place::first);
+    std::uint64_t highest = 0;
+    for (lost_place& p : places) highest = p.highest = std::max(highest, p.highest);
+  }
+}
+
+/// Its events may be fewer by now: another session may have stored some of them meanwhile. Each
+/// block that is stored is asked for, while there may be very many losses. What of a loss has come
+/// again makes it shorter, and leaves its place.
 bool stored_files::has_come_again(const block_header& block) {
-  const auto at = std::ranges::find_if(lost_, [&](const listed_blocks& l) {
-    return l.session == block.session && l.blocks.first <= block.sequence &&
-           l.blocks.last >= block.sequence;
-  });
-  if (at == lost_.end()) return false;
-  block_tally one;
-  one.add(block);
-  at->blocks = less(at->blocks, one);
-  if (at->blocks.blocks == 0) lost_.erase(at);
-  stale_ = true;
-  return true;
+  find_lost_places();
+  const auto of = lost_places_.find(block.session);
+  if (of == lost_places_.end()) return false;
+  const auto& places = of->second;
+  auto at = std::ranges::upper_bound(places, block.sequence, {}, &lost_place::first);
+  for (; at != places.begin() && std::prev(at)->highest >= block.sequence; --at) {
+    block_tally& lost = lost_[std::prev(at)->at].blocks;
+    if (lost.blocks == 0 || !lost.may_have(block.sequence)) continue;
+    block_tally one;
+    one.add(block);
+    lost = less(lost, one);
+    stale_ = true;
+    return true;
+  }
+  return false;
 }
 
 void stored_files::forget_losses() {
   if (lost_.empty()) return;
   lost_.clear();
+  lost_moved_ = true;
   stale_ = true;
 }
 
@@ -325,6 +345,7 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
   if (stale_ || (check && !manifest_.is_in_place(folder))) {
     stale_ = true;
     if (!check && cannot_write_) return cannot_write_;
+    lost_moved_ |= std::erase_if(lost_, [](const auto& l) { return l.blocks.blocks == 0; }) != 0;
     if ((cannot_write_ = manifest_.write(folder, {&lost_, &list_, &open_}, sync)))
       return cannot_write_;
     stale_ = false;

@@ -89,7 +89,15 @@ private:
   };
   using changed_files = std::map<std::uint64_t, changed_file>;
 
+  /// A loss as a block of its session is looked for in it.
+  struct lost_place {
+    std::uint64_t first = 0;
+    std::uint64_t highest = 0; ///< the last of this one and of those before it
+    std::size_t at = 0;        ///< in `lost_`
+  };
+
   void make_room();
+  void find_lost_places();
   [[nodiscard]] std::map<std::uint64_t, session_tallies> lost_before() const;
   void take_back(const std::vector<listed_blocks>& back);
   void take_places();
@@ -107,6 +115,8 @@ private:
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t>
       places_;                     ///< in `open_`, by file and session
   std::deque<listed_blocks> lost_; ///< before the list in the manifest
+  std::map<std::uint64_t, std::vector<lost_place>> lost_places_; ///< by session, in rising order
+  bool lost_moved_ = false;        ///< the places have to be found anew
   std::set<std::size_t> unsaved_;  ///< places of `open_`
   bool flush_ = false;             ///< a file was closed
   bool stale_ = true;              ///< all of the manifest has to be written

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -466,6 +467,22 @@ TEST_F(tcp, more_connections_than_allowed_are_refused) {
   again.event({3, 1}, crates);
   EXPECT_EQ(again.wait_acknowledged(2), 2U);
   stop();
+}
+
+/// They come and go faster than the time that a connection has for its hello.
+TEST_F(tcp, connections_that_have_ended_keep_no_memory) {
+  constexpr int connections = 1000;
+  constexpr std::size_t much = connections * std::size_t{200};
+  const auto come_and_go = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      client(receiver->port()).reset();
+      wait_for([&] { return receiver->connections() == 0; });
+    }
+  };
+  come_and_go(100);
+  const auto before = ::mallinfo2().uordblks;
+  come_and_go(connections);
+  EXPECT_LT(::mallinfo2().uordblks, before + much);
 }
 
 TEST_F(tcp, who_is_silent_makes_way_unless_it_waits_for_an_acknowledgement) {

@@ -340,6 +340,27 @@ TEST(vanishing_spool, writes_the_file_beside_its_segments_again) {
   EXPECT_EQ(written, 3);
 }
 
+TEST(vanishing_spool, writes_its_notes_again_that_were_cut) {
+  const scene s;
+  const fs::path notes = s.folder / "released.kl3r";
+  {
+    spool disk(small_spool(s.folder, three_blocks));
+    append_all(disk, 1, 4);
+    append_all(disk, 1, 4, 2);
+    disk.release(1, 1);
+    const auto before = read_file(notes);
+    fs::resize_file(notes, 0);
+    disk.look();
+    EXPECT_EQ(read_file(notes), before);
+    fs::resize_file(notes, 0);
+    disk.release(2, 2); // writes its own note alone
+    disk.look();
+  }
+  fs::remove(s.segment(2));
+  spool next(small_spool(s.folder));
+  EXPECT_EQ(next.found().gone.size(), 2U) << "also of the lane that was not released since";
+}
+
 TEST(vanishing_spool, makes_its_folder_again) {
   const scene s;
   spool disk(small_spool(s.folder, three_blocks));
@@ -513,7 +534,8 @@ public:
 private:
   using number = std::pair<std::uint64_t, std::uint64_t>;
 
-  /// The daemon before ends in order; then the hand is busy. It leaves released.kl3r alone.
+  /// The daemon before ends in order; then the hand is busy. It leaves released.kl3r alone, which
+  /// nobody could write again.
   void start() {
     if (disk_) look();
     disk_.reset();
@@ -589,7 +611,8 @@ private:
 
   void act() {
     if (!fs::exists(folder_)) return;
-    hand_.act(static_cast<deed>(random_() % deeds), "spool-", random_);
+    const std::string prefix = random_() % 4 == 0 ? "released" : "spool-";
+    hand_.act(static_cast<deed>(random_() % deeds), prefix, random_);
   }
 
   void look() {

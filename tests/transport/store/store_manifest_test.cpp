@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A store whose files are removed, cut and moved while no receiver runs: the manifest tells.
+#include <chrono>
+#include <ctime>
 #include <optional>
 #include <string>
 
@@ -243,6 +245,39 @@ TEST(a_stores_manifest, tells_of_a_bounded_number_of_losses) {
   const auto told = next.compare(folder, {});
   ASSERT_EQ(told.blocks.size(), sessions);
   for (const auto& [of, lost] : told.blocks) EXPECT_EQ(lost.blocks, 2 * rounds) << of;
+}
+
+/// Each block that is stored is looked for among the losses.
+TEST(a_stores_manifest, is_quick_when_very_much_is_lost) {
+  stored_files files;
+  for (std::uint64_t n = 1; n <= stored_files::most; ++n) {
+    const std::uint64_t first = 10 * n;
+    files.move(n, 0, {}, {{session, {first, first + 1, 2, 20, 200, 0}}});
+  }
+  block_header block;
+  block.session = session;
+  block.events = 10;
+  block.payload_bytes = 100;
+  const auto asked = [&](std::uint64_t sequence) {
+    block.sequence = sequence;
+    return files.has_come_again(block);
+  };
+  EXPECT_TRUE(asked(10 * stored_files::most));
+  EXPECT_TRUE(asked(10 * stored_files::most + 1));
+  EXPECT_FALSE(asked(10 * stored_files::most)) << "once";
+  const auto processor_time = [] {
+    timespec t{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+  };
+  const auto before = processor_time();
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    EXPECT_FALSE(asked(10 * stored_files::most - 5));
+    block.session = 43;
+    EXPECT_FALSE(asked(10));
+    block.session = session;
+  }
+  EXPECT_LT(processor_time() - before, 2s) << "of the processor: a walk over all takes a minute";
 }
 
 TEST(a_growing_pause, doubles_up_to_its_limit_and_begins_anew_after_a_quiet_time) {
