@@ -65,6 +65,9 @@ public:
   /// Events that were called safe, by this start or an earlier one, and then could not be read from
   /// the disk, at most.
   [[nodiscard]] std::uint64_t lost_on_disk() const;
+  /// Blocks that were called safe, and that no file of the spool has any more: their events are not
+  /// known.
+  [[nodiscard]] std::uint64_t blocks_gone() const;
   /// After drain(): the device still holds work that was given up, and releasing its memory would
   /// wait for it.
   [[nodiscard]] bool device_hangs() const;

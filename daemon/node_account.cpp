@@ -43,6 +43,7 @@ ledger node::parts::sums() const {
     a.sessions.push_back(p.backlog->own().identity.session);
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
+    a.spool->gone = p.blocks_gone();
     for (const backlog_lane& l : p.backlog->found())
       a.spool->lanes.push_back(
           {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
@@ -65,7 +66,8 @@ ledger node::parts::sums() const {
   if (p.tcp) add_input(a, p.tcp->input());
   a.clean = p.state.report().now == phase::stopped &&
             a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
-            p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0;
+            p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
+            p.blocks_gone() == 0;
   return a;
 }
 
@@ -76,7 +78,11 @@ std::uint64_t node::parts::lost_on_disk() const {
   return events;
 }
 
+std::uint64_t node::parts::blocks_gone() const { return disk ? disk->totals().missing : 0; }
+
 std::uint64_t node::lost_on_disk() const { return parts_->lost_on_disk(); }
+
+std::uint64_t node::blocks_gone() const { return parts_->blocks_gone(); }
 
 metrics_snapshot node::snapshot() const {
   const parts& p = *parts_;

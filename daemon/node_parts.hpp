@@ -64,6 +64,7 @@ struct node::parts {
   /// The account without its spills.
   [[nodiscard]] ledger sums() const;
   [[nodiscard]] std::uint64_t lost_on_disk() const; ///< as node::lost_on_disk()
+  [[nodiscard]] std::uint64_t blocks_gone() const;
   /// Whether the selection records: every event is kept, and the lines only judge it.
   [[nodiscard]] bool records() const;
   [[nodiscard]] std::vector<line_snapshot> line_snapshots() const;

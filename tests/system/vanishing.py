@@ -244,7 +244,13 @@ class Vanishing(harness.SystemTest):
         self.newest(self.spool, "spool-*.kl3").unlink()
         daemon = self.start_daemon()
         self.assertRegex(daemon.said(), r"spool: blocks 1 to \d+ of session [0-9a-f]{16} were on disk, and their file is gone")
-        self.assertGreater(daemon.status()["spool"]["missing"], 0)
+        gone = daemon.status()["spool"]["missing"]
+        self.assertGreater(gone, 0)
+        self.assertEqual(daemon.stop(), 1, daemon.said())
+        ledger = daemon.ledger()
+        self.assertEqual((ledger["spool"]["gone"], ledger["clean"]), (gone, False))
+        self.assertIn(f"{gone} blocks that were called safe are in no file of the spool any more", daemon.said())
+        daemon = self.start_daemon()  # told once
         self.stop_daemon(daemon)
 
     def test_a_segment_that_is_replaced_by_a_link(self):

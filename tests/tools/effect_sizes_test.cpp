@@ -64,7 +64,8 @@ public:
       const std::size_t word = 2 + (at.slot - 3U) * 1036 + 6 + s * 16 + at.channel;
       const auto value = std::to_integer<unsigned>(bytes[2 * word]) << 8 |
                          std::to_integer<unsigned>(bytes[2 * word + 1]);
-      all.push_back((value & 0x3fff) - double{electronics_.constants_of(inputs_[n]).pedestal});
+      const auto pedestal = electronics_.constants_of(inputs_[n]).pedestal;
+      all.push_back(static_cast<double>(value & 0x3fff) - static_cast<double>(pedestal));
     }
     return all;
   }

@@ -35,7 +35,7 @@ BOOST_DESCRIBE_STRUCT(datagram_account, (),
 BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads, rounded))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
-BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, lanes))
+BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, lanes))
 
 namespace {
 
@@ -104,7 +104,8 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 3> newer_keys{"conflicting", "payloads", "rounded"};
+constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "rounded",
+                                                     "gone"};
 
 /// Passes over keys that it does not know.
 template <class Section>
