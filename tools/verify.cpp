@@ -145,8 +145,9 @@ std::string verdict_on(const comparison& c, bool damage_skipped, bool selected) 
                      : damage_skipped
                          ? "what could be read is, as far as it was kept, as it was sent"
                          : "what is kept of every stored event is as it was sent";
-  text += rounded   ? "; of some, samples are rounded on purpose, each within the error that its event "
-                    "says"
+  text += rounded
+              ? "; of some, samples are rounded on purpose, each within the error that its event "
+                "says"
           : limited ? ", byte for byte; of some, waveforms were left out on purpose"
                     : ", byte for byte";
   if (damage_skipped) text += "; the rest is damaged, and was left out";

@@ -260,9 +260,8 @@ run_host::ended_run run_host::finish_ending() {
     spdlog::error("{} blocks that were called safe are in no file of the spool any more: see "
                   "spool.gone in the ledger",
                   blocks_gone);
-  ended.well =
-      last.balanced() && !node_->failed() && drained_clean_ && lost == 0 && blocks_gone == 0 &&
-               written;
+  ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
+               blocks_gone == 0 && written;
   std::unique_ptr<node> gone;
   const std::lock_guard lock(mutex_);
   last_ = ended;

@@ -137,7 +137,7 @@ class Versions(harness.SystemTest):
             daemon.wait_to_say("did not end properly")
             self.replay(golden / "sent.l2raw")
             daemon.wait_for_stored(sum(LATER.values()))
-            self.stop_daemon(daemon)
+            self.assertEqual(daemon.stop(), 0, daemon.said())
             self.assertEqual(receiver.stop(), 0, receiver.said())
             self.assert_stored(self.those_of(LATER))
 
@@ -149,7 +149,7 @@ class OfASelection(Reprocessing):
     def make(self, version):
         golden = GOLDEN / version
         sent = self.simulate(2, spills=1)
-        menu = self.write(SELECTION.replace("prescale = 3", 'payload = "suppressed"'))
+        menu = self.write(SELECTION.replace('"decide"]', '"decide", "keep_waveforms"]').replace("prescale = 3", 'payload = "suppressed"'))
         self.start_receiver()
         daemon = self.start_daemon(selection={"lines": str(menu)}, frames=self.frames, building={"chunk_bytes": self.chunk_bytes},
                                    histograms={"one_in": 1})
@@ -180,7 +180,7 @@ class OfASelection(Reprocessing):
             self.assertEqual((code, json.loads(said)["events"]), (0, 2), said)
             code, said = self.run_tool("histograms", self.store, "--spill", "1")
             self.assertEqual(code, 0, said)
-            code, said = self.run_tool("efficiency", self.store, "--json")
+            code, said = self.run_tool("efficiency", self.store, "--reference", "second", "--json")
             self.assertEqual(code, 0, said)
             code, said = self.run_tool("inspect", self.store, "--event", "1/1")
             self.assertEqual(code, 0, said)

@@ -104,8 +104,7 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "rounded",
-                                                     "gone"};
+constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "rounded", "gone"};
 
 /// Passes over keys that it does not know.
 template <class Section>
