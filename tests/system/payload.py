@@ -51,7 +51,7 @@ def levels(settings):
     return found
 
 
-class Payload(Selecting):
+class Payloads(Selecting):
     def tool(self, *arguments):
         p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
         return p.returncode, p.stdout + p.stderr
@@ -97,6 +97,8 @@ class Payload(Selecting):
         self.assertEqual(sum(sizes.values()), ledger["bytes"]["out"])
         return {(e["spill"], e["event"]): e for e in said["events"]}, said["total"]["lines"], stored, daemon
 
+
+class Payload(Payloads):
     def test_of_the_suppressed_menu(self):
         file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
@@ -224,7 +226,7 @@ class Payload(Selecting):
         self.assertGreater(count["pulses"], 50 * count["features"])
 
 
-class Rounded(Payload):
+class Rounded(Payloads):
     """Samples of some events are within a bound of those that came, and every program says so."""
 
     def menu(self):

@@ -121,7 +121,7 @@ class Recorded(Selecting):
         code, text = self.run_tool("efficiency", self.store, "--json")
         self.assertEqual(code, 0, text)
         self.ledgers_of_efficiency(ledger)
-        of, = json.loads(text[text.index("{"):])["settings"]
+        of, = json.JSONDecoder().raw_decode(text[text.index("{"):])[0]["settings"]  # warnings are told beside it
         samples = {s["reference"]: s for s in of["samples"]}
         self.assertEqual(set(samples), {"pass_through", "minimum_bias", "all events"})
         self.assertEqual(samples["all events"]["events"], 80)
@@ -159,7 +159,7 @@ class Recorded(Selecting):
         """What says nothing of this store is refused."""
         code, said = self.run_tool("efficiency", self.store, "--reference", "pass_through", "--json")
         self.assertEqual(code, 0, said)
-        of, = json.loads(said[said.index("{"):])["settings"]
+        of, = json.JSONDecoder().raw_decode(said[said.index("{"):])[0]["settings"]
         self.assertEqual([s["reference"] for s in of["samples"]], ["pass_through", "all events"])
         selection, mistake = self.write(SELECTION), self.write('[[line]]\nnome = "first"\n', "mistake.toml")
         golden = harness.HERE / "golden/0.1.0/store"  # its sessions have no settings
