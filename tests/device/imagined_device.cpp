@@ -289,11 +289,12 @@ void imagined_device::mend() {
   failed_ = false;
 }
 
+/// Several modules may have the same kernel.
 std::map<std::string, kernel_counts> imagined_device::take_counts() {
   const turn mine(*this);
   std::map<std::string, kernel_counts> taken;
   for (const auto& m : modules_) {
-    for (const auto& [name, k] : m->kernels) taken.emplace(name, std::exchange(k->counts, {}));
+    for (const auto& [name, k] : m->kernels) taken[name] += std::exchange(k->counts, {});
   }
   return taken;
 }

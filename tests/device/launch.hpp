@@ -38,6 +38,20 @@ struct kernel_counts {
   std::uint64_t shared_wavefronts = 0;       ///< by bank conflicts
   std::uint64_t shared_wavefronts_least = 0; ///< if there were none
   std::uint64_t barriers = 0;                ///< of warps that reached one of the block
+
+  kernel_counts& operator+=(const kernel_counts& c) {
+    launches += c.launches;
+    blocks += c.blocks;
+    warp_instructions += c.warp_instructions;
+    lane_instructions += c.lane_instructions;
+    global_requests += c.global_requests;
+    global_sectors += c.global_sectors;
+    shared_requests += c.shared_requests;
+    shared_wavefronts += c.shared_wavefronts;
+    shared_wavefronts_least += c.shared_wavefronts_least;
+    barriers += c.barriers;
+    return *this;
+  }
 };
 
 /// Of one instruction, over all launches.

@@ -42,7 +42,8 @@ void write_configuration(const rehearsal_plan& plan, const addresses& at,
       << "\"\ndrain_time_limit = \"60 s\"\n"
       << "[udp]\nbind = \"127.0.0.1:" << at.udp << "\"\nports = " << udp_ports << "\n"
       << "[tcp]\nbind = \"127.0.0.1:" << at.tcp << "\"\n"
-      << "[compute]\nbackend = \"" << plan.backend << "\"\n"
+      << "[compute]\nbackend = \"" << plan.backend
+      << "\"\ntime_limit = \"30 s\"\n" // a device that is slow is no fault of the chain
       << "[selection]\nlines = \"" << plan.selection << "\"\n"
       << "[spool]\nfolder = \"" << (plan.folder / "spool").string() << "\"\n"
       << "[forward]\nto = \"tcp://127.0.0.1:" << at.link << "\"\nrate = \"" << plan.link_rate

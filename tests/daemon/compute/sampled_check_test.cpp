@@ -155,7 +155,11 @@ TEST_F(without_waveforms, events_are_wrong_if_a_pulse_is_another) {
 TEST(sampled_check, holds_rounded_samples_against_their_error) {
   const auto selected = make_selected_events(60, 26);
   const small_selecting s(rounding_selection());
-  sampled_check check{1, 1};
+  engine_limits limits{capacity_for(selected, 1400), 1};
+  limits.batch.events = 1;
+  limits.own_input = false;
+  const selection_program program = s.loaded().program();
+  sampled_check check(1, 1, make_engine({backend::serial, 0}, limits, &program));
   std::uint64_t beyond = 0;
   const auto see = [&](const frame& f) {
     for (std::uint32_t e = 0; e < f.input.used_events; ++e) {

@@ -172,7 +172,7 @@ TEST(cable_map, that_was_cut_short_is_refused) {
       << said;
   EXPECT_NE(said.find("crystal 2715 has no input"), said.npos) << said;
   EXPECT_NE(refusal(lines[0] + "\n").find("crystal 0 has no input"), std::string::npos);
-  const std::string beyond = refusal(map_of_koto() + "14/9/0,CSI,2716,,900,900,50\n");
+  const std::string beyond = refusal(map_of_koto() + "10/12/12,CSI,2716,,900,900,50\n");
   EXPECT_NE(beyond.find("the calorimeter has 2716 crystals, from 0 to 2715"), beyond.npos)
       << beyond;
 }
