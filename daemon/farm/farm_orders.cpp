@@ -4,7 +4,6 @@
 // dies, the lease ends the proposal.
 #include <algorithm>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -265,9 +264,11 @@ void farm_member::commit(const farm_view& v) {
                              {etcd_step::kind::remove, key(farm_keys::order), {}, 0},
                              {etcd_step::kind::remove_all, key(farm_keys::armed), {}, 0}});
   if (!held) return; // the next round sees what has changed
+  std::vector<std::uint32_t> nodes;
+  for (const auto& [node, instance] : p.order.nodes) nodes.push_back(node);
   spdlog::info("farm: {} holds for nodes {}",
                p.order.start ? fmt::format("run {}", p.order.number) : "the end of all runs",
-               fmt::join(p.order.nodes | std::views::keys, ", "));
+               fmt::join(nodes, ", "));
   const std::int64_t lease = p.lease;
   own_.reset();
   etcd_.revoke(lease);
