@@ -106,10 +106,14 @@ class AWordThatIsLost(Together):
         self.nodes[0].daemon.wait_for(lambda s: s["events"]["admitted"] == 20, "the beam")
         time.sleep(1)  # the daemon looks twice a second whether it pauses
         self.taken(self.nodes[0].start(number=50))
+        self.nodes[1].relay.held = True  # so that node 2 does not answer again at once
+        time.sleep(0.2)  # until nothing goes through
         self.etcd.remove("run/armed/2")
         self.nodes[0].send(2, 20)
         harness.wait_until(lambda: self.nodes[0].run()["farm"]["failure"], lambda: f"the start to come to nothing: {self.nodes[0].daemon.said()[-2000:]}")
         self.assertIn("run 50: node 2 was ready, and etcd has lost its word since", self.nodes[0].run()["farm"]["failure"])
+        self.nodes[1].relay.held = False
+        self.wait_for_members()
         self.assertTrue(all(n.is_in(49) for n in self.nodes), "a start that came to nothing has changed a run")
         self.taken(self.nodes[0].start(number=51))
         self.wait_for_run(51)
