@@ -99,7 +99,7 @@ class AWordThatIsLost(Together):
     number_of_nodes = 3
 
     def test_of_one_that_was_ready(self):
-        self.start_farm()
+        self.start_farm(building={"spill_time_limit": "60 s"})  # spill 1 goes on until spill 2 comes
         self.taken(self.nodes[0].start(number=49))
         self.wait_for_run(49)
         self.nodes[0].send(1, 20, ends=False)
