@@ -21,6 +21,12 @@ struct arrived_chunk {
   chunk_summary summary;
   landing_strip* strip = nullptr; ///< where it landed; nullptr: it waited, and is copied again
   std::uint32_t slot = 0;         ///< of the strip
+
+  /// Looks at its bytes. `chunk_bytes`: of every chunk but the last of a fragment.
+  void summarize(std::uint32_t chunk_bytes) {
+    const bool is_last = bytes.size() < chunk_bytes;
+    l3::summarize(bytes, header.chunk * chunk_bytes, place.event_number, is_last, summary);
+  }
 };
 
 } // namespace l3

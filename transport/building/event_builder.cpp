@@ -44,10 +44,10 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
     : settings_(checked(settings, capacity)), crates_(settings.crates.size()),
       max_chunks_(settings.max_chunks()), batch_age_(batch_age), counters_(counters),
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
-      unstated_(settings.chunk_bytes),
       known_chunks_(settings.remembered_chunks_of, settings.crates.size(), settings.max_chunks()),
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
-      table_bytes_(spills_.bytes() + unstated_.bytes() + known_chunks_.bytes() +
+      resolver_(settings_, spills_, events_, known_chunks_),
+      table_bytes_(spills_.bytes() + resolver_.bytes() + known_chunks_.bytes() +
                    events_.table_bytes()),
       admission_(settings_, counters) {}
 
@@ -130,8 +130,8 @@ void event_builder::leave(landing_strip& strip) {
 
 void event_builder::tick(time_point now) {
   auto lock = begin(now);
-  while (const auto chunk = unstated_.take_expired(now_)) {
-    wait_no_more(*chunk);
+  while (const auto chunk = resolver_.take_expired(now_)) {
+    take_unnamed(*chunk);
     settle(lock);
   }
   events_.count_overdue(now_ - overdue_after);
@@ -171,8 +171,8 @@ void event_builder::drain(time_point now) {
 /// Ends every event; of those that are to be stored, only the ones that have room, unless the
 /// others end too. False if there are any left.
 bool event_builder::end_all(bool with_those_without_room, locked& lock) {
-  while (const auto chunk = unstated_.take_oldest()) {
-    wait_no_more(*chunk);
+  while (const auto chunk = resolver_.take_oldest()) {
+    take_unnamed(*chunk);
     settle(lock);
   }
   events_.queue_all([](const event_assembly& e) {

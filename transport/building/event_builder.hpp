@@ -3,9 +3,9 @@
 // which chunk of which fragment, completes events, and enters them in the batch's tables; it copies
 // bytes as rarely as possible. It counts the fate of every datagram, fragment and event.
 //
-// Three parts can be read alone. Which spill a datagram belongs to: spill_tracker, and
-// unstated_chunks for those that do not name it. Which event and which chunk: event_assembler.
-// Whether an event is right: admission. This class is what they need of each other.
+// Three parts can be read alone. Which spill a datagram belongs to: spill_resolver, for which
+// spill_tracker keeps the spills. Which event and which chunk: event_assembler. Whether an event is
+// right: admission. This class is what they need of each other.
 //
 // Locking: one mutex guards all parts. It is taken once for the datagrams of a call, or for a
 // record of a stream. A call begins by setting the clock (begin), takes what it is given, and ends
@@ -47,9 +47,9 @@
 #include "transport/building/known_chunks.hpp"
 #include "transport/building/landing_strip.hpp"
 #include "transport/building/reading_rounds.hpp"
+#include "transport/building/spill_resolver.hpp"
 #include "transport/building/spill_tracker.hpp"
 #include "transport/building/stream_landing.hpp"
-#include "transport/building/unstated_chunks.hpp"
 #include "transport/file/record_parser.hpp"
 #include "transport/format/batch_capacity.hpp"
 #include "transport/system/spinning_mutex.hpp"
@@ -147,7 +147,7 @@ private:
   /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
   [[nodiscard]] bool is_settled() {
     const auto* batch = batches_.current();
-    return events_.queued() == without_frame_ && !events_.full() && !unstated_.full() &&
+    return events_.queued() == without_frame_ && !events_.full() && !resolver_.full() &&
            !spills_.any_over() &&
            (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
   }
@@ -181,30 +181,20 @@ private:
   void look_at(landing_strip& strip, const datagram& d, input_counters& input) const;
   [[nodiscard]] std::optional<refused>
   refusal_of(const l2::datagram_header& h, std::uint32_t event_number, std::uint32_t bytes) const;
-  void summarize(arrived_chunk& c) const;
   void on_datagram(landing_strip& strip, const datagram& d, input_counters& input);
   void on_chunk(const arrived_chunk& c, input_counters& input);
   void on_trailer(const l2::datagram_header& h, input_counters& input);
   void on_end_of_spill(const l2::datagram_header& h, input_counters& input);
-  /// What says which spill a chunk is of: its own board headers, a sibling that came with it, or
-  /// nothing certain.
-  enum class named_by : std::uint8_t { itself, sibling, guess };
-  using sibling_kind = unstated_chunks::sibling_kind;
-  void take_chunk(spill_table& spill, const arrived_chunk& c, named_by by);
+  using named_by = spill_resolver::named_by;
+  void take_chunk(const arrived_chunk& c, const spill_resolver::answer& where);
+  void take_waiting(std::uint32_t fragment_id, spill_table* spill, input_counters& input);
+  void take_unnamed(const spill_resolver::unnamed_chunk& c);
   void take_trailer(spill_table& spill, const l2::datagram_header& h);
   [[nodiscard]] std::uint32_t event_of(spill_table& spill, std::uint32_t number);
   void count_late(spill_table& spill, l2::fragment_place place);
   void count_as_seen(event_key key, std::uint32_t crate);
   void refuse_spill(event_key named, std::uint32_t crate, input_counters& input);
-  void count_repeat(spill_table& spill, const arrived_chunk& c, named_by by);
-  [[nodiscard]] bool may_be_of_another(const spill_table& spill, const arrived_chunk& c) const;
-  void take_unstated(const arrived_chunk& c);
-  [[nodiscard]] bool is_wanted(const arrived_chunk& c, std::uint32_t spill);
-  void on_sibling(std::uint32_t fragment_id, std::uint32_t spill, sibling_kind kind,
-                  input_counters& input);
-  void take_waiting(std::uint32_t fragment_id, std::uint32_t spill, input_counters& input);
-  [[nodiscard]] arrived_chunk arrived(const unstated_chunks::waiting_chunk& w) const;
-  void wait_no_more(const unstated_chunks::waiting_chunk& w);
+  void count_repeat(const arrived_chunk& c, const spill_resolver::answer& where);
 
   // Streams (event_builder_streams.cpp).
   [[nodiscard]] bool make_room(stream_landing& stream, std::size_t bytes);
@@ -236,10 +226,10 @@ private:
   mutable spinning_mutex mutex_;
   time_point now_{}; // the latest time that any thread has told
   spill_tracker spills_;
-  unstated_chunks unstated_;
   known_chunks known_chunks_;
   held_batches batches_;
   event_assembler events_;
+  spill_resolver resolver_;
   const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
   std::size_t without_frame_ = 0;      // ready events that settle() could not end in this call

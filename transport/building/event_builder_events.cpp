@@ -26,8 +26,8 @@ void event_builder::settle(locked& lock) {
       over->clear();
       lock.lock();
       spills_.give_back(*over);
-    } else if (unstated_.full()) {
-      wait_no_more(*unstated_.take_oldest());
+    } else if (resolver_.full()) {
+      take_unnamed(*resolver_.take_oldest());
     } else {
       without_frame_ = events_.queued();
       return;
