@@ -80,13 +80,13 @@ TEST(protocol_model, believes_no_liar_and_no_hijacker) {
       {"lie, break", 2, of([](faults& f) { f.lies = f.breaks = 1; })},
       {"hijack", 3, of([](faults& f) { f.hijacks = 3; })},
       {"hijack, break", 2, of([](faults& f) { f.hijacks = 2, f.breaks = 1; })},
-      {"hijack, kill of the receiver", 2, of([](faults& f) { f.hijacks = 3, f.kills = 1; })},
+      {"hijack, kill of the receiver", 2, of([](faults& f) { f.hijacks = 2, f.kills = 1; })},
       {"hijack, crash of the receiver's machine", 2,
-       of([](faults& f) { f.hijacks = 3, f.crashes = 1; })},
-      {"hijack, restart of the daemon", 2, of([](faults& f) { f.hijacks = 3, f.restarts = 1; })},
+       of([](faults& f) { f.hijacks = 2, f.crashes = 1; })},
+      {"hijack, restart of the daemon", 2, of([](faults& f) { f.hijacks = 2, f.restarts = 1; })},
       {"hijack, forgotten, store error", 2,
-       of([](faults& f) { f.hijacks = 3, f.forgets = f.errors = 1; })},
-      {"hijack, store elsewhere", 2, of([](faults& f) { f.hijacks = 3, f.moves = 1; })},
+       of([](faults& f) { f.hijacks = 2, f.forgets = f.errors = 1; })},
+      {"hijack, store elsewhere", 2, of([](faults& f) { f.hijacks = 2, f.moves = 1; })},
   });
 }
 
@@ -103,6 +103,9 @@ TEST(protocol_model, loses_doubles_and_blocks_nothing_with_more_faults) {
        of([](faults& f) { f.crashes = f.rots = f.restarts = 1; })},
       {"break, restart of the daemon, damage", 2,
        of([](faults& f) { f.breaks = f.restarts = f.damages = 1; })},
+      {"hijack, forgotten, store error", 2,
+       of([](faults& f) { f.hijacks = 3, f.forgets = f.errors = 1; })},
+      {"hijack, store elsewhere", 2, of([](faults& f) { f.hijacks = 3, f.moves = 1; })},
   });
 }
 
