@@ -2,7 +2,9 @@
 #include "daemon/machine_check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <system_error>
 
@@ -13,10 +15,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "daemon/compute/compute_side.hpp"
+#include "daemon/memory_plan.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "transport/histograms/histogram_json.hpp"
-#include "transport/input/tcp_receiver.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
 #include "transport/system/name_lookup.hpp"
@@ -27,6 +28,8 @@ namespace l3 {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t least_share_told = 50; // of the memory plan, as one in so many
 
 std::string in_words(std::uint64_t bytes) {
   constexpr double giga = 1e9;
@@ -105,31 +108,51 @@ void look_at_reference(const std::string& file, std::vector<std::string>& doubts
   }
 }
 
-} // namespace
-
-std::vector<memory_use> least_memory(const daemon_settings& s) {
-  std::vector<memory_use> all{
-      {"frames.count and frames.events", least_frame_bytes(s) * s.frames.count},
-      {"outbox.memory", s.outbox.memory.bytes},
-      {"building.parked_events",
-       capacity_of(s.building.crates, s.building.parked_events, s.building.chunk_bytes).bytes}};
-  if (!s.tcp.bind.empty())
-    all.push_back({"tcp.max_connections", tcp_receiver::memory_plan(s.tcp, s.building.crates)});
-  return all;
+/// The key of the configuration that an entry of the memory plan grows with.
+std::string_view key_behind(std::string_view use) {
+  struct rule {
+    std::string_view begins;
+    std::string_view key;
+  };
+  static constexpr std::array rules{
+      rule{"shadow menu", "selection.shadow"},
+      rule{"outbox", "outbox.memory"},
+      rule{"messages of the receiver", "forward.from"},
+      rule{"blocks on their way", "outbox.block"},
+      rule{"connections of senders", "tcp.max_connections"},
+      rule{"histograms", "histograms.one_in"},
+      rule{"parked events", "building.parked_events"},
+      rule{"tables of event building", "building.max_events_per_spill"},
+  };
+  for (const rule& r : rules)
+    if (use.starts_with(r.begins)) return r.key;
+  return "frames.count and frames.events";
 }
 
-std::string wrong_with_memory(const daemon_settings& s, const memory_limit& limit) {
-  const std::vector<memory_use> parts = least_memory(s);
-  std::uint64_t needed = 0;
-  std::string list;
-  for (const memory_use& p : parts) {
-    needed += p.bytes;
-    list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", in_words(p.bytes), p.what);
-  }
+} // namespace
+
+std::string wrong_with_memory(const daemon_settings& s, const found_devices& devices,
+                              const memory_limit& limit) {
+  const std::vector<memory_use> plan = memory_plan_of(s, devices);
+  const std::uint64_t needed = sum_of(plan);
   if (needed <= limit.bytes) return {};
+  std::vector<memory_use> by_key;
+  for (const memory_use& use : plan) {
+    const std::string_view key = key_behind(use.what);
+    const auto same = std::ranges::find(by_key, key, &memory_use::what);
+    if (same != by_key.end())
+      same->bytes += use.bytes;
+    else
+      by_key.push_back({std::string(key), use.bytes});
+  }
+  std::ranges::stable_sort(by_key, std::ranges::greater{}, &memory_use::bytes);
+  std::string list;
+  for (const memory_use& use : by_key)
+    if (use.bytes >= needed / least_share_told)
+      list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", in_words(use.bytes), use.what);
   return fmt::format("the configuration needs {} of memory or more ({}), and {} has {}: lower {}",
                      in_words(needed), list, limit.whose, in_words(limit.bytes),
-                     std::ranges::max_element(parts, {}, &memory_use::bytes)->what);
+                     by_key.front().what);
 }
 
 std::vector<std::string> doubts_about_start(const daemon_settings& s) {

@@ -12,12 +12,10 @@
 
 namespace l3 {
 
-/// What the daemon will allocate at least, known before it does. The slots of the strong codec are
-/// counted for all frames, also where a device has them in its own memory.
-[[nodiscard]] std::vector<memory_use> least_memory(const daemon_settings& s);
-
-/// Empty if there is room for that; else a sentence with the remedy.
-[[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const memory_limit& limit);
+/// Empty if there is room for the memory plan of the daemon (memory_plan.hpp); else a sentence with
+/// the remedy.
+[[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const found_devices& devices,
+                                            const memory_limit& limit);
 
 /// What may hinder a start from here and now, or what it asks for, a sentence each: a port that is
 /// taken, a folder that cannot be written, a reference that cannot be read. A start as another

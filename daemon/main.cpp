@@ -264,18 +264,13 @@ int say_whether_device_answers(const compute_settings& s) {
   return why_not.empty() ? EXIT_SUCCESS : exit_missing_resource;
 }
 
-/// Empty if the configuration gives all numbers.
-std::string choose_open_numbers(daemon_settings& s) {
-  if (!s.frames.any_count && !s.frames.any_events) return {};
-  return choose_frames(s, find_devices(s.compute), lowest_memory_limit());
-}
-
 /// For --check-config. What may be otherwise at the start is said, and is no mistake.
 bool fits_machine(daemon_settings s) {
-  static_cast<void>(choose_open_numbers(s));
+  const found_devices devices = find_devices(s.compute);
+  static_cast<void>(choose_frames(s, devices, lowest_memory_limit()));
   for (const std::string& doubt : doubts_about_start(s))
     std::fprintf(stderr, "koto-l3d: %s\n", doubt.c_str());
-  const std::string wrong = wrong_with_memory(s, lowest_memory_limit());
+  const std::string wrong = wrong_with_memory(s, devices, lowest_memory_limit());
   if (!wrong.empty()) std::fprintf(stderr, "koto-l3d: %s\n", wrong.c_str());
   return wrong.empty();
 }
@@ -297,8 +292,8 @@ void leave_out_credentials(daemon_settings& s) {
 void print(const loaded_config& config) {
   std::fputs(print_config(config.settings, config.origins).c_str(), stdout);
   daemon_settings here = config.settings;
-  if (const std::string chosen = choose_open_numbers(here); !chosen.empty())
-    std::printf("\n# %s\n", chosen.c_str());
+  const std::string chosen = choose_frames(here, find_devices(here.compute), lowest_memory_limit());
+  if (!chosen.empty()) std::printf("\n# %s\n", chosen.c_str());
 }
 
 int run(const loaded_config& config, const std::string& file) {
@@ -310,9 +305,11 @@ int run(const loaded_config& config, const std::string& file) {
   long_start start(manager);
   start_logging("koto-l3d", settings.log.level);
 
-  if (const std::string chosen = choose_open_numbers(settings); !chosen.empty())
+  const found_devices devices = find_devices(settings.compute);
+  const memory_limit memory = lowest_memory_limit();
+  if (const std::string chosen = choose_frames(settings, devices, memory); !chosen.empty())
     spdlog::info("{}", chosen);
-  if (const std::string wrong = wrong_with_memory(settings, lowest_memory_limit()); !wrong.empty())
+  if (const std::string wrong = wrong_with_memory(settings, devices, memory); !wrong.empty())
     throw std::runtime_error(wrong);
   bookkeeping books(
       settings, file,

@@ -97,7 +97,7 @@ metrics_snapshot node::snapshot() const {
   s.state = p.state.report();
   s.receiver = p.settings.forward.to;
   s.latest_spills = p.spills.latest(metrics_snapshot::most_spills);
-  for (const memory_use& use : memory_plan()) s.memory_planned += use.bytes;
+  s.memory_planned = sum_of(memory_plan());
   s.account = p.sums();
   s.node = p.settings.run.node;
   for (std::size_t i = 0; p.udp && i < p.udp->inputs(); ++i) {
@@ -184,25 +184,6 @@ void node::add_event_pages(http_pages& to) const {
   histogram_page::add_pages(parts_->histograms_shown ? &*parts_->histograms_shown : nullptr, to);
 }
 
-std::vector<memory_use> node::memory_plan() const {
-  const auto plan = parts_->compute.engine().memory_plan();
-  std::vector<memory_use> all(plan.begin(), plan.end());
-  if (parts_->shadow) all.push_back({"shadow menu", parts_->shadow->bytes()});
-  all.push_back({"outbox", parts_->out.bytes()});
-  const std::uint64_t links = (parts_->disk ? 2 : 1) * ways_of(parts_->settings.forward).size();
-  all.push_back({"messages of the receiver", links * memory_of_answers.bytes});
-  if (parts_->disk)
-    all.push_back({"blocks on their way to and from disk", parts_->spilling->bytes()});
-  if (parts_->tcp)
-    all.push_back(
-        {"connections of senders over TCP",
-         tcp_receiver::memory_plan(parts_->settings.tcp, parts_->settings.building.crates)});
-  if (parts_->histograms.bytes() != 0)
-    all.push_back({"histograms of the run and of spills",
-                   parts_->histograms.bytes() + outbox::most_once_bytes});
-  all.push_back({"parked events", parts_->builder.parking_bytes()});
-  all.push_back({"tables of event building", parts_->builder.table_bytes()});
-  return all;
-}
+std::vector<memory_use> node::memory_plan() const { return parts_->memory; }
 
 } // namespace l3

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <stdexcept>
@@ -11,11 +12,10 @@
 #include <spdlog/spdlog.h>
 
 #include "config/toml/complaints.hpp"
+#include "daemon/memory_plan.hpp"
 #include "daemon/naming_key.hpp"
 #include "gpu/memory/numa.hpp"
-#include "monitor/version.hpp"
 #include "transport/format/batch_capacity.hpp"
-#include "transport/format/payload.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -75,14 +75,6 @@ std::vector<std::optional<std::uint32_t>> counters_of(const loaded_selection& se
   return counters;
 }
 
-/// The largest packed event: every board raw, all tables full.
-std::size_t largest_packed_event(const readout& crates) {
-  return crates.size() * (l2::max_fragment_bytes + sizeof(packed_fragment)) +
-         crates.boards() * sizeof(packed_board) + 2 * sizeof(packed_event) +
-         packed_summary_bytes(max_lines, max_summary_photons, max_summary_hits) +
-         packed_payload_bytes(max_lines);
-}
-
 block_identity new_lane(const daemon_settings& s, lane_tokens& tokens) {
   return {tokens.new_session(), s.run.number, s.run.node};
 }
@@ -120,13 +112,13 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
                    std::vector<udp_socket> ports)
     : settings(s), selection(selection_of(s)), shadow(shadow_in(s, selection)),
       compute(s, selection, std::move(configuration)), frames(compute.engine().frames()),
-      out(s.outbox, new_lane(s, tokens), safety, decided_by()),
+      out(s.outbox, new_lane(s, tokens), safety, decided_by(s, selection)),
       disk(spool_of(s, std::move(told_to_stop))), backlog(backlog_of(disk.get(), s, tokens)),
       spilling(disk ? std::make_unique<spilling_outbox>(
                           s.outbox, s.spool.use, out, *disk, *backlog, safety,
                           largest_packed_event(s.building.crates),
-                          [](std::string_view text) { spdlog::warn("{}", text); }, decided_by(),
-                          makes_histograms() ? max_settings_bytes : 0)
+                          [](std::string_view text) { spdlog::warn("{}", text); },
+                          decided_by(s, selection), makes_histograms() ? max_settings_bytes : 0)
                     : std::make_unique<spilling_outbox>(out)),
       pace(s.forward.rate),
       fresh(
@@ -141,7 +133,7 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
               ? std::optional<hot_input_watch>(std::in_place, counters_of(*selection),
                                                hot_rule{.above = s.histograms.hot_above})
               : std::nullopt),
-      histograms(makes_histograms() ? selection->what.input_count() : 0,
+      histograms(histogram_inputs(s, selection),
                  [this](std::uint32_t spill, const histogram_sums& sums, std::uint64_t left_out) {
                    hot->note(spill, sums);
                    histograms_stored->add(spill, sums, left_out);
@@ -174,6 +166,11 @@ node::parts::parts(const daemon_settings& s, std::string configuration, stop_que
   if (udp && !udp->advice().empty()) spdlog::warn("{}", udp->advice());
   if (selection) log_sequence();
   if (makes_histograms()) begin_histograms();
+  const auto engines = compute.engine().memory_plan();
+  memory.assign(engines.begin(), engines.end());
+  std::ranges::copy(memory_beside_engines(settings, selection,
+                                          shadow ? std::optional(shadow->bytes()) : std::nullopt),
+                    std::back_inserter(memory));
   watch_threads();
   state.enter(phase::receiving);
 }
@@ -187,7 +184,7 @@ void node::parts::wait_for_the_receiver(time_point deadline) const {
   }
 }
 
-bool node::parts::makes_histograms() const { return selection && settings.histograms.one_in != 0; }
+bool node::parts::makes_histograms() const { return histogram_inputs(settings, selection) != 0; }
 
 /// All but their sums.
 histogram_set node::parts::histograms_of_run() const {
@@ -213,20 +210,6 @@ std::vector<shedding::line> node::parts::shed_lines() const {
     lines.push_back({l.id, l.priority});
   }
   return lines;
-}
-
-std::vector<std::byte> node::parts::decided_by() const {
-  recorded_settings all;
-  if (selection) all = selection->recorded;
-  all.crates = settings.building.crates;
-  all.software = "koto-l3d " + std::string(version());
-  auto bytes = encode(all);
-  if (bytes.size() > max_settings_bytes)
-    throw std::runtime_error(fmt::format(
-        "selection.lines, selection.detector and selection.calibration have {} bytes together; "
-        "every store holds them, and has room for {}: make them shorter",
-        bytes.size(), max_settings_bytes));
-  return bytes;
 }
 
 /// Starts the second forwarder, for blocks on disk of this and earlier starts.

@@ -113,6 +113,7 @@ struct node::parts {
   crate_watch crates{settings.building.crates};
   std::optional<event_key> conflict; // the first event of the latest spill with any
 
+  std::vector<memory_use> memory; // the plan
   std::optional<loaded_selection> selection;
   std::optional<shadow_menu> shadow;
   compute_side compute;
@@ -141,8 +142,6 @@ struct node::parts {
 
 private:
   [[nodiscard]] std::vector<shedding::line> shed_lines() const;
-  /// What decides, as it goes into the stream.
-  [[nodiscard]] std::vector<std::byte> decided_by() const;
   [[nodiscard]] bool makes_histograms() const;
   [[nodiscard]] histogram_set histograms_of_run() const;
   void begin_histograms();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/compute/compute_side.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,18 +30,38 @@ engine_limits bypass_limits_of(const daemon_settings& s) {
   return limits;
 }
 
-/// The engine that computes events without waveforms anew, for the sampled check; null: no line
-/// leaves any out.
-std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_program* program) {
-  if (program == nullptr || program->tables.packed_payloads.size() == 0 ||
-      s.compute.verify_one_in == 0)
-    return nullptr;
+std::optional<selection_program> program_of(const daemon_settings& s,
+                                            const std::optional<loaded_selection>& selection) {
+  if (!selection) return std::nullopt;
+  selection_program program = selection->program();
+  program.histograms_one_in = s.histograms.one_in;
+  return program;
+}
+
+/// Whether the sampled check must compute events anew: a line leaves out waveforms.
+bool needs_reference(const daemon_settings& s, const selection_program* program) {
+  return program != nullptr && program->tables.packed_payloads.size() != 0 &&
+         s.compute.verify_one_in != 0;
+}
+
+engine_limits reference_limits_of(const daemon_settings& s) {
   engine_limits limits{capacity_of(s.building.crates, 1, s.building.chunk_bytes), 1};
   limits.codec = s.outbox.codec;
   limits.own_input = false;
-  selection_program decides = *program;
-  decides.histograms_one_in = 0;
-  return make_engine({backend::serial, 0}, limits, &decides);
+  return limits;
+}
+
+selection_program without_histograms(selection_program program) {
+  program.histograms_one_in = 0;
+  return program;
+}
+
+/// The engine that computes events without waveforms anew, for the sampled check; null: no line
+/// leaves any out.
+std::unique_ptr<engine> reference_of(const daemon_settings& s, const selection_program* program) {
+  if (!needs_reference(s, program)) return nullptr;
+  const selection_program decides = without_histograms(*program);
+  return make_engine({backend::serial, 0}, reference_limits_of(s), &decides);
 }
 
 supervision supervision_of(const daemon_settings& s) {
@@ -54,11 +75,7 @@ supervision supervision_of(const daemon_settings& s) {
 
 spread_engine engine_of(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                         const supervised_engine::failure_report& failed) {
-  std::optional<selection_program> program;
-  if (selection) {
-    program = selection->program();
-    program->histograms_one_in = s.histograms.one_in;
-  }
+  const auto program = program_of(s, selection);
   const selection_program* const p = program ? &*program : nullptr;
   auto devices = make_engines(s.compute, limits_of(s), p,
                               [](std::string_view text) { spdlog::warn("compute: {}", text); });
@@ -112,6 +129,25 @@ std::uint64_t least_frame_bytes(const daemon_settings& s) {
   if (s.outbox.codec == codec_id::strong)
     counted.take_bytes(std::size_t{c.boards} * encoded_slot_bytes);
   return counted.used();
+}
+
+std::vector<memory_use> compute_side::memory_plan(const daemon_settings& s,
+                                                  const std::optional<loaded_selection>& selection,
+                                                  const found_devices& devices) {
+  const auto program = program_of(s, selection);
+  const selection_program* const p = program ? &*program : nullptr;
+  std::vector<memory_use> all = memory_of_cpu_engine(limits_of(s), p);
+  if (devices.count != 0)
+    std::erase_if(all, [](const memory_use& use) { return use.what == "frames: columns"; });
+  all.push_back(
+      supervised_engine::for_bypass(sum_of(memory_of_cpu_engine(bypass_limits_of(s), p))));
+  if (needs_reference(s, p)) {
+    const selection_program decides = without_histograms(*p);
+    all.push_back(supervised_engine::for_check(
+        sum_of(memory_of_cpu_engine(reference_limits_of(s), &decides))));
+  }
+  for (memory_use& use : all) use.bytes *= std::max(devices.count, 1U);
+  return all;
 }
 
 compute_side::compute_side(const daemon_settings& s,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/compute/batch_dumps.hpp"
 #include "daemon/compute/spread_engine.hpp"
@@ -25,6 +26,11 @@ namespace l3 {
 
 class compute_side {
 public:
+  /// What it will have in the memory of the machine: on devices, not the memory of these.
+  [[nodiscard]] static std::vector<memory_use>
+  memory_plan(const daemon_settings& s, const std::optional<loaded_selection>& selection,
+              const found_devices& devices);
+
   /// `configuration` is the text of the settings, for the dumps. Throws as make_engine() does.
   compute_side(const daemon_settings& s, const std::optional<loaded_selection>& selection,
                std::string configuration);

@@ -95,10 +95,10 @@ histogram_book::view histogram_book::latest() const {
   return shown_;
 }
 
-std::size_t histogram_book::bytes() const {
+std::size_t histogram_book::memory_plan(std::size_t inputs) {
+  if (inputs == 0) return 0;
   constexpr std::size_t sums = most_open + 4; // now and shown, of the run and of a spill
-  return sums * (now_.run.channels.size() * sizeof(channel_sums) +
-                 now_.run.counts.size() * sizeof(std::uint64_t));
+  return sums * (inputs * sizeof(channel_sums) + event_counts * sizeof(std::uint64_t));
 }
 
 } // namespace l3

@@ -53,7 +53,7 @@ public:
   [[nodiscard]] view latest() const;
   /// Another number when latest() may have changed.
   [[nodiscard]] std::uint64_t edition() const { return edition_; }
-  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] static std::size_t memory_plan(std::size_t inputs);
 
 private:
   /// So many spills may be under way: late events of the one before come beside those of the new

@@ -64,10 +64,7 @@ bool sampled_check::chosen(const event_entry& event) const {
 }
 
 std::size_t sampled_check::memory() const {
-  std::size_t bytes = 0;
-  if (reference_)
-    for (const memory_use& use : reference_->memory_plan()) bytes += use.bytes;
-  return bytes;
+  return reference_ ? sum_of(reference_->memory_plan()) : 0;
 }
 
 std::string sampled_check::wrong_with(const frame& f, std::size_t event) {

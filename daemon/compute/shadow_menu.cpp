@@ -9,13 +9,17 @@ namespace l3 {
 
 namespace {
 
-std::unique_ptr<engine> engine_for(const loaded_selection& shadow, const compute_settings& where,
-                                   const batch_capacity& capacity, codec_id codec) {
+engine_limits limits_of(const batch_capacity& capacity, codec_id codec) {
   engine_limits limits{capacity, 1};
   limits.codec = codec;
   limits.own_input = false; // it looks at the frames of the menu in force
+  return limits;
+}
+
+std::unique_ptr<engine> engine_for(const loaded_selection& shadow, const compute_settings& where,
+                                   const batch_capacity& capacity, codec_id codec) {
   const selection_program program = shadow.program();
-  return make_engine({backend::pool, where.threads}, limits, &program);
+  return make_engine({backend::pool, where.threads}, limits_of(capacity, codec), &program);
 }
 
 bool wanted(const event_summary& s) { return s.kept != 0 && (s.status & recorded) == 0; }
@@ -83,10 +87,12 @@ shadow_snapshot shadow_menu::snapshot() const {
   return s;
 }
 
-std::size_t shadow_menu::bytes() const {
-  std::size_t all = 0;
-  for (const memory_use& use : compute_->memory_plan()) all += use.bytes;
-  return all;
+std::size_t shadow_menu::bytes() const { return sum_of(compute_->memory_plan()); }
+
+std::size_t shadow_menu::memory_plan(const loaded_selection& shadow, const batch_capacity& capacity,
+                                     codec_id codec) {
+  const selection_program program = shadow.program();
+  return sum_of(memory_of_cpu_engine(limits_of(capacity, codec), &program));
 }
 
 } // namespace l3

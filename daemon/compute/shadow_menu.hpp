@@ -32,6 +32,9 @@ public:
   // Any thread.
   [[nodiscard]] shadow_snapshot snapshot() const;
   [[nodiscard]] std::size_t bytes() const;
+  /// The same before it is made.
+  [[nodiscard]] static std::size_t memory_plan(const loaded_selection& shadow,
+                                               const batch_capacity& capacity, codec_id codec);
 
 private:
   void compare(const event_summary& in_force, const event_result& result,

@@ -32,10 +32,8 @@ supervised_engine::supervised_engine(std::unique_ptr<engine> device, std::unique
   frames_.assign(device_->frames().begin(), device_->frames().end());
   processors_.assign(device_->processors().begin(), device_->processors().end());
   memory_plan_.assign(device_->memory_plan().begin(), device_->memory_plan().end());
-  std::size_t for_bypass = 0;
-  for (const memory_use& use : cpu_->memory_plan()) for_bypass += use.bytes;
-  memory_plan_.push_back({"bypass: output, results and columns of a frame", for_bypass});
-  if (check_.memory() != 0) memory_plan_.push_back({"sampled check: an event", check_.memory()});
+  memory_plan_.push_back(for_bypass(sum_of(cpu_->memory_plan())));
+  if (check_.memory() != 0) memory_plan_.push_back(for_check(check_.memory()));
 }
 
 void supervised_engine::start(frame& f) {

@@ -44,6 +44,14 @@ struct supervision {
 
 class supervised_engine final : public engine {
 public:
+  // What it adds to the memory plan of the device's engine.
+  [[nodiscard]] static memory_use for_bypass(std::size_t bytes) {
+    return {"bypass: output, results and columns of a frame", bytes};
+  }
+  [[nodiscard]] static memory_use for_check(std::size_t bytes) {
+    return {"sampled check: an event", bytes};
+  }
+
   /// Takes a failure before the frame is computed again: wrong results are still there. Called by
   /// the thread that waits.
   using failure_report =

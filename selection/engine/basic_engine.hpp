@@ -47,9 +47,7 @@ public:
   basic_engine(std::string_view name, const engine_limits& limits, MakeQueue make_queue,
                std::shared_ptr<void> parts = nullptr, Plan plan = Plan())
       : parts_(std::move(parts)), make_queue_(std::move(make_queue)), plan_(std::move(plan)),
-        output_bytes_(limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
-                                               : largest_output(limits.batch, summary_bytes)),
-        output_path_(limits.output) {
+        output_bytes_(output_bytes_of(limits)), output_path_(limits.output) {
     if (has_device && !limits.own_input) std::abort(); // a device reads the engine's memory only
     name_ = name;
     for (std::uint32_t i = 0; i < limits.frames; ++i) {
@@ -57,7 +55,7 @@ public:
       owned_.back()->index = limits.first_index + i * limits.index_step;
       frames_.push_back(owned_.back().get());
     }
-    write_plan(limits);
+    memory_plan_ = plan_memory(limits, plan_);
     if constexpr (has_device) {
       for (const auto& f : owned_) warm_up(*f);
     }
@@ -65,6 +63,26 @@ public:
       kernels_are_loaded_ = true;
       for (const auto& f : owned_) warm_up(*f); // makes the graphs
     }
+  }
+
+  /// The memory plan of an engine before it is made: its frames take so much.
+  [[nodiscard]] static std::vector<memory_use> plan_memory(const engine_limits& limits,
+                                                           const Plan& plan) {
+    const std::size_t frames = limits.frames;
+    const std::size_t host = frames * own_frame::host_bytes(plan, limits, output_bytes_of(limits));
+    const std::size_t arena =
+        frames * own_frame::arena_bytes(plan, limits, output_bytes_of(limits));
+    const std::size_t input = limits.own_input ? frames * limits.batch.bytes : 0;
+    const std::size_t output = frames * output_bytes_of(limits);
+    std::size_t histograms = 0;
+    if constexpr (selects) histograms = frames * max_frame_spills * plan.histogram_bytes();
+    std::vector<memory_use> all{{"frames: input", input},
+                                {"frames: output", output},
+                                {"frames: tables and results", host - input - output - histograms},
+                                {has_device ? "frames: device memory" : "frames: columns", arena}};
+    if (histograms != 0) all.push_back({"frames: histograms", histograms});
+    if constexpr (selects) all.push_back({"selection: tables", plan.table_bytes()});
+    return all;
   }
 
   void start(frame& f) override {
@@ -145,24 +163,18 @@ private:
     own_frame(const Plan& plan, const engine_limits& limits, std::size_t output_bytes, Queue q)
         : queue(std::move(q)) {
       const batch_capacity& c = limits.batch;
-      batch_capacity lying_here = c;
-      if (!limits.own_input) lying_here.bytes = 0;
+      const batch_capacity lying_here = host_capacity(limits);
       const std::uint32_t summary_rows = selects ? c.events : 0;
-      std::size_t area = 0;
-      if constexpr (selects) area = plan.histogram_bytes();
-      region counting;
-      (void)frame_parts::take(counting, lying_here, output_bytes, summary_rows, area);
-      host_memory = Queue::memory::allocate(counting.used());
+      const std::size_t area = area_bytes(plan);
+      host_memory = Queue::memory::allocate(host_bytes(plan, limits, output_bytes));
       region here(host_memory);
       host = frame_parts::take(here, lying_here, output_bytes, summary_rows, area);
 
-      region arena;
-      if constexpr (has_device) (void)frame_parts::take(arena, c, output_bytes, summary_rows, area);
-      (void)columns_of(plan, arena, limits, {nullptr, c.events}, {nullptr, summary_rows});
+      const std::size_t arena = arena_bytes(plan, limits, output_bytes);
       if constexpr (has_device) {
-        arena_memory = Queue::memory::allocate_on_device(arena.used());
+        arena_memory = Queue::memory::allocate_on_device(arena);
       } else {
-        arena_memory = Queue::memory::allocate(arena.used());
+        arena_memory = Queue::memory::allocate(arena);
       }
       region there(arena_memory);
       parts = host;
@@ -180,6 +192,36 @@ private:
       input.pieces = {host.pieces.data(), c.pieces};
       input.boards = {host.boards.data(), c.boards};
       output_memory = {host.output, output_bytes};
+    }
+
+    [[nodiscard]] static std::size_t host_bytes(const Plan& plan, const engine_limits& limits,
+                                                std::size_t output_bytes) {
+      region counting;
+      (void)frame_parts::take(counting, host_capacity(limits), output_bytes,
+                              selects ? limits.batch.events : 0, area_bytes(plan));
+      return counting.used();
+    }
+
+    [[nodiscard]] static std::size_t arena_bytes(const Plan& plan, const engine_limits& limits,
+                                                 std::size_t output_bytes) {
+      const batch_capacity& c = limits.batch;
+      const std::uint32_t summary_rows = selects ? c.events : 0;
+      region counting;
+      if constexpr (has_device)
+        (void)frame_parts::take(counting, c, output_bytes, summary_rows, area_bytes(plan));
+      (void)columns_of(plan, counting, limits, {nullptr, c.events}, {nullptr, summary_rows});
+      return counting.used();
+    }
+
+    [[nodiscard]] static batch_capacity host_capacity(const engine_limits& limits) {
+      batch_capacity here = limits.batch;
+      if (!limits.own_input) here.bytes = 0;
+      return here;
+    }
+
+    [[nodiscard]] static std::size_t area_bytes([[maybe_unused]] const Plan& plan) {
+      if constexpr (selects) return plan.histogram_bytes();
+      return 0;
     }
 
     /// The batch for the kernels: on a device the twin of the input, on a CPU `frame::input`
@@ -288,23 +330,9 @@ private:
     f.forget_results();
   }
 
-  void write_plan(const engine_limits& limits) {
-    std::size_t host = 0;
-    std::size_t arena = 0;
-    for (const auto& f : owned_) {
-      host += f->host_memory.size();
-      arena += f->arena_memory.size();
-    }
-    const std::size_t input = limits.own_input ? limits.frames * limits.batch.bytes : 0;
-    const std::size_t output = limits.frames * output_bytes_;
-    std::size_t histograms = 0;
-    if constexpr (selects) histograms = limits.frames * max_frame_spills * plan_.histogram_bytes();
-    memory_plan_ = {{"frames: input", input},
-                    {"frames: output", output},
-                    {"frames: tables and results", host - input - output - histograms},
-                    {has_device ? "frames: device memory" : "frames: columns", arena}};
-    if (histograms != 0) memory_plan_.push_back({"frames: histograms", histograms});
-    if constexpr (selects) memory_plan_.push_back({"selection: tables", plan_.table_bytes()});
+  [[nodiscard]] static std::size_t output_bytes_of(const engine_limits& limits) {
+    return limits.output_bytes != 0 ? round_up(limits.output_bytes, packed_alignment)
+                                    : largest_output(limits.batch, summary_bytes);
   }
 
   std::shared_ptr<void> parts_;

@@ -59,6 +59,12 @@ struct memory_use {
   std::size_t bytes = 0;
 };
 
+[[nodiscard]] inline std::size_t sum_of(std::span<const memory_use> plan) {
+  std::size_t bytes = 0;
+  for (const memory_use& use : plan) bytes += use.bytes;
+  return bytes;
+}
+
 /// The outcome of a wait.
 enum class frame_outcome : std::uint8_t {
   done,   ///< results and output are in host memory
@@ -156,6 +162,11 @@ using engine_warning = std::function<void(std::string_view)>;
 [[nodiscard]] std::vector<std::unique_ptr<engine>>
 make_engines(const compute_settings& settings, const engine_limits& limits,
              const selection_program* program = nullptr, const engine_warning& warn = {});
+
+/// The memory plan that an engine on the CPU would have. Allocates the tables of the selection
+/// only.
+[[nodiscard]] std::vector<memory_use>
+memory_of_cpu_engine(const engine_limits& limits, const selection_program* program = nullptr);
 
 /// Asks the driver for a connection to each device for so many streams; more streams than
 /// connections wait for each other. Call it before other threads, and before anything of CUDA.

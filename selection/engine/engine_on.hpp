@@ -15,18 +15,20 @@
 
 namespace l3 {
 
+/// The form of an engine that keeps every event.
+[[nodiscard]] constexpr packing_form form_of(const engine_limits& limits, bool has_device) {
+  if (limits.codec != codec_id::koto) return packing_form::two_passes;
+  if (limits.packing != packing_form::automatic) return limits.packing;
+  return has_device ? packing_form::two_passes : packing_form::one_pass;
+}
+
 /// An engine that keeps every event.
 template <class MakeQueue>
 [[nodiscard]] std::unique_ptr<engine>
 make_keeping_engine_on(std::string_view name, const engine_limits& limits,
                        const MakeQueue& make_queue, std::shared_ptr<void> parts = nullptr) {
   using queue = std::invoke_result_t<MakeQueue>;
-  constexpr auto faster =
-      queue::memory::has_device ? packing_form::two_passes : packing_form::one_pass;
-  const auto form = limits.codec != codec_id::koto              ? packing_form::two_passes
-                    : limits.packing == packing_form::automatic ? faster
-                                                                : limits.packing;
-  if (form == packing_form::one_pass) {
+  if (form_of(limits, queue::memory::has_device) == packing_form::one_pass) {
     return std::make_unique<basic_engine<queue, one_pass_plan>>(name, limits, make_queue,
                                                                 std::move(parts));
   }

@@ -30,4 +30,17 @@ std::unique_ptr<engine> make_pool_engine(std::uint32_t threads, const engine_lim
                              program);
 }
 
+std::vector<memory_use> memory_of_cpu_engine(const engine_limits& limits,
+                                             const selection_program* program) {
+  if (program != nullptr) {
+    using plan = selecting_plan<pool_queue>;
+    thread_pool one(1);
+    return basic_engine<pool_queue, plan>::plan_memory(
+        limits, plan(*program, limits.batch, pool_queue(one)));
+  }
+  if (form_of(limits, pool_queue::memory::has_device) == packing_form::one_pass)
+    return basic_engine<pool_queue, one_pass_plan>::plan_memory(limits, {});
+  return basic_engine<pool_queue, two_pass_plan<keep_all>>::plan_memory(limits, {});
+}
+
 } // namespace l3

@@ -85,10 +85,12 @@ class assembly_pool {
 public:
   assembly_pool(std::uint32_t events, std::uint32_t crates, std::uint32_t max_chunks);
 
-  [[nodiscard]] std::size_t bytes() const {
-    return fragments_.size() * sizeof(fragment_assembly) +
-           pieces_.size() * (sizeof(piece_offset) + sizeof(chunk_summary)) +
-           events_.size() * (sizeof(event_assembly) + sizeof(std::uint32_t));
+  [[nodiscard]] static std::size_t memory_plan(std::uint32_t events, std::uint32_t crates,
+                                               std::uint32_t max_chunks) {
+    const std::size_t of_a_fragment =
+        sizeof(fragment_assembly) + max_chunks * (sizeof(piece_offset) + sizeof(chunk_summary));
+    return std::size_t{events} *
+           (crates * of_a_fragment + sizeof(event_assembly) + sizeof(std::uint32_t));
   }
   [[nodiscard]] bool full() const { return free_.empty(); }
   [[nodiscard]] std::uint32_t size() const {

@@ -17,15 +17,25 @@ std::uint64_t below(std::uint32_t n) {
   return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
 }
 
+std::uint32_t most_events(const building_settings& settings, const batch_capacity& capacity) {
+  return 2 * capacity.events + settings.parked_events + std::max(min_open_events, capacity.events) +
+         1;
+}
+
 } // namespace
 
 event_assembler::event_assembler(const building_settings& settings, const batch_capacity& capacity,
                                  held_batches& batches, building_counters& counters)
     : settings_(settings), max_chunks_(settings.max_chunks()), batches_(batches),
-      counters_(counters), events_(2 * capacity.events + settings.parked_events +
-                                       std::max(min_open_events, capacity.events) + 1,
-                                   settings.crates.size(), max_chunks_),
+      counters_(counters),
+      events_(most_events(settings, capacity), settings.crates.size(), max_chunks_),
       parking_(settings.parked_events, settings.crates.size(), settings.chunk_bytes, max_chunks_) {}
+
+std::size_t event_assembler::memory_plan(const building_settings& settings,
+                                         const batch_capacity& capacity) {
+  return assembly_pool::memory_plan(most_events(settings, capacity), settings.crates.size(),
+                                    settings.max_chunks());
+}
 
 std::uint32_t event_assembler::open(spill_table& spill, std::uint32_t number, time_point now) {
   const std::uint32_t handle = events_.take();

@@ -39,8 +39,8 @@ public:
   [[nodiscard]] std::uint32_t open_events() const { return events_.size(); }
   /// Fragments seen whose event has not ended yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t open_fragments() const { return open_fragments_; }
-  [[nodiscard]] std::size_t table_bytes() const { return events_.bytes(); }
-  [[nodiscard]] std::size_t parking_bytes() const { return parking_.bytes(); } ///< any thread
+  [[nodiscard]] static std::size_t memory_plan(const building_settings& settings,
+                                               const batch_capacity& capacity);
 
   // Datagrams.
 

@@ -46,10 +46,16 @@ event_builder::event_builder(const building_settings& settings, const batch_capa
       outcomes_(outcomes), on_end_of_spill_(std::move(on_end_of_spill)), spills_(settings_),
       known_chunks_(settings.remembered_chunks_of, settings.crates.size(), settings.max_chunks()),
       batches_(pool, settings.chunk_bytes), events_(settings_, capacity, batches_, counters),
-      resolver_(settings_, spills_, events_, known_chunks_),
-      table_bytes_(spills_.bytes() + resolver_.bytes() + known_chunks_.bytes() +
-                   events_.table_bytes()),
-      admission_(settings_, counters) {}
+      resolver_(settings_, spills_, events_, known_chunks_), admission_(settings_, counters) {}
+
+event_builder::memory event_builder::memory_plan(const building_settings& settings,
+                                                 const batch_capacity& capacity) {
+  return {parking::memory_plan(settings),
+          spill_tracker::memory_plan(settings) + spill_resolver::memory_plan(settings) +
+              known_chunks::memory_plan(settings.remembered_chunks_of, settings.crates.size(),
+                                        settings.max_chunks()) +
+              event_assembler::memory_plan(settings, capacity)};
+}
 
 /// Takes the lock and sets the clock.
 event_builder::locked event_builder::lock_at(time_point now) {

@@ -130,9 +130,13 @@ public:
   [[nodiscard]] std::uint64_t open_fragments() const { return events_.open_fragments(); }
   /// Events admitted into batches that are not submitted yet. Any thread, without the lock.
   [[nodiscard]] std::uint64_t batched_events() const { return batches_.events(); }
-  /// Memory of the parking area, and of the tables, all allocated at the start. Any thread.
-  [[nodiscard]] std::size_t parking_bytes() const { return events_.parking_bytes(); }
-  [[nodiscard]] std::size_t table_bytes() const { return table_bytes_; }
+  struct memory {
+    std::size_t parking = 0;
+    std::size_t tables = 0;
+  };
+  /// What it allocates, all at the start.
+  [[nodiscard]] static memory memory_plan(const building_settings& settings,
+                                          const batch_capacity& capacity);
 
 private:
   using locked = std::unique_lock<spinning_mutex>;
@@ -230,7 +234,6 @@ private:
   held_batches batches_;
   event_assembler events_;
   spill_resolver resolver_;
-  const std::size_t table_bytes_; // counted once: asking the tables takes the lock
   admission admission_;
   std::size_t without_frame_ = 0;      // ready events that settle() could not end in this call
   shed without_room_ = shed::no_frame; // why a parked event without room is given up

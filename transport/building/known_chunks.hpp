@@ -52,8 +52,10 @@ public:
   /// crate.
   bool set_conflicting(event_key key, std::uint32_t crate);
 
-  [[nodiscard]] std::size_t bytes() const {
-    return marks_.size() * sizeof(chunk_mark) + events_.size() * sizeof(known_event);
+  [[nodiscard]] static std::size_t memory_plan(std::uint32_t events, std::uint32_t crates,
+                                               std::uint32_t max_chunks) {
+    return std::size_t{events} *
+           (std::size_t{crates} * max_chunks * sizeof(chunk_mark) + sizeof(known_event));
   }
 
 private:

@@ -17,6 +17,12 @@ constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint32_t no_events = none;          // its bits are to be cleared before the first
 constexpr std::uint32_t forgotten = no_events - 1; // the page was needed for another
 
+constexpr std::uint32_t ranges_for(std::uint32_t max_events) { return max_events / page_marks + 1; }
+
+std::size_t pages_for(std::size_t marks, std::size_t ranges) {
+  return std::clamp<std::size_t>(marks / page_marks, 1, ranges);
+}
+
 } // namespace
 
 void event_digest::add(std::uint32_t crate, std::uint64_t digest) {
@@ -29,11 +35,18 @@ std::uint32_t event_digest::mark() const {
 }
 
 known_events::known_events(std::uint32_t max_events_per_spill, std::size_t marks)
-    : ranges_per_spill_(max_events_per_spill / page_marks + 1),
+    : ranges_per_spill_(ranges_for(max_events_per_spill)),
       bits_(std::size_t{ranges_per_spill_} * spills * page_marks / word_bits),
       page_of_(std::size_t{ranges_per_spill_} * spills, no_events),
-      owners_(std::clamp<std::size_t>(marks / page_marks, 1, page_of_.size()), none) {
+      owners_(pages_for(marks, page_of_.size()), none) {
   marks_.resize(owners_.size() * page_marks);
+}
+
+std::size_t known_events::memory_plan(std::uint32_t max_events_per_spill, std::size_t marks) {
+  const std::size_t ranges = std::size_t{ranges_for(max_events_per_spill)} * spills;
+  const std::size_t pages = pages_for(marks, ranges);
+  return ranges * page_marks / word_bits * sizeof(std::uint64_t) +
+         (pages * page_marks + ranges + pages) * sizeof(std::uint32_t);
 }
 
 std::size_t known_events::range_of(event_key key) const {

@@ -47,10 +47,8 @@ public:
   /// An event that it has came again with another mark. True for the first one of its spill.
   [[nodiscard]] bool first_conflict(event_key key);
 
-  [[nodiscard]] std::size_t bytes() const {
-    return bits_.size() * sizeof(std::uint64_t) +
-           (marks_.size() + page_of_.size() + owners_.size()) * sizeof(std::uint32_t);
-  }
+  [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events_per_spill,
+                                               std::size_t marks);
 
 private:
   static constexpr std::uint32_t spills = l2::spill_mask + 1;

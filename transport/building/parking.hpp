@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "transport/building/settings.hpp"
+
 namespace l3 {
 
 class parking {
@@ -29,7 +31,9 @@ public:
     return slot;
   }
   void give_back(std::uint32_t slot) { free_.push_back(slot); }
-  [[nodiscard]] std::size_t bytes() const { return memory_.size(); }
+  [[nodiscard]] static std::size_t memory_plan(const building_settings& s) {
+    return std::size_t{s.chunk_bytes} * s.max_chunks() * s.crates.size() * s.parked_events;
+  }
 
   [[nodiscard]] std::byte* fragment(std::uint32_t slot, std::uint32_t crate) {
     return memory_.data() + slot * event_bytes_ + crate * fragment_bytes_;

@@ -65,7 +65,9 @@ public:
   }
 
   /// Memory of the chunks that may wait and of the siblings' spills.
-  [[nodiscard]] std::size_t bytes() const { return waiting_.bytes(); }
+  [[nodiscard]] static std::size_t memory_plan(const building_settings& settings) {
+    return unstated_chunks::memory_plan(settings.chunk_bytes);
+  }
 
 private:
   using waiting_chunk = unstated_chunks::waiting_chunk;

@@ -104,9 +104,8 @@ public:
   }
 
   /// Memory of the tables by event.
-  [[nodiscard]] std::size_t bytes() const {
-    return events_.size() * sizeof(std::uint32_t) +
-           (seen_.size() + repeated_.size()) * sizeof(std::uint64_t);
+  [[nodiscard]] static std::size_t memory_plan(std::uint32_t max_events) {
+    return (std::size_t{max_events} + 1) * (sizeof(std::uint32_t) + 2 * sizeof(std::uint64_t));
   }
 
   /// The sums, if the spill has ended and they are not yet reported.

@@ -38,6 +38,11 @@ spill_tracker::spill_tracker(const building_settings& settings)
   over_.reserve(tables);
 }
 
+std::size_t spill_tracker::memory_plan(const building_settings& settings) {
+  return tables * spill_table::memory_plan(settings.max_events_per_spill) +
+         known_events::memory_plan(settings.max_events_per_spill, settings.remembered_marks);
+}
+
 spill_table* spill_tracker::stated(std::uint32_t spill, std::uint64_t statement, time_point now) {
   if (is(current_, spill)) {
     if (!current_->all_arrived()) current_->closed = false;

@@ -93,9 +93,7 @@ public:
   void stream_gone(std::uint64_t stream);
   [[nodiscard]] std::uint64_t spills_begun() const { return begun_; }
   /// Memory of all tables.
-  [[nodiscard]] std::size_t bytes() const {
-    return tables_.size() * tables_.front()->bytes() + known_.bytes();
-  }
+  [[nodiscard]] static std::size_t memory_plan(const building_settings& settings);
 
 private:
   /// The spill as a candidate; nullptr if it may not be one, or no table is free.

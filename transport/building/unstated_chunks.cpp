@@ -7,14 +7,6 @@
 #include <utility>
 
 namespace l3 {
-namespace {
-
-/// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400
-/// bytes a third of them are unstated: that needs 170. The rest is for threads that are held up.
-constexpr std::uint32_t places = 1024;
-
-} // namespace
-
 unstated_chunks::unstated_chunks(std::uint32_t chunk_bytes)
     : chunk_bytes_(chunk_bytes), siblings_(remembered), expected_(remembered),
       memory_(chunk_bytes_ * places) {

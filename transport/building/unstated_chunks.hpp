@@ -45,8 +45,9 @@ public:
   [[nodiscard]] bool is_repeated(std::uint32_t fragment_id) const;
 
   /// Memory of the chunks that may wait and of the siblings' spills.
-  [[nodiscard]] std::size_t bytes() const {
-    return memory_.size() + siblings_.size() * (sizeof(sibling) + sizeof(std::uint16_t));
+  [[nodiscard]] static std::size_t memory_plan(std::uint32_t chunk_bytes) {
+    return std::size_t{chunk_bytes} * places +
+           remembered * (sizeof(sibling) + sizeof(std::uint16_t));
   }
 
   struct waiting_chunk {
@@ -81,6 +82,9 @@ private:
     bool repeated = false;
   };
 
+  /// One thread reads at most 64 datagrams from each of 8 ports in a round, and with chunks of 1400
+  /// bytes a third of them are unstated: that needs 170. The rest is for threads that are held up.
+  static constexpr std::uint32_t places = 1024;
   /// Fragments whose siblings' spill is remembered: over 200 events of the default readout. A power
   /// of 2.
   static constexpr std::uint32_t remembered = 4096;

@@ -37,16 +37,25 @@ constexpr std::uint64_t least_between_settings = std::uint64_t{16} << 20;
 /// A disk that hangs must not keep fresh blocks from leaving.
 constexpr std::chrono::seconds longest_hold_up(1);
 
+std::uint64_t capacity_of(const outbox_settings& s) { return round_up(s.memory.bytes, page); }
+
+std::uint64_t slots_for(std::uint64_t capacity) {
+  return std::max(fewest_slots, capacity / smallest_mean_block);
+}
+
+std::uint64_t times_for(std::uint64_t capacity) {
+  return std::max(fewest_times, capacity / smallest_mean_event);
+}
+
 } // namespace
 
 outbox::outbox(const outbox_settings& settings, const block_identity& identity,
                safe_batches& safety, std::vector<std::byte> decided_by)
-    : capacity_(round_up(settings.memory.bytes, page)), block_bytes_(settings.block.bytes),
+    : capacity_(capacity_of(settings)), block_bytes_(settings.block.bytes),
       block_age_(settings.block_age), codec_(settings.codec), identity_(identity), safety_(safety),
       decided_by_(std::move(decided_by)),
       between_settings_(std::max(least_between_settings, settings_once_in * decided_by_.size())),
-      slots_(std::max(fewest_slots, capacity_ / smallest_mean_block)),
-      times_(std::max(fewest_times, capacity_ / smallest_mean_event)) {
+      slots_(slots_for(capacity_)), times_(times_for(capacity_)) {
   if (block_bytes_ == 0 || block_bytes_ > largest_block_setting.bytes) {
     throw std::invalid_argument("a block must be between 1 B and 32 MiB");
   }
@@ -283,8 +292,9 @@ void outbox::reuse_released() {
   room_.notify_one();
 }
 
-std::size_t outbox::bytes() const {
-  return capacity_ + slots_.size() * sizeof(slot) + times_.size() * sizeof(time_point);
+std::size_t outbox::memory_plan(const outbox_settings& settings) {
+  const std::uint64_t capacity = capacity_of(settings);
+  return capacity + slots_for(capacity) * sizeof(slot) + times_for(capacity) * sizeof(time_point);
 }
 
 std::uint64_t outbox::blocks_waiting() const {

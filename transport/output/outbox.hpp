@@ -104,7 +104,7 @@ public:
   [[nodiscard]] std::uint64_t bytes_waiting() const;
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
   /// Memory of the ring, and of the tables of its blocks and events.
-  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] static std::size_t memory_plan(const outbox_settings& settings);
   /// From an event's completion to its block's acknowledgement.
   [[nodiscard]] const latency_histogram& latency() const { return latency_; }
 

@@ -27,6 +27,18 @@ constexpr auto alarm_time = 60s;   ///< after files vanished
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
+std::size_t room_of_block(const outbox_settings& s, std::size_t largest_event,
+                          std::size_t settings_bytes, std::size_t largest_once) {
+  return sizeof(block_header) + s.block.bytes + largest_event + settings_bytes + largest_once;
+}
+
+outbox_settings way_to_disk(const outbox_settings& s, std::size_t block_room) {
+  return {.memory = {blocks_on_their_way * block_room},
+          .block = s.block,
+          .block_age = spilled_block_age,
+          .codec = s.codec};
+}
+
 } // namespace
 
 spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use, outbox& memory,
@@ -34,15 +46,11 @@ spilling_outbox::spilling_outbox(const outbox_settings& settings, spool_use use,
                                  std::size_t largest_event, report_function report,
                                  const std::vector<std::byte>& decided_by, std::size_t largest_once)
     : memory_(memory), disk_(&disk), backlog_(&backlog), report_(std::move(report)), use_(use),
-      block_room_(sizeof(block_header) + settings.block.bytes + largest_event + decided_by.size() +
-                  largest_once),
+      block_room_(room_of_block(settings, largest_event, decided_by.size(), largest_once)),
       progress_at_(steady_clock::now()) {
   disk.keep_in_memory(memory.lane().identity.session);
-  way_to_disk_.emplace(outbox_settings{.memory = {blocks_on_their_way * block_room_},
-                                       .block = settings.block,
-                                       .block_age = spilled_block_age,
-                                       .codec = settings.codec},
-                       backlog.own().identity, safety, decided_by);
+  way_to_disk_.emplace(way_to_disk(settings, block_room_), backlog.own().identity, safety,
+                       decided_by);
   disk.open_lane(memory.lane().identity.session);
   disk.open_lane(backlog.own().identity.session);
   writer_ = std::jthread([this](const std::stop_token& stop) { write(stop); });
@@ -142,8 +150,10 @@ std::uint64_t spilling_outbox::events_on_disk() const {
   return (copies ? copies->events : 0) + (spilled ? spilled->events : 0);
 }
 
-std::size_t spilling_outbox::bytes() const {
-  return way_to_disk_ ? way_to_disk_->bytes() + block_room_ * spool_backlog::buffers : 0;
+std::size_t spilling_outbox::memory_plan(const outbox_settings& settings, std::size_t largest_event,
+                                         std::size_t settings_bytes, std::size_t largest_once) {
+  const std::size_t room = room_of_block(settings, largest_event, settings_bytes, largest_once);
+  return outbox::memory_plan(way_to_disk(settings, room)) + room * spool_backlog::buffers;
 }
 
 // --- the disk's thread ---

@@ -90,8 +90,11 @@ public:
   /// Files of the spool were removed, moved, cut or replaced within the last minute, or its folder
   /// is not in its place.
   [[nodiscard]] bool disk_vanishing() const { return disk_vanishing_; }
-  /// Memory beside the outbox's, with what the backlog reads.
-  [[nodiscard]] std::size_t bytes() const;
+  /// Memory beside the outbox's, with what the backlog reads; `settings_bytes`: of `decided_by`.
+  [[nodiscard]] static std::size_t memory_plan(const outbox_settings& settings,
+                                               std::size_t largest_event,
+                                               std::size_t settings_bytes,
+                                               std::size_t largest_once);
 
 private:
   void write(const std::stop_token& stop);

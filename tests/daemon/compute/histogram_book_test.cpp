@@ -124,7 +124,7 @@ TEST(histogram_book, without_inputs_counts_nothing) {
   none.look(time_point() + 2h);
   none.end_all();
   EXPECT_EQ(none.edition(), 0U);
-  EXPECT_EQ(none.bytes(), 0U);
+  EXPECT_EQ(histogram_book::memory_plan(0), 0U);
   EXPECT_TRUE(none.latest().run.channels.empty());
 }
 
