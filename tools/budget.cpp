@@ -17,6 +17,7 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/truth_beside.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/unit_option.hpp"
 #include "tools/write_file.hpp"
 
@@ -31,6 +32,7 @@ struct options {
   double events_per_spill = 50'000;
   std::string codec; ///< empty: each
   bool no_truth = false;
+  bool skip_damaged = false;
   std::string svg;
   bool json = false;
 };
@@ -65,7 +67,7 @@ class true_kinds {
 public:
   true_kinds(const options& o, const std::string& file, const detector& d) {
     const std::string name = file + ".truth.jsonl";
-    if (!o.no_truth && std::filesystem::exists(name)) truth_.emplace(name, file, d);
+    if (!o.no_truth && std::filesystem::exists(name)) truth_.emplace(name, file, d, o.skip_damaged);
   }
   std::uint32_t next(const event_entry& e, budget& b) {
     return kind_named(truth_ ? name_of(truth_->of(e).type) : "all", b);
@@ -79,10 +81,12 @@ private:
 };
 
 /// Adds the file's events on which lines fire, with their length under each rounding and payload.
+/// `is_first`: what is damaged is told.
 void add_file(const options& o, const std::string& name, codec_id codec,
-              const std::vector<error_settings>& roundings, budget& to, interrupt& signals) {
+              const std::vector<error_settings>& roundings, bool is_first, budget& to,
+              interrupt& signals) {
   check_readable(name);
-  file_batches in(name);
+  file_batches in(name, with_flag(o.skip_damaged));
   const std::size_t first = to.events.size();
   for (std::size_t k = 0; k < roundings.size() * event_payloads; ++k) {
     const std::size_t rounding = k / event_payloads;
@@ -110,6 +114,7 @@ void add_file(const options& o, const std::string& name, codec_id codec,
         fmt::format("{} {}", to.codec, name_of(payload)).c_str(), signals);
     if (k == 0) kinds.finish();
   }
+  if (is_first) tell(name, in.skipped());
 }
 
 /// Takes the menu's lines, and their different roundings by rising error.
@@ -148,11 +153,12 @@ std::vector<error_settings> take_menu(const options& o, budget& b) {
 }
 
 /// What the lines cost with this codec.
-budget budget_of(const options& o, const std::string& name, codec_id codec, interrupt& signals) {
+budget budget_of(const options& o, const std::string& name, codec_id codec, bool is_first,
+                 interrupt& signals) {
   budget b;
   b.codec = name;
   const auto roundings = take_menu(o, b);
-  for (const std::string& file : o.files) add_file(o, file, codec, roundings, b, signals);
+  for (const std::string& file : o.files) add_file(o, file, codec, roundings, is_first, b, signals);
   if (b.events_seen == 0) throw command_error("the files hold no events");
   constexpr double giga = 1e9;
   constexpr double bits = 8;
@@ -166,7 +172,8 @@ int plan_budget(const options& o) {
   std::vector<budget> all;
   for (const auto& [name, codec] :
        {std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}})
-    if (o.codec == name || o.codec.empty()) all.push_back(budget_of(o, name, codec, signals));
+    if (o.codec == name || o.codec.empty())
+      all.push_back(budget_of(o, name, codec, all.empty(), signals));
   if (!o.svg.empty()) write_file(o.svg, budget_svg(all));
   fmt::print("{}", o.json ? budget_json(all) : budget_table(all));
   return 0;
@@ -203,6 +210,7 @@ void add_budget(CLI::App& program, command_body& run) {
       ->capture_default_str();
   c->add_option("--codec", o->codec, "koto or strong, as in output.codec; without it both")
       ->check(CLI::IsMember({"koto", "strong"}));
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--no-truth", o->no_truth, "do not tell events apart by their true types");
   c->add_option("--svg", o->svg, "write a picture to this file");
   c->add_flag("--json", o->json, "as JSON");

@@ -20,6 +20,7 @@
 #include "tools/evaluate/stored_events.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/verify/agreement.hpp"
 #include "tools/verify/line_names.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -37,6 +38,7 @@ struct options {
   std::vector<std::string> references; ///< empty: the usual ones, as far as there are any
   std::vector<std::string> ledgers;
   std::string lines = built_in;
+  bool skip_damaged = false;
   bool json = false;
 };
 
@@ -273,7 +275,7 @@ int efficiency(const options& o) {
                                                        {"events", lost.events},
                                                        {"torn_ends", lost.torn_ends}}}}));
   if (e.without_summary > 0) print_error("of {} events no selection ran\n", e.without_summary);
-  const int damage = tell(lost);
+  const int damage = tell(lost, o.skip_damaged);
   if (const auto unknown = ledgers.unknown_of(e.sessions); any && unknown > 0)
     print_error("whether events were given up by priority is not known of {} session{}: if some "
                 "were, these efficiencies are too high; name the daemons' ledgers by --ledger\n",
@@ -302,6 +304,7 @@ void add_efficiency(CLI::App& program, command_body& run) {
   c->add_option("--selection", o->lines,
                 "lines of sessions that have no settings in the store, for names")
       ->capture_default_str();
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return efficiency(*o); }; });
 }

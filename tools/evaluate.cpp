@@ -16,6 +16,7 @@
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
 #include "tools/pending_file.hpp"
+#include "tools/skip_damaged_option.hpp"
 
 namespace l3 {
 namespace {
@@ -30,6 +31,7 @@ struct options {
   std::string truth;
   std::string signal_line = usual_signal_line;
   std::string figures;
+  bool skip_damaged = false;
   bool json = false;
   bool stress = false;
   bool list = false;
@@ -105,9 +107,10 @@ int evaluate(options o) {
   check_readable(o.run.in);
   if (o.truth.empty()) o.truth = o.run.in + ".truth.jsonl";
   check_readable(o.truth);
-  file_batches in(o.run.in);
+  file_batches in(o.run.in, with_flag(o.skip_damaged));
   std::vector<evaluated_file> all;
   for (const std::string& file : o.selections) all.push_back(evaluate_one(o, file, in, signals));
+  tell(o.run.in, in.skipped());
   if (all[0].result.sum.events == 0) throw command_error(o.run.in + " holds no events");
   if (!o.figures.empty()) write_figures(o.figures, all[0].result);
   if (o.json) {
@@ -170,6 +173,7 @@ void add_evaluate(CLI::App& program, command_body& run) {
       ->needs(stress);
   c->add_option("--out", o->rows.out, "folder for the signal's events, truth and decisions")
       ->needs(stress);
+  add_skip_damaged_flag(*c, o->skip_damaged)->excludes(stress);
   c->add_option("--svg", o->figures, "folder for figures");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return evaluate(*o); }; });

@@ -12,6 +12,7 @@
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
@@ -89,8 +90,7 @@ void add_extract(CLI::App& program, command_body& run) {
                 "the store that `receive` wrote, or the spool that a daemon left behind")
       ->required();
   c->add_option("out", o->out, "the file to write")->required();
-  c->add_flag("--skip-damaged", o->skip_damaged,
-              "end with 0 although damaged places are left out, and say how many these are");
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--skip-limited", o->skip_limited,
               "end with 0 although events are left out of which not all waveforms were kept");
   c->add_flag("--json", o->json, "report as JSON");

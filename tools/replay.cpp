@@ -15,6 +15,7 @@
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
 #include "tools/replay/udp_replay.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/unit_option.hpp"
 #include "transport/file/batch_file.hpp"
 
@@ -35,6 +36,7 @@ struct options {
   std::uint32_t end_delay_ms = 200;
   std::uint64_t window = 256;
   double timeout = 30;
+  bool skip_damaged = false;
   bool json = false;
 };
 
@@ -83,10 +85,15 @@ int replay(const options& o) {
 
   interrupt interrupted;
   auto line = std::make_unique<progress>("reading", 0, "bytes");
-  const replay_source source(o.file, [&](std::uint64_t n) {
-    interrupted.check();
-    line->update(n);
-  });
+  const replay_source source(
+      o.file,
+      [&](std::uint64_t n) {
+        interrupted.check();
+        line->update(n);
+      },
+      with_flag(o.skip_damaged));
+  line->clear();
+  tell(o.file, source.skipped());
   line = std::make_unique<progress>("replay", source.events() * o.loops, "events");
   const replay_watch watch{[&] { return interrupted.came(); },
                            [&](std::uint64_t n) { line->update(n); }};
@@ -201,6 +208,7 @@ void add_replay(CLI::App& program, command_body& run) {
         return good ? "" : text + " is not a number of seconds above 0, up to a million";
       })
       ->capture_default_str();
+  add_skip_damaged_flag(*c, o->skip_damaged)->excludes(on);
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return replay_or_rerun(*o); }; });
 }

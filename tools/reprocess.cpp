@@ -21,6 +21,7 @@
 #include "tools/reprocess/file_reprocessor.hpp"
 #include "tools/reprocess/reprocess_check.hpp"
 #include "tools/reprocess/slurm_submission.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
 
@@ -371,8 +372,7 @@ void add_reprocess(CLI::App& program, command_body& run) {
               "compare the output with the stores, event by event; say what is missing, double or "
               "changed")
       ->excludes(slurm);
-  c->add_flag("--skip-damaged", o->skip_damaged,
-              "end with 0 although damaged places are left out, and say how many these are");
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--skip-limited", o->skip_limited,
               "end with 0 although events of which not all waveforms were kept are left out, and "
               "say how many these are");

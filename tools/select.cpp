@@ -17,6 +17,7 @@
 #include "tools/evaluate/decision_totals.hpp"
 #include "tools/evaluate/recorded_run.hpp"
 #include "tools/in_words.hpp"
+#include "tools/skip_damaged_option.hpp"
 #include "tools/verify/store_folder.hpp"
 
 namespace l3 {
@@ -30,6 +31,7 @@ struct options {
   bool json = false;
   bool totals = false;
   bool as_recorded = false;
+  bool skip_damaged = false;
 };
 
 json::array names_of(std::uint32_t mask, const std::vector<std::string>& names) {
@@ -162,13 +164,14 @@ private:
 };
 
 int select_level2(const options& o, interrupt& signals) {
-  file_batches in(o.run.in);
+  file_batches in(o.run.in, with_flag(o.skip_damaged));
   const loaded_selection selection = load_selection(o.run, in.crates(), in.run());
   const auto compute = make_selecting_engine(o.run, in.capacity(o.run.batch), selection);
   report said(o, compute->name(), selection);
   for_each_decided(
       in, *compute, [&](const decided_event& e) { said.add(e); }, "select", signals);
   said.end(selection);
+  tell(o.run.in, in.skipped());
   return 0;
 }
 
@@ -187,7 +190,7 @@ int select_stored(const options& o, interrupt& signals) {
       signals);
   if (!said) said.emplace(o, "none: there is no event", any_run);
   said->end(any_run);
-  return tell(lost);
+  return tell(lost, o.skip_damaged);
 }
 
 /// Of the events of a store that were decided again by their own settings.
@@ -267,7 +270,7 @@ int select_recorded(const options& o, interrupt& signals) {
   const unreadable_parts lost = for_each_recorded(
       o.run.in, o.run, [&](const recorded_event& e) { said.add(e); }, signals);
   const int verdict = said.end();
-  const int damage = tell(lost);
+  const int damage = tell(lost, o.skip_damaged);
   return verdict != 0 ? verdict : damage;
 }
 
@@ -298,6 +301,7 @@ void add_select(CLI::App& program, command_body& run) {
   add_crates_option(*c, o->crates);
   for (const char* other : {"--detector", "--calibration", "--crates"})
     as_recorded->excludes(c->get_option(other));
+  add_skip_damaged_flag(*c, o->skip_damaged);
   c->add_flag("--totals", o->totals, "only what all events together gave");
   c->add_flag("--json", o->json, "report as JSON");
   c->callback([o, &run] { run = [o] { return select(*o); }; });

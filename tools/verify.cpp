@@ -114,9 +114,7 @@ void print_remarks(const remarks& r) {
 void print_left_out(const std::string& sent, const comparison& c) {
   const left_out& l = c.sent_left_out;
   if (l.places > 0)
-    fmt::print("{} is damaged at {} places, {} bytes, {} records{}, which are left out; {} stored "
-               "events may be of these, and are not compared\n",
-               sent, l.places, l.bytes, l.records, l.to_the_end ? " and all that would follow" : "",
+    fmt::print("{}; {} stored events may be of these, and are not compared\n", text_of(sent, l),
                c.unchecked);
   if (c.skip_damaged && c.damaged > 0)
     fmt::print("the store is damaged at {} places, which are left out; {} events are missing, of "

@@ -293,6 +293,44 @@ class WhatTheSystemRefuses(Mistakes):
 
 
 class Damaged(harness.SystemTest):
+class DamagedInput(harness.SystemTest):
+    """Each command that reads level-2 data or a store offers --skip-damaged, and then says the same and ends with 0."""
+    OFFER = "(--skip-damaged accepts that)"
+
+    def setUp(self):
+        super().setUp()
+        self.sent = self.folder / "sent.l2raw"
+        code, text = self.run_tool("simulate", self.sent, "--events", "20", "--spills", "2")
+        self.assertEqual(code, 0, text)
+        data = bytearray(self.sent.read_bytes())
+        data[len(data) // 3] ^= 1
+        self.sent.write_bytes(data)
+
+    def test_level_2_data(self):
+        taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(taker.close)
+        taker.bind((harness.HOST, self.ports.udp))
+        for arguments in (("select", self.sent, "--totals"), ("evaluate", self.sent), ("budget", self.sent, "--codec", "koto"),
+                          ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited")):
+            with self.subTest(arguments[0]):
+                code, text = self.run_tool(*arguments)
+                self.assertEqual(code, FAILED, text)
+                self.assertIn(self.OFFER, text)
+                code, text = self.run_tool(*arguments, "--skip-damaged")
+                self.assertEqual(code, 0, text)
+                self.assertIn("sent.l2raw is damaged at 1 place, ", text)
+                self.assertIn(", 1 record, which are left out", text)
+
+    def test_what_is_no_such_file_is_refused_still(self):
+        self.sent.write_bytes(b"This is no file of koto-l3.\n" * 100)
+        for arguments in (("select", self.sent), ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1")):
+            with self.subTest(arguments[0]):
+                code, text = self.run_tool(*arguments, "--skip-damaged")
+                self.assertEqual(code, FAILED, text)
+                self.assertIn("is not an .l2raw file", text)
+                self.assertNotIn("accepts", text)
+
+
     """What is behind damage is read if it is asked for, and what is left out is counted."""
     EVENTS = 30
 
@@ -333,7 +371,7 @@ class Damaged(harness.SystemTest):
         self.assertGreater(left["bytes"], 1000)
         code, text = self.run_tool("verify", self.sent, self.store, "--skip-damaged")
         self.assertEqual(code, 0)
-        self.assertIn("is damaged at 1 places", text)
+        self.assertIn("is damaged at 1 place,", text)
 
     def test_a_level_2_file_that_is_cut(self):
         self.sent.write_bytes(self.sent.read_bytes()[:self.sent.stat().st_size // 2])

@@ -138,6 +138,9 @@ class Chain(Selecting):
         broken.write_bytes(data)
         code, text = self.run_tool("select", spool, "--totals")
         self.assertEqual(code, FAILED, text)
+        self.assertRegex(text, r"damaged: .* blocks whose payload is not what was written.*\(--skip-damaged accepts that\)")
+        code, text = self.run_tool("select", spool, "--totals", "--skip-damaged")
+        self.assertEqual(code, 0, text)
         self.assertRegex(text, "damaged: .* blocks whose payload is not what was written")
         self.assertEqual(self.run_tool("select", self.folder)[0], MISSING)
 

@@ -238,6 +238,15 @@ TEST_F(batches, say_where_a_file_is_damaged) {
         << e.what();
   }
   EXPECT_THROW(file_batches(folder_ / "none"), std::runtime_error);
+  file_batches on(file_, at_damage::go_on);
+  for (int round = 0; round < 2; ++round) {
+    input_batch& b = batch_of(on, 2);
+    ASSERT_TRUE(on.fill(b));
+    EXPECT_EQ(b.used_events, 1U);
+    EXPECT_EQ(on.skipped().places, 1U);
+    EXPECT_TRUE(on.skipped().to_the_end);
+    on.rewind();
+  }
 }
 
 } // namespace

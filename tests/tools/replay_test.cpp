@@ -130,6 +130,45 @@ TEST(replay_source, refuses_broken_files_with_their_place) {
   EXPECT_THROW(replay_source(folder / "none"), std::runtime_error);
 }
 
+TEST(replay_source, goes_on_behind_damage_where_that_is_asked_for) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 3, 2);
+  const auto good = contents(folder / "a");
+  const auto read = [&](const std::string& bytes) {
+    write_file(folder / "b", std::vector<char>(bytes.begin(), bytes.end()));
+    return replay_source(folder / "b", {}, at_damage::go_on);
+  };
+  EXPECT_EQ(read(good).skipped().places, 0U);
+  auto flipped = good;
+  flipped[good.size() / 4] = static_cast<char>(flipped[good.size() / 4] ^ 4);
+  const auto without_one = read(flipped);
+  EXPECT_EQ(without_one.events(), 5U);
+  EXPECT_EQ(without_one.skipped().places, 1U);
+  EXPECT_EQ(without_one.skipped().records, 1U);
+  EXPECT_EQ(without_one.spills().size(), 2U);
+  const auto cut = read(good.substr(0, good.size() - 49));
+  EXPECT_EQ(cut.events(), 5U);
+  EXPECT_TRUE(cut.skipped().to_the_end);
+  EXPECT_EQ(cut.spills()[1].cycle, small_cycle) << "as the spill before";
+  EXPECT_THROW(read("nothing of the kind"), std::runtime_error);
+}
+
+TEST(replay_source, offers_to_go_on_where_something_can_be_read) {
+  const temporary_folder folder;
+  write_small_file(folder / "a", 3, 1);
+  std::filesystem::resize_file(folder / "a", std::filesystem::file_size(folder / "a") - 100);
+  write_file(folder / "b", std::vector<char>(100, 'x'));
+  for (const auto& [name, offered] : {std::pair{"a", true}, {"b", false}}) {
+    try {
+      const replay_source source(folder / name, {}, at_damage::end_and_offer);
+      FAIL() << name;
+    } catch (const std::runtime_error& e) {
+      EXPECT_EQ(std::string(e.what()).ends_with(" (--skip-damaged accepts that)"), offered)
+          << e.what();
+    }
+  }
+}
+
 TEST(spill_changer, changes_the_spill_and_nothing_else) {
   const temporary_folder folder;
   write_small_file(folder / "a", 1, 1);

@@ -25,7 +25,7 @@ evaluated_file evaluate_file(const selection_options& run, const std::string& tr
   const std::uint32_t signal = index_of_line(one.lines, signal_line);
   if (signal == max_lines && signal_line != usual_signal_line)
     throw command_error(run.files.lines + " has no line " + signal_line, exit_usage);
-  truth_beside truth(truth_file, run.in, selection.what);
+  truth_beside truth(truth_file, run.in, selection.what, in.goes_on_at_damage());
   in.rewind();
   for_each_decided(
       in, *compute,

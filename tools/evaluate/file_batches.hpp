@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "tools/evaluate/batch_filler.hpp"
+#include "tools/replay/file_fault.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -13,7 +14,7 @@ namespace l3 {
 class file_batches {
 public:
   /// Throws std::runtime_error that names the file and its fault.
-  explicit file_batches(const std::filesystem::path& file);
+  explicit file_batches(const std::filesystem::path& file, at_damage what = at_damage::end);
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
   [[nodiscard]] const readout& crates() const { return reader_.crates(); }
@@ -26,14 +27,23 @@ public:
   }
 
   /// Fills the batch with the next events, as many as it has room for; false if there are none.
-  /// Throws like the constructor.
+  /// Throws like the constructor, unless it goes on at damage.
   bool fill(input_batch& batch);
-  void rewind() { reader_.rewind(); }
+  void rewind() {
+    reader_.rewind();
+    left_out_ = {};
+  }
+  /// Whether events may lack, where the file is damaged.
+  [[nodiscard]] bool goes_on_at_damage() const { return at_damage_ == at_damage::go_on; }
+  /// Since the first event.
+  [[nodiscard]] left_out skipped() const;
 
 private:
   std::filesystem::path file_;
   l2raw_reader reader_;
   batch_filler filler_;
+  at_damage at_damage_;
+  left_out left_out_;
   event_view event_;
 };
 

@@ -62,7 +62,7 @@ unreadable_parts stored_events::left_out() const {
   return all;
 }
 
-int tell(const unreadable_parts& lost) {
+int tell(const unreadable_parts& lost, bool skip_damaged) {
   if (lost.duplicated_blocks > 0)
     print_error("left out: {} events of {} blocks that stand here twice; they count once\n",
                 lost.duplicated, lost.duplicated_blocks);
@@ -71,11 +71,13 @@ int tell(const unreadable_parts& lost) {
                 lost.damaged_copies);
   for (const std::string& text : payload_words(json_of(lost.limited, lost.lines)))
     print_error("left out: {}; not all their waveforms were kept\n", text);
-  if (lost.none()) return lost.limited.events() == 0 ? 0 : exit_failure;
-  print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
-              "written, {} events in these or damaged themselves, {} torn ends\n",
-              lost.places, lost.blocks, lost.events, lost.torn_ends);
-  return exit_failure;
+  if (!lost.none())
+    print_error("damaged: {} places that are no block, {} blocks whose payload is not what was "
+                "written, {} events in these or damaged themselves, {} torn ends{}\n",
+                lost.places, lost.blocks, lost.events, lost.torn_ends,
+                skip_damaged ? "" : " (--skip-damaged accepts that)");
+  const bool accepted = lost.none() || skip_damaged;
+  return accepted && lost.limited.events() == 0 ? 0 : exit_failure;
 }
 
 } // namespace l3

@@ -40,8 +40,9 @@ struct unreadable_parts {
   [[nodiscard]] bool none() const { return places + blocks + events + torn_ends == 0; }
 };
 
-/// Says on standard error what was left out. The exit code: 0 if no event is missing.
-[[nodiscard]] int tell(const unreadable_parts& lost);
+/// Says on standard error what was left out. The exit code: 0 if no event is missing, or what is
+/// damaged may be.
+[[nodiscard]] int tell(const unreadable_parts& lost, bool skip_damaged);
 
 class stored_events {
 public:

@@ -9,12 +9,15 @@
 
 namespace l3 {
 
-truth_beside::truth_beside(std::string truth, std::string data, const detector& d)
-    : name_(std::move(truth)), data_(std::move(data)),
+truth_beside::truth_beside(std::string truth, std::string data, const detector& d, bool may_lack)
+    : name_(std::move(truth)), data_(std::move(data)), may_lack_(may_lack),
       reader_(opened([&] { return truth_reader(name_, d); })) {}
 
 const true_event& truth_beside::of(const event_entry& next) {
-  if (!reader_.next(event_, key_) || key_.spill != next.spill || key_.number != next.number)
+  const auto is_it = [&] { return key_.spill == next.spill && key_.number == next.number; };
+  bool found = reader_.next(event_, key_);
+  while (found && may_lack_ && !is_it()) found = reader_.next(event_, key_);
+  if (!found || !is_it())
     throw command_error(
         fmt::format("{} is not the truth of {}: spill {} event {} is not where it must be", name_,
                     data_, next.spill, next.number));
@@ -22,7 +25,8 @@ const true_event& truth_beside::of(const event_entry& next) {
 }
 
 void truth_beside::finish() {
-  if (reader_.next(event_, key_)) throw command_error(name_ + " goes on behind " + data_);
+  if (!may_lack_ && reader_.next(event_, key_))
+    throw command_error(name_ + " goes on behind " + data_);
 }
 
 } // namespace l3

@@ -12,8 +12,9 @@ namespace l3 {
 
 class truth_beside {
 public:
-  /// `data` is for messages. Throws command_error if the truth cannot be opened.
-  truth_beside(std::string truth, std::string data, const detector& d);
+  /// `data` is for messages. `may_lack`: the data may lack events, where they are damaged. Throws
+  /// command_error if the truth cannot be opened.
+  truth_beside(std::string truth, std::string data, const detector& d, bool may_lack = false);
 
   /// That of the file's next event. Throws command_error if it is of another one, or missing.
   [[nodiscard]] const true_event& of(const event_entry& next);
@@ -23,6 +24,7 @@ public:
 private:
   std::string name_;
   std::string data_;
+  bool may_lack_;
   truth_reader reader_;
   true_event event_;
   event_key key_;

@@ -2,58 +2,94 @@
 #include "tools/replay/source.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
 
 replay_source::replay_source(const std::filesystem::path& file,
-                             const std::function<void(std::uint64_t)>& tell)
+                             const std::function<void(std::uint64_t)>& tell, at_damage what)
     : reader_(file, l2raw_keep::all) {
-  const auto refuse = [&](std::uint64_t offset, const std::string& what) {
-    throw std::runtime_error(
-        fmt::format("{} is broken at offset {}: {}", file.string(), offset, what));
+  const bool goes_on =
+      what == at_damage::go_on && !(reader_.damage() && reader_.damage()->offset == 0);
+  std::uint64_t at = reader_.position();
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format("{} is broken at offset {}: {}{}", file.string(), at, why,
+                                         offer(what, reader_)));
   };
   event_view view;
   bool in_spill = false;
-  std::uint64_t at = reader_.position();
-  for (auto record = reader_.next(); record; record = reader_.next()) {
+  while (true) {
+    const auto record = reader_.next();
+    if (!record && reader_.damage() && goes_on && step_over(reader_, left_out_)) {
+      at = reader_.position();
+      continue;
+    }
+    if (!record) break;
     const auto& h = record->header;
+    const bool belongs = in_spill && h.spill == spills_.back().number;
     switch (h.type) {
     case record_type::begin_of_spill: {
-      if (in_spill) refuse(at, "a spill begins before the last one ended");
-      in_spill = true;
+      if (in_spill && !goes_on) refuse("a spill begins before the last one ended");
       const auto body = load<begin_of_spill_body>(record->body.data());
-      spills_.push_back({h.spill, std::chrono::nanoseconds(body.beam_on), {}, {}});
+      begin_spill(h.spill);
+      spills_.back().beam_on = std::chrono::nanoseconds(body.beam_on);
+      in_spill = true;
       break;
     }
     case record_type::event: {
-      if (!in_spill || h.spill != spills_.back().number) refuse(at, "an event outside its spill");
-      if (const auto reason = parse_event(record->body, crates(), view))
-        refuse(at, std::string(name_of(*reason)));
+      if (!belongs && !goes_on) refuse("an event outside its spill");
+      if (!belongs) begin_spill(h.spill);
+      in_spill = true;
+      const auto reason = parse_event(record->body, crates(), view);
+      if (reason && !goes_on) refuse(std::string(name_of(*reason)));
+      if (reason) {
+        ++left_out_.places;
+        ++left_out_.records;
+        left_out_.bytes += record->body.size();
+        break;
+      }
       spills_.back().events.push_back({record->body, h.body_crc, view.number, view.since_spill});
       ++events_;
       break;
     }
     case record_type::end_of_spill:
-      if (!in_spill || h.spill != spills_.back().number)
-        refuse(at, "a spill ends that did not begin");
+      if (!belongs && !goes_on) refuse("a spill ends that did not begin");
+      if (!belongs) begin_spill(h.spill);
       in_spill = false;
       spills_.back().cycle =
           std::chrono::nanoseconds(load<end_of_spill_body>(record->body.data()).cycle);
       break;
-    default: refuse(at, "a record that files do not have");
+    default:
+      if (!goes_on) refuse("a record that files do not have");
     }
     at = reader_.position();
     if (tell) tell(at);
   }
-  if (reader_.damage()) throw std::runtime_error(file.string() + " " + fault_of(reader_));
-  if (in_spill) refuse(at, "the end of the last spill is missing");
+  if (reader_.damage() && !goes_on)
+    throw std::runtime_error(file.string() + " " + fault_of(reader_) + offer(what, reader_));
+  if (in_spill && !goes_on) refuse("the end of the last spill is missing");
   if (events_ == 0) throw std::runtime_error(file.string() + " holds no events");
+}
+
+/// With the times of the spill before it, until a record says otherwise.
+void replay_source::begin_spill(std::uint32_t number) {
+  replay_spill next{number, {}, {}, {}};
+  if (!spills_.empty()) {
+    next.beam_on = spills_.back().beam_on;
+    next.cycle = spills_.back().cycle;
+  }
+  spills_.push_back(std::move(next));
+}
+
+left_out replay_source::skipped() const {
+  left_out all = left_out_;
+  all.records += reader_.records_left_out();
+  return all;
 }
 
 std::uint32_t replay_source::spill_number(const replay_spill& spill, std::uint32_t loop) const {

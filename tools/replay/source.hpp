@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "tools/replay/file_fault.hpp"
 #include "transport/file/l2raw.hpp"
 
 namespace l3 {
@@ -32,20 +33,26 @@ struct replay_spill {
 class replay_source {
 public:
   /// Reads the whole file, so that the replay does not wait for a disk. `tell` gets the number of
-  /// bytes read. Throws std::runtime_error that names the file and the place.
+  /// bytes read. Throws std::runtime_error that names the file and the place, unless it goes on at
+  /// damage: then a spill whose begin or end is lost takes the times of the one before it.
   replay_source(const std::filesystem::path& file,
-                const std::function<void(std::uint64_t)>& tell = {});
+                const std::function<void(std::uint64_t)>& tell = {},
+                at_damage what = at_damage::end);
 
   [[nodiscard]] std::uint32_t run() const { return reader_.run(); }
   [[nodiscard]] const readout& crates() const { return reader_.crates(); }
   [[nodiscard]] const std::vector<replay_spill>& spills() const { return spills_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
+  [[nodiscard]] left_out skipped() const;
 
   /// The number of a spill in the given loop, from 0.
   [[nodiscard]] std::uint32_t spill_number(const replay_spill& spill, std::uint32_t loop) const;
 
 private:
+  void begin_spill(std::uint32_t number);
+
   l2raw_reader reader_;
+  left_out left_out_;
   std::vector<replay_spill> spills_;
   std::uint64_t events_ = 0;
 };

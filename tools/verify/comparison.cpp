@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "gpu/codec/decode_all.hpp"
-#include "tools/replay/file_fault.hpp"
 #include "tools/replay/loop.hpp"
 #include "transport/file/l2raw.hpp"
 
@@ -205,13 +204,7 @@ private:
       to_.result().sent_damage = fault_of(sent_);
       return false;
     }
-    left_out& out = to_.result().sent_left_out;
-    ++out.places;
-    const std::uint64_t from = sent_.damage()->offset;
-    const auto bytes = sent_.step_over_damage();
-    out.bytes += bytes ? *bytes : sent_.size() - from;
-    out.to_the_end = out.to_the_end || !bytes;
-    return bytes.has_value();
+    return l3::step_over(sent_, to_.result().sent_left_out);
   }
 
   l2raw_reader& sent_;

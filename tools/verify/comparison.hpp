@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/replay/file_fault.hpp"
 #include "tools/verify/payload_tally.hpp"
 #include "transport/store/event_index.hpp"
 
@@ -25,14 +26,6 @@ struct expected_event {
   bool kept = true;
   std::vector<std::byte> summary; ///< as it is stored with the event
   std::uint32_t payload_crc = 0;  ///< crc_of_payload()
-};
-
-/// Damage that was stepped over, told and no fault.
-struct left_out {
-  std::uint64_t places = 0;  ///< of the .l2raw file
-  std::uint64_t bytes = 0;   ///< in these
-  std::uint64_t records = 0; ///< that the numbers of the others show to be missing
-  bool to_the_end = false;   ///< nothing whole lies behind the last place: it may be any number
 };
 
 struct comparison {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// --skip-damaged: what is damaged is left out and told, and no reason to fail.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "tools/command_error.hpp"
+#include "tools/replay/file_fault.hpp"
+
+namespace l3 {
+
+inline CLI::Option* add_skip_damaged_flag(CLI::App& command, bool& skips) {
+  return command.add_flag(
+      "--skip-damaged", skips,
+      "end with 0 although damaged places are left out, and say how many these are");
+}
+
+[[nodiscard]] constexpr at_damage with_flag(bool skips) {
+  return skips ? at_damage::go_on : at_damage::end_and_offer;
+}
+
+/// On standard error, if there is something to tell.
+inline void tell(const std::string& file, const left_out& out) {
+  if (out.places > 0) print_error("{}\n", text_of(file, out));
+}
+
+} // namespace l3
