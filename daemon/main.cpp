@@ -171,7 +171,8 @@ struct bookkeeping {
 
 /// For `systemctl status`.
 std::string status_line(const metrics_snapshot& s) {
-  if (s.run.state == "configured") return "no run";
+  if (s.run.state == "configured")
+    return s.state.degraded() ? fmt::format("no run; {}", s.state.text()) : "no run";
   if (s.run.state == "armed") return "a run waits for a pause";
   return fmt::format("run {}: {}, {} events", s.account.run, s.state.text(),
                      s.account.events.admitted);

@@ -94,6 +94,8 @@ json::value problem_text(const metrics_snapshot& s) {
   std::string text = advice_on(*worst, s.receiver);
   if (const crate_report* r = worst_of(s.crates); r != nullptr && *worst == trouble::crate_fault)
     text = r->text + "; " + text;
+  if (*worst == trouble::spool_full && !s.disk_shortages.empty())
+    text = fmt::format("{}: no run can begin until there is room", s.disk_shortages.front());
   if (*worst == trouble::hot_inputs && s.hot_inputs)
     text = "hot: " + first_names(*s.hot_inputs) + "; " + text;
   return json::value(text);

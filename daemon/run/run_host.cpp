@@ -97,6 +97,7 @@ void run_host::tell_of(const run_record& crashed) {
 
 void run_host::go_without_run() {
   const std::lock_guard lock(mutex_);
+  if (!disks_) disks_ = std::make_unique<disk_watch>(settings_);
   if (!without_run_)
     without_run_ =
         std::make_unique<unattended_ports>(ports_, settings_.udp.allow, settings_.building);
@@ -285,6 +286,8 @@ metrics_snapshot run_host::snapshot() const {
     s.node = settings_.run.node;
     s.receiver = settings_.forward.to;
     s.process = usage_of_this_process();
+    s.state = state();
+    if (disks_) s.disk_shortages = disks_->shortages();
   }
   s.started = started_;
   s.uptime = in_seconds(steady_clock::now() - started_at_);
@@ -295,9 +298,23 @@ metrics_snapshot run_host::snapshot() const {
 }
 
 void run_host::tick() {
-  if (!node_) return;
+  if (!node_) return tell_of_disks();
   node_->look_around();
   if (record_) record_->note(record_of(node_->account()));
+}
+
+void run_host::tell_of_disks() {
+  if (!disks_) return;
+  auto now = disks_->shortages();
+  const auto name = [](const std::string& text) { return text.substr(0, text.find(':')); };
+  const auto has = [&](const std::vector<std::string>& all, const std::string& text) {
+    return std::ranges::any_of(all, [&](const auto& one) { return name(one) == name(text); });
+  };
+  for (const std::string& text : now)
+    if (!has(disks_told_, text)) spdlog::warn("{}: no run can begin until there is room", text);
+  for (const std::string& text : disks_told_)
+    if (!has(now, text)) spdlog::warn("{} no longer", name(text));
+  disks_told_ = std::move(now);
 }
 
 void run_host::set_output_rate(bit_rate rate) {
@@ -312,7 +329,11 @@ bool run_host::pauses() const {
 
 state_report run_host::state() const {
   const std::lock_guard lock(mutex_);
-  return node_ ? node_->state() : state_report{};
+  if (node_) return node_->state();
+  state_report between_runs;
+  between_runs.has[static_cast<std::size_t>(trouble::spool_full)] =
+      disks_ && !disks_->shortages().empty();
+  return between_runs;
 }
 
 std::string run_host::stuck() const {

@@ -19,6 +19,7 @@
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/monitor/run_record.hpp"
 #include "daemon/node.hpp"
+#include "daemon/run/disk_watch.hpp"
 #include "daemon/run/run_control.hpp"
 #include "daemon/run/side_job.hpp"
 #include "daemon/settings.hpp"
@@ -80,7 +81,8 @@ public:
   /// the device.
   [[nodiscard]] renewal_view device_view() const;
   [[nodiscard]] metrics_snapshot snapshot() const;
-  /// Looks around in the node, and notes what it has done.
+  /// Looks around in the node, and notes what it has done; without one, at what the disks have room
+  /// for.
   void tick();
   void set_output_rate(bit_rate rate); ///< of this run, and of those to come
   /// Whether the beam pauses.
@@ -114,6 +116,7 @@ private:
   void begin_ledger(const ledger& account);
   [[nodiscard]] bool end_ledger(const ledger& account);
   void tell_of(const run_record& crashed);
+  void tell_of_disks();
 
   const time_point started_at_ = steady_clock::now();
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
@@ -124,18 +127,20 @@ private:
   std::string ledger_file_; // of the run in force
   std::string comment_;     // likewise
   std::optional<run_record_file> record_;
-  bool crashed_ = false;              // a run before this start did not end properly
-  std::uint64_t lost_by_crashes_ = 0; // events, at most, of runs before this start
-  std::vector<udp_socket> ports_;     // empty: each node has its own
-  bool device_lost_ = false;          // in a run that has ended
-  daemon_settings of_next_;           // of the run that begins
-  std::unique_ptr<node> made_;        // its node
-  bool drained_clean_ = false;        // of the run that ends
+  bool crashed_ = false;                // a run before this start did not end properly
+  std::uint64_t lost_by_crashes_ = 0;   // events, at most, of runs before this start
+  std::vector<udp_socket> ports_;       // empty: each node has its own
+  bool device_lost_ = false;            // in a run that has ended
+  daemon_settings of_next_;             // of the run that begins
+  std::unique_ptr<node> made_;          // its node
+  bool drained_clean_ = false;          // of the run that ends
+  std::vector<std::string> disks_told_; // what is short without a run, as the log has it
 
   mutable std::mutex mutex_; ///< guards the pointers for other threads, and what follows
   std::unique_ptr<node> node_;
   http_pages event_pages_; ///< its
   std::unique_ptr<unattended_ports> without_run_;
+  std::unique_ptr<disk_watch> disks_;  ///< none before the first time without a run
   std::uint64_t datagrams_before_ = 0; ///< without a run, before the latest one
   std::optional<ended_run> last_;
   std::optional<std::uint32_t> last_number_;

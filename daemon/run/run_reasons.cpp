@@ -2,29 +2,25 @@
 #include "daemon/run/run_reasons.hpp"
 
 #include <chrono>
-#include <filesystem>
 #include <future>
-#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <fmt/format.h>
-#include <sys/statvfs.h>
 
 #include "config/endpoint.hpp"
 #include "config/toml/complaints.hpp"
+#include "daemon/run/disk_watch.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/system/name_lookup.hpp"
-#include "transport/system/nearest_folder.hpp"
 
 namespace l3 {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr std::uint64_t room_for_ledger = 1 << 20;
 
 /// Whether something listens at "tcp://host:port". A link that a run has open says more.
 bool listens(const std::string& endpoint) {
@@ -52,27 +48,6 @@ bool listens(const std::string& endpoint) {
   return connected;
 }
 
-/// The room of the file system that a folder is on, or will be; nothing: it cannot be asked.
-std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
-  struct statvfs disk {};
-  if (::statvfs(nearest_folder(folder).c_str(), &disk) != 0) return std::nullopt;
-  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
-}
-
-void look_at_disks(const daemon_settings& s, std::vector<std::string>& reasons) {
-  const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
-    const auto room = folder.empty() ? std::nullopt : room_in(folder);
-    if (room && *room < bytes)
-      reasons.push_back(fmt::format("the disk of {} is short: {:.1f} MB are free, {:.1f} MB are "
-                                    "needed ({})",
-                                    folder, static_cast<double>(*room) / 1e6,
-                                    static_cast<double>(bytes) / 1e6, why));
-  };
-  needs(s.spool.folder, s.spool.floor.bytes + s.spool.segment.bytes,
-        "spool.floor and spool.segment");
-  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
-}
-
 } // namespace
 
 std::vector<std::string> reasons_against(const run_order& order, const daemon_settings& settings,
@@ -86,7 +61,7 @@ std::vector<std::string> reasons_against(const run_order& order, const daemon_se
     if (in_force && r.fault == crate_fault::silent) reasons.push_back(r.text);
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
-  look_at_disks(settings, reasons);
+  for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
   selection_files files = settings.selection;
   if (!order.menu.empty()) files.lines = order.menu;
   const auto look_at = [&](const selection_files& menu, std::string_view what) {

@@ -149,6 +149,33 @@ TEST_F(hosts_of_runs, a_crash_is_told_of_before_a_run_begins) {
   EXPECT_EQ(host_->snapshot().last_run_lost, 3U);
 }
 
+TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
+  daemon_settings s = settings();
+  s.spool.folder = folder_.path() + "/spool";
+  s.spool.floor = {std::uint64_t{1} << 60};
+  host_.emplace(s, text_of, stop_question(), [] {});
+  host_->keep_ports();
+  EXPECT_FALSE(host_->state().degraded()) << "nobody has looked";
+  host_->go_without_run();
+  ASSERT_TRUE(test::eventually([&] { return host_->state().worst() == trouble::spool_full; }));
+  const metrics_snapshot now = host_->snapshot();
+  EXPECT_TRUE(now.state.degraded());
+  ASSERT_EQ(now.disk_shortages.size(), 1U);
+  EXPECT_NE(now.disk_shortages.front().find("/spool is short: "), std::string::npos);
+}
+
+TEST(disk_watch, looks_by_itself) {
+  daemon_settings s;
+  s.run.ledger.clear();
+  const test::scratch_folder folder;
+  s.spool.folder = std::string(folder.path());
+  s.spool.floor = s.spool.segment = {};
+  EXPECT_TRUE(disk_shortages(s).empty());
+  s.spool.segment = {std::uint64_t{1} << 60};
+  const disk_watch watch(s, 1ms);
+  EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == 1; }));
+}
+
 TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
   make_host();
   EXPECT_FALSE(host_->device_view().device_lost);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "daemon/run/disk_watch.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include "transport/system/nearest_folder.hpp"
+#include "transport/system/thread_name.hpp"
+
+namespace l3 {
+namespace {
+
+constexpr std::uint64_t room_for_ledger = 1 << 20;
+
+/// The room of the file system that a folder is on, or will be; nothing: it cannot be asked.
+std::optional<std::uint64_t> room_in(const std::filesystem::path& folder) {
+  struct statvfs disk {};
+  if (::statvfs(nearest_folder(folder).c_str(), &disk) != 0) return std::nullopt;
+  return std::uint64_t{disk.f_bavail} * disk.f_frsize;
+}
+
+} // namespace
+
+std::vector<std::string> disk_shortages(const daemon_settings& s) {
+  std::vector<std::string> all;
+  const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
+    const auto room = folder.empty() ? std::nullopt : room_in(folder);
+    if (room && *room < bytes)
+      all.push_back(fmt::format("the disk of {} is short: {:.1f} MB are free, {:.1f} MB are "
+                                "needed ({})",
+                                folder, static_cast<double>(*room) / 1e6,
+                                static_cast<double>(bytes) / 1e6, why));
+  };
+  needs(s.spool.folder, s.spool.floor.bytes + s.spool.segment.bytes,
+        "spool.floor and spool.segment");
+  if (s.run.ledger.ends_with('/')) needs(s.run.ledger, room_for_ledger, "the ledger");
+  return all;
+}
+
+disk_watch::disk_watch(const daemon_settings& s, std::chrono::nanoseconds interval)
+    : settings_(s), thread_([this, interval](const std::stop_token& stop) {
+        name_this_thread("disk watch");
+        while (!stop.stop_requested()) {
+          std::vector<std::string> found = disk_shortages(settings_);
+          std::unique_lock lock(mutex_);
+          shortages_ = std::move(found);
+          next_.wait_for(lock, stop, interval, [] { return false; });
+        }
+      }) {}
+
+std::vector<std::string> disk_watch::shortages() const {
+  const std::lock_guard lock(mutex_);
+  return shortages_;
+}
+
+} // namespace l3
