@@ -250,6 +250,16 @@ std::vector<family> families_of(const metrics_snapshot& s) {
        "The latest changes of the state: `at`, in seconds since 1970-01-01 UTC, and `text`.",
        changes_in(s)},
       {"event_age", "Seconds since the latest event was admitted; null: none was.", s.event_age},
+      {"this_spill",
+       "What became of the events of the spill under way, or of the last one until the next "
+       "begins: `admitted`, `incomplete`, `stored`, `rejected`, `shed`, and whether it has `ended`. "
+       "Events that are under way when a spill ends are counted with it until the next one begins.",
+       json::object{{"ended", s.this_spill.ended},
+                    {"admitted", s.this_spill.admitted},
+                    {"incomplete", s.this_spill.incomplete},
+                    {"stored", s.this_spill.stored},
+                    {"rejected", s.this_spill.rejected},
+                    {"shed", s.this_spill.shed}}},
       {"latest_spills",
        "The latest 100 spills that have ended: `spill`, `admitted`, `incomplete` and `expected` "
        "(null if no sender said it).",

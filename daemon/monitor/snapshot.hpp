@@ -89,6 +89,17 @@ struct spool_snapshot : spool_totals {
   std::optional<double> seconds_left{}; ///< until there is no room, as it went in the last minute
 };
 
+/// Events since the spill before the latest one ended. What is under way at the end of a spill is
+/// counted with it until the next begins.
+struct spill_counts {
+  std::uint64_t admitted = 0;
+  std::uint64_t incomplete = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t shed = 0;
+  bool ended = false; ///< the spill has, and no event of the next one has come
+};
+
 struct state_change {
   double at = 0; ///< s since 1970-01-01 UTC
   std::string text;
@@ -114,8 +125,9 @@ struct metrics_snapshot {
   std::vector<state_change> changes;        ///< the latest, in order
   std::optional<double> event_age;          ///< s since the latest event was admitted
   std::vector<spill_account> latest_spills; ///< that have ended, in order
-  bool last_run_crashed = false;            ///< it did not end properly
-  std::uint64_t last_run_lost = 0;          ///< at most: in memory when the run before crashed
+  spill_counts this_spill;
+  bool last_run_crashed = false;   ///< it did not end properly
+  std::uint64_t last_run_lost = 0; ///< at most: in memory when the run before crashed
   std::uint64_t reloads_applied = 0;
   std::uint64_t reloads_refused = 0;
   std::uint64_t log_lines_left_out = 0;

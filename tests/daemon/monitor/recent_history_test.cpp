@@ -52,6 +52,35 @@ TEST(recent_history, knows_how_old_the_latest_event_is) {
   EXPECT_EQ(filled(history, s, start + 5s).event_age, 0);
 }
 
+TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_ones) {
+  recent_history history;
+  metrics_snapshot s;
+  event_account& e = s.account.events;
+  const auto look = [&] { return filled(history, s, {}).this_spill; };
+  e.admitted = 10;
+  e.forwarded = 2;
+  e.rejected = 5;
+  EXPECT_EQ(look().admitted, 10U);
+  EXPECT_FALSE(look().ended);
+  s.latest_spills = {{7, 12, 0, {}}};
+  e.admitted = 12; // in the fold that brings the end
+  EXPECT_TRUE(look().ended);
+  e.forwarded = 6; // what was under way
+  EXPECT_EQ(look().stored, 6U) << "the beam pauses: the spill is shown as a whole";
+  e.admitted = 15;
+  e.rejected = 7;
+  const spill_counts next = look();
+  EXPECT_FALSE(next.ended);
+  EXPECT_EQ(next.admitted, 3U);
+  EXPECT_EQ(next.rejected, 2U);
+  EXPECT_EQ(next.stored, 0U);
+  s.account.sessions = {2}; // another run
+  s.latest_spills.clear();
+  e = {};
+  e.admitted = 1;
+  EXPECT_EQ(look().admitted, 1U);
+}
+
 TEST(recent_history, takes_no_change_of_run_for_an_event) {
   recent_history history;
   metrics_snapshot s;
