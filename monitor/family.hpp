@@ -23,10 +23,10 @@ namespace l3 {
 
 /// A histogram in the form that Prometheus wants.
 struct histogram_snapshot {
-  static constexpr std::array<std::uint64_t, 16> bounds{
-      100'000,       200'000,       500'000,       1'000'000,     2'000'000,   5'000'000,
-      10'000'000,    20'000'000,    50'000'000,    100'000'000,   200'000'000, 500'000'000,
-      1'000'000'000, 2'000'000'000, 5'000'000'000, 10'000'000'000}; // ns
+  /// Few: each is a series of every histogram. Median and p99 are exact without them.
+  static constexpr std::array<std::uint64_t, 9> bounds{
+      1'000'000,   3'000'000,     10'000'000,    30'000'000,    100'000'000,
+      300'000'000, 1'000'000'000, 3'000'000'000, 10'000'000'000}; // ns
 
   std::array<std::uint64_t, bounds.size()> up_to{}; ///< entries at or below each bound
   std::uint64_t count = 0;
