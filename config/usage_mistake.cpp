@@ -31,6 +31,13 @@ std::string what_was_meant(const CLI::App& command, const std::string& option) {
   return std::string(nearest(option, candidates));
 }
 
+std::vector<std::string> subcommands_of(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* c : command.get_subcommands([](const CLI::App* /*any*/) { return true; }))
+    names.push_back(c->get_name());
+  return names;
+}
+
 /// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
 /// convert: --number = x".
 std::string words_of(const CLI::Error& error) {
@@ -43,6 +50,13 @@ std::string words_of(const CLI::Error& error) {
                      text.substr(equals + 3));
 }
 
+/// The word in the place of a subcommand, where one is asked for; empty: an option, or none is.
+std::string unknown_subcommand(const CLI::App& command) {
+  const auto given = command.remaining();
+  if (subcommands_of(command).empty() || given.empty() || given.front().starts_with('-')) return {};
+  return given.front();
+}
+
 } // namespace
 
 std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
@@ -51,6 +65,12 @@ std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
     name += " " + command->get_name();
+  }
+  if (const std::string word = unknown_subcommand(*command); !word.empty()) {
+    const std::vector<std::string> names = subcommands_of(*command);
+    const std::string_view meant = nearest(word, {names.begin(), names.end()});
+    return fmt::format("{0}: no command '{1}'; {2}see {0} --help\n", name, word,
+                       meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   }
   const std::string option = unknown_option(*command);
   if (option.empty()) return fmt::format("{0}: {1}; see {0} --help\n", name, words_of(error));

@@ -190,9 +190,10 @@ http_response run_api::start(std::string_view body) {
   if (farm_ != nullptr && !r.here) return ask_all(r.wish);
   std::optional<std::uint32_t> number = r.wish.number;
   if (number && !r.wish.again && host_.was_used(*number))
-    return refusal(refused_now, {fmt::format("the number {} was used before on this node: take "
-                                             "another one, or say that this run goes on (again)",
-                                             *number)});
+    return refusal(refused_now,
+                   {fmt::format("the number {} was used before on this node: take "
+                                "another one, or say by --again (`again`) that this run goes on",
+                                *number)});
   if (!number) number = host_.next_number();
   if (!number) return refusal(refused_now, {"the highest number is used: give another one"});
   run_order order{*number, r.wish.menu, r.wish.comment};

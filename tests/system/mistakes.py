@@ -51,6 +51,7 @@ TABLE = [
     ("koto-l3 verify sent.l2raw", USAGE, "folder is required"),
     ("koto-l3 info sent.l2raw text", USAGE, "not expected: text"),
     ("koto-l3 replay sent.l2raw --loop", USAGE, "--loop"),
+    ("koto-l3 run strat --socket none", USAGE, "koto-l3 run: no command 'strat'; did you mean start?"),
     ("koto-l3d --confg none", USAGE, "no option --confg; did you mean --config?"),
     ("koto-l3d none", USAGE, "not expected: none"),
     ("koto-l3-bench pck", USAGE, "no command 'pck'; did you mean pack?"),
@@ -292,7 +293,6 @@ class WhatTheSystemRefuses(Mistakes):
         return int(masks["SigBlk"], 16) >> number - 1 & 1 == 1
 
 
-class Damaged(harness.SystemTest):
 class DamagedInput(harness.SystemTest):
     """Each command that reads level-2 data or a store offers --skip-damaged, and then says the same and ends with 0."""
     OFFER = "(--skip-damaged accepts that)"
@@ -331,6 +331,7 @@ class DamagedInput(harness.SystemTest):
                 self.assertNotIn("accepts", text)
 
 
+class Damaged(harness.SystemTest):
     """What is behind damage is read if it is asked for, and what is left out is counted."""
     EVENTS = 30
 

@@ -58,6 +58,16 @@ TEST(the_answer, of_a_name_without_an_address_is_a_failure) {
   EXPECT_EQ(localhost.addresses, std::vector<std::string>{"127.0.0.1"}) << localhost.failure;
 }
 
+TEST(the_status_of_a_daemon, names_no_run_where_none_is_in_force) {
+  std::string of = std::string(daemon);
+  const std::string run = R"("run":7)";
+  of.replace(of.find(run), run.size(), R"("run":0,"run_state":"configured")");
+  const node_status s = read_status("node1:9420", of);
+  EXPECT_FALSE(s.run);
+  EXPECT_NE(table_of({{s, std::nullopt}}).find("running, degraded    –"), std::string::npos)
+      << table_of({{s, std::nullopt}});
+}
+
 TEST(the_status_of_a_daemon, is_a_row) {
   const node_status s = read_status("node1:9420", daemon);
   EXPECT_EQ(s.failure, "");

@@ -69,7 +69,8 @@ std::string worst_crate(const json::value& v) {
 
 void read_daemon(const json::value& v, node_status& to) {
   to.state = text_at(v, "/state/now");
-  to.run = count_at(v, "/run");
+  const std::string run_state = text_at(v, "/run_state");
+  if (run_state != "configured" && run_state != "armed") to.run = count_at(v, "/run");
   to.session = text_at(v, "/session");
   to.node = count_at(v, "/node");
   to.worst_crate = worst_crate(v);
