@@ -4,6 +4,7 @@
 nobody but its daemon."""
 import json
 import struct
+import time
 
 import harness
 import level2
@@ -11,6 +12,8 @@ import selection_stage
 from browser import DESKTOP, PHONE, InABrowser
 
 MOST_BYTES = 300_000
+LATEST_PAINT = 1000  # ms, on a busy machine; docs/performance.md has the figures of a quiet one, beside the bar of 200 ms
+POLLS, LONGEST_POLLS = 6, 8  # at 2 Hz they take 3 s
 FRAGMENT_HEAD, BOARD_HEAD = 4, 12  # bytes
 
 
@@ -40,6 +43,43 @@ class Page(InABrowser):
         self.assertLess(len(daemon.get("/")[1]), MOST_BYTES)
         paint = self.browser.run("return performance.getEntriesByName('first-contentful-paint')[0].startTime")
         print(f"first paint after {paint:.0f} ms", flush=True)
+        self.assertLess(paint, LATEST_PAINT)
+        self.browser.run("performance.clearResourceTimings()")
+        begun = time.monotonic()
+        polls = "return performance.getEntriesByType('resource').filter(e => e.name.endsWith('/status')).length"
+        harness.wait_until(lambda: self.browser.run(polls) >= POLLS, "polls of the page")
+        self.assertLess(time.monotonic() - begun, LONGEST_POLLS)
+        self.assert_quiet()
+
+    def test_numbers_of_the_spill_stand_beside_those_of_the_run(self):
+        self.start_receiver()
+        daemon = self.start_daemon()
+        self.open()
+        sender, maker = self.udp_sender(daemon), level2.EventMaker(self.crates, 5)
+        for spill, events in ((1, 30), (2, 4)):
+            for number in range(1, events + 1):
+                sender.event(spill, number, maker.fragments(spill, number))
+            self.wait_for_text("numbers", f"in this spill\n{events}\n")
+            sender.end(spill, events)
+            daemon.wait_for(lambda s, n=spill: len(s["latest_spills"]) == n and s["this_spill"]["ended"], f"the end of spill {spill}")
+        self.assertEqual(daemon.status()["this_spill"]["admitted"], 4)
+        self.wait_for_text("numbers", "events in the last spill\n4\n34 in the run")
+        self.keep_screenshot("spill-and-run")
+        self.assert_readable()
+        self.assert_quiet()
+
+    def test_a_full_disk_is_said_before_a_run(self):
+        self.start_receiver()
+        control, spool = self.folder / "control.sock", self.folder / "spool"
+        daemon = self.keep(harness.Daemon(self.write_config(run={"control": str(control), "ledger": f"{self.folder}/ledgers/"},
+                                                            spool={"folder": str(spool), "floor": "16384 GiB"}), self.ports, self.folder))
+        daemon.wait_to_say("ready for runs")
+        daemon.wait_to_say(f"the disk of {spool} is short: ")
+        self.open()
+        self.wait_for_text("problem", f"the disk of {spool} is short: ")
+        self.assertIn("no run can begin until there is room", self.text("problem"))
+        self.assertEqual(self.state(), "off")
+        self.assertIn('koto_l3_degraded{reason="spool_full"} 1', daemon.get("/metrics")[1])
         self.assert_quiet()
 
     def test_without_a_run_it_says_so_and_is_quiet(self):

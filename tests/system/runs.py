@@ -374,6 +374,12 @@ class Control(Controlled):
         udp.end(1, 2)
         self.wait_for_run("draining", 7)
         daemon.wait_for(lambda s: s["run_state"] == "draining", "a status of the drain")
+        self.assertEqual(daemon.get("/healthz")[0], 200)
+        daemon.signal(signal.SIGHUP)  # the main thread hears it, and folds the counters
+        harness.wait_until(lambda: "reload: " in daemon.said(), "an answer to a SIGHUP in a drain")
+        folded = daemon.status()
+        self.assertEqual(folded["run_state"], "draining")
+        daemon.wait_for(lambda s: s["uptime"] > folded["uptime"] and s["run_state"] == "draining", "another fold in the drain")
         self.assertEqual(daemon.stop(), 1, daemon.said())  # an event was given up
         self.assertIn("run 7 has ended", daemon.said())
         self.assertNotIn("ready: run 8", daemon.said())
