@@ -38,7 +38,7 @@ using group_row = hn::Vec<decltype(d32_group)>;
 
 /// Vectors that are coded side by side: a step of one is a long chain of operations, each of which
 /// waits for the one before, and the processor works on the others meanwhile.
-constexpr std::size_t vectors = HWY_TARGET == HWY_AVX2 ? 1 : 2;
+constexpr std::size_t vectors = 2;
 constexpr std::size_t bundle_groups = vectors * groups_of_vector;
 
 /// Two samples of each lane of a vector, by pairs of steps: the earlier one in the low bits.
@@ -46,35 +46,41 @@ struct lane_rows {
   alignas(64) std::uint32_t of[lane_samples / 2][vector_lanes];
 };
 
-/// table[index] for each lane. Eight loads are quicker than a gather on most processors: it is
+/// table[at[l]] for lane l of eight: each number is loaded to all lanes, and then one lane of each
+/// is chosen. All units of a vector can choose, while one or two can insert a number into a vector.
+HWY_INLINE __m256i eight_of(const std::uint32_t* table, const std::uint32_t (&at)[lanes]) {
+  const auto all = [&](std::size_t l)
+                       HWY_ATTR { return _mm256_set1_epi32(static_cast<int>(table[at[l]])); };
+  const __m256i a = _mm256_blend_epi32(all(0), all(1), 0x02);
+  const __m256i b = _mm256_blend_epi32(all(2), all(3), 0x08);
+  const __m256i c = _mm256_blend_epi32(all(4), all(5), 0x20);
+  const __m256i d = _mm256_blend_epi32(all(6), all(7), 0x80);
+  return _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x0c), _mm256_blend_epi32(c, d, 0xc0), 0xf0);
+}
+
+/// table[index] for each lane. Single loads are quicker than a gather on many processors: it is
 /// microcode on AMD's, and on those of Intel's whose gathers had to be mended.
 #if HWY_TARGET == HWY_AVX2
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
-  const auto pair = [](__m128i indices, int which) HWY_ATTR {
-    return static_cast<std::uint64_t>(which == 0 ? _mm_cvtsi128_si64(indices)
-                                                 : _mm_extract_epi64(indices, 1));
-  };
-  const auto four = [&](__m128i indices) HWY_ATTR {
-    const std::uint64_t a = pair(indices, 0);
-    const std::uint64_t b = pair(indices, 1);
-    const auto at = [&](std::uint64_t i) HWY_ATTR { return static_cast<int>(table[i]); };
-    return _mm_setr_epi32(at(a & 0xffffffffU), at(a >> 32), at(b & 0xffffffffU), at(b >> 32));
-  };
-  const __m128i low = four(_mm256_castsi256_si128(index.raw));
-  const __m128i high = four(_mm256_extracti128_si256(index.raw, 1));
-  return vector_u{_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1)};
+  const auto two = [](long long numbers) { return static_cast<std::uint64_t>(numbers); };
+  const __m128i low = _mm256_castsi256_si128(index.raw);
+  const __m128i high = _mm256_extracti128_si256(index.raw, 1);
+  const std::uint64_t a = two(_mm_cvtsi128_si64(low));
+  const std::uint64_t b = two(_mm_extract_epi64(low, 1));
+  const std::uint64_t c = two(_mm_cvtsi128_si64(high));
+  const std::uint64_t d = two(_mm_extract_epi64(high, 1));
+  const auto lower = [](std::uint64_t v) { return static_cast<std::uint32_t>(v & 0xffffffffU); };
+  const auto upper = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
+  return vector_u{eight_of(
+      table, {lower(a), upper(a), lower(b), upper(b), lower(c), upper(c), lower(d), upper(d)})};
 }
 #else
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
-  alignas(64) std::uint32_t at[vector_lanes];
-  hn::Store(index, d32u, at);
-  const auto eight = [&](const std::uint32_t* i) HWY_ATTR {
-    return _mm256_setr_epi32(static_cast<int>(table[i[0]]), static_cast<int>(table[i[1]]),
-                             static_cast<int>(table[i[2]]), static_cast<int>(table[i[3]]),
-                             static_cast<int>(table[i[4]]), static_cast<int>(table[i[5]]),
-                             static_cast<int>(table[i[6]]), static_cast<int>(table[i[7]]));
-  };
-  return vector_u{_mm512_inserti64x4(_mm512_castsi256_si512(eight(at)), eight(at + lanes), 1)};
+  alignas(64) std::uint32_t at[2][lanes];
+  hn::Store(index, d32u, at[0]);
+  asm("" : "+m"(at)); // else the compiler takes the numbers out of the vector, one by one
+  const __m512i first = _mm512_castsi256_si512(eight_of(table, at[0]));
+  return vector_u{_mm512_inserti64x4(first, eight_of(table, at[1]), 1)};
 }
 #endif
 
