@@ -188,8 +188,8 @@ void decode_bundle(coded_group* groups, shape of, std::index_sequence<v...>) {
   lane_rows rows[sizeof...(v)];
   for_steps(
       of, [&](std::uint32_t) HWY_ATTR { (decoders[v].model.begin(decoders[v].chosen), ...); },
-      [&](auto early, auto parity, std::uint32_t, std::uint32_t age)
-          HWY_ATTR { (decoders[v].template step<early.value, parity.value>(age), ...); },
+      [&](auto early, auto parity, std::uint32_t, std::uint32_t age) HWY_ATTR __attribute__((
+          always_inline)) { (decoders[v].template step<early.value, parity.value>(age), ...); },
       [&](std::uint32_t i) HWY_ATTR { (decoders[v].end_pair(rows[v], i), ...); });
   (close(groups + v * groups_of_vector, decoders[v], rows[v], of), ...);
 }

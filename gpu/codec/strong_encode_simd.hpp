@@ -216,7 +216,8 @@ void encode_bundle(plain_group* groups, shape of, std::index_sequence<v...>) {
               k % groups_of_vector * lanes);
   for_steps(
       of, [&](std::uint32_t) HWY_ATTR { (encoders[v].model.begin(encoders[v].chosen), ...); },
-      [&](auto early, auto parity, std::uint32_t i, std::uint32_t age) HWY_ATTR {
+      [&](auto early, auto parity, std::uint32_t i, std::uint32_t age) HWY_ATTR
+      __attribute__((always_inline)) {
         (encoders[v].template model_step<early.value, parity.value>(residuals[v], i, age), ...);
       },
       [&](std::uint32_t i) HWY_ATTR { (encoders[v].end_pair(residuals[v], i), ...); });

@@ -279,12 +279,15 @@ HWY_INLINE vector_u low_bits_of(vector_u scale_bits, const chosen_vectors& chose
 
 /// Runs begin(i) for the steps in which a piece of a waveform begins, step(early, parity, i, age)
 /// for the others, and end_pair(i) after every other one, for the steps 2 i and 2 i + 1.
+/// Steps are always inline: in a function of its own, a step would take the vectors of its model
+/// from memory and store them there.
 template <class Begin, class Step, class EndPair>
 HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
   constexpr std::uint32_t early = 8; // from this age on, level_shift is always the same
   const std::integral_constant<parity, parity::even> even;
   const std::integral_constant<parity, parity::odd> odd;
-  const auto pair = [&](auto is_early, std::uint32_t i, std::uint32_t age) HWY_ATTR {
+  const auto pair = [&](auto is_early, std::uint32_t i, std::uint32_t age) HWY_ATTR
+      __attribute__((always_inline)) {
     step(is_early, even, i, age);
     step(is_early, odd, i + 1, age + 1);
     end_pair(i / 2);
