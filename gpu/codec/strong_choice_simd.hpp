@@ -32,7 +32,20 @@ HWY_INLINE vector add_products(vector sum, vector_16 a, vector_16 b) {
   return hn::ReorderWidenMulAccumulate(d32, a, b, sum, none);
 }
 
-HWY_INLINE std::int32_t total(vector sum) { return hn::GetLane(hn::SumOfLanes(d32, sum)); }
+/// Eight samples before those of `now`, of which `before` has the earlier ones.
+HWY_INLINE vector_16 half_before(vector_16 now, vector_16 before) {
+#if HWY_TARGET == HWY_AVX2
+  return vector_16{_mm256_permute2x128_si256(before.raw, now.raw, 0x21)};
+#else
+  return vector_16{_mm512_alignr_epi64(now.raw, before.raw, 6)};
+#endif
+}
+
+/// The samples `back` before those of `now`; `between`: those eight before.
+template <int back>
+HWY_INLINE vector_16 shifted(vector_16 now, vector_16 between) {
+  return hn::CombineShiftRightBytes<16 - 2 * back>(d16, now, between);
+}
 
 /// The sums of four vectors.
 HWY_INLINE void totals(vector a, vector b, vector c, vector d, std::int32_t* to) {
@@ -54,66 +67,109 @@ HWY_INLINE void totals(vector a, vector b, vector c, vector d, std::int32_t* to)
 #endif
 }
 
-/// The sum of 64 numbers of 16 bits without sign.
-HWY_INLINE std::int32_t total_of(const vector_16u (&x)[record_vectors]) {
-  const auto sign = hn::Set(d16u, 0x8000);
-  vector sum = hn::Zero(d32);
-  for (const auto v : x)
-    sum = add_products(sum, hn::BitCast(d16, hn::Xor(v, sign)), hn::Set(d16, 1));
-  return total(sum) + 0x8000 * static_cast<std::int32_t>(record_samples);
+/// For each record r of a group: the sum of the vector lanes(r).
+template <class Lanes>
+HWY_INLINE void totals_of_records(Lanes lanes, std::int32_t* to) {
+  for (std::uint32_t r = 0; r < group_records; r += 4)
+    totals(lanes(r), lanes(r + 1), lanes(r + 2), lanes(r + 3), to + r);
 }
 
-/// See strong::correlate.
-HWY_INLINE correlation correlate_with_vectors(const std::uint16_t* samples) {
-  vector_16u x[record_vectors];
-  for (std::size_t i = 0; i < record_vectors; ++i)
-    x[i] = hn::LoadU(d16u, samples + i * vector_samples);
-  const std::int32_t mean = (total_of(x) + 32) >> 6;
-  const auto middle = hn::Set(d16u, static_cast<std::uint16_t>(mean));
-  vector_16u away[record_vectors];
-  for (std::size_t i = 0; i < record_vectors; ++i)
-    away[i] = hn::Max(x[i], middle) - hn::Min(x[i], middle);
-  const std::int32_t clip = std::min(((3 * total_of(away)) >> 6) + 1, max_clip);
-  const auto most = hn::Set(d16u, static_cast<std::uint16_t>(clip));
-  const auto clipped = [&](vector_16u v) HWY_ATTR {
-    const auto over = hn::Min(hn::SaturatedSub(v, middle), most);
-    const auto under = hn::Min(hn::SaturatedSub(middle, v), most);
-    return hn::BitCast(d16, over - under);
-  };
+/// Adds numbers of 16 bits without sign to a sum, each less 0x8000.
+HWY_INLINE vector add_unsigned(vector sum, vector_16u v) {
+  const auto less = hn::BitCast(d16, hn::Xor(v, hn::Set(d16u, 0x8000)));
+  return add_products(sum, less, hn::Set(d16, 1));
+}
+constexpr std::int32_t taken_off = 0x8000 * static_cast<std::int32_t>(record_samples);
 
-  // In front of the samples stand zeros, so that the products with samples before the first are 0.
-  constexpr std::size_t before = vector_samples;
-  alignas(64) std::int16_t z[before + record_samples];
-  hn::Store(hn::Zero(d16), d16, z);
-  for (std::size_t i = 0; i < record_vectors; ++i)
-    hn::Store(clipped(x[i]), d16, z + before + i * vector_samples);
-  vector sums[taps + 1];
-  for (auto& s : sums) s = hn::Zero(d32);
-  vector steps = hn::Zero(d32);
-  for (std::size_t i = 0; i < record_vectors; ++i) {
-    const std::int16_t* const at = z + before + i * vector_samples;
-    const auto now = hn::Load(d16, at);
-    sums[0] = add_products(sums[0], now, now);
-    for (std::size_t j = 1; j <= taps; ++j) {
-      const auto earlier = hn::LoadU(d16, at - j);
-      sums[j] = add_products(sums[j], now, earlier);
-      if (j == 1) steps = add_products(steps, hn::Abs(now - earlier), hn::Set(d16, 1));
+/// How strong::correlate sees the samples of a record.
+struct record_scale {
+  vector_16u mean;
+  vector_16u clip;
+
+  [[nodiscard]] HWY_INLINE vector_16u distance(vector_16u v) const {
+    return hn::Max(v, mean) - hn::Min(v, mean);
+  }
+  [[nodiscard]] HWY_INLINE vector_16 clipped(vector_16u v) const {
+    const auto over = hn::Min(hn::SaturatedSub(v, mean), clip);
+    const auto under = hn::Min(hn::SaturatedSub(mean, v), clip);
+    return hn::BitCast(d16, over - under);
+  }
+};
+
+/// What the sum of steps has too much: the first sample's distance from the mean.
+HWY_INLINE std::int32_t first_step(std::int32_t sample, std::int32_t mean, std::int32_t clip) {
+  return std::min(std::abs(sample - mean), clip);
+}
+
+/// The sums of strong::correlate for the samples of a record, by lanes.
+struct product_sums {
+  vector of[taps + 1];
+  vector steps;
+
+  HWY_INLINE product_sums(const std::uint16_t* samples, const record_scale& scale) {
+    for (auto& s : of) s = hn::Zero(d32);
+    steps = hn::Zero(d32);
+    vector_16 before = hn::Zero(d16); // no product with samples before the first
+    for (std::size_t i = 0; i < record_vectors; ++i) {
+      const vector_16 now = scale.clipped(hn::LoadU(d16u, samples + i * vector_samples));
+      const vector_16 between = half_before(now, before);
+      const vector_16 last = shifted<1>(now, between);
+      of[0] = add_products(of[0], now, now);
+      of[1] = add_products(of[1], now, last);
+      of[2] = add_products(of[2], now, shifted<2>(now, between));
+      of[3] = add_products(of[3], now, shifted<3>(now, between));
+      of[4] = add_products(of[4], now, shifted<4>(now, between));
+      steps = add_products(steps, hn::Abs(now - last), hn::Set(d16, 1));
+      before = now;
     }
   }
-  correlation c{};
-  totals(sums[0], sums[1], sums[2], sums[3], c.of);
-  std::int32_t last[4];
-  totals(sums[4], steps, steps, steps, last);
-  c.of[taps] = last[0];
-  c.steps = last[1] - std::abs(std::int32_t{z[before]});
-  return c;
-}
+};
 
-/// See strong::choose.
+/// See strong::choose. Each stage goes through all records before the next one begins: within a
+/// record it waits for the stage before.
 HWY_INLINE choice choose_with_vectors(const std::uint16_t* samples) {
+  const auto load = [&](std::uint32_t record, std::size_t i) HWY_ATTR {
+    return hn::LoadU(d16u, samples + record * record_samples + i * vector_samples);
+  };
+  const auto set = [](std::int32_t number)
+                       HWY_ATTR { return hn::Set(d16u, static_cast<std::uint16_t>(number)); };
+  std::int32_t mean[group_records];
+  const auto sum_of = [&](std::uint32_t r) HWY_ATTR {
+    vector sum = hn::Zero(d32);
+    for (std::size_t i = 0; i < record_vectors; ++i) sum = add_unsigned(sum, load(r, i));
+    return sum;
+  };
+  totals_of_records(sum_of, mean);
+  for (auto& m : mean) m = (m + taken_off + 32) >> 6;
+
+  std::int32_t clip[group_records];
+  const auto away_of = [&](std::uint32_t r) HWY_ATTR {
+    const record_scale scale{set(mean[r]), set(0)};
+    vector sum = hn::Zero(d32);
+    for (std::size_t i = 0; i < record_vectors; ++i)
+      sum = add_unsigned(sum, scale.distance(load(r, i)));
+    return sum;
+  };
+  totals_of_records(away_of, clip);
+  for (auto& c : clip) c = std::min(((3 * (c + taken_off)) >> 6) + 1, max_clip);
+
   correlation of[group_records];
-  for (std::uint32_t i = 0; i < group_records; ++i)
-    of[i] = correlate_with_vectors(samples + i * record_samples);
+  for (std::uint32_t r = 0; r < group_records; r += 2) {
+    const auto sums_of = [&](std::uint32_t n) HWY_ATTR {
+      return product_sums(samples + n * record_samples, {set(mean[n]), set(clip[n])});
+    };
+    const product_sums a = sums_of(r);
+    const product_sums b = sums_of(r + 1);
+    std::int32_t last[4];
+    totals(a.of[0], a.of[1], a.of[2], a.of[3], of[r].of);
+    totals(b.of[0], b.of[1], b.of[2], b.of[3], of[r + 1].of);
+    totals(a.of[taps], a.steps, b.of[taps], b.steps, last);
+    of[r].of[taps] = last[0];
+    of[r].steps = last[1] - first_step(samples[r * record_samples], mean[r], clip[r]);
+    of[r + 1].of[taps] = last[2];
+    of[r + 1].steps =
+        last[3] - first_step(samples[(r + 1) * record_samples], mean[r + 1], clip[r + 1]);
+  }
   return choose(of);
 }
 

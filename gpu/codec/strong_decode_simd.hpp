@@ -28,8 +28,7 @@ struct coded_group {
 
   group_head head;
   std::uint32_t states[lanes];
-  const std::byte* word = nullptr; // the next one
-  const std::byte* end = nullptr;  // of the words
+  const std::byte* end = nullptr; // of the words
   bool good = false;
   alignas(16) std::byte words[2 * (max_words + lanes)]; // what any steps take, and the last load
 
@@ -40,86 +39,99 @@ struct coded_group {
     if (!good) std::fill(states, states + lanes, least_state);
     const std::uint32_t n = good ? bytes - at : 0;
     memcpy(words, in + at, n);
-    word = words;
     end = words + n;
   }
 };
 
-/// The next words of a group, each in its lane, for the lanes that need one.
-HWY_INLINE group_row take_words(coded_group& g, std::uint32_t lanes_in_need) {
-  const hn::FixedTag<std::uint8_t, 16> bytes;
-  const auto next = hn::LoadU(bytes, reinterpret_cast<const std::uint8_t*>(g.word));
-  const auto spread = hn::Load(bytes, shuffles.spread[lanes_in_need]);
-  g.word += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(lanes_in_need));
-  return hn::BitCast(d16_group, hn::TableLookupBytesOr0(next, spread));
-}
-
-/// Replaces the residuals that did not fit their tables.
-HWY_NOINLINE vector take_escapes(vector r, coded_group* groups, std::uint32_t escaped) {
-  alignas(64) std::int32_t values[vector_lanes];
-  hn::Store(r, d32, values);
-  for (; escaped != 0; escaped &= escaped - 1) {
-    const auto l = static_cast<std::uint32_t>(std::countr_zero(escaped));
-    coded_group& g = groups[l / lanes];
-    values[l] = load<std::int16_t>(g.word);
-    g.word += sizeof(std::uint16_t);
-  }
-  return hn::Load(d32, values);
+/// The next words of a group, each in its lane, for the lanes of the set.
+HWY_INLINE group_row take_words(const std::byte*& word, std::uint32_t set) {
+  const hn::Repartition<std::uint8_t, decltype(d32_group)> bytes;
+  const auto next = hn::LoadDup128(bytes, reinterpret_cast<const std::uint8_t*>(word));
+  const auto spread = hn::Load(bytes, shuffles.spread[set]);
+  word += sizeof(std::uint16_t) * static_cast<std::size_t>(std::popcount(set));
+  return hn::BitCast(d32_group, hn::TableLookupBytesOr0(next, spread));
 }
 
 /// The coders of the lanes of a vector.
 struct vector_decoder {
-  coded_group* groups; // groups_of_vector
+  const std::byte* word[groups_of_vector]; // the next one of each group
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
+  vector pair; // the samples of the last two steps
   vector_u row_mask;
-  vector_u most_in_need;
+  vector_u quotient_bit;
+  vector_u least;
   vector escapes_end;
 
-  HWY_INLINE vector_decoder(coded_group* of, const choice* const* choices,
+  HWY_INLINE vector_decoder(const coded_group* of, const choice* const* choices,
                             const std::uint32_t* first_states)
-      : groups(of), chosen(choices), states(hn::Load(d32u, first_states)),
-        row_mask(constant_u(~(table_slots - 1))), most_in_need(constant_u(least_state - 1)),
-        escapes_end(constant(end_of_escapes)) {}
+      : chosen(choices), states(hn::Load(d32u, first_states)), pair(hn::Zero(d32)),
+        row_mask(constant_u(~(table_slots - 1))), quotient_bit(constant_u(22)),
+        least(constant_u(least_state)), escapes_end(constant(end_of_escapes)) {
+    for (std::size_t k = 0; k < groups_of_vector; ++k) word[k] = of[k].words;
+  }
 
-  template <bool early>
-  HWY_INLINE void step(std::uint32_t age, std::int16_t* row) {
-    const vector filtered = model.filtered(chosen);
+  template <bool early, parity of>
+  HWY_INLINE void step(std::uint32_t age) {
+    const vector filtered = model.filtered<of>(chosen);
     const vector best = hn::IfThenElse(model.last_is_better(chosen), model.last(), filtered);
     const vector_u scale = model.scale_bits(chosen);
     const vector_u low_bits = low_bits_of(scale, chosen);
     const vector_u high = states >> low_bits;
-    const vector_u mask = low_mask(low_bits);
-    const vector_u low = hn::And(mask, states);
-    const vector_u row_of_scale = hn::And(hn::ShiftRight<22 - table_bits>(scale), row_mask);
-    const vector_u slot = look_up(biased<table_slots>(symbols.of_slot),
-                                  hn::Or(row_of_scale, hn::And(high, chosen.ten_bits)));
+    const vector_u slot =
+        look_up(biased<table_slots>(symbols.of_slot),
+                select_bits(row_mask, hn::ShiftRight<22 - table_bits>(scale), high));
+    // The low bits of the state fill up those of the quotient, which stands at bit 22.
+    const vector quotient = hn::BitCast(d32, slot) >> hn::BitCast(d32, quotient_bit - low_bits);
+    vector r =
+        hn::BitCast(d32, select_bits(low_mask(low_bits), states, hn::BitCast(d32u, quotient)));
     states = hn::And(slot, chosen.ten_bits) * hn::ShiftRight<table_bits>(high) +
              hn::And(hn::ShiftRight<10>(slot), chosen.ten_bits);
-    const vector quotient = hn::ShiftRight<22>(hn::BitCast(d32, slot));
-    const vector unit = hn::BitCast(d32, mask) + chosen.one; // 2^low_bits
-    vector r = multiply_16_bits(quotient, unit) + hn::BitCast(d32, low);
-
-    const auto in_need = hn::Min(states, most_in_need) == states;
-    states = hn::Or(hn::IfThenElse(in_need, shifted_by_16(states), states),
-                    words(bits_of(hn::RebindMask(d32, in_need))));
-    const std::uint32_t escaped = bits_of(hn::BitCast(d32, slot) < escapes_end);
-    if (HWY_UNLIKELY(escaped != 0)) r = take_escapes(r, groups, escaped);
+    refill();
+    const auto escaped = hn::BitCast(d32, slot) < escapes_end;
+    if (const std::uint32_t set = bits_of(escaped); HWY_UNLIKELY(set != 0))
+      r = hn::IfThenElse(escaped, low_16_bits(hn::BitCast(d32, words(set)), chosen.one), r);
 
     const vector y = low_16_bits(best + r, chosen.one);
-    hn::StoreU(hn::DemoteTo(d16_row, y), d16_row, row);
-    model.template learn<early>(y, r, y - filtered, y - model.last(), age);
+    const vector of_last = y - model.last();
+    if constexpr (of == parity::odd) {
+      const auto up = hn::BitCast(d16, shifted_by_16(hn::BitCast(d32u, y)));
+      pair = hn::BitCast(d32, hn::OddEven(up, hn::BitCast(d16, model.last())));
+    }
+    model.learn<early, of>(y, r, y - filtered, of_last, age);
   }
 
-  [[nodiscard]] HWY_INLINE vector_u words(std::uint32_t in_need) const {
+  /// Lanes whose states have become small take words.
+  HWY_INLINE void refill() {
 #if HWY_TARGET == HWY_AVX2
-    return hn::PromoteTo(d32u, take_words(groups[0], in_need));
+    // Halves are compared: that of the high one is the sign of its lane.
+    const auto halves = hn::BitCast(d16, states) == hn::Zero(d16);
+    const auto small = hn::BitCast(d32f, hn::VecFromMask(d16, halves));
+    const auto shifted = hn::BitCast(d32f, shifted_by_16(states));
+    const auto kept = hn::IfThenElse(hn::MaskFromVec(small), shifted, hn::BitCast(d32f, states));
+    const auto in_need = static_cast<std::uint32_t>(_mm256_movemask_ps(small.raw));
+    states = hn::Or(hn::BitCast(d32u, kept), words(in_need));
 #else
-    const hn::FixedTag<std::uint16_t, vector_lanes> row;
-    const auto first = take_words(groups[0], in_need & 0xff);
-    const auto second = take_words(groups[1], in_need >> 8);
-    return hn::PromoteTo(d32u, hn::Combine(row, second, first));
+    const auto small = states < least;
+    const auto kept = hn::IfThenElse(small, hn::ShiftLeft<16>(states), states);
+    states = hn::Or(kept, words(bits_of(hn::RebindMask(d32, small))));
+#endif
+  }
+
+  HWY_INLINE void end_pair(lane_rows& rows, std::uint32_t i) {
+    hn::Store(hn::BitCast(d32u, pair), d32u, rows.of[i]);
+    model.end_pair(pair);
+  }
+
+  /// The next words of each group, for the lanes of the set.
+  [[nodiscard]] HWY_INLINE vector_u words(std::uint32_t set) {
+#if HWY_TARGET == HWY_AVX2
+    return take_words(word[0], set);
+#else
+    const auto first = take_words(word[0], set & 0xff);
+    const auto second = take_words(word[1], set >> 8);
+    return hn::Combine(d32u, second, first);
 #endif
   }
 };
@@ -127,17 +139,18 @@ struct vector_decoder {
 /// The rows of a group back to samples, lane by lane.
 HWY_INLINE void store_samples(const coded_group& g, const lane_rows& rows, std::size_t first_lane,
                               shape of, const std::uint16_t* first) {
+  const hn::Repartition<std::uint16_t, decltype(d32_group)> samples;
   const std::uint32_t pieces = first_samples(of) / lanes;
-  for (std::uint32_t i = 0; i < lane_samples; i += lanes) {
+  constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
+  for (std::uint32_t i = 0; i < lane_samples; i += columns) {
     group_row square[lanes];
     for (std::uint32_t k = 0; k < lanes; ++k)
-      square[k] = hn::BitCast(
-          d16_group, hn::LoadU(hn::FixedTag<std::int16_t, lanes>(), rows.of[i + k] + first_lane));
+      square[k] = hn::LoadU(d32_group, rows.of[i / 2 + k] + first_lane);
     transpose(square);
     const std::uint32_t piece = i / (lane_samples / pieces);
     for (std::uint32_t l = 0; l < lanes; ++l)
-      hn::StoreU(square[l] + hn::Set(d16_group, first[l * pieces + piece]), d16_group,
-                 g.samples + l * lane_samples + i);
+      hn::StoreU(hn::BitCast(samples, square[l]) + hn::Set(samples, first[l * pieces + piece]),
+                 samples, g.samples + l * lane_samples + i);
   }
 }
 
@@ -154,14 +167,15 @@ HWY_INLINE vector_decoder decoder_of(coded_group* groups, shape of) {
 }
 
 /// After the last step.
-HWY_INLINE void close(const vector_decoder& decoder, const lane_rows& rows, shape of) {
+HWY_INLINE void close(coded_group* groups, const vector_decoder& decoder, const lane_rows& rows,
+                      shape of) {
   alignas(64) std::uint32_t states[vector_lanes];
   hn::Store(decoder.states, d32u, states);
   for (std::size_t k = 0; k < groups_of_vector; ++k) {
-    coded_group& g = decoder.groups[k];
+    coded_group& g = groups[k];
     std::uint16_t first[group_records];
-    g.good =
-        g.good && g.word == g.end && unfold_first_samples(g.head, of, states + k * lanes, first);
+    g.good = g.good && decoder.word[k] == g.end &&
+             unfold_first_samples(g.head, of, states + k * lanes, first);
     if (g.good) store_samples(g, rows, k * lanes, of, first);
   }
 }
@@ -173,14 +187,11 @@ void decode_bundle(coded_group* groups, shape of, std::index_sequence<v...>) {
   vector_decoder decoders[] = {decoder_of(groups + v * groups_of_vector, of)...};
   lane_rows rows[sizeof...(v)];
   for_steps(
-      of,
-      [&](std::uint32_t i) HWY_ATTR {
-        (decoders[v].model.begin(decoders[v].chosen), ...);
-        (hn::StoreU(hn::Zero(d16_row), d16_row, rows[v].of[i]), ...);
-      },
-      [&](auto early, std::uint32_t i, std::uint32_t age)
-          HWY_ATTR { (decoders[v].template step<early.value>(age, rows[v].of[i]), ...); });
-  (close(decoders[v], rows[v], of), ...);
+      of, [&](std::uint32_t) HWY_ATTR { (decoders[v].model.begin(decoders[v].chosen), ...); },
+      [&](auto early, auto parity, std::uint32_t, std::uint32_t age) HWY_ATTR __attribute__((
+          always_inline)) { (decoders[v].template step<early.value, parity.value>(age), ...); },
+      [&](std::uint32_t i) HWY_ATTR { (decoders[v].end_pair(rows[v], i), ...); });
+  (close(groups + v * groups_of_vector, decoders[v], rows[v], of), ...);
 }
 
 decode_result decode_groups(std::span<const std::byte> groups, shape of,

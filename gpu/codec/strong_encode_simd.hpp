@@ -43,19 +43,22 @@ struct plain_group {
 };
 
 /// Samples lane by lane to rows, less the first of their piece.
-HWY_INLINE void load_rows(const std::uint16_t* samples, shape of, lane_rows& rows,
+HWY_INLINE void load_rows(const std::uint16_t* from, shape of, lane_rows& rows,
                           std::size_t first_lane) {
+  const hn::Repartition<std::uint16_t, decltype(d32_group)> samples;
   const std::uint32_t piece = group_samples / first_samples(of);
-  for (std::uint32_t i = 0; i < lane_samples; i += lanes) {
+  constexpr std::uint32_t columns = 2 * lanes; // of a square: samples of a lane
+  for (std::uint32_t i = 0; i < lane_samples; i += columns) {
     group_row square[lanes];
     for (std::uint32_t l = 0; l < lanes; ++l) {
-      const std::uint16_t* const from = samples + l * lane_samples;
-      square[l] = hn::LoadU(d16_group, from + i) - hn::Set(d16_group, from[i / piece * piece]);
+      const std::uint16_t* const lane = from + l * lane_samples;
+      const auto less_first =
+          hn::LoadU(samples, lane + i) - hn::Set(samples, lane[i / piece * piece]);
+      square[l] = hn::BitCast(d32_group, less_first);
     }
     transpose(square);
     for (std::uint32_t k = 0; k < lanes; ++k)
-      hn::StoreU(hn::BitCast(hn::FixedTag<std::int16_t, lanes>(), square[k]),
-                 hn::FixedTag<std::int16_t, lanes>(), rows.of[i + k] + first_lane);
+      hn::StoreU(square[k], d32_group, rows.of[i / 2 + k] + first_lane);
   }
 }
 
@@ -70,15 +73,21 @@ HWY_INLINE vector_u truncated(hn::Vec<decltype(d32f)> number) {
 
 /// What the steps code.
 struct lane_residuals {
-  lane_rows rows; ///< samples, and then residuals
+  lane_rows rows; ///< samples
+  /// Residuals of the steps in which a lane has an escape, in their order.
+  alignas(64) std::uint32_t escapes[lane_samples + 1][vector_lanes];
+  std::size_t escape_steps = 0;
   /// Entries of symbols.of_symbol, with the low bits at bit 24.
   alignas(64) std::uint32_t entries[lane_samples][vector_lanes];
 };
 
+constexpr hn::FixedTag<std::uint16_t, lanes> d16_group; // of the lanes of one group
+using lane_words = hn::Vec<decltype(d16_group)>;
+
 /// The lanes of a vector, step by step: first all residuals are made, from the first to the last,
 /// then they go into the coders, the last first.
 struct vector_encoder {
-  plain_group* groups; // groups_of_vector
+  std::uint16_t* word[groups_of_vector]; // the last that was written of each group
   chosen_vectors chosen;
   vector_model model;
   vector_u states;
@@ -86,17 +95,20 @@ struct vector_encoder {
   vector slots;
   hn::Vec<decltype(d32f)> two;
 
-  HWY_INLINE vector_encoder(plain_group* of, const choice* const* choices,
+  HWY_INLINE vector_encoder(const plain_group* of, const choice* const* choices,
                             const std::uint32_t* first_states)
-      : groups(of), chosen(choices), states(hn::Load(d32u, first_states)),
+      : chosen(choices), states(hn::Load(d32u, first_states)),
         last_symbol(constant_u(max_symbols - 1)), row_mask(constant_u(~(max_symbols - 1))),
         seven(constant_u(7)), free_bits(constant_u(32 - table_bits)), slots(constant(table_slots)),
-        two(hn::ConvertTo(d32f, constant(2))) {}
+        two(hn::ConvertTo(d32f, constant(2))) {
+    for (std::size_t k = 0; k < groups_of_vector; ++k) word[k] = of[k].word;
+  }
 
-  template <bool early>
+  template <bool early, parity of>
   HWY_INLINE void model_step(lane_residuals& to, std::uint32_t i, std::uint32_t age) {
-    const vector y = hn::PromoteTo(d32, hn::Load(d16_row, to.rows.of[i]));
-    const vector of_filter = y - model.filtered(chosen);
+    const vector pair = hn::BitCast(d32, hn::Load(d32u, to.rows.of[i / 2]));
+    const vector y = of == parity::even ? low_16_bits(pair, chosen.one) : hn::ShiftRight<16>(pair);
+    const vector of_filter = y - model.filtered<of>(chosen);
     const vector of_last = y - model.last();
     const vector r =
         low_16_bits(hn::IfThenElse(model.last_is_better(chosen), of_last, of_filter), chosen.one);
@@ -111,14 +123,21 @@ struct vector_encoder {
         look_up(biased<max_symbols>(symbols.of_symbol), hn::Or(row_of_scale, symbol));
     const vector_u low = hn::And(low_mask(low_bits), hn::BitCast(d32u, r));
     hn::Store(hn::Or(entry, hn::ShiftLeft<24>(low)), d32u, to.entries[i]);
-    hn::Store(hn::DemoteTo(d16_row, r), d16_row, to.rows.of[i]);
-    model.template learn<early>(y, r, of_filter, of_last, age);
+    hn::Store(hn::BitCast(d32u, r), d32u,
+              to.escapes[to.escape_steps]); // written over unless there is an escape
+    to.escape_steps += bits_of(hn::BitCast(d32, entry) < hn::Zero(d32)) != 0 ? 1 : 0;
+    model.learn<early, of>(y, r, of_filter, of_last, age);
   }
 
-  HWY_INLINE void push_step(const lane_residuals& from, std::uint32_t i) {
+  HWY_INLINE void end_pair(const lane_residuals& to, std::uint32_t i) {
+    model.end_pair(hn::BitCast(d32, hn::Load(d32u, to.rows.of[i])));
+  }
+
+  HWY_INLINE void push_step(lane_residuals& from, std::uint32_t i) {
     const vector_u entry = hn::Load(d32u, from.entries[i]);
     const std::uint32_t escaped = bits_of(hn::BitCast(d32, entry) < hn::Zero(d32));
-    if (HWY_UNLIKELY(escaped != 0)) write_escapes(escaped, from.rows.of[i]);
+    if (HWY_UNLIKELY(escaped != 0))
+      write_words(hn::Load(d32u, from.escapes[--from.escape_steps]), escaped);
 
     const vector_u frequency = hn::And(entry, chosen.ten_bits);
     const vector_u sum = hn::And(hn::ShiftRight<10>(entry), chosen.ten_bits);
@@ -126,7 +145,7 @@ struct vector_encoder {
     const vector_u low = hn::And(hn::ShiftRight<24>(entry), last_symbol);
     const vector_u limit = frequency << (free_bits - low_bits);
     const auto full = hn::Max(states, limit) == states;
-    write_words(bits_of(hn::RebindMask(d32, full)));
+    write_words(states, bits_of(hn::RebindMask(d32, full)));
     states = hn::IfThenElse(full, hn::ShiftRight<16>(states), states);
 
     // The quotient is below 2^22, so that with three roundings, and without the lowest bit of the
@@ -144,40 +163,34 @@ struct vector_encoder {
   }
 
   /// After the last step.
-  HWY_INLINE void close() const {
+  HWY_INLINE void close(plain_group* groups) const {
     alignas(64) std::uint32_t last[vector_lanes];
     hn::Store(states, d32u, last);
-    for (std::size_t k = 0; k < groups_of_vector; ++k)
+    for (std::size_t k = 0; k < groups_of_vector; ++k) {
       std::copy(last + k * lanes, last + (k + 1) * lanes, groups[k].states);
+      groups[k].word = word[k];
+    }
   }
 
 private:
-  HWY_INLINE void write_words(std::uint32_t full) {
+  /// Writes the low halves of the lanes of the set before the words of their groups.
+  HWY_INLINE void write_words(vector_u from, std::uint32_t set) {
     const hn::FixedTag<std::uint16_t, vector_lanes> row;
-    const auto all = hn::TruncateTo(row, states);
+    const auto all = hn::TruncateTo(row, from);
 #if HWY_TARGET == HWY_AVX2
-    write_words(groups[0], all, full);
+    write_words(word[0], all, set);
 #else
-    write_words(groups[0], hn::LowerHalf(d16_group, all), full & 0xff);
-    write_words(groups[1], hn::UpperHalf(d16_group, all), full >> 8);
+    write_words(word[0], hn::LowerHalf(d16_group, all), set & 0xff);
+    write_words(word[1], hn::UpperHalf(d16_group, all), set >> 8);
 #endif
   }
 
-  HWY_INLINE static void write_words(plain_group& g, group_row words, std::uint32_t full) {
+  HWY_INLINE static void write_words(std::uint16_t*& word, lane_words words, std::uint32_t set) {
     const hn::FixedTag<std::uint8_t, 16> bytes;
     const auto gathered =
-        hn::TableLookupBytes(hn::BitCast(bytes, words), hn::Load(bytes, shuffles.gather[full]));
-    hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(g.word - lanes));
-    g.word -= std::popcount(full);
-  }
-
-  /// Words of lower lanes come first, so they are written last.
-  HWY_NOINLINE void write_escapes(std::uint32_t escaped, const std::int16_t* row) const {
-    while (escaped != 0) {
-      const auto l = static_cast<std::uint32_t>(std::bit_width(escaped)) - 1;
-      *--groups[l / lanes].word = static_cast<std::uint16_t>(row[l]);
-      escaped ^= 1U << l;
-    }
+        hn::TableLookupBytes(hn::BitCast(bytes, words), hn::Load(bytes, shuffles.gather[set]));
+    hn::StoreU(gathered, bytes, reinterpret_cast<std::uint8_t*>(word - lanes));
+    word -= std::popcount(set);
   }
 };
 
@@ -203,11 +216,14 @@ void encode_bundle(plain_group* groups, shape of, std::index_sequence<v...>) {
               k % groups_of_vector * lanes);
   for_steps(
       of, [&](std::uint32_t) HWY_ATTR { (encoders[v].model.begin(encoders[v].chosen), ...); },
-      [&](auto early, std::uint32_t i, std::uint32_t age)
-          HWY_ATTR { (encoders[v].template model_step<early.value>(residuals[v], i, age), ...); });
+      [&](auto early, auto parity, std::uint32_t i, std::uint32_t age) HWY_ATTR
+      __attribute__((always_inline)) {
+        (encoders[v].template model_step<early.value, parity.value>(residuals[v], i, age), ...);
+      },
+      [&](std::uint32_t i) HWY_ATTR { (encoders[v].end_pair(residuals[v], i), ...); });
   for (std::uint32_t i = lane_samples; i-- != 0;)
     if (codes(i, of)) (encoders[v].push_step(residuals[v], i), ...);
-  (encoders[v].close(), ...);
+  (encoders[v].close(groups + v * groups_of_vector), ...);
 }
 
 std::size_t encode_groups(std::span<const std::uint16_t> samples, shape of,

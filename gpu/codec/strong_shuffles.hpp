@@ -9,8 +9,9 @@
 namespace l3::strong {
 
 struct word_shuffles {
-  /// From words side by side to the lanes of the set; the others get 0.
-  alignas(16) std::uint8_t spread[256][16];
+  /// From words side by side to the lanes of the set, of 32 bits each; the others get 0. The words
+  /// are in both halves of the vector of 32 bytes.
+  alignas(32) std::uint8_t spread[256][32];
   /// From the lanes of the set to words side by side at the end of the vector.
   alignas(16) std::uint8_t gather[256][16];
 };
@@ -21,11 +22,12 @@ inline constexpr word_shuffles shuffles = [] {
   for (std::uint32_t set = 0; set < 256; ++set) {
     std::uint32_t word = 0;
     const auto first = 8U - static_cast<std::uint32_t>(std::popcount(set));
-    for (std::uint32_t i = 0; i < 16; ++i) s.spread[set][i] = s.gather[set][i] = zero;
+    for (auto& byte : s.spread[set]) byte = zero;
+    for (auto& byte : s.gather[set]) byte = zero;
     for (std::uint32_t lane = 0; lane < 8; ++lane) {
       if ((set >> lane & 1) == 0) continue;
       for (std::uint32_t byte = 0; byte < 2; ++byte) {
-        s.spread[set][2 * lane + byte] = static_cast<std::uint8_t>(2 * word + byte);
+        s.spread[set][4 * lane + byte] = static_cast<std::uint8_t>(2 * word + byte);
         s.gather[set][2 * (first + word) + byte] = static_cast<std::uint8_t>(2 * lane + byte);
       }
       ++word;

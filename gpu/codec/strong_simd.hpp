@@ -31,51 +31,56 @@ constexpr hn::ScalableTag<float> d32f;
 constexpr hn::ScalableTag<std::int16_t> d16;
 constexpr std::size_t vector_lanes = hn::MaxLanes(d32);
 constexpr std::size_t groups_of_vector = vector_lanes / lanes;
-constexpr hn::FixedTag<std::int16_t, vector_lanes> d16_row; // a sample of each lane
-constexpr hn::FixedTag<std::uint16_t, lanes> d16_group;     // of the lanes of one group
+constexpr hn::FixedTag<std::uint32_t, lanes> d32_group; // of the lanes of one group
 using vector = hn::Vec<decltype(d32)>;
 using vector_u = hn::Vec<decltype(d32u)>;
-using group_row = hn::Vec<decltype(d16_group)>;
+using group_row = hn::Vec<decltype(d32_group)>;
 
 /// Vectors that are coded side by side: a step of one is a long chain of operations, each of which
 /// waits for the one before, and the processor works on the others meanwhile.
-constexpr std::size_t vectors = HWY_TARGET == HWY_AVX2 ? 1 : 2;
+constexpr std::size_t vectors = 2;
 constexpr std::size_t bundle_groups = vectors * groups_of_vector;
 
-/// A sample of each lane of a vector, by steps.
+/// Two samples of each lane of a vector, by pairs of steps: the earlier one in the low bits.
 struct lane_rows {
-  alignas(64) std::int16_t of[lane_samples][vector_lanes];
+  alignas(64) std::uint32_t of[lane_samples / 2][vector_lanes];
 };
 
-/// table[index] for each lane. Eight loads are quicker than a gather on most processors: it is
+/// table[at[l]] for lane l of eight: each number is loaded to all lanes, and then one lane of each
+/// is chosen. All units of a vector can choose, while one or two can insert a number into a vector.
+HWY_INLINE __m256i eight_of(const std::uint32_t* table, const std::uint32_t (&at)[lanes]) {
+  const auto all = [&](std::size_t l)
+                       HWY_ATTR { return _mm256_set1_epi32(static_cast<int>(table[at[l]])); };
+  const __m256i a = _mm256_blend_epi32(all(0), all(1), 0x02);
+  const __m256i b = _mm256_blend_epi32(all(2), all(3), 0x08);
+  const __m256i c = _mm256_blend_epi32(all(4), all(5), 0x20);
+  const __m256i d = _mm256_blend_epi32(all(6), all(7), 0x80);
+  return _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x0c), _mm256_blend_epi32(c, d, 0xc0), 0xf0);
+}
+
+/// table[index] for each lane. Single loads are quicker than a gather on many processors: it is
 /// microcode on AMD's, and on those of Intel's whose gathers had to be mended.
 #if HWY_TARGET == HWY_AVX2
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
-  const auto pair = [](__m128i indices, int which) HWY_ATTR {
-    return static_cast<std::uint64_t>(which == 0 ? _mm_cvtsi128_si64(indices)
-                                                 : _mm_extract_epi64(indices, 1));
-  };
-  const auto four = [&](__m128i indices) HWY_ATTR {
-    const std::uint64_t a = pair(indices, 0);
-    const std::uint64_t b = pair(indices, 1);
-    const auto at = [&](std::uint64_t i) HWY_ATTR { return static_cast<int>(table[i]); };
-    return _mm_setr_epi32(at(a & 0xffffffffU), at(a >> 32), at(b & 0xffffffffU), at(b >> 32));
-  };
-  const __m128i low = four(_mm256_castsi256_si128(index.raw));
-  const __m128i high = four(_mm256_extracti128_si256(index.raw, 1));
-  return vector_u{_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1)};
+  const auto two = [](long long numbers) { return static_cast<std::uint64_t>(numbers); };
+  const __m128i low = _mm256_castsi256_si128(index.raw);
+  const __m128i high = _mm256_extracti128_si256(index.raw, 1);
+  const std::uint64_t a = two(_mm_cvtsi128_si64(low));
+  const std::uint64_t b = two(_mm_extract_epi64(low, 1));
+  const std::uint64_t c = two(_mm_cvtsi128_si64(high));
+  const std::uint64_t d = two(_mm_extract_epi64(high, 1));
+  const auto lower = [](std::uint64_t v) { return static_cast<std::uint32_t>(v & 0xffffffffU); };
+  const auto upper = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
+  return vector_u{eight_of(
+      table, {lower(a), upper(a), lower(b), upper(b), lower(c), upper(c), lower(d), upper(d)})};
 }
 #else
 HWY_INLINE vector_u look_up(const std::uint32_t* table, vector_u index) {
-  alignas(64) std::uint32_t at[vector_lanes];
-  hn::Store(index, d32u, at);
-  const auto eight = [&](const std::uint32_t* i) HWY_ATTR {
-    return _mm256_setr_epi32(static_cast<int>(table[i[0]]), static_cast<int>(table[i[1]]),
-                             static_cast<int>(table[i[2]]), static_cast<int>(table[i[3]]),
-                             static_cast<int>(table[i[4]]), static_cast<int>(table[i[5]]),
-                             static_cast<int>(table[i[6]]), static_cast<int>(table[i[7]]));
-  };
-  return vector_u{_mm512_inserti64x4(_mm512_castsi256_si512(eight(at)), eight(at + lanes), 1)};
+  alignas(64) std::uint32_t at[2][lanes];
+  hn::Store(index, d32u, at[0]);
+  asm("" : "+m"(at)); // else the compiler takes the numbers out of the vector, one by one
+  const __m512i first = _mm512_castsi256_si512(eight_of(table, at[0]));
+  return vector_u{_mm512_inserti64x4(first, eight_of(table, at[1]), 1)};
 }
 #endif
 
@@ -92,15 +97,12 @@ HWY_INLINE const std::uint32_t* biased(const std::uint32_t* first) {
                                                 std::uintptr_t{scale_bias * row} * sizeof *first);
 }
 
-/// The product of the low 16 bits, with their signs. The high ones of one of both are 0.
-HWY_INLINE vector multiply_16_bits(vector a, vector b) {
-  auto none = hn::Zero(d32);
-  return hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, a), hn::BitCast(d16, b), none, none);
-}
-
 /// The low 16 bits as a number with a sign. Processors have fewer units that shift than such that
 /// multiply or add.
-HWY_INLINE vector low_16_bits(vector v, vector one) { return multiply_16_bits(v, one); }
+HWY_INLINE vector low_16_bits(vector v, vector one) {
+  auto none = hn::Zero(d32);
+  return hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, v), hn::BitCast(d16, one), none, none);
+}
 
 /// The low 16 bits become the high ones.
 HWY_INLINE vector_u shifted_by_16(vector_u v) {
@@ -118,6 +120,15 @@ HWY_INLINE vector_u low_mask(vector_u n) {
                                                        0, 0, 0, 0, 0,   0,    0,    0};
   return hn::BitCast(d32u,
                      hn::TableLookupBytes(hn::LoadDup128(bytes, masks), hn::BitCast(bytes, n)));
+}
+
+/// Each bit of `yes` for which that of the mask is set, else that of `no`.
+HWY_INLINE vector_u select_bits(vector_u mask, vector_u yes, vector_u no) {
+#if HWY_TARGET == HWY_AVX2
+  return hn::Or(hn::And(mask, yes), hn::AndNot(mask, no));
+#else
+  return hn::IfVecThenElse(mask, yes, no);
+#endif
 }
 
 /// Bit l: the answer for lane l.
@@ -140,11 +151,14 @@ HWY_INLINE vector_u constant_u(std::uint32_t number) {
   return hn::BitCast(d32u, constant(static_cast<std::int32_t>(number)));
 }
 
+/// Which step of a pair is meant.
+enum class parity : std::uint8_t { even, odd };
+
 /// What the encoder chose, for the groups of a vector.
 struct chosen_vectors {
-  vector first_pair;  // c1 | c2 << 16, times 16
-  vector second_pair; // c3 | c4 << 16, times 16
-  vector rest;        // 32 less the sum of the filter
+  vector first_pair, second_pair;     // of an odd step: c1 | c2 << 16 and c3 | c4 << 16, times 16
+  vector first_turned, second_turned; // of an even step: c2 | c1 << 16 and c4 | c3 << 16
+  vector rest;                        // 32 less the sum of the filter
   vector rounding;
   vector start;
   vector least_sum, most_sum, least_lead, one;
@@ -155,33 +169,38 @@ struct chosen_vectors {
       : least_sum(constant(4)), most_sum(constant(largest_sum)),
         least_lead(constant(lane_model::least_lead)), one(constant(1)), ten_bits(constant_u(0x3ff)),
         whole_octave(constant_u((scale_bias + small_scales) / 2 - 1)) {
-    alignas(64) std::int32_t v[5][vector_lanes];
+    alignas(64) std::int32_t v[7][vector_lanes];
     for (std::size_t l = 0; l < vector_lanes; ++l) {
       const choice& c = *groups[l / lanes];
-      const auto pair = [&](std::size_t j) {
-        return static_cast<std::int32_t>((static_cast<std::uint32_t>(c.filter[j] * 16) & 0xffff) |
-                                         static_cast<std::uint32_t>(c.filter[j + 1] * 16) << 16);
+      const auto pair = [&](std::size_t low, std::size_t high) {
+        return static_cast<std::int32_t>((static_cast<std::uint32_t>(c.filter[low] * 16) & 0xffff) |
+                                         static_cast<std::uint32_t>(c.filter[high] * 16) << 16);
       };
-      v[0][l] = pair(0);
-      v[1][l] = pair(2);
-      v[2][l] = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
-      v[3][l] = 256 - lane_model::first_level * v[2][l];
-      v[4][l] = start_scale(c.start);
+      v[0][l] = pair(0, 1);
+      v[1][l] = pair(2, 3);
+      v[2][l] = pair(1, 0);
+      v[3][l] = pair(3, 2);
+      v[4][l] = 32 - c.filter[0] - c.filter[1] - c.filter[2] - c.filter[3];
+      v[5][l] = 256 - lane_model::first_level * v[4][l];
+      v[6][l] = start_scale(c.start);
     }
     first_pair = hn::Load(d32, v[0]);
     second_pair = hn::Load(d32, v[1]);
-    rest = hn::Load(d32, v[2]);
-    rounding = hn::Load(d32, v[3]);
-    start = hn::Load(d32, v[4]);
+    first_turned = hn::Load(d32, v[2]);
+    second_turned = hn::Load(d32, v[3]);
+    rest = hn::Load(d32, v[4]);
+    rounding = hn::Load(d32, v[5]);
+    start = hn::Load(d32, v[6]);
   }
 };
 
 /// lane_model for the lanes of a vector. It keeps samples in pairs of 16 bits, as the instruction
-/// wants them that multiplies and adds pairs.
+/// wants them that multiplies and adds pairs: after an odd step, the pair of this step and the one
+/// before; after an even step, too, with the later sample in the low bits.
 class vector_model {
 public:
   HWY_INLINE void begin(const chosen_vectors& chosen) {
-    last_ = pair_ = pair_before_ = pair_before_that_ = lead_ = hn::Zero(d32);
+    last_ = pair_ = pair_before_ = turned_ = turned_before_ = lead_ = hn::Zero(d32);
     level_ = hn::Set(d32, lane_model::first_level);
     fast_ = chosen.start;
     slow_ = hn::ShiftLeft<6>(chosen.start);
@@ -192,14 +211,13 @@ public:
     return lead_ > chosen.least_lead;
   }
 
+  template <parity step>
   [[nodiscard]] HWY_INLINE vector filtered(const chosen_vectors& chosen) const {
-    auto none = hn::Zero(d32);
-    vector sum = level_ * chosen.rest + chosen.rounding;
-    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair_),
-                                        hn::BitCast(d16, chosen.first_pair), sum, none);
-    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair_before_that_),
-                                        hn::BitCast(d16, chosen.second_pair), sum, none);
-    return hn::ShiftRight<9>(sum);
+    const vector sum = level_ * chosen.rest + chosen.rounding;
+    if constexpr (step == parity::even)
+      return filtered(sum, pair_, chosen.first_turned, pair_before_, chosen.second_turned);
+    else
+      return filtered(sum, turned_, chosen.first_pair, turned_before_, chosen.second_pair);
   }
 
   /// See scale_bias.
@@ -209,14 +227,14 @@ public:
     return hn::BitCast(d32u, hn::ConvertTo(d32f, small));
   }
 
-  /// `of_filter` and `of_last`: the sample less what was predicted.
-  template <bool early>
+  /// `of_filter` and `of_last`: the sample less what was predicted. After an odd step, end_pair
+  /// follows.
+  template <bool early, parity step>
   HWY_INLINE void learn(vector y, vector r, vector of_filter, vector of_last, std::uint32_t age) {
     const vector size = hn::Abs(r);
-    const vector size_4 = (size + size) + (size + size);
-    const vector size_16 = (size_4 + size_4) + (size_4 + size_4);
-    fast_ = fast_ - hn::ShiftRight<2>(fast_) + size_4;
-    slow_ = slow_ - hn::ShiftRight<6>(slow_) + size_16;
+    const vector size_2 = size + size;
+    fast_ = fast_ - hn::ShiftRight<2>(fast_) + (size_2 + size_2);
+    slow_ = slow_ - hn::ShiftRight<6>(slow_) + hn::ShiftLeft<4>(size);
     lead_ = lead_ - hn::ShiftRight<3>(lead_) + (hn::Abs(of_filter) - hn::Abs(of_last));
     if constexpr (early) {
       const auto shift = static_cast<int>(lane_model::level_shift(age));
@@ -224,16 +242,33 @@ public:
     } else {
       level_ = level_ - hn::ShiftRight<4>(level_) + y;
     }
-    pair_before_that_ = pair_before_;
-    pair_before_ = pair_;
-    const auto up = hn::BitCast(d32, shifted_by_16(hn::BitCast(d32u, pair_)));
-    pair_ = hn::BitCast(d32, hn::OddEven(hn::BitCast(d16, up), hn::BitCast(d16, y)));
+    if constexpr (step == parity::even) {
+      turned_before_ = turned_;
+      turned_ = hn::BitCast(d32, hn::OddEven(hn::BitCast(d16, pair_), hn::BitCast(d16, y)));
+    }
     last_ = y;
   }
 
+  /// The samples of both steps.
+  HWY_INLINE void end_pair(vector pair) {
+    pair_before_ = pair_;
+    pair_ = pair;
+  }
+
 private:
+  [[nodiscard]] HWY_INLINE static vector filtered(vector sum, vector pair, vector filter,
+                                                  vector pair_before, vector filter_before) {
+    auto none = hn::Zero(d32);
+    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair), hn::BitCast(d16, filter), sum,
+                                        none);
+    sum = hn::ReorderWidenMulAccumulate(d32, hn::BitCast(d16, pair_before),
+                                        hn::BitCast(d16, filter_before), sum, none);
+    return hn::ShiftRight<9>(sum);
+  }
+
   vector last_, level_, lead_, fast_, slow_;
-  vector pair_, pair_before_, pair_before_that_;
+  vector pair_, pair_before_;     // the earlier sample in the low bits
+  vector turned_, turned_before_; // the later sample in the low bits
 };
 
 /// How many low bits of a residual are coded as they are.
@@ -242,37 +277,52 @@ HWY_INLINE vector_u low_bits_of(vector_u scale_bits, const chosen_vectors& chose
   return hn::Max(octave, chosen.whole_octave) - chosen.whole_octave;
 }
 
-/// Runs begin(i) for the steps in which a piece of a waveform begins, step(early, i, age) for the
-/// others.
-template <class Begin, class Step>
-HWY_INLINE void for_steps(shape of, Begin begin, Step step) {
+/// Runs begin(i) for the steps in which a piece of a waveform begins, step(early, parity, i, age)
+/// for the others, and end_pair(i) after every other one, for the steps 2 i and 2 i + 1.
+/// Steps are always inline: in a function of its own, a step would take the vectors of its model
+/// from memory and store them there.
+template <class Begin, class Step, class EndPair>
+HWY_INLINE void for_steps(shape of, Begin begin, Step step, EndPair end_pair) {
   constexpr std::uint32_t early = 8; // from this age on, level_shift is always the same
+  const std::integral_constant<parity, parity::even> even;
+  const std::integral_constant<parity, parity::odd> odd;
+  const auto pair = [&](auto is_early, std::uint32_t i, std::uint32_t age) HWY_ATTR
+      __attribute__((always_inline)) {
+    step(is_early, even, i, age);
+    step(is_early, odd, i + 1, age + 1);
+    end_pair(i / 2);
+  };
   const std::uint32_t piece = of == shape::short_ones ? record_samples : lane_samples;
   for (std::uint32_t first = 0; first < lane_samples; first += piece) {
     begin(first);
-    for (std::uint32_t age = 1; age < early; ++age) step(std::true_type(), first + age, age);
-    for (std::uint32_t age = early; age < piece; ++age) step(std::false_type(), first + age, age);
+    step(std::true_type(), odd, first + 1, 1);
+    end_pair(first / 2);
+    for (std::uint32_t age = 2; age < early; age += 2) pair(std::true_type(), first + age, age);
+    for (std::uint32_t age = early; age < piece; age += 2)
+      pair(std::false_type(), first + age, age);
   }
 }
 
-/// Turns a square of eight rows of eight samples.
+/// Turns a square of eight rows of eight numbers.
 HWY_INLINE void transpose(group_row (&r)[lanes]) {
   const auto turn = [](auto d, group_row a, group_row b, group_row& low, group_row& high) HWY_ATTR {
     const auto x = hn::BitCast(d, a);
     const auto y = hn::BitCast(d, b);
-    low = hn::BitCast(d16_group, hn::InterleaveLower(d, x, y));
-    high = hn::BitCast(d16_group, hn::InterleaveUpper(d, x, y));
+    low = hn::BitCast(d32_group, hn::InterleaveLower(d, x, y));
+    high = hn::BitCast(d32_group, hn::InterleaveUpper(d, x, y));
   };
-  const hn::FixedTag<std::uint32_t, 4> quads;
-  const hn::FixedTag<std::uint64_t, 2> halves;
+  const hn::FixedTag<std::uint64_t, 4> pairs;
   group_row a[lanes];
   group_row b[lanes];
-  for (std::size_t i = 0; i < lanes; i += 2) turn(d16_group, r[i], r[i + 1], a[i], a[i + 1]);
+  for (std::size_t i = 0; i < lanes; i += 2) turn(d32_group, r[i], r[i + 1], a[i], a[i + 1]);
   for (std::size_t i = 0; i < lanes; i += 4) {
-    turn(quads, a[i], a[i + 2], b[i], b[i + 1]);
-    turn(quads, a[i + 1], a[i + 3], b[i + 2], b[i + 3]);
+    turn(pairs, a[i], a[i + 2], b[i], b[i + 1]);
+    turn(pairs, a[i + 1], a[i + 3], b[i + 2], b[i + 3]);
   }
-  for (std::size_t i = 0; i < lanes / 2; ++i) turn(halves, b[i], b[i + 4], r[2 * i], r[2 * i + 1]);
+  for (std::size_t i = 0; i < lanes / 2; ++i) {
+    r[i] = hn::ConcatLowerLower(d32_group, b[i + 4], b[i]);
+    r[i + 4] = hn::ConcatUpperUpper(d32_group, b[i + 4], b[i]);
+  }
 }
 
 #endif
