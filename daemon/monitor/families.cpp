@@ -252,7 +252,8 @@ std::vector<family> families_of(const metrics_snapshot& s) {
       {"event_age", "Seconds since the latest event was admitted; null: none was.", s.event_age},
       {"this_spill",
        "What became of the events of the spill under way, or of the last one until the next "
-       "begins: `admitted`, `incomplete`, `stored`, `rejected`, `shed`, and whether it has `ended`. "
+       "begins: `admitted`, `incomplete`, `stored`, `rejected`, `shed`, and whether it has "
+       "`ended`. "
        "Events that are under way when a spill ends are counted with it until the next one begins.",
        json::object{{"ended", s.this_spill.ended},
                     {"admitted", s.this_spill.admitted},
