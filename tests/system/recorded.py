@@ -4,6 +4,7 @@
 for bit; and where that cannot be, it is said why."""
 import json
 import shutil
+import subprocess
 
 import harness
 import store_reader
@@ -118,10 +119,10 @@ class Recorded(Selecting):
         file = self.simulate(80)
         ledger = self.finish(self.run_daemon(80, file=file, mode="record"))
         said = self.select(file)
-        code, text = self.run_tool("efficiency", self.store, "--json")
-        self.assertEqual(code, 0, text)
+        p = subprocess.run([harness.BIN / "koto-l3", "efficiency", self.store, "--json"], capture_output=True, text=True, timeout=harness.PATIENCE)
+        self.assertEqual(p.returncode, 0, p.stderr)
         self.ledgers_of_efficiency(ledger)
-        of, = json.JSONDecoder().raw_decode(text[text.index("{"):])[0]["settings"]  # warnings are told beside it
+        of, = json.loads(p.stdout)["settings"]
         samples = {s["reference"]: s for s in of["samples"]}
         self.assertEqual(set(samples), {"pass_through", "minimum_bias", "all events"})
         self.assertEqual(samples["all events"]["events"], 80)
