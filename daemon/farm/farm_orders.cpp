@@ -206,9 +206,9 @@ bool farm_member::accept() {
   return true;
 }
 
-/// Of all nodes, once all have answered or have had their time; of one that has gone, at once. What
-/// a node has answered goes with its lease: one that was ready, was cut off and has joined again
-/// since is asked for no second answer.
+/// Why nodes refuse: all of them, once all have answered or have had their time; one that has gone,
+/// at once. What a node has answered goes with its lease: one that was ready, was cut off and has
+/// joined again since is asked for no second answer.
 std::vector<std::string> farm_member::refusals(const farm_view& v, bool late) const {
   std::vector<std::string> gone;
   std::vector<std::string> reasons;

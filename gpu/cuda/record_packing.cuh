@@ -240,7 +240,7 @@ public:
     minimum_ = std::uint64_t{0} - multiply_add(two, fourth_, two);
   }
 
-  /// Of four samples.
+  /// The bits of four samples, two in each word.
   [[nodiscard]] __device__ std::uint64_t quad(std::uint32_t a, std::uint32_t b) const {
     return multiply_add(pair(b), fourth_, multiply_add(pair(a), 1, minimum_));
   }
@@ -279,7 +279,7 @@ public:
     minimum_ = two * ~fourth_; // of a quad, negative
   }
 
-  /// Of the eight samples in words 4 n … 4 n + 3.
+  /// The bits of the eight samples in words 4 n … 4 n + 3.
   [[nodiscard]] __device__ std::uint64_t
   octet(const std::uint32_t (&samples)[packed_samples::words], std::uint32_t n) const {
     const std::uint32_t late = quad(samples[4 * n + 2], samples[4 * n + 3]);

@@ -46,7 +46,7 @@ def make(folder: pathlib.Path) -> dict[str, pathlib.Path]:
 
 def asked_of_services(script: pathlib.Path, *arguments: str, runs=True, refuses=False, starts=True) -> tuple[list[str], str | None]:
     """What a script of a package would have systemd do with services, and what it says if it fails. Nothing is done: each command is
-    a stub. A service runs; the new program refuses its configuration; it does not start."""
+    replaced by one that writes down how it was called. A service runs; the new program refuses its configuration; it does not start."""
     if not script.exists():
         return [], None
     with tempfile.TemporaryDirectory() as name:

@@ -56,8 +56,8 @@ class Payloads(Selecting):
         p = subprocess.run([harness.BIN / "koto-l3", *map(str, arguments)], capture_output=True, text=True, timeout=harness.PATIENCE)
         return p.returncode, p.stdout + p.stderr
 
-    def waveforms(self, event, sent):
-        """(input, is there, samples sent) of every waveform of every board that is not raw."""
+    def sent_and_stored(self, event, sent):
+        """(input, its board, is there, words sent, words stored) of every waveform of every board that is not raw."""
         first_board = 0
         for place, crate in enumerate(self.crates):
             for i, slot in enumerate(level2.SLOTS[:crate.boards]):
@@ -67,9 +67,14 @@ class Payloads(Selecting):
                 channels = level2.CHANNELS[crate.kind]
                 for c in range(channels):
                     there = event.records[place, slot] >> c * 16 // channels & 1
-                    self.assertEqual(stored[c::channels], words[c::channels] if there else (0,) * (1024 // channels))
-                    yield 16 * (first_board + i) + c, bool(there), [w & 0x3FFF for w in words[c::channels]]
+                    yield 16 * (first_board + i) + c, (place, slot), bool(there), words[c::channels], stored[c::channels]
             first_board += crate.boards
+
+    def waveforms(self, event, sent):
+        """(input, is there, samples sent) of every waveform of every board that is not raw."""
+        for n, _, there, words, stored in self.sent_and_stored(event, sent):
+            self.assertEqual(stored, words if there else (0,) * len(words))
+            yield n, there, [w & 0x3FFF for w in words]
 
     def assert_payload(self, event, said, lines):
         p = event.payload
@@ -236,19 +241,11 @@ class Rounded(Payloads):
             text = text.replace(f'name = "{line}"\n', f'name = "{line}"\n{keys}', 1)
         return text
 
-    def waveforms(self, event, sent):
-        first_board = 0
-        for place, crate in enumerate(self.crates):
-            for i, slot in enumerate(level2.SLOTS[:crate.boards]):
-                at = 4 + i * level2.BOARD_BYTES + 12
-                words = struct.unpack_from(">1024H", sent[place], at)
-                stored = struct.unpack_from(">1024H", event.fragments[place], at)
-                channels = level2.CHANNELS[crate.kind]
-                for c in range(channels):
-                    if event.records[place, slot] >> c * 16 // channels & 1:
-                        off = max(abs(a - b) for a, b in zip(words[c::channels], stored[c::channels]))
-                        yield 16 * (first_board + i) + c, event.errors[place, slot], off
-            first_board += crate.boards
+    def errors(self, event, sent):
+        """(input, error allowed, error) of every waveform that is there."""
+        for n, board, there, words, stored in self.sent_and_stored(event, sent):
+            if there:
+                yield n, event.errors[board], max(abs(a - b) for a, b in zip(words, stored))
 
     def test_every_sample_is_within_the_error_that_its_event_says(self):
         self.assert_within("koto")
@@ -271,7 +268,7 @@ class Rounded(Payloads):
         for key, event in stored.items():
             self.assertEqual(event.payload.error, by_key[key]["greatest_error"])
             count[event.payload.error, event.payload.kept] += 1
-            for _, error, off in self.waveforms(event, sent[key]):
+            for _, error, off in self.errors(event, sent[key]):
                 self.assertLessEqual(off, error)
                 self.assertLessEqual(error, event.payload.error)
                 boards[error, off != 0] += 1
