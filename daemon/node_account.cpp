@@ -44,6 +44,7 @@ ledger node::parts::sums() const {
     a.spool.emplace();
     a.spool->found = p.disk->found().events;
     a.spool->gone = p.blocks_gone();
+    a.spool->not_compared = p.disk->unread();
     for (const backlog_lane& l : p.backlog->found())
       a.spool->lanes.push_back(
           {l.identity.session, l.delivered, p.disk->lost_events(l.identity.session)});
@@ -67,7 +68,7 @@ ledger node::parts::sums() const {
   a.clean = p.state.report().now == phase::stopped &&
             a.events.in_flight == (a.spool ? a.spool->waiting : 0) &&
             p.outcomes.events_shed[shed::drain] == 0 && p.lost_on_disk() == 0 &&
-            p.blocks_gone() == 0;
+            p.blocks_gone() == 0 && (!a.spool || a.spool->not_compared == 0);
   return a;
 }
 

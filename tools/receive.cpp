@@ -47,7 +47,8 @@ struct options {
 };
 
 constexpr auto longest_step = 100ms;
-constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
+constexpr auto idle_time = 1s;       // without a block: then the ledger is written, as at a goodbye
+constexpr auto last_look_limit = 4s; // the program has 10 s to end, and files to complete
 constexpr mode_t folder_mode = 0755;
 constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
@@ -136,6 +137,17 @@ void make_folder(const std::filesystem::path& folder) {
                         exit_missing_resource);
 }
 
+/// Files that other programs have touched are read as far as the time allows.
+std::error_code take_last_look(block_receiver& receiver, const store_writer& store) {
+  const time_point until = steady_clock::now() + last_look_limit;
+  std::error_code first;
+  do {
+    const auto fault = receiver.look_at_store();
+    if (!first) first = fault;
+  } while (store.unread() > 0 && steady_clock::now() < until);
+  return first;
+}
+
 int receive_until_told(const options& o, store_writer& store, block_receiver& receiver,
                        const service_manager& manager, interrupt& signals) {
   receive_watch watch(o.monitor, o.receiver, store, receiver, manager);
@@ -170,7 +182,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   watch.stopping();
   if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
     spdlog::warn("not all files of the store are complete: the next start completes them");
-  const std::error_code fault = receiver.look_at_store();
+  const std::error_code fault = take_last_look(receiver, store);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty();
   const ledger l = account_of(store, receiver.counters(), whole);
@@ -178,6 +190,13 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   if (!store.lost().empty())
     spdlog::error("{} events that were called stored are lost: see the ledger's lost",
                   l.events.shed.at("vanished"));
+  if (l.unseen > 0)
+    spdlog::warn("{} blocks were never seen here that daemons had let go: another receiver has "
+                 "stored them, or they are lost",
+                 l.unseen);
+  if (l.not_compared > 0)
+    spdlog::warn("it is not known whether {} files of the store are as they were written",
+                 l.not_compared);
   if (!file.write(l)) return exit_failure;
   store.forget_losses();
   return whole ? 0 : exit_failure;

@@ -91,7 +91,9 @@ void print_remarks(const remarks& r) {
   for (const auto& end : r.torn_ends) fmt::print("{}\n", end);
   for (const auto& fault : r.cut_files) fmt::print("{}\n", fault);
   if (r.receiver_final == false)
-    fmt::print("the receiver's ledger is not final: the receiver still runs, or was killed\n");
+    fmt::print(
+        "the receiver's ledger is not final: the receiver still runs, was killed, or does not "
+        "know whether its store is whole (unseen, not_compared)\n");
   for (const auto& path : r.not_final)
     fmt::print(
         "{} is not final: the daemon still runs, was killed, or ended with events under way\n",

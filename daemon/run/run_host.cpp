@@ -261,6 +261,9 @@ run_host::ended_run run_host::finish_ending() {
     spdlog::error("{} blocks that were called safe are in no file of the spool any more: see "
                   "spool.gone in the ledger",
                   blocks_gone);
+  if (last.spool && last.spool->not_compared > 0)
+    spdlog::warn("it is not known whether {} files of the spool are as they were written",
+                 last.spool->not_compared);
   ended.well = last.balanced() && !node_->failed() && drained_clean_ && lost == 0 &&
                blocks_gone == 0 && written;
   std::unique_ptr<node> gone;

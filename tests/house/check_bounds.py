@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the table of docs/reliability.md that bounds what comes from outside: each source that reads it, and each fuzz target,
-stands in a row, and each source, test and fuzz target that a row names exists. A source reads what comes from outside if it
+stands in a row, and each source, test and fuzz target that a row names exists; the test runs, and expects something. A source reads what comes from outside if it
 calls one of READS. `--self-test` shows that each check can fail."""
 import pathlib
 import re
@@ -54,21 +54,45 @@ def words(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def tests_of(root: pathlib.Path) -> set[str]:
-    """`suite.case` of every GoogleTest, `file.py Class.test_case` of every system test, `fuzz NAME` of every fuzz target."""
-    found = set()
+CASE = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)", re.M)
+EXPECTS = re.compile(r"\b(EXPECT|ASSERT|RC_ASSERT|FAIL)|\bself\.(assert\w+|fail)\b|\bassert\b|\bwait_(until|for\w*)\(|\bexpect\w*\(|\bcheck\w*\(")
+
+
+def expecting(functions: list[tuple[str, str]]) -> set[str]:
+    """Of the functions of a Python file, by name and body: those that expect something, or call one that does."""
+    names = {name for name, body in functions if EXPECTS.search(body)}
+    while True:
+        more = {name for name, body in functions if name not in names and any(re.search(rf"\b{n}\(", body) for n in names)}
+        if not more:
+            return names
+        names |= more
+
+
+def tests_of(root: pathlib.Path) -> dict[str, str]:
+    """`suite.case` of every GoogleTest, `file.py Class.test_case` of every system test, `fuzz NAME` of every fuzz target, and
+    what is wrong with it: "" if it runs and expects something."""
+    found = {}
+    builds = "\n".join(p.read_text() for p in sorted((root / "tests").rglob("CMakeLists.txt")))
+    names = set(re.findall(r"[\w./-]+", builds))
+    script = (root / "run").read_text() if (root / "run").is_file() else ""
     for path in (root / "tests").rglob("*"):
         if path.suffix in (".cpp", ".hpp", ".cu"):
-            cases = re.findall(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)\(\s*(\w+),\s*(\w+)", path.read_text(), re.M)
-            found |= {f"{suite}.{case}" for suite, case in cases}
+            text = path.read_text()
+            runs = path.suffix == ".hpp" or any(n.rsplit("/", 1)[-1] == path.name for n in names)
+            for case in CASE.finditer(text):
+                body = text[case.end():text.find("\n}", case.end())]
+                found[f"{case[1]}.{case[2]}"] = "" if runs and EXPECTS.search(body) else "expects nothing" if runs else "is in no program"
         elif path.suffix == ".py":
-            name = path.relative_to(root / "tests").as_posix()
-            suite = ""
-            for kind, word in re.findall(r"^(class |    def )(\w+)", path.read_text(), re.M):
+            name, text = path.relative_to(root / "tests").as_posix(), path.read_text()
+            runs = path.stem in names or path.name in names or f"tests/{name}" in script
+            suite, parts = "", re.split(r"^(class |(?:    )?def )(\w+)", text, flags=re.M)[1:]
+            functions = list(zip(parts[::3], parts[1::3], parts[2::3]))
+            expect = expecting([(word, body) for kind, word, body in functions if kind != "class "])
+            for kind, word, _ in functions:
                 suite = word if kind == "class " else suite
-                found.add(f"{name} {suite}.{word}")
+                found[f"{name} {suite}.{word}"] = "is run by nothing" if not runs else "" if word in expect else "expects nothing"
         if path.name.endswith("_fuzz.cpp"):
-            found.add("fuzz " + path.name.removesuffix("_fuzz.cpp"))
+            found["fuzz " + path.name.removesuffix("_fuzz.cpp")] = ""
     return found
 
 
@@ -88,6 +112,7 @@ def check(root: pathlib.Path) -> list[str]:
         named |= set(of_row)
         problems += [f"{row}: there is no {s}" for s in sources if not (root / s).is_file()]
         problems += [f"{row}: there is no test {t}" for t in of_row if t not in tests]
+        problems += [f"{row}: the test {t} {tests[t]}" for t in of_row if tests.get(t)]
         if not sources or not of_row:
             problems.append(f"{row}: a row names at least one source and one test")
     problems += [f"{s}: it reads what comes from outside, and stands in no row of docs/reliability.md, '{HEADING}'"
@@ -115,7 +140,9 @@ def self_test() -> list[str]:
                                "| a | `transport/a.cpp` | 1 | 2 | `some.case`, `system/s.py S.test_it`, `fuzz a` |\n"
                                "| b | `transport/gone.cpp` | 1 | 2 | `some.other` |\n"
                                "| c | `config/parser.hpp` | 1 | | `some.case` |\n"
-                               "| d | by hand | 1 | 2 | none |\n## Behind\n| no | row |\n",
+                               "| d | by hand | 1 | 2 | none |\n"
+                               "| e | `transport/a.cpp` | 1 | 2 | `some.nothing`, `lost.case`, `system/t.py T.test_it`, `system/s.py S.test_no` |\n"
+                               "## Behind\n| no | row |\n",
         "transport/a.cpp": "const auto in = open_input(path);",
         "transport/writer.cpp": "::open(path, O_WRONLY | O_CREAT);",
         "transport/new.cpp": "x(::open(path.c_str(),\n  O_RDONLY));",
@@ -123,13 +150,18 @@ def self_test() -> list[str]:
         **{f"tools/writes{n}.cpp": text for n, text in enumerate(NO_READS)},
         "transport/system/input_file.hpp": "::open(path.c_str(), O_RDONLY)",
         "daemon/socket.cpp": "socket_.recv(head)",
-        "tests/a.cpp": "TEST(some, case) {}",
-        "tests/system/s.py": "class S:\n    def test_it(self):\n",
+        "tests/a.cpp": "TEST(some, case) {\n  EXPECT_TRUE(x());\n}\nTEST(some, nothing) {\n  x();\n}\n",
+        "tests/lost.cpp": "TEST(lost, case) {\n  EXPECT_TRUE(x());\n}\n",
+        "tests/CMakeLists.txt": "l3_test(a_test SOURCES a.cpp)\nforeach(name IN ITEMS s)",
+        "tests/system/s.py": "class S:\n    def test_it(self):\n        self.assertTrue(x)\n    def test_no(self):\n        x()\n",
+        "tests/system/t.py": "class T:\n    def test_it(self):\n        self.assertTrue(x)\n",
         "tests/fuzz/targets/a_fuzz.cpp": "", "tests/fuzz/targets/b_fuzz.cpp": "",
     }
     expected = [*(f"tools/reads{n}.cpp: it reads" for n in range(len(SPELLINGS))),
                 "docs/reliability.md:8: there is no transport/gone.cpp", "docs/reliability.md:8: there is no test some.other",
-                "docs/reliability.md:9: a row has", "docs/reliability.md:10: a row names", "transport/new.cpp: it reads",
+                "docs/reliability.md:9: a row has", "docs/reliability.md:10: a row names", "docs/reliability.md:11: the test some.nothing expects nothing",
+                "docs/reliability.md:11: the test lost.case is in no program", "docs/reliability.md:11: the test system/t.py T.test_it is run by nothing",
+                "docs/reliability.md:11: the test system/s.py S.test_no expects nothing", "transport/new.cpp: it reads",
                 "daemon/socket.cpp: it reads", "tests/fuzz/targets/b_fuzz.cpp: no row"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)

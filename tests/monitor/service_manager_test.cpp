@@ -90,9 +90,9 @@ TEST(service_manager, is_found_in_the_environment) {
 }
 
 TEST(service_manager, its_absence_is_no_trouble) {
-  service_manager("").ready();
-  service_manager("/nonexistent/socket").ready();
-  service_manager(std::string(200, 'x')).ready();
+  for (const std::string& nowhere :
+       {std::string(), std::string("/nonexistent/socket"), std::string(200, 'x')})
+    EXPECT_NO_THROW(service_manager(nowhere).ready()) << nowhere;
 }
 
 } // namespace

@@ -183,6 +183,13 @@ class Files(CommandLine):
             self.says(FAILED, "is not an .l2raw file", "verify", other, store)
             self.says(FAILED, "is not an .l2raw file", "replay", other, "--to", f"tcp://{harness.HOST}:{self.ports.tcp}")
 
+    def test_recorded_waveforms_of_more_than_4_gib(self):
+        recorded, out = self.folder / "recorded", self.folder / "out"
+        recorded.touch()
+        os.truncate(recorded, (4 << 30) + 2)
+        self.says(FAILED, "recorded has 4294967298 bytes; at most 4294967296 are read", "simulate", out, "--waveforms", recorded)
+        self.assertFalse(out.exists())
+
     def test_what_verify_and_extract_say_of_cut_files(self):
         receiver, out = self.fill_store(), self.folder / "out"
         code, said = self.run_tool("verify", self.sent, self.store)

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory stays flat: after tens of thousands of events the daemon holds what it planned at its start, plus 5 %, and after
 the first spill it does not grow."""
+import contextlib
 import resource
+import socket
+import time
 import unittest
 
 import harness
@@ -47,7 +50,8 @@ class Senders(harness.SystemTest):
     """Over TCP, of the readout that makes the largest events."""
     crate_lines = level2.KOTO
     crates = level2.readout(level2.KOTO)
-    MANY = 600
+    MANY = 1000
+    CHURN = 4  # seconds
 
     def setUp(self):
         super().setUp()
@@ -58,7 +62,7 @@ class Senders(harness.SystemTest):
 
     @unittest.skipIf(harness.SANITIZED, "a sanitizer's own memory grows")
     def test_that_never_finish_an_event(self):
-        """Each place is taken by one that holds most of an event; then they come and go."""
+        """Each place is taken by one that holds most of an event, while others come and go that find none; then all come and go."""
         maker = level2.EventMaker(self.crates, 83)
         body = stream_sender.event_body(1, maker.fragments(1, 1))
         most_of_it = stream_sender.record(stream_sender.EVENT, 1, 2, body)[:len(body) * 99 // 100]
@@ -82,13 +86,29 @@ class Senders(harness.SystemTest):
         daemon.wait_for(lambda st: sum(l["bytes"] for l in st["links"] if l["link"] == "tcp") >= self.MANY * len(most_of_it),
                         "most of an event of each")
         most = max(most, daemon.memory())
+
+        def come_and_go(seconds, and_send):
+            """How many; each is closed at once."""
+            end, times = time.monotonic() + seconds, 0
+            while time.monotonic() < end:
+                with contextlib.suppress(ConnectionError), socket.create_connection((harness.HOST, self.ports.tcp), timeout=harness.PATIENCE) as peer:
+                    if and_send:
+                        peer.sendall(hello + most_of_it)
+                times += 1
+            return times
+
+        hello = stream_sender.record(stream_sender.HELLO, 0, 1, stream_sender.hello_body(7, self.crates))
+        refused = come_and_go(self.CHURN / 2, and_send=False)
+        most = max(most, daemon.memory())
         for sender in held:
             sender.close()
-        for _ in range(5):
-            for sender in connect(self.MANY // 5):
-                sender.send_raw(most_of_it)
-                most = max(most, daemon.memory())
-                sender.close()
+        for sender in connect(self.MANY // 10):
+            sender.send_raw(most_of_it)
+            most = max(most, daemon.memory())
+            sender.close()
+        times = come_and_go(self.CHURN / 2, and_send=True)
+        most = max(most, daemon.memory())
+        print(f"{refused} came and went while there was no place, {times} afterwards;", end=" ")
         print(f"{planned / 1e6:.1f} MB planned, {before / 1e6:.1f} MB before, {most / 1e6:.1f} MB at most", end=" ", flush=True)
         self.assertLessEqual(most, planned * 1.05)
         harness.wait_until(lambda: daemon.memory() < before + 32 * MIB, lambda: f"memory to be given back: {daemon.memory() / 1e6:.1f} MB")

@@ -166,6 +166,23 @@ class Vanishing(harness.SystemTest):
         self.assertEqual(receiver.stop(), 0, receiver.said())
         self.assertTrue(self.receiver_ledger()["clean"])
 
+    def test_a_store_that_is_removed_with_its_manifest_while_no_receiver_runs(self):
+        receiver, daemon = self.start_receiver(), self.start_daemon()
+        self.replay(1)
+        daemon.wait_for_stored(EVENTS)
+        self.assertEqual(receiver.stop(), 0, receiver.said())
+        self.assertEqual((self.receiver_ledger()["clean"], self.receiver_ledger()["unseen"]), (True, 0))
+        shutil.rmtree(self.store)
+        receiver = self.start_receiver()
+        self.replay(2)
+        daemon.wait_for_stored(2 * EVENTS)
+        self.stop_daemon(daemon)
+        self.assertEqual(receiver.stop(), 0, "what another receiver has stored is not lost")
+        ledger = self.receiver_ledger()
+        self.assertGreater(ledger["unseen"], 0)
+        self.assertFalse(ledger["clean"])
+        self.assertIn("never seen here", receiver.said())
+
     def test_store_files_that_are_archived(self):
         self.write_a_store(3)
         for number in (1, 2):

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/receive/receive_account.hpp"
 
+#include <algorithm>
+
 namespace l3 {
 
 ledger account_of(const store_writer& store, const receive_counters& c, bool clean) {
   ledger l;
   l.program = "receive";
   l.run = store.last_run();
-  l.clean = clean;
+  l.unseen = std::min<std::uint64_t>(c.unseen, most_counted);
+  l.not_compared = store.not_compared();
+  l.clean = clean && l.unseen == 0 && l.not_compared == 0;
   for (const auto& [session, s] : store.sessions()) {
     l.sessions.push_back(session);
     l.events.admitted += s.events;

@@ -7,7 +7,8 @@
 
 namespace l3 {
 
-/// What was stored and is not there any more is counted as shed. `clean` needs a look at the files.
+/// What was stored and is not there any more is counted as shed. `clean` needs a look at the files;
+/// where it is not known what they hold, the ledger is not clean.
 [[nodiscard]] ledger account_of(const store_writer& store, const receive_counters& c, bool clean);
 
 } // namespace l3

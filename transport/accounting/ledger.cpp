@@ -35,16 +35,13 @@ BOOST_DESCRIBE_STRUCT(datagram_account, (),
 BOOST_DESCRIBE_STRUCT(byte_account, (), (in, out, payloads, rounded))
 BOOST_DESCRIBE_STRUCT(spill_account, (), (spill, admitted, incomplete, expected))
 BOOST_DESCRIBE_STRUCT(earlier_spills_account, (), (spills, admitted, incomplete))
-BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, lanes))
+BOOST_DESCRIBE_STRUCT(spool_account, (), (waiting, found, gone, not_compared, lanes))
 
 namespace {
 
 constexpr std::uint64_t ledger_version = 1;
 /// Of a file: a line of 80 bytes for each spill of two months.
 constexpr std::uint64_t most_bytes = 64 << 20;
-/// Of any figure, and of reasons in a list. Programs that count from 1 do not come near, and sums
-/// of such figures stay right: one that overflows would balance what does not.
-constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
 constexpr std::size_t most_reasons = 256;
 constexpr std::size_t most_text = 4096;  // of a comment, or a name
 constexpr std::size_t most_lanes = 1024; // as many as a spool remembers
@@ -104,7 +101,17 @@ void check_figure(const std::vector<spool_account::lane>& lanes) {
 }
 
 /// Keys that came after version 0.1.0; a section without one is that of an older program.
-constexpr std::array<std::string_view, 4> newer_keys{"conflicting", "payloads", "rounded", "gone"};
+constexpr std::array<std::string_view, 5> newer_keys{"conflicting", "payloads", "rounded", "gone",
+                                                     "not_compared"};
+
+/// 0 in a ledger of an older program, which lacks it.
+std::uint64_t figure(const json::object& from, std::string_view key) {
+  const auto* n = from.if_contains(key);
+  if (n == nullptr) return 0;
+  const auto figure = n->to_number<std::uint64_t>();
+  check_figure(figure);
+  return figure;
+}
 
 /// Passes over keys that it does not know.
 template <class Section>
@@ -240,7 +247,11 @@ std::string to_json(const ledger& l) {
     spool["session"] = session_text(l.sessions.back());
     for (const auto& [key, value] : account.as_object()) spool[key] = value;
   }
-  if (l.program == "receive") o["lost"] = json::value_from(l.lost);
+  if (l.program == "receive") {
+    o["lost"] = json::value_from(l.lost);
+    o["unseen"] = l.unseen;
+    o["not_compared"] = l.not_compared;
+  }
   o["spills"] = json::value_from(l.spills);
   o["earlier_spills"] = json::value_from(l.earlier_spills);
   o["balanced"] = l.balanced();
@@ -283,6 +294,10 @@ ledger ledger_from_json(std::string_view text) {
     for (const lost_account& gone : l.lost) {
       check_figure(gone.blocks);
       check_figure(gone.events);
+    }
+    if (of_store) {
+      l.unseen = figure(o, "unseen");
+      l.not_compared = figure(o, "not_compared");
     }
     if (const auto* crates = o.if_contains("crates"); crates != nullptr && !of_store) {
       if (crates->as_array().size() > most_crates)

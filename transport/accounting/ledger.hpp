@@ -20,6 +20,10 @@ namespace l3 {
 /// Counts by the name of a reason.
 using reason_counts = std::map<std::string, std::uint64_t, std::less<>>;
 
+/// Of any figure, and a bound for what others say. Programs that count from 1 do not come near, and
+/// sums of such figures stay right: one that overflows would balance what does not.
+inline constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
+
 struct fragment_account {
   std::uint64_t seen = 0;
   std::uint64_t admitted = 0;
@@ -112,7 +116,8 @@ struct spool_account {
   std::uint64_t waiting = 0; ///< of this process's events, those in flight that a next start finds
   std::uint64_t found = 0;   ///< at the start, of earlier processes
   std::uint64_t gone = 0;    ///< blocks that were called safe, and that no file has any more
-  std::vector<lane> lanes;   ///< of earlier processes
+  std::uint64_t not_compared = 0; ///< files that may not be as they were
+  std::vector<lane> lanes;        ///< of earlier processes
 
   friend bool operator==(const spool_account&, const spool_account&) = default;
 };
@@ -142,9 +147,11 @@ struct ledger {
   event_account events;
   datagram_account datagrams;
   byte_account bytes;
-  std::vector<crate_account> crates;     ///< of a daemon, in the order of the readout
-  std::optional<spool_account> spool;    ///< of a daemon that has one
-  std::vector<lost_account> lost;        ///< of a receiver, by session
+  std::vector<crate_account> crates;  ///< of a daemon, in the order of the readout
+  std::optional<spool_account> spool; ///< of a daemon that has one
+  std::vector<lost_account> lost;     ///< of a receiver, by session
+  std::uint64_t unseen = 0; ///< likewise: blocks that daemons had let go, and that it never stored
+  std::uint64_t not_compared = 0;        ///< likewise: files that may not be as they were
   std::vector<spill_account> spills;     ///< the latest
   earlier_spills_account earlier_spills; ///< zeros in ledgers of 0.1.0, which lack it
 

@@ -23,7 +23,9 @@ constexpr std::uint64_t unlimited = outbox::unlimited;
 constexpr auto retry_time = 100ms; ///< after an error
 constexpr auto telling_time = 1s;  ///< of errors
 constexpr auto looking_time = 1s;  ///< between two looks at the files on disk
-constexpr auto alarm_time = 60s;   ///< after files vanished
+/// The same while segments are being read that another program has touched: a look reads for 0.1 s.
+constexpr auto reading_time = 500ms;
+constexpr auto alarm_time = 60s; ///< after files vanished
 constexpr int look_around_ms = 20;
 constexpr int look_around_idle_ms = 100; ///< while no block waits in memory
 
@@ -171,7 +173,7 @@ void spilling_outbox::write(const std::stop_token& stop) {
     disk_full_ = disk_->full();
     if (stop.stop_requested() && steady_clock::now() >= deadline_.load())
       return look(steady_clock::now(), true);
-    if (wrote || copied) continue;
+    if (wrote || copied || (last_time && disk_->unread() != 0)) continue;
     if (last_time) return; // all is written, or the disk takes no more
     pollfd bell{way_to_disk_->bell().descriptor(), POLLIN, 0};
     const bool waits = memory_.blocks_waiting() + way_to_disk_->blocks_waiting() != 0;
@@ -187,7 +189,8 @@ void spilling_outbox::write(const std::stop_token& stop) {
 /// At the end, too: what a ledger says of the disk is what is there. Blocks in memory whose copies
 /// are gone get new ones.
 void spilling_outbox::look(time_point now, bool at_once) {
-  if (!at_once && now < looked_at_ + looking_time) return;
+  const auto pause = disk_->unread() == 0 ? std::chrono::milliseconds(looking_time) : reading_time;
+  if (!at_once && now < looked_at_ + pause) return;
   looked_at_ = now;
   disk_->look();
   tell_what_vanished(now);

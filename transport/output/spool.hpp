@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,11 @@ struct spool_system {
   std::uint64_t most_blocks = std::uint64_t{1} << 22; ///< on disk and needed: 128 MiB of index
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
   time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
+  /// Asked between two blocks while a look reads segments that other programs have touched: true
+  /// ends this look's part of it. `began` is when the look began.
+  bool (*has_read_enough)(time_point began) = [](time_point began) {
+    return steady_clock::now() >= began + std::chrono::milliseconds(100);
+  };
 };
 
 class spool {
@@ -99,7 +105,9 @@ public:
   /// leads to none of its length.
   void keep_beside(std::string name, std::function<void(int folder)> write);
   /// Looks at the files of all segments, now and then and at the end. What is not there any more is
-  /// read from a file that is still open and written anew, or is counted as lost.
+  /// read from a file that is still open and written anew, or is counted as lost. Segments that
+  /// other programs have touched are read in steps, one a look, and count as what they were until
+  /// then.
   void look();
   /// The lowest number of the blocks in memory that vanished from the disk; 0: none did since it
   /// was asked last.
@@ -151,6 +159,8 @@ public:
   [[nodiscard]] std::uint64_t lost_events(std::uint64_t session) const;
   /// So many numbers of a lane are passed over: no file has them.
   void count_missing(std::uint64_t numbers);
+  /// Segments that have to be read before it is known whether they are as they were written.
+  [[nodiscard]] std::uint64_t unread() const { return unread_; }
   /// As far as the writing thread knows, the names of the folder and of the file that is written
   /// lead to them.
   [[nodiscard]] bool is_in_place() const { return in_place_; }
@@ -173,6 +183,12 @@ private:
     bool is_known = true;     ///< false: the disk refuses a part
   };
   using changed_files = std::map<std::uint64_t, changed_file>;
+  /// A segment that is not read to its end yet.
+  struct reading {
+    std::uint64_t number = 0;
+    changed_file file;
+    std::uint64_t next = 0; ///< offset of the first block that is not looked at yet
+  };
 
   // spool_recovery.cpp
   void recover_segment(std::uint64_t number, bool newest);
@@ -186,8 +202,11 @@ private:
   [[nodiscard]] std::error_code copy_blocks(block_file& to, std::vector<stored_block>& copied,
                                             std::vector<stored_block>& lost) const;
   void give_up_what_is_gone();
-  void give_up_what_is_gone_in(changed_files& changed);
   [[nodiscard]] changed_files look_at_files();
+  void in_order_of_reading(std::vector<std::uint64_t>& numbers, const changed_files& changed) const;
+  [[nodiscard]] bool read_on(std::uint64_t number, const changed_file& file, time_point began);
+  void give_up_if_gone(changed_file& file, std::uint64_t session, const spool_place& place);
+  void take_as_it_is(const changed_files& changed);
   void cannot_look_at(std::uint64_t segment, const std::error_code& why);
   [[nodiscard]] std::error_code find(const changed_file& file, std::uint64_t session,
                                      const spool_place& place) const;
@@ -235,6 +254,9 @@ private:
   std::error_code fault_;   ///< set: the names do not lead to the folder or the segment any more
   std::error_code unknown_; ///< why this look could not tell what became of a segment
   std::error_code unknown_told_; ///< likewise, of the look before
+  std::optional<reading> reading_;
+  std::uint64_t last_read_ = 0; ///< number of the segment
+  std::atomic<std::uint64_t> unread_{0};
   std::vector<std::string> news_;
   growing_pause rescue_{std::chrono::milliseconds(100), std::chrono::seconds(10)};
   std::error_code refusal_; ///< what the disk said last; no error: it took a block

@@ -2,6 +2,7 @@
 // What a spool does when a person or another program has removed, moved, cut or replaced its files
 // or its folder.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "transport/output/spool.hpp"
@@ -203,42 +204,108 @@ std::error_code spool::find(const changed_file& file, std::uint64_t session,
   return there ? std::error_code() : name_fault::file_changed;
 }
 
-/// What a changed file has still is found where it was, also in a copy.
+/// What a changed file has still is found where it was, also in a copy. What has no file is given
+/// up at once, the rest as it is read.
 void spool::give_up_what_is_gone() {
-  changed_files changed = look_at_files();
-  give_up_what_is_gone_in(changed);
+  const time_point began = steady_clock::now();
+  const changed_files changed = look_at_files();
+  changed_files known;
+  std::vector<std::uint64_t> to_read;
+  for (const auto& [number, file] : changed)
+    if (file.now && file.now->is_file) to_read.push_back(number);
+  in_order_of_reading(to_read, changed);
+  std::uint64_t unread = 0;
+  for (const std::uint64_t number : to_read) {
+    if (unread != 0 || !read_on(number, changed.at(number), began)) {
+      ++unread;
+      continue;
+    }
+    known[number] = std::exchange(reading_, std::nullopt)->file;
+    last_read_ = number;
+  }
+  std::set<std::uint64_t> without_file;
+  for (const auto& [number, file] : changed)
+    if (!file.now || !file.now->is_file) {
+      known[number] = file;
+      without_file.insert(number);
+    }
+  if (!without_file.empty()) {
+    std::vector<std::pair<std::uint64_t, spool_place>> blocks;
+    {
+      const std::lock_guard guard(lock_);
+      blocks = index_.blocks_in(without_file);
+    }
+    for (const auto& [session, place] : blocks)
+      give_up_if_gone(known[place.segment], session, place);
+  }
+  if (to_read.empty()) reading_.reset();
+  if (!known.empty()) take_as_it_is(known);
+  if ((unread_.exchange(unread) == 0) != (unread == 0))
+    news_.push_back(folder_->path().string() +
+                    (unread == 0 ? ": what was touched has been read"
+                                 : ": another program has touched " + std::to_string(unread) +
+                                       " segments, which are read again; until then it is not "
+                                       "known whether they hold what was written"));
   unknown_told_ = std::exchange(unknown_, {});
 }
 
-void spool::give_up_what_is_gone_in(changed_files& changed) {
-  if (changed.empty()) return;
-  std::set<std::uint64_t> numbers;
-  for (const auto& [number, file] : changed) numbers.insert(number);
+/// The one that is being read; then what cannot be what it was; then what was only touched, in
+/// turn: one that is touched again and again keeps none behind it waiting.
+void spool::in_order_of_reading(std::vector<std::uint64_t>& numbers,
+                                const changed_files& changed) const {
+  const std::lock_guard guard(lock_);
+  std::ranges::sort(numbers, {}, [&](std::uint64_t number) {
+    const auto known = files_.find(number);
+    const auto& now = changed.at(number).now;
+    const bool is_another = known == files_.end() || now->who != known->second.as.who ||
+                            now->bytes != known->second.as.bytes;
+    const bool is_read = reading_ && reading_->number == number;
+    return std::tuple(!is_read, !is_another, number <= last_read_, number);
+  });
+}
+
+/// True: `reading_` is at its end. A segment that is written to while it is read comes once more.
+bool spool::read_on(std::uint64_t number, const changed_file& file, time_point began) {
+  const bool goes_on = reading_ && reading_->number == number &&
+                       reading_->file.now->who == file.now->who &&
+                       reading_->file.now->bytes == file.now->bytes;
+  if (!goes_on) reading_ = {number, file, 0};
   std::vector<std::pair<std::uint64_t, spool_place>> blocks;
   {
     const std::lock_guard guard(lock_);
-    blocks = index_.blocks_in(numbers);
+    blocks = index_.blocks_in({number});
   }
-  for (auto& [session, place] : blocks) {
-    changed_file& file = changed[place.segment];
-    const auto fault = find(file, session, place);
-    if (fault != name_fault::file_changed) {
-      ++file.kept;
-      if (!fault) continue;
-      file.is_known = false;
-      cannot_look_at(place.segment, fault);
-      continue;
-    }
-    const std::lock_guard guard(lock_);
-    const auto* there = index_.find_block(session, place.sequence);
-    if (there == nullptr || there->segment != place.segment || there->bytes == 0) continue;
-    if (give_up(session, place.sequence)) {
-      ++file.lost;
-      file.events += place.events;
-    } else {
-      ++file.in_memory;
-    }
+  std::ranges::sort(blocks, {}, [](const auto& b) { return b.second.offset; });
+  for (const auto& [session, place] : blocks) {
+    if (place.offset < reading_->next) continue;
+    if (system_.has_read_enough(began)) return false;
+    give_up_if_gone(reading_->file, session, place);
+    reading_->next = place.offset + 1;
   }
+  return true;
+}
+
+void spool::give_up_if_gone(changed_file& file, std::uint64_t session, const spool_place& place) {
+  const auto fault = find(file, session, place);
+  if (fault != name_fault::file_changed) {
+    ++file.kept;
+    if (!fault) return;
+    file.is_known = false;
+    cannot_look_at(place.segment, fault);
+    return;
+  }
+  const std::lock_guard guard(lock_);
+  const auto* there = index_.find_block(session, place.sequence);
+  if (there == nullptr || there->segment != place.segment || there->bytes == 0) return;
+  if (give_up(session, place.sequence)) {
+    ++file.lost;
+    file.events += place.events;
+  } else {
+    ++file.in_memory;
+  }
+}
+
+void spool::take_as_it_is(const changed_files& changed) {
   std::vector<std::uint64_t> free;
   {
     const std::lock_guard guard(lock_);

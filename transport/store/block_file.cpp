@@ -161,7 +161,11 @@ void block_file::note_time() {
 
 bool block_file::is_suspect() {
   const auto now = look_at(file_->get());
-  return suspect_ = suspect_ || !now || now->modified != modified_;
+  if (now && std::exchange(modified_, now->modified) != now->modified) {
+    suspect_ = true;
+    ++touches_;
+  }
+  return suspect_ || !now;
 }
 
 std::error_code block_file::flush(flush_function how) {

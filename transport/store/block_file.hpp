@@ -105,6 +105,9 @@ private:
 [[nodiscard]] std::vector<std::uint64_t> store_file_numbers(const std::filesystem::path& folder,
                                                             store_kind kind = store_kind::store);
 
+/// A file of a store has no more blocks than this.
+inline constexpr std::size_t most_blocks_in_file = std::size_t{1} << 16;
+
 class block_file {
 public:
   /// What makes bytes survive the machine, such as fdatasync: 0, or −1 and errno.
@@ -131,11 +134,12 @@ public:
   /// all the same: it was modified at another time than that of the last append. What it holds has
   /// to be read. An older kernel's times have steps of some milliseconds.
   [[nodiscard]] bool is_suspect();
-  /// It was read, and holds what was written.
-  void trust() {
-    note_time();
-    suspect_ = false;
-  }
+  /// As it was known last.
+  [[nodiscard]] bool was_suspect() const { return suspect_; }
+  /// How often that was seen.
+  [[nodiscard]] std::uint64_t touches() const { return touches_; }
+  /// It was read since is_suspect() was asked last, and holds what was written.
+  void trust() { suspect_ = false; }
   void distrust() { tampered_ = true; }
   /// Takes back the blocks behind this place. Should the disk refuse, the next block overwrites
   /// them, or the next start steps over them.
@@ -161,6 +165,7 @@ private:
   bool sound_ = true;
   std::int64_t modified_ = 0; ///< by this program, at last
   bool suspect_ = false;
+  std::uint64_t touches_ = 0;
   bool tampered_ = false; ///< it was found shorter than it was written, or without its blocks
 };
 

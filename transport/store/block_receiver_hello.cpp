@@ -86,7 +86,8 @@ bool block_receiver::take_hello(const link_header& header, session_claim claim,
 /// Only the session's own daemon says so: it was told that they are stored.
 void block_receiver::tell_unseen(std::uint64_t session, std::uint64_t expected, std::uint64_t first,
                                  time_point now) {
-  counters_.unseen.add(first - expected);
+  const std::uint64_t most = UINT64_MAX - counters_.unseen; // a peer may say any number
+  counters_.unseen.add(std::min(first - expected, most));
   report(unseen_told_, now,
          fmt::format("session {:016x} goes on with block {}: blocks {} to {} were never seen here; "
                      "another receiver has stored them, or they are lost",

@@ -20,6 +20,8 @@ struct block_tally {
   std::uint64_t bytes = 0;    ///< of packed events
   std::uint64_t repeated = 0; ///< events left out, because another session has stored them
 
+  friend bool operator==(const block_tally&, const block_tally&) = default;
+
   /// Every number from the first to the last. Else it is known how many there are, and between
   /// which.
   [[nodiscard]] bool has_each_number() const { return blocks == last - first + 1; }

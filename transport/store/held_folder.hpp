@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,9 @@ struct file_identity {
 
 /// What a name leads to.
 struct file_look {
+  /// No file was written then.
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min();
+
   file_identity who;
   std::uint64_t bytes = 0;
   std::int64_t modified = 0; ///< nanoseconds since 1970

@@ -18,7 +18,8 @@
 
 namespace l3 {
 
-/// Blocks of one session in one file of a store.
+/// Blocks of one session in one file of a store. One of no blocks, with events, says that so many
+/// files, up to this one, are not listed.
 struct listed_blocks {
   std::uint64_t file = 0;
   std::uint64_t session = 0;

@@ -112,12 +112,11 @@ std::optional<stored_block> store_file::whole_block_at(std::uint64_t offset) con
 }
 
 /// Behind a damaged header nothing tells where the next block begins: only its magic number and its
-/// header's checksum.
-std::optional<stored_block> store_file::search_from(std::uint64_t offset) const {
+/// header's checksum. No good one begins before `offset` then.
+std::optional<stored_block> store_file::search_from(std::uint64_t& offset) const {
   const auto magic = block_header{}.magic;
   std::vector<std::byte> bytes;
   for (const std::uint64_t end = size(); offset + sizeof(block_header) <= end;) {
-    stop_if_told();
     // A block may begin before the data that a hole ends with: its magic number is not zero.
     offset = next_data(file_.get(), offset, end);
     if (offset == end) return std::nullopt;
@@ -130,6 +129,7 @@ std::optional<stored_block> store_file::search_from(std::uint64_t offset) const 
     }
     if (bytes.size() < magic.size()) return std::nullopt;
     offset += bytes.size() - (magic.size() - 1); // a magic number may lie across two steps
+    stop_if_told();
   }
   return std::nullopt;
 }
@@ -143,9 +143,10 @@ void store_file::check_head() {
   if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) return;
   const auto head = load<store_file_header>(bytes);
   const store_file_header ours;
+  std::uint64_t behind_head = sizeof head;
   // No damage to a head is a reason to give up a spool's file: its blocks are nowhere else.
   if (head.magic == ours.magic && (head.version < 1 || head.version > ours.version) &&
-      !(kind_ == store_kind::spool && search_from(sizeof head))) {
+      !(kind_ == store_kind::spool && search_from(behind_head))) {
     throw std::runtime_error(path_ + " is of version " + std::to_string(head.version) +
                              " of the store; this program knows version " +
                              std::to_string(ours.version));
@@ -163,7 +164,9 @@ std::optional<stored_block> store_file::next() {
   auto block = whole_block_at(next_);
   if (!block) {
     // Either the end, or a block that is being written, or damage: which, the bytes behind tell.
-    block = search_from(next_ + 1);
+    searched_ = std::max(searched_, next_ + 1);
+    block = search_from(searched_);
+    searched_ = 0; // at the end, too: more may be written there
     if (!block) return std::nullopt;
     ++damaged_;
   }

@@ -68,6 +68,7 @@ public:
   /// The bytes at this place can be read, whatever they are.
   [[nodiscard]] bool can_be_read(std::uint64_t offset, std::uint64_t bytes) const;
   /// The next whole block; nothing if none is there yet. Damaged bytes before it are stepped over.
+  /// After scan_stopped, this goes on where it was.
   [[nodiscard]] std::optional<stored_block> next();
   /// Fills `to` from this place in the file; false if there are fewer bytes.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<std::byte> to) const;
@@ -89,7 +90,7 @@ private:
   void check_head();
   void stop_if_told() const;
   [[nodiscard]] std::optional<stored_block> whole_block_at(std::uint64_t offset) const;
-  [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t offset) const;
+  [[nodiscard]] std::optional<stored_block> search_from(std::uint64_t& offset) const;
 
   std::uint64_t number_;
   store_kind kind_;
@@ -97,6 +98,7 @@ private:
   file_descriptor file_;
   stop_question stop_;
   std::uint64_t next_ = sizeof(store_file_header);
+  std::uint64_t searched_ = 0; ///< no good block begins between the next place and this one
   std::uint64_t damaged_ = 0;
   bool head_checked_ = false;
 };

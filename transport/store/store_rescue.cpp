@@ -107,12 +107,16 @@ bool store_writer::reads(const open_file& from, const stored_block& b,
 }
 
 /// A file to which another program has written may have its length and lack what was called stored.
-void store_writer::examine(open_file& f) {
+/// One that is touched while it is read is read from its beginning.
+void store_writer::examine(open_file& f, const stop_question& enough) {
   if (!f.file.is_suspect()) return;
+  if (std::exchange(f.touches, f.file.touches()) != f.touches) f.examined = 0;
   std::vector<std::byte> bytes;
-  const bool whole =
-      std::ranges::all_of(f.blocks, [&](const auto& b) { return reads(f, b, bytes); });
-  whole ? f.file.trust() : f.file.distrust();
+  for (; f.examined < f.blocks.size(); ++f.examined) {
+    if (f.examined != 0 && enough()) return;
+    if (!reads(f, f.blocks[f.examined], bytes)) return f.file.distrust();
+  }
+  f.file.trust();
 }
 
 /// An error is one of the new file: what cannot be read of the old one is lost.
@@ -199,19 +203,44 @@ void store_writer::forget_losses() {
   save_list(true);
 }
 
+std::size_t store_writer::unread() const {
+  const auto is_unread = [](const open_file& f) { return f.file.was_suspect(); };
+  return closed_.unread() + static_cast<std::size_t>(std::ranges::count_if(open_, is_unread));
+}
+
+std::size_t store_writer::not_compared() const {
+  return closed_.not_compared() + (unread() - closed_.unread());
+}
+
+stop_question store_writer::look_is_long_enough() const {
+  return [began = steady_clock::now(), asks = settings_.has_read_enough] { return asks(began); };
+}
+
+void store_writer::tell_what_is_unread() {
+  const std::size_t files = unread();
+  if (std::exchange(unread_told_, files != 0) == (files != 0)) return;
+  news_.push_back(files == 0 ? settings_.folder.string() + ": what was touched has been read"
+                             : settings_.folder.string() + ": another program has touched " +
+                                   std::to_string(files) +
+                                   " files, which are read again; until then it is not known "
+                                   "whether they hold what was called stored");
+}
+
 /// The signal that ends a program asks for its ledger, and so for this look: it does not end the
 /// reading.
 std::error_code store_writer::look() {
-  for (open_file& f : open_) examine(f);
+  const auto enough = look_is_long_enough();
+  for (open_file& f : open_) examine(f, enough);
   auto error = commit();
   if (error) error = commit(); // the first may have put things in their places
   if (const auto fault = folder_.check()) return fault;
   complete_what_waits();
-  const auto gone = closed_.look(folder_, names_);
+  const auto gone = closed_.look(folder_, names_, enough);
   leave_out(gone.archived);
   leave_out(gone.blocks);
   take_up(gone.back);
   tell(gone);
+  tell_what_is_unread();
   save_list(true);
   if (!error) error = gone.error;
   if (error || gone.blocks.empty()) return error;

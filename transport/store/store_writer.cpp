@@ -343,13 +343,16 @@ std::error_code store_writer::open_next_file(const file_owner& owner, open_files
   return {};
 }
 
-/// Commits all that is open. What cannot be completed now is tried again.
+/// Commits all that is open. What cannot be completed now is tried again. A file that was touched,
+/// and is not read yet, is closed as one that is not what it was: looks read it.
 std::error_code store_writer::close_file(open_files::iterator file) {
-  examine(*file);
+  examine(*file, look_is_long_enough());
   if (const auto error = commit()) return error;
   const std::uint64_t number = file->file.number();
   const auto descriptor = file->file.descriptor();
-  closed_.close(number, look_at(descriptor->get()).value_or(file_look()));
+  auto as = look_at(descriptor->get()).value_or(file_look());
+  if (file->file.was_suspect()) as.modified = file_look::never;
+  closed_.close(number, as);
   save_list(false);
   auto contents = std::move(file->contents);
   const std::string name = file->file.name();

@@ -47,6 +47,11 @@ struct store_settings {
   block_file::flush_function flush = ::fdatasync; ///< how they do
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
   time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
+  /// Asked while a look reads files that other programs have touched, once a block and once a MiB:
+  /// true ends this look's part of it. `began` is when the look began.
+  bool (*has_read_enough)(time_point began) = [](time_point began) {
+    return steady_clock::now() >= began + std::chrono::milliseconds(100);
+  };
 };
 
 /// What a store holds of one session.
@@ -104,8 +109,14 @@ public:
   /// that because the program is told to end.
   [[nodiscard]] std::size_t files_to_complete() const { return to_complete_.size() + left_open_; }
 
-  /// Commits, and looks for the files that should be there. No error: they all are, as they were.
+  /// Commits, and looks for the files that should be there. No error: they all are, as they were,
+  /// but for those that are not read yet. What other programs have touched is read in steps, one a
+  /// look, and counts as what it was until then.
   [[nodiscard]] std::error_code look();
+  /// Files that have to be read before it is known whether they are as they were.
+  [[nodiscard]] std::size_t unread() const;
+  /// These, and what is more than the manifest lists: the oldest files.
+  [[nodiscard]] std::size_t not_compared() const;
 
   /// The owner of a session has shown its token: blocks that were stored as the session's without
   /// it are another peer's, and do not count as the owner's. True if there are such blocks.
@@ -118,7 +129,7 @@ public:
   /// Blocks that were called stored, and whose files were removed, moved, cut or replaced, since
   /// this writer began or while none was there. They are in no session's sums.
   [[nodiscard]] const session_tallies& lost() const { return lost_; }
-  /// A ledger tells what is lost: the next writer does not tell it again.
+  /// A ledger tells what is lost or not known: the next writer does not tell it again.
   void forget_losses();
   /// How often what was stored was written anew: it lies elsewhere then.
   [[nodiscard]] std::uint64_t times_moved() const { return times_moved_; }
@@ -147,7 +158,9 @@ private:
     std::set<std::uint64_t> with_settings; ///< sessions that have theirs in it, or have none
     std::uint64_t committed_end = 0;
     time_point used_at{};
-    bool ended = false; ///< a session that is in it has come to its end
+    bool ended = false;        ///< a session that is in it has come to its end
+    std::size_t examined = 0;  ///< blocks that were read since another program touched it last
+    std::uint64_t touches = 0; ///< as often as it was touched then
   };
   using open_files = std::list<open_file>; ///< few, and they stay where they are
 
@@ -188,10 +201,12 @@ private:
   /// The block is in the file as it was written there.
   [[nodiscard]] static bool reads(const open_file& from, const stored_block& b,
                                   std::vector<std::byte>& bytes);
-  static void examine(open_file& f);
+  static void examine(open_file& f, const stop_question& enough);
   [[nodiscard]] static std::error_code copy_blocks(const open_file& from, open_file& to,
                                                    session_tallies& lost);
   void leave_out(const session_tallies& gone);
+  [[nodiscard]] stop_question look_is_long_enough() const;
+  void tell_what_is_unread();
   void count_lost(const session_tallies& lost);
   void take_up(const std::vector<listed_blocks>& back);
 
@@ -208,6 +223,7 @@ private:
   time_point early_ends_until_{}; ///< files that ended early have used the time up to this one
   std::error_code list_error_;    ///< of the manifest, as it was told
   std::vector<std::string> news_;
+  bool unread_told_ = false;
   std::uint64_t times_moved_ = 0;
   std::uint64_t next_number_ = 1;
   std::map<std::uint64_t, stored_session> sessions_;

@@ -2,13 +2,12 @@
 #include "transport/store/stored_files.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "transport/store/block_file.hpp"
-#include "transport/store/store_reader.hpp"
+#include "transport/store/file_reading.hpp"
 
 namespace l3 {
 namespace {
@@ -23,53 +22,6 @@ void tell(std::vector<std::string>& files, const std::string& text) {
   }
 }
 
-struct found_blocks {
-  session_tallies listed;
-  session_tallies lost; ///< of those that were
-};
-
-bool may_have(const session_tallies& all, const block_header& block) {
-  const auto of = all.find(block.session);
-  return of != all.end() && of->second.may_have(block.sequence);
-}
-
-/// False: it is none of these, or they are all found.
-bool takes(const session_tallies& expected, session_tallies& found, const block_header& block) {
-  if (!may_have(expected, block)) return false;
-  block_tally& of = found[block.session];
-  if (of.blocks >= expected.at(block.session).blocks) return false;
-  of.add(block);
-  return true;
-}
-
-/// The good blocks that are listed, and those that were lost; none of what is no file of a store.
-/// An error: the disk refuses a part, and it is not known.
-found_blocks blocks_in(const held_folder& folder, const std::string& name, std::uint64_t number,
-                       const session_tallies& listed, const session_tallies& lost,
-                       std::error_code& error) {
-  found_blocks found;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> seen; // a block that stands there twice is one
-  try {
-    store_file file(folder, name, number, store_kind::store);
-    while (const auto block = file.next()) {
-      const block_header& h = block->header;
-      if (!may_have(listed, h) && !may_have(lost, h)) continue;
-      if (!file.payload_is_right(*block) || !seen.emplace(h.session, h.sequence).second) continue;
-      if (!takes(listed, found.listed, h)) (void)takes(lost, found.lost, h);
-      if (seen.size() == stored_files::most_blocks) break;
-    }
-    if (!file.can_be_read(0, file.size())) error = std::make_error_code(std::errc::io_error);
-  } catch (const std::system_error& e) {
-    const bool gone =
-        e.code() == std::errc::no_such_file_or_directory || e.code() == name_fault::not_a_file;
-    if (!gone) error = e.code();
-    found = {};
-  } catch (const std::runtime_error&) { // another version, or no blocks at all
-    found = {};
-  }
-  return found;
-}
-
 /// The sessions of the file whose entries begin here; `at` is then behind them.
 template <class Iterator>
 session_tallies take_file(Iterator& at, Iterator end) {
@@ -81,9 +33,15 @@ session_tallies take_file(Iterator& at, Iterator end) {
 
 } // namespace
 
+stored_files::stored_files() = default;
+stored_files::~stored_files() = default;
+
 std::error_code stored_files::recall(const held_folder& folder) {
   std::error_code error;
   before_ = store_manifest::read(folder, 2 * most + most_blocks, error);
+  for (const listed_blocks& l : before_)
+    if (l.blocks.blocks == 0) not_listed_ = {l};
+  std::erase_if(before_, [](const listed_blocks& l) { return l.blocks.blocks == 0; });
   return error;
 }
 
@@ -233,7 +191,10 @@ void stored_files::take_places() {
 void stored_files::make_room() {
   if (list_.size() + files_.size() <= most) return;
   while (!files_.empty() && list_.size() + files_.size() > most / 2) {
-    const std::size_t sessions = files_.front().sessions;
+    const auto [number, sessions, as] = files_.front();
+    if (not_listed_.empty()) not_listed_.push_back({});
+    listed_blocks& all = not_listed_.front(); // an earlier receiver may have counted it
+    if (number > std::exchange(all.file, std::max(all.file, number))) ++all.blocks.events;
     list_.erase(list_.begin(), list_.begin() + static_cast<std::ptrdiff_t>(sessions));
     files_.pop_front();
     ++left_out_;
@@ -241,45 +202,95 @@ void stored_files::make_room() {
   stale_ = true;
 }
 
-stored_files::loss stored_files::look(const held_folder& folder, const store_names& names) {
+stored_files::loss stored_files::look(const held_folder& folder, const store_names& names,
+                                      const stop_question& enough) {
   loss all;
   changed_files changed;
+  std::vector<suspect> suspects;
+  std::size_t entry = 0;
+  const auto lacks = [&](const suspect& s, const session_tallies& lost, name_fault why) {
+    if (lost.empty()) return;
+    note_loss(all, names.of(s.file->number), s.file->number, make_error_code(why).message(), lost);
+  };
   std::optional<std::map<std::uint64_t, session_tallies>> before;
-  auto entry = list_.begin();
-  for (const known_file& file : files_) {
-    const auto first = std::exchange(entry, entry + static_cast<std::ptrdiff_t>(file.sessions));
-    const std::string name = names.of(file.number);
-    std::error_code error;
-    const auto seen = folder.look(name, error);
-    const bool is_file = seen && seen->is_file;
-    if (!error && is_file && *seen == file.as) continue;
-    if (!error && !seen && file.as == file_look()) continue; // told
-    auto at = first;
-    const session_tallies was = file.sessions == 0 ? session_tallies() : take_file(at, entry);
+  const auto lost_of = [&](std::uint64_t file) -> const session_tallies& {
     if (!before) before = lost_before();
-    const session_tallies& of_it = (*before)[file.number];
-    const bool may_have = !error && is_file && !(was.empty() && of_it.empty());
-    const found_blocks found =
-        may_have ? blocks_in(folder, name, file.number, was, of_it, error) : found_blocks();
+    return (*before)[file];
+  };
+  for (const known_file& file : files_) {
+    suspect s{&file, entry, {}};
+    entry += file.sessions;
+    std::error_code error;
+    const auto seen = folder.look(names.of(file.number), error);
     if (error) {
       all.error = error;
       continue;
     }
-    session_tallies is = found.listed;
-    l3::add(is, found.lost);
-    changed[file.number] = {seen.value_or(file_look()), is};
-    for (const auto& [session, blocks] : found.lost)
-      all.back.push_back({file.number, session, blocks});
-    const session_tallies lost = less(was, found.listed);
-    if (lost.empty() || (!seen && note_archived(all, folder, file.number, was))) continue;
-    const auto why = is_file ? name_fault::file_changed
-                     : seen  ? name_fault::file_taken
-                             : name_fault::file_gone;
-    note_loss(all, name, file.number, make_error_code(why).message(), lost);
+    s.now = seen.value_or(file_look());
+    if (s.now == file.as) continue;
+    const session_tallies was = listed_of(s);
+    if (s.now.is_file && !(was.empty() && lost_of(file.number).empty())) {
+      suspects.push_back(s);
+      continue;
+    }
+    changed[file.number] = {s.now, {}};
+    if (!was.empty() && !seen && note_archived(all, folder, file.number, was)) continue;
+    lacks(s, was,
+          !seen           ? name_fault::file_gone
+          : s.now.is_file ? name_fault::file_changed
+                          : name_fault::file_taken);
   }
+  in_order_of_reading(suspects);
+  unread_ = 0;
+  for (const suspect& s : suspects) {
+    const std::uint64_t file = s.file->number;
+    if (unread_ != 0 || !read_on(folder, names, s, lost_of(file), enough)) {
+      ++unread_;
+      continue;
+    }
+    const auto read = std::exchange(reading_, nullptr);
+    last_read_ = file;
+    if (read->error()) {
+      all.error = read->error();
+      continue;
+    }
+    session_tallies is = read->listed();
+    l3::add(is, read->lost());
+    changed[file] = {read->as(), is};
+    for (const auto& [session, blocks] : read->lost()) all.back.push_back({file, session, blocks});
+    lacks(s, less(listed_of(s), read->listed()), name_fault::file_changed);
+  }
+  if (suspects.empty()) reading_.reset();
   take_back(all.back);
   if (!changed.empty()) replace(changed);
   return all;
+}
+
+/// The one that is being read; then what cannot be what it was; then what was only touched, in
+/// turn: a file that is touched again and again keeps none behind it waiting.
+void stored_files::in_order_of_reading(std::vector<suspect>& suspects) const {
+  std::ranges::sort(suspects, {}, [&](const suspect& s) {
+    const std::uint64_t number = s.file->number;
+    const bool is_read = reading_ && reading_->number() == number;
+    return std::tuple(!is_read, !s.is_another(), number <= last_read_, number);
+  });
+}
+
+session_tallies stored_files::listed_of(const suspect& s) const {
+  auto first = list_.begin() + static_cast<std::ptrdiff_t>(s.entry);
+  const auto end = first + static_cast<std::ptrdiff_t>(s.file->sessions);
+  return first == end ? session_tallies() : take_file(first, end);
+}
+
+/// True: `reading_` is at its end. A file that is written to while it is read comes once more.
+bool stored_files::read_on(const held_folder& folder, const store_names& names, const suspect& s,
+                           const session_tallies& lost, const stop_question& enough) {
+  const bool goes_on = reading_ && reading_->number() == s.file->number &&
+                       reading_->as().who == s.now.who && reading_->as().bytes == s.now.bytes &&
+                       reading_->lost_before() == lost;
+  if (!goes_on)
+    reading_ = std::make_unique<file_reading>(s.file->number, s.now, listed_of(s), lost);
+  return reading_->go_on(folder, names.of(s.file->number), enough);
 }
 
 void stored_files::replace(const changed_files& changed) {
@@ -292,13 +303,14 @@ void stored_files::replace(const changed_files& changed) {
       list.insert(list.end(), first, entry);
       continue;
     }
-    file.as = now->second.now;
-    file.sessions = now->second.blocks.size();
-    for (const auto& [session, blocks] : now->second.blocks)
-      list.push_back({file.number, session, blocks});
+    const auto& [as, blocks] = now->second;
+    auto was = first;
+    stale_ = stale_ || blocks != (first == entry ? session_tallies() : take_file(was, entry));
+    file.as = as;
+    file.sessions = blocks.size();
+    for (const auto& [session, of] : blocks) list.push_back({file.number, session, of});
   }
   list_ = std::move(list);
-  stale_ = true;
 }
 
 void stored_files::find_lost_places() {
@@ -335,7 +347,11 @@ bool stored_files::has_come_again(const block_header& block) {
 }
 
 void stored_files::forget_losses() {
-  if (lost_.empty()) return;
+  if (lost_.empty() && not_listed_.empty()) return;
+  if (left_out_ == 0)
+    not_listed_.clear();
+  else
+    not_listed_.front().blocks.events = left_out_;
   lost_.clear();
   lost_moved_ = true;
   stale_ = true;
@@ -346,7 +362,7 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     stale_ = true;
     if (!check && cannot_write_) return cannot_write_;
     lost_moved_ |= std::erase_if(lost_, [](const auto& l) { return l.blocks.blocks == 0; }) != 0;
-    if ((cannot_write_ = manifest_.write(folder, {&lost_, &list_, &open_}, sync)))
+    if ((cannot_write_ = manifest_.write(folder, {&not_listed_, &lost_, &list_, &open_}, sync)))
       return cannot_write_;
     stale_ = false;
     flush_ = false;
@@ -355,7 +371,8 @@ std::error_code stored_files::save(const held_folder& folder, bool check, bool s
     return {};
   }
   for (const std::size_t place : unsaved_)
-    if (const auto error = manifest_.put(lost_.size() + list_.size() + place, open_[place])) {
+    if (const auto error =
+            manifest_.put(not_listed_.size() + lost_.size() + list_.size() + place, open_[place])) {
       stale_ = true;
       return save(folder, true, sync);
     }

@@ -2,16 +2,18 @@
 // What should be in the files of a store: for each file, which blocks of which sessions. A look at
 // the folder compares it with what is there, and says by number which blocks are not there any
 // more. It reads a file only if its identity, its length or the time at which it was written is
-// another one. All of it also lies in the store's manifest, which outlives the process: what
-// vanishes while no receiver runs is noticed by the next one. A loss stays in the manifest until
-// the ledger of a receiver that has ended tells it. Files that a person has marked as archived may
-// go.
+// another one, and not longer than it may: further looks go on. Until a file is read, it counts as
+// holding what it held, and as not compared. All of it also lies in the store's manifest, which
+// outlives the process: what vanishes while no receiver runs is noticed by the next one. A loss
+// stays in the manifest until the ledger of a receiver that has ended tells it. Files that a person
+// has marked as archived may go.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
@@ -23,16 +25,23 @@
 #include "transport/store/block_tally.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/store/store_manifest.hpp"
+#include "transport/store/store_reader.hpp"
 
 namespace l3 {
 
+class file_reading;
+
 class stored_files {
 public:
+  stored_files();
+  ~stored_files();
+  stored_files(const stored_files&) = delete;
+  stored_files& operator=(const stored_files&) = delete;
+
   /// Pairs of a file and a session in it. Beyond, the oldest files are not looked at any more. As
   /// many losses are known by file; beyond, those of a session are one.
   static constexpr std::size_t most = std::size_t{1} << 17;
-  /// A file of a store has no more blocks than this.
-  static constexpr std::size_t most_blocks = std::size_t{1} << 16;
+  static constexpr std::size_t most_blocks = most_blocks_in_file;
 
   struct loss {
     std::vector<std::string> files;  ///< some of those that lack blocks, and what became of them
@@ -66,13 +75,24 @@ public:
 
   // --- now and then ---
 
-  [[nodiscard]] loss look(const held_folder& folder, const store_names& names);
+  /// Reads files that are not what they were until `enough` says so.
+  [[nodiscard]] loss look(const held_folder& folder, const store_names& names,
+                          const stop_question& enough);
+  /// Files that the last look found changed, and that are not read to their ends yet.
+  [[nodiscard]] std::size_t unread() const { return unread_; }
   /// True: a block that was lost has come again.
   [[nodiscard]] bool has_come_again(const block_header& block);
-  /// A ledger tells what was lost.
+  /// A ledger tells what was lost, and what is not known.
   void forget_losses();
   /// Older files had to go out of the list since this was asked last.
-  [[nodiscard]] std::size_t take_left_out() { return std::exchange(left_out_, 0); }
+  [[nodiscard]] std::size_t take_left_out() {
+    return left_out_ - std::exchange(left_out_told_, left_out_);
+  }
+  /// Files of which it is not known whether they are as they were: those that are not read yet, and
+  /// those that are not in the list, also of earlier receivers until a ledger tells of them.
+  [[nodiscard]] std::size_t not_compared() const {
+    return unread_ + (not_listed_.empty() ? 0 : not_listed_.front().blocks.events);
+  }
   /// Writes into the manifest what was added; with `check`, all of it if its name does not lead to
   /// it any more. When all of it is written, the marks of what is archived go.
   [[nodiscard]] std::error_code save(const held_folder& folder, bool check, bool sync);
@@ -88,6 +108,15 @@ private:
     session_tallies blocks;
   };
   using changed_files = std::map<std::uint64_t, changed_file>;
+  /// A file that is not what it was, and where its entries are in the list.
+  struct suspect {
+    const known_file* file = nullptr;
+    std::size_t entry = 0;
+    file_look now;
+    [[nodiscard]] bool is_another() const {
+      return now.who != file->as.who || now.bytes != file->as.bytes;
+    }
+  };
 
   /// A loss as a block of its session is looked for in it.
   struct lost_place {
@@ -101,6 +130,10 @@ private:
   [[nodiscard]] std::map<std::uint64_t, session_tallies> lost_before() const;
   void take_back(const std::vector<listed_blocks>& back);
   void take_places();
+  void in_order_of_reading(std::vector<suspect>& suspects) const;
+  [[nodiscard]] session_tallies listed_of(const suspect& s) const;
+  [[nodiscard]] bool read_on(const held_folder& folder, const store_names& names, const suspect& s,
+                             const session_tallies& lost, const stop_question& enough);
   void replace(const changed_files& changed);
   void add_loss(std::uint64_t file, const session_tallies& lost);
   void note_loss(loss& all, const std::string& name, std::uint64_t file, const std::string& what,
@@ -123,6 +156,13 @@ private:
   std::error_code cannot_write_;   ///< then only a save with `check` tries again
   std::vector<std::string> marks_; ///< of archived files that are not listed any more
   std::size_t left_out_ = 0;
+  std::size_t left_out_told_ = 0;
+  /// One entry or none, first in the manifest: the highest number of a file that is not in the
+  /// list, and in the place of events how many there are.
+  std::deque<listed_blocks> not_listed_;
+  std::unique_ptr<file_reading> reading_; ///< of a file that is not read to its end yet
+  std::uint64_t last_read_ = 0;           ///< number of the file
+  std::size_t unread_ = 0;
   store_manifest manifest_;
 };
 

@@ -24,7 +24,8 @@ ledger arbitrary_ledger() {
   if (l.program == "koto-l3d" && *rc::gen::arbitrary<bool>()) l.recorded = number();
   if (l.program == "koto-l3d" && l.clean) {
     l.sessions.push_back(number());
-    l.spool = {number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
+    l.spool = {
+        number(), number(), number(), number(), {{number(), number(), number()}, {number(), 0, 0}}};
   }
   l.fragments = {number(), number(), number(), {{"truncated", number()}, {"wrong_slot", 0}},
                  number(), number(), number()};
@@ -140,6 +141,20 @@ TEST(ledger, of_a_receiver_says_which_blocks_are_lost) {
   EXPECT_EQ(ledger_from_json(to_json(l)), l);
   l.lost[0].events = std::uint64_t{1} << 60;
   EXPECT_THROW((void)ledger_from_json(to_json(l)), std::runtime_error);
+}
+
+TEST(ledger, of_a_receiver_says_what_it_does_not_know) {
+  ledger l;
+  l.program = "receive";
+  l.unseen = 7;
+  l.not_compared = 3;
+  std::string text = to_json(l);
+  EXPECT_EQ(ledger_from_json(text), l);
+  text.replace(text.find("not_compared"), 12, "something_el");
+  l.not_compared = 0;
+  EXPECT_EQ(ledger_from_json(text), l) << "of an older program";
+  text.replace(text.find(": 7"), 3, ": -7");
+  EXPECT_THROW((void)ledger_from_json(text), std::runtime_error);
 }
 
 TEST(ledger, is_made_of_the_counters) {

@@ -119,6 +119,14 @@ TEST_F(batch_files, are_refused_cut_off_or_grown) {
   EXPECT_NE(read().find("in place of"), std::string::npos);
 }
 
+TEST_F(batch_files, have_4_gib_at_most) {
+  write_batch_file(file_, made());
+  std::filesystem::resize_file(file_, std::uintmax_t{4} << 30);
+  EXPECT_NE(read().find("in place of"), std::string::npos) << "it is read";
+  std::filesystem::resize_file(file_, (std::uintmax_t{4} << 30) + 1);
+  EXPECT_NE(read().find("has 4294967297 bytes; at most 4294967296 are read"), std::string::npos);
+}
+
 TEST_F(batch_files, are_told_from_others) {
   replace({'K', 'L', '3', 'R', 1, 2, 3});
   EXPECT_FALSE(is_batch_file(file_));

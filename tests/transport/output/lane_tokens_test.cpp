@@ -63,6 +63,29 @@ TEST(lane_tokens, damage_costs_the_damaged_entry_only) {
   EXPECT_EQ(known, 1);
 }
 
+TEST(lane_tokens, are_4096_in_a_file_and_further_ones_are_not_read) {
+  const scratch_folder folder;
+  const scratch_folder another;
+  lane_tokens first;
+  std::vector<std::uint64_t> lanes;
+  for (std::size_t n = 0; n < lane_tokens::most; ++n) lanes.push_back(first.new_session());
+  EXPECT_EQ(first.keep_in(folder.path(), {}), "");
+  EXPECT_EQ(std::filesystem::file_size(file_in(folder)), lane_tokens::most * 32);
+  lane_tokens other;
+  lanes.push_back(other.new_session());
+  EXPECT_EQ(other.keep_in(another.path(), {}), "");
+  const auto further = read_file(file_in(another));
+  std::ofstream(file_in(folder), std::ios::binary | std::ios::app)
+      .write(reinterpret_cast<const char*>(further.data()),
+             static_cast<std::streamsize>(further.size()));
+  lane_tokens next;
+  EXPECT_EQ(next.keep_in(folder.path(), lanes), "");
+  std::size_t known = 0;
+  for (const std::uint64_t session : lanes) known += next.find(session) != nullptr ? 1 : 0;
+  EXPECT_EQ(known, lane_tokens::most);
+  EXPECT_EQ(next.find(lanes.back()), nullptr) << "behind the others";
+}
+
 TEST(lane_tokens, a_link_in_the_place_of_the_file_is_not_followed) {
   const scratch_folder folder;
   const auto target = std::filesystem::path(folder.path()) / "mine";

@@ -163,6 +163,44 @@ TEST(vanishing_spool, believes_no_file_for_its_length_that_took_the_name_of_an_o
   EXPECT_FALSE(fs::exists(s.segment(2)));
 }
 
+/// Looks read one block each.
+int asks_left = 0;
+void look_shortly(spool& disk) {
+  asks_left = 1;
+  disk.look();
+}
+
+TEST(vanishing_spool, reads_what_was_touched_in_steps) {
+  const scene s;
+  spool_system system;
+  system.has_read_enough = [](time_point) { return asks_left-- <= 0; };
+  spool disk(small_spool(s.folder, three_blocks), system);
+  append_all(disk, 1, 18);
+  look_shortly(disk);
+  EXPECT_EQ(disk.unread(), 0U);
+  for (std::uint64_t n = 1; n <= 5; ++n)
+    fs::last_write_time(s.segment(n), fs::file_time_type::clock::now() + std::chrono::hours(1));
+  fs::resize_file(s.segment(4), three_blocks - 1);
+  int looks = 0;
+  int until_lost = 0;
+  for (; looks == 0 || disk.unread() > 0; ++looks) {
+    ASSERT_LT(looks, 100);
+    look_shortly(disk);
+    EXPECT_LE(disk.unread(), 5U);
+    if (until_lost == 0 && disk.lost_events(1) != 0) until_lost = looks;
+    append_all(disk, 19U + static_cast<unsigned>(looks), 19U + static_cast<unsigned>(looks));
+  }
+  EXPECT_GE(looks, 13);
+  EXPECT_LE(until_lost, 4) << "what cannot be whole comes first";
+  EXPECT_EQ(disk.lost_events(1), 3U);
+  EXPECT_EQ(disk.totals().vanished, 1U);
+  EXPECT_EQ(disk.take_news().size(), 3U)
+      << "that files were touched, what is lost, that all is read";
+  look_shortly(disk);
+  EXPECT_TRUE(disk.take_news().empty());
+  EXPECT_EQ(drain(disk, 1).empty, numbers(12, 12));
+}
+
 TEST(vanishing_spool, does_not_write_a_segment_anew_that_is_removed_again_and_again) {
   static time_point now;
   now = time_point(std::chrono::hours(1));

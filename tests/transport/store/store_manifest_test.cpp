@@ -209,7 +209,9 @@ TEST(a_stores_manifest, is_bounded) {
     l3::store(block.data(), header);
     return block;
   };
-  store_writer store(settings);
+  std::optional<store_writer> first(settings);
+  store_writer& store = *first;
+  EXPECT_EQ(store.not_compared(), 0U);
   std::uint64_t of = 1;
   for (int file = 1; file <= 3; ++file)
     for (std::size_t n = 0; n < stored_files::most_blocks; ++n)
@@ -224,6 +226,14 @@ TEST(a_stores_manifest, is_bounded) {
   fs::remove(s.file(3));
   EXPECT_EQ(store.look(), name_fault::file_gone);
   EXPECT_EQ(store.lost().size(), stored_files::most_blocks);
+  EXPECT_EQ(store.not_compared(), 2U) << "one of them is gone, and it is not known";
+  first.reset();
+  {
+    store_writer next(settings);
+    EXPECT_EQ(next.not_compared(), 2U) << "also where all that is left could be listed";
+    next.forget_losses();
+  }
+  EXPECT_EQ(store_writer(settings).not_compared(), 0U) << "a ledger has told it";
 }
 
 /// A hand that removes files day after day.

@@ -323,6 +323,117 @@ TEST(vanishing_store, counts_nothing_as_lost_of_a_file_that_was_copied_over_itse
   EXPECT_EQ(contents(s.folder), all_of(5));
 }
 
+/// Looks read one block each.
+int asks_left = 0;
+store_settings with_short_looks(const fs::path& folder) {
+  store_settings settings{folder};
+  settings.file_bytes = bytes_of(2);
+  settings.has_read_enough = [](time_point) { return asks_left-- <= 0; };
+  return settings;
+}
+std::error_code look_shortly(store_writer& store) {
+  asks_left = 1;
+  return store.look();
+}
+
+void touch(const fs::path& file) {
+  fs::last_write_time(file, fs::last_write_time(file) + std::chrono::hours(1));
+}
+void touch_all(const fs::path& folder) {
+  for (const auto& f : fs::directory_iterator(folder)) touch(f.path());
+}
+
+TEST(vanishing_store, reads_what_was_touched_in_steps) {
+  scene s;
+  store_writer store(with_short_looks(s.folder));
+  store_all(store, 1, 20);
+  EXPECT_FALSE(look_shortly(store));
+  EXPECT_EQ(store.not_compared(), 0U);
+  const auto files = store_file_numbers(s.folder).size();
+  ASSERT_GE(files, 10U);
+  touch_all(s.folder);
+  const auto cut = find_store_file(s.folder, 7);
+  fs::resize_file(cut, fs::file_size(cut) - 1);
+  int looks = 0;
+  int until_lost = 0;
+  for (; looks == 0 || store.unread() > 0; ++looks) {
+    ASSERT_LT(looks, 100);
+    (void)look_shortly(store);
+    EXPECT_LE(asks_left, 0) << "there is more to read";
+    EXPECT_LE(store.not_compared(), files);
+    if (until_lost == 0 && !store.lost().empty()) until_lost = looks;
+    store_all(store, 21U + static_cast<unsigned>(looks), 21U + static_cast<unsigned>(looks));
+  }
+  EXPECT_GE(looks, 15);
+  EXPECT_LE(until_lost, 4) << "what cannot be whole comes first";
+  EXPECT_EQ(lost_blocks(store), 1U);
+  EXPECT_EQ(std::ranges::count(contents(s.folder), store.lost().at(session).first,
+                               &sequences::value_type::second),
+            0);
+  EXPECT_EQ(store.take_news().size(), 4U)
+      << "that files were touched, what is lost, that all is read";
+  EXPECT_FALSE(look_shortly(store));
+}
+
+TEST(vanishing_store, reads_every_file_though_one_is_touched_again_and_again) {
+  scene s;
+  store_writer store(with_short_looks(s.folder));
+  store_all(store, 1, 12);
+  EXPECT_FALSE(look_shortly(store));
+  touch_all(s.folder);
+  for (int looks = 0; looks < 60; ++looks) {
+    touch(find_store_file(s.folder, 2));
+    EXPECT_FALSE(look_shortly(store));
+  }
+  EXPECT_LE(store.unread(), 1U);
+  for (int looks = 0; looks < 5; ++looks) EXPECT_FALSE(look_shortly(store));
+  EXPECT_EQ(store.unread(), 0U);
+}
+
+/// Another program has written to the file that is written, and it ends before a look has read it.
+TEST(vanishing_store, reads_a_file_that_was_touched_although_it_is_complete_by_now) {
+  for (const bool cut : {false, true}) {
+    scene s;
+    store_settings settings = with_short_looks(s.folder);
+    settings.file_bytes = bytes_of(6);
+    store_writer store(settings);
+    store_all(store, 1, 6);
+    const auto size = fs::file_size(s.file);
+    if (cut) {
+      fs::resize_file(s.file, size - 1);
+      fs::resize_file(s.file, size);
+    }
+    touch(s.file);
+    EXPECT_FALSE(look_shortly(store));
+    EXPECT_EQ(store.not_compared(), 1U);
+    asks_left = 0;
+    EXPECT_FALSE(store.complete_all_files());
+    EXPECT_EQ(lost_blocks(store), 0U);
+    for (int looks = 0; looks < 10; ++looks) (void)look_shortly(store);
+    EXPECT_EQ(store.not_compared(), 0U);
+    EXPECT_EQ(lost_blocks(store), cut ? 1U : 0U);
+  }
+}
+
+TEST(vanishing_store, reads_in_steps_what_holds_no_block_at_all) {
+  scene s;
+  store_writer store(with_short_looks(s.folder));
+  store_all(store, 1, 4);
+  EXPECT_FALSE(look_shortly(store));
+  const auto file = find_store_file(s.folder, 1);
+  const auto whole = read_file(file);
+  bytes longer(std::size_t{8} << 20, std::byte{'x'});
+  std::copy_n(whole.begin(), sizeof(store_file_header), longer.begin());
+  longer.insert(longer.end(), whole.begin() + sizeof(store_file_header), whole.end());
+  write_file(file, longer);
+  int looks = 0;
+  do EXPECT_FALSE(look_shortly(store));
+  while (++looks < 100 && store.unread() > 0);
+  EXPECT_GE(looks, 8);
+  EXPECT_EQ(store.unread(), 0U);
+  EXPECT_EQ(lost_blocks(store), 0U) << "it is found, behind all of that";
+}
+
 TEST(vanishing_store, counts_a_file_that_vanished_before_anything_was_written) {
   scene s;
   {
