@@ -180,6 +180,7 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   }
   line.clear();
   watch.stopping();
+  receiver.close();
   if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
     spdlog::warn("not all files of the store are complete: the next start completes them");
   const std::error_code fault = take_last_look(receiver, store);

@@ -175,6 +175,11 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
 
 block_receiver::~block_receiver() = default;
 
+void block_receiver::close() {
+  link_->socket.close();
+  link_->guard.finish(steady_clock::now());
+}
+
 std::string block_receiver::endpoint() const {
   return link_->socket.get(zmq::sockopt::last_endpoint);
 }
