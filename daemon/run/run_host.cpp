@@ -49,6 +49,7 @@ void log_memory(const std::vector<memory_use>& plan) {
 
 std::string first_addresses(const std::vector<input_address>& inputs) {
   std::vector<std::string> names;
+  names.reserve(inputs.size());
   for (const input_address& at : inputs) names.push_back(to_string(at));
   return first_names(names);
 }
