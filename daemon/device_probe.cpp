@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/device_probe.hpp"
 
-#include <csignal>
-
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,26 +28,35 @@ pid_t start(const std::vector<std::string>& command) {
 } // namespace
 
 device_probe::answer device_probe::ask(time_point now) {
+  int status = 0;
+  if (given_up_) {
+    if (!is_over(status)) return answer::no;
+    given_up_ = false;
+  }
   if (child_ == 0) {
     child_ = start(command_);
     until_ = now + longest;
     return child_ == 0 ? answer::no : answer::not_yet;
   }
-  int status = 0;
-  if (waitpid(child_, &status, WNOHANG) == 0) {
-    if (now < until_) return answer::not_yet;
-    end();
-    return answer::no;
-  }
-  child_ = 0;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? answer::yes : answer::no;
+  if (is_over(status))
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? answer::yes : answer::no;
+  if (now < until_) return answer::not_yet;
+  end_(child_, SIGKILL);
+  given_up_ = true;
+  return answer::no;
 }
 
-void device_probe::end() {
+device_probe::~device_probe() {
   if (child_ == 0) return;
-  kill(child_, SIGKILL);
-  waitpid(child_, nullptr, 0);
+  end_(child_, SIGKILL);
+  int status = 0;
+  (void)is_over(status);
+}
+
+bool device_probe::is_over(int& status) {
+  if (waitpid(child_, &status, WNOHANG) == 0) return false;
   child_ = 0;
+  return true;
 }
 
 } // namespace l3

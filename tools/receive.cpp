@@ -47,8 +47,12 @@ struct options {
 };
 
 constexpr auto longest_step = 100ms;
-constexpr auto idle_time = 1s;       // without a block: then the ledger is written, as at a goodbye
-constexpr auto last_look_limit = 4s; // the program has 10 s to end, and files to complete
+constexpr auto idle_time = 1s; // without a block: then the ledger is written, as at a goodbye
+// The program has 10 s to end, and files to complete: for what it writes anew, for the last look,
+// and for both.
+constexpr auto write_anew_limit = 6s;
+constexpr auto last_look_limit = 4s;
+constexpr auto both_limit = 8s;
 constexpr mode_t folder_mode = 0755;
 constexpr std::uint64_t least_line_rate = 1'000'000; // bits a second
 
@@ -138,8 +142,9 @@ void make_folder(const std::filesystem::path& folder) {
 }
 
 /// Files that other programs have touched are read as far as the time allows.
-std::error_code take_last_look(block_receiver& receiver, const store_writer& store) {
-  const time_point until = steady_clock::now() + last_look_limit;
+std::error_code take_last_look(block_receiver& receiver, const store_writer& store,
+                               time_point ending) {
+  const time_point until = std::min(steady_clock::now() + last_look_limit, ending + both_limit);
   std::error_code first;
   do {
     const auto fault = receiver.look_at_store();
@@ -180,9 +185,12 @@ int receive_until_told(const options& o, store_writer& store, block_receiver& re
   }
   line.clear();
   watch.stopping();
+  receiver.close();
+  const time_point ending = steady_clock::now();
+  store.write_rest_anew([&] { return steady_clock::now() >= ending + write_anew_limit; });
   if (const auto error = store.complete_all_files(); error || store.files_to_complete() > 0)
     spdlog::warn("not all files of the store are complete: the next start completes them");
-  const std::error_code fault = take_last_look(receiver, store);
+  const std::error_code fault = take_last_look(receiver, store, ending);
   if (fault) spdlog::error("the store is not as it was written: {}", fault.message());
   const bool whole = !fault && store.lost().empty();
   const ledger l = account_of(store, receiver.counters(), whole);

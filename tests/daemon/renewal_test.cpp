@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/renewal.hpp"
 
+#include <csignal>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include "daemon/spill_pause.hpp"
 
@@ -100,6 +103,32 @@ TEST(device_probe, takes_the_exit_code_for_the_answer) {
   EXPECT_EQ(ask({"/bin/true"}), answer::yes);
   EXPECT_EQ(ask({"/bin/false"}), answer::no);
   EXPECT_EQ(ask({"/nowhere/a-program"}), answer::no);
+}
+
+pid_t not_ended = 0;
+
+/// As of a program that waits in a call of its driver.
+TEST(device_probe, does_not_wait_for_a_program_that_no_signal_ends) {
+  {
+    device_probe p({"/bin/sleep", "1000"}, [](pid_t child, int) {
+      not_ended = child;
+      return 0;
+    });
+    time_point now{};
+    EXPECT_EQ(p.ask(now), answer::not_yet);
+    EXPECT_EQ(p.ask(now += std::chrono::seconds(31)), answer::no);
+    EXPECT_EQ(p.ask(now), answer::no) << "and starts no other one";
+    const pid_t first = std::exchange(not_ended, 0);
+    EXPECT_EQ(::kill(first, SIGKILL), 0);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (p.ask(now) == answer::no && std::chrono::steady_clock::now() < end) {
+    }
+    EXPECT_EQ(p.ask(now), answer::not_yet) << "another one runs";
+    EXPECT_EQ(not_ended, 0);
+  }
+  ASSERT_NE(not_ended, 0);
+  EXPECT_EQ(::kill(not_ended, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(not_ended, nullptr, 0), not_ended);
 }
 
 TEST(device_probe, waits_half_a_minute) {

@@ -227,7 +227,10 @@ class Tools(Ending):
         head = harness.store_file(self.filled_store()).read_bytes()
         store = self.long_files(self.folder / "long", "blocks-{:06}.kl3", head)
         self.start_all([("verify", INTERRUPTED, "verify", self.file, store), ("extract", INTERRUPTED, "extract", store, "OWN"),
-                        ("info", INTERRUPTED, "info", store), ("inspect", INTERRUPTED, "inspect", store, "--event", "1/1")])
+                        ("info", INTERRUPTED, "info", store), ("inspect", INTERRUPTED, "inspect", store, "--event", "1/1"),
+                        ("select", INTERRUPTED, "select", store), ("histograms", INTERRUPTED, "histograms", store),
+                        ("efficiency", INTERRUPTED, "efficiency", store),
+                        ("reprocess", INTERRUPTED, "reprocess", store, "--out", "OWN", "--menu", "built-in")])
         for n, way in enumerate(WAYS):
             self.start("receive", way, ENDED_ITS_START, "receive", "--bind", f"tcp://{harness.HOST}:{self.ports.receiver + n}",
                        "--out", self.long_files(self.folder / f"long-{n}", "blocks-{:06}.kl3", head))

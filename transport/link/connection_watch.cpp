@@ -43,6 +43,8 @@ constexpr std::uint64_t until_it_comes_back = std::uint64_t{8} << 20;
 /// Beyond, ZeroMQ waits with the next connection until these have been counted.
 constexpr int most_events_waiting = 10'000;
 constexpr int most_active_at_a_look = 256;
+/// From the end of the socket until ZeroMQ tells no more; longer than any linger.
+constexpr auto longest_end = 1s;
 /// What was taken before a look settles two looks later: heartbeats of a moment in which the watch
 /// got no processor are no message. Far beyond the limit it does not wait for that.
 constexpr int looks_until_settled = 4;
@@ -81,7 +83,8 @@ connection_watch::connection_watch(zmq::context_t& context, zmq::socket_t& socke
       report_(std::move(report)), monitor_(context, zmq::socket_type::pair),
       active_(::epoll_create1(EPOLL_CLOEXEC)), tolerated_(limits.memory.bytes) {
   if (!active_) throw std::system_error(errno, std::generic_category(), "epoll");
-  events |= ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED;
+  events |=
+      ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_MONITOR_STOPPED;
   if (zmq_socket_monitor(socket.handle(), name, events) != 0) throw zmq::error_t();
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.set(zmq::sockopt::rcvhwm, most_events_waiting);
@@ -185,6 +188,9 @@ void connection_watch::run() {
          std::clamp<steady_clock::duration>((steady_clock::now() - now) * pause_per_look,
                                             pause_between_looks, longest_pause));
   }
+  const time_point until = steady_clock::now() + longest_end;
+  for (take_events(); !all_told_ && steady_clock::now() < until; take_events())
+    wait(std::span(items).first(1), until - steady_clock::now());
 }
 
 /// The system gets back what a connection made the program hold.
@@ -208,6 +214,7 @@ void connection_watch::take_events() {
     const auto value = load<std::int32_t>(event.data<std::byte>() + sizeof what);
     if (what == ZMQ_EVENT_ACCEPTED || what == ZMQ_EVENT_CONNECTED) begin(value);
     if (what == ZMQ_EVENT_DISCONNECTED) end(value);
+    if (what == ZMQ_EVENT_MONITOR_STOPPED) all_told_ = true;
     on_event_(what, value);
   }
 }

@@ -36,7 +36,8 @@ public:
   using report_function = std::function<void(const std::string&)>;
 
   /// Sets the monitor of `socket`, which is not yet bound or connected; `name` is unique in the
-  /// context. To be destroyed after the socket. Throws zmq::error_t or std::system_error.
+  /// context. To be destroyed after the socket: then all that ZeroMQ had to tell of it has been
+  /// told. Throws zmq::error_t or std::system_error.
   connection_watch(zmq::context_t& context, zmq::socket_t& socket, const char* name, int events,
                    watch_limits limits, watch_counters& counters, event_function on_event,
                    report_function report);
@@ -107,6 +108,7 @@ private:
   file_descriptor active_; ///< an epoll instance: of which connections something came
   wake_event stop_;
   std::atomic<bool> stopping_ = false;
+  bool all_told_ = false;                  ///< the socket has ended
   std::atomic<std::uint64_t> emptied_ = 0; ///< how often took_all() was called
   std::mutex mutex_;                       ///< guards connections_
   table connections_;                      ///< by ZeroMQ's descriptor

@@ -175,6 +175,11 @@ block_receiver::block_receiver(receive_settings settings, store_writer& store,
 
 block_receiver::~block_receiver() = default;
 
+void block_receiver::close() {
+  link_->socket.close();
+  link_->guard.finish(steady_clock::now());
+}
+
 std::string block_receiver::endpoint() const {
   return link_->socket.get(zmq::sockopt::last_endpoint);
 }
@@ -397,10 +402,10 @@ void block_receiver::look_now_and_then(time_point now) {
     store_.complete_idle_files();
     tell_what_was_lost();
   }
-  const std::chrono::nanoseconds interval =
-      store_.unread() == 0
-          ? std::chrono::nanoseconds(look_interval)
-          : std::max<std::chrono::nanoseconds>(fresh_look, unread_times * look_took_);
+  std::chrono::nanoseconds interval = look_interval;
+  if (store_.unread() != 0)
+    interval = std::max<std::chrono::nanoseconds>(fresh_look, unread_times * look_took_);
+  if (store_.to_write_anew() != 0) interval = {}; // nothing is stored until it is done
   if (now < looked_at_ + interval) return;
   early_.drop_if([&](std::uint64_t session, std::uint64_t) {
     const link_peer* const from = peers_.find(session);

@@ -112,6 +112,10 @@ public:
   /// steps.
   [[nodiscard]] std::error_code look_at_store();
 
+  /// Lets no peer in any more, and has counted and said afterwards which ones were refused. After
+  /// the last step.
+  void close();
+
   [[nodiscard]] std::string endpoint() const; ///< with the port that was bound
   /// The most memory that the program takes; connections are shut down beyond it.
   [[nodiscard]] static byte_size memory_plan(const receive_settings& settings);

@@ -72,6 +72,11 @@ void link_guard::attend(time_point now) {
     if (report_) report_(text);
 }
 
+void link_guard::finish(time_point now) {
+  watch_.reset();
+  attend(now);
+}
+
 bool link_guard::answer_question(time_point now) {
   std::array<zmq::message_t, question_frames> frames;
   std::size_t count = 0;

@@ -45,6 +45,9 @@ public:
   /// What has been asked and has happened meanwhile, but not more than some of it.
   void attend(time_point now);
 
+  /// When the socket is closed: counts and says what has happened to it until then.
+  void finish(time_point now);
+
   /// Readable when there is something to attend to.
   [[nodiscard]] void* questions() { return questions_.handle(); }
   [[nodiscard]] bool with_keys() const { return with_keys_; }

@@ -43,35 +43,77 @@ std::error_code store_writer::find_folder() {
   return {};
 }
 
-std::error_code store_writer::write_anew() {
-  const bool had_folder = folder_.check() != name_fault::folder_gone;
+/// No error: all names lead to what was written. Files that are taken while others are written anew
+/// wait for the next time.
+std::error_code store_writer::write_anew(const stop_question& enough) {
+  const bool is_folder_new = folder_.check() == name_fault::folder_gone;
   if (const auto error = find_folder()) return error;
-  bool is_time = !had_folder;
+  if (is_folder_new) abandon_copy();
+  std::vector<std::pair<open_file*, std::error_code>> taken;
   for (open_file& f : open_) {
     const auto why = f.file.check(folder_);
-    if (!why) continue;
-    if (!is_name_fault(why)) return why;
-    is_time = is_time || rescue_.is_over(settings_.now());
-    if (!is_time) return why;
-    if (const auto error = write_anew(f, why)) return error;
+    if (why && !is_name_fault(why)) return why;
+    if (why) taken.emplace_back(&f, why);
   }
+  const auto is_due = [&](const auto& t) {
+    return to_write_anew_.contains(t.first->file.number());
+  };
+  if (std::ranges::none_of(taken, is_due)) {
+    abandon_copy();
+    if (taken.empty()) return {};
+    if (!is_folder_new && !rescue_.is_over(settings_.now())) return taken.front().second;
+    for (const auto& [file, why] : taken) to_write_anew_.insert(file->file.number());
+  }
+  bool more = true;
+  for (const auto& [file, why] : taken) {
+    if (!to_write_anew_.contains(file->file.number())) continue;
+    if (!more) return why;
+    if (const auto error = write_anew(*file, why, enough)) return error;
+    more = !enough();
+  }
+  to_write_anew_.clear();
   return {};
 }
 
-std::error_code store_writer::write_anew(open_file& old_file, const std::error_code& why) {
-  open_files::iterator at;
-  if (const auto error = open_next_file(old_file.owner, at)) return error;
-  open_files made;
-  made.splice(made.end(), open_, at);
-  open_file& fresh = made.front();
-  session_tallies lost;
-  auto error = copy_blocks(old_file, fresh, lost);
-  if (!error && settings_.sync) error = fresh.file.flush(settings_.flush);
-  if (!error) error = fresh.file.check(folder_);
+/// A file that is taken again before it is whole is begun again, after a pause.
+void store_writer::abandon_copy() {
+  if (copy_) (void)folder_.remove(copy_->to.file.name());
+  copy_.reset();
+  to_write_anew_.clear();
+}
+
+/// The fault itself: there is more to write.
+std::error_code store_writer::write_anew(open_file& old, const std::error_code& why,
+                                         const stop_question& enough) {
+  if (copy_ && copy_->of != old.file.number()) {
+    (void)folder_.remove(copy_->to.file.name()); // its file is in its place again
+    copy_.reset();
+  }
+  std::error_code error;
+  if (!copy_) {
+    open_files::iterator at;
+    if ((error = open_next_file(old.owner, at))) {
+      abandon_copy();
+      return error;
+    }
+    copy_.emplace(new_copy{old.file.number(), std::move(*at), 0, {}});
+    open_.erase(at);
+  }
+  error = copy_blocks(old, *copy_, enough);
+  if (!error && settings_.sync) error = copy_->to.file.flush(settings_.flush);
+  if (!error) error = copy_->to.file.check(folder_);
   if (error) { // the open file keeps them for another attempt
-    (void)folder_.remove(fresh.file.name());
+    abandon_copy();
     return error;
   }
+  if (copy_->next < old.blocks.size()) return why;
+  to_write_anew_.erase(old.file.number());
+  put_in_place_of(old, why);
+  return {};
+}
+
+void store_writer::put_in_place_of(open_file& old_file, const std::error_code& why) {
+  open_file& fresh = copy_->to;
   // A file that was only cut, or written to, has its name still: its blocks would be there twice.
   std::error_code unknown;
   const auto old = folder_.look(old_file.file.name(), unknown);
@@ -89,12 +131,47 @@ std::error_code store_writer::write_anew(open_file& old_file, const std::error_c
     sessions_[b.header.session].file = fresh.file.number();
     note_settings(fresh, b);
   }
+  const session_tallies lost = std::move(copy_->lost);
   closed_.move(old_file.file.number(), fresh.file.number(), held, lost);
   old_file = std::move(fresh);
+  copy_.reset();
   save_list(true);
   leave_out(lost);
   count_lost(lost);
-  return {};
+}
+
+void store_writer::write_rest_anew(const stop_question& enough) {
+  rescue_.begin_anew(); // there is no later attempt
+  (void)commit(enough);
+  if (folder_.check()) return; // its files are elsewhere, and not lost
+  for (auto at = open_.begin(); at != open_.end();) {
+    const auto file = at++;
+    if (const auto why = file->file.check(folder_); is_name_fault(why)) give_up(file, why);
+  }
+}
+
+/// What is copied by now stays, unless the file has its name still. Of what is under that name
+/// looks find out.
+void store_writer::give_up(open_files::iterator file, const std::error_code& why) {
+  const std::uint64_t number = file->file.number();
+  if (copy_ && copy_->of == number) {
+    std::error_code unknown;
+    const auto seen = folder_.look(file->file.name(), unknown);
+    const bool has_name = unknown || (seen && seen->who == file->file.identity());
+    if (!has_name && !copy_->to.file.check(folder_)) {
+      for (; copy_->next < file->blocks.size(); ++copy_->next) {
+        const block_header& h = file->blocks[copy_->next].header;
+        copy_->lost[h.session].add(h);
+      }
+      return put_in_place_of(*file, why);
+    }
+    abandon_copy();
+  }
+  auto as = look_at(file->file.descriptor()->get()).value_or(file_look());
+  as.modified = file_look::never;
+  closed_.close(number, as);
+  open_.erase(file);
+  save_list(false);
 }
 
 bool store_writer::reads(const open_file& from, const stored_block& b,
@@ -120,12 +197,14 @@ void store_writer::examine(open_file& f, const stop_question& enough) {
 }
 
 /// An error is one of the new file: what cannot be read of the old one is lost.
-std::error_code store_writer::copy_blocks(const open_file& from, open_file& to,
-                                          session_tallies& lost) {
+std::error_code store_writer::copy_blocks(const open_file& from, new_copy& copy,
+                                          const stop_question& enough) {
   std::vector<std::byte> bytes;
-  for (const stored_block& b : from.blocks) {
+  open_file& to = copy.to;
+  for (bool more = true; more && copy.next < from.blocks.size(); ++copy.next, more = !enough()) {
+    const stored_block& b = from.blocks[copy.next];
     if (!reads(from, b, bytes)) {
-      lost[b.header.session].add(b.header);
+      copy.lost[b.header.session].add(b.header);
       continue;
     }
     const std::uint64_t offset = to.file.end();
@@ -231,8 +310,9 @@ void store_writer::tell_what_is_unread() {
 std::error_code store_writer::look() {
   const auto enough = look_is_long_enough();
   for (open_file& f : open_) examine(f, enough);
-  auto error = commit();
-  if (error) error = commit(); // the first may have put things in their places
+  auto error = commit(enough);
+  // The first may have put things in their places.
+  if (error && to_write_anew_.empty()) error = commit(enough);
   if (const auto fault = folder_.check()) return fault;
   complete_what_waits();
   const auto gone = closed_.look(folder_, names_, enough);

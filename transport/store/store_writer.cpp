@@ -19,10 +19,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Between two times that the file that is written, or the folder, is made anew.
-constexpr auto first_pause = 1s;
-constexpr auto longest_pause = 30s;
-
 /// Files that are written at a time, beside the one of all that have no place.
 constexpr std::ptrdiff_t most_open = 16;
 /// Without a block, a file makes room for another; is complete after the end of one of its
@@ -56,8 +52,7 @@ void become_proven(stored_session& s) {
 } // namespace
 
 store_writer::store_writer(store_settings settings)
-    : settings_(std::move(settings)), folder_(settings_.folder, "receiver"),
-      rescue_(first_pause, longest_pause) {
+    : settings_(std::move(settings)), folder_(settings_.folder, "receiver") {
   if (const auto error = closed_.recall(folder_))
     news_.push_back("cannot read " + (settings_.folder / store_manifest::file_name).string() +
                     ": " + error.message() +
@@ -459,7 +454,7 @@ std::error_code store_writer::check_files() const {
 
 /// After a failed flush it is not known what is on the disk: these blocks were never there, and
 /// come again.
-std::error_code store_writer::commit() {
+std::error_code store_writer::commit(const stop_question& enough) {
   if (!uncommitted_.empty() && settings_.sync) {
     for (open_file& f : open_) {
       if (f.file.end() == f.committed_end) continue;
@@ -471,9 +466,10 @@ std::error_code store_writer::commit() {
   }
   if (const auto fault = check_files()) {
     take_back();
-    const auto error = write_anew();
+    const auto error = write_anew(enough);
     return error ? error : fault;
   }
+  abandon_copy(); // all that was taken is in its place again
   if (!uncommitted_.empty()) {
     for (const open_file& f : open_) add_to_list(f);
     save_list(false);

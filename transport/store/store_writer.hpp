@@ -47,8 +47,9 @@ struct store_settings {
   block_file::flush_function flush = ::fdatasync; ///< how they do
   stop_question stop{}; ///< asked while the start reads files: true ends it with scan_stopped
   time_point (*now)() = steady_clock::now; ///< for the pause between two rescues
-  /// Asked while a look reads files that other programs have touched, once a block and once a MiB:
-  /// true ends this look's part of it. `began` is when the look began.
+  /// Asked while a look reads files that other programs have touched, or a commit writes files
+  /// anew, once a block and once a MiB: true ends this part of it. `began` is when the look, or the
+  /// commit, began.
   bool (*has_read_enough)(time_point began) = [](time_point began) {
     return steady_clock::now() >= began + std::chrono::milliseconds(100);
   };
@@ -96,8 +97,14 @@ public:
   [[nodiscard]] const stored_block& last_appended() const { return last_appended_; }
   /// Before anything appended is acknowledged. If it fails, all that was appended since the last
   /// commit is taken back. It fails, too, when the names of the file and the folder do not lead any
-  /// more to what was written: then what was committed before is in a new file, or counted as lost.
-  [[nodiscard]] std::error_code commit();
+  /// more to what was written: then what was committed before goes into a new file, or is counted
+  /// as lost. It goes there in steps, one a commit, which fails until all of it is there.
+  [[nodiscard]] std::error_code commit() { return commit(look_is_long_enough()); }
+  /// Open files that have to be written anew, and are not yet.
+  [[nodiscard]] std::size_t to_write_anew() const { return to_write_anew_.size(); }
+  /// This writer comes to its end: writes them anew until `enough` says so. What is not written
+  /// then is lost, and counted.
+  void write_rest_anew(const stop_question& enough);
   /// A session has come to its end: what is in its file is complete soon, unless more comes.
   void end_session(std::uint64_t session);
   /// Completes the files to which nothing was added for long, or soon after the end of a session.
@@ -163,6 +170,13 @@ private:
     std::uint64_t touches = 0; ///< as often as it was touched then
   };
   using open_files = std::list<open_file>; ///< few, and they stay where they are
+  /// What an open file held on its way into a new one.
+  struct new_copy {
+    std::uint64_t of = 0; ///< number of the old file
+    open_file to;
+    std::size_t next = 0; ///< of the old file's blocks
+    session_tallies lost; ///< of those before it
+  };
 
   void scan_file(const block_file_name& name, bool unchecked);
   [[nodiscard]] bool cut_off(std::uint64_t number, std::uint64_t good_end, std::uint64_t end);
@@ -196,14 +210,19 @@ private:
   void add_to_list(const open_file& of);
   void save_list(bool check);
   [[nodiscard]] std::error_code find_folder();
-  [[nodiscard]] std::error_code write_anew();
-  [[nodiscard]] std::error_code write_anew(open_file& old, const std::error_code& why);
+  [[nodiscard]] std::error_code commit(const stop_question& enough);
+  [[nodiscard]] std::error_code write_anew(const stop_question& enough);
+  [[nodiscard]] std::error_code write_anew(open_file& old, const std::error_code& why,
+                                           const stop_question& enough);
+  void put_in_place_of(open_file& old, const std::error_code& why);
+  void abandon_copy();
+  void give_up(open_files::iterator file, const std::error_code& why);
   /// The block is in the file as it was written there.
   [[nodiscard]] static bool reads(const open_file& from, const stored_block& b,
                                   std::vector<std::byte>& bytes);
   static void examine(open_file& f, const stop_question& enough);
-  [[nodiscard]] static std::error_code copy_blocks(const open_file& from, open_file& to,
-                                                   session_tallies& lost);
+  [[nodiscard]] static std::error_code copy_blocks(const open_file& from, new_copy& copy,
+                                                   const stop_question& enough);
   void leave_out(const session_tallies& gone);
   [[nodiscard]] stop_question look_is_long_enough() const;
   void tell_what_is_unread();
@@ -219,7 +238,9 @@ private:
   std::size_t left_open_ = 0;                       ///< files that the next start completes
   stored_files closed_;
   session_tallies lost_;
-  growing_pause rescue_;
+  growing_pause rescue_{std::chrono::seconds(1), std::chrono::seconds(30)};
+  std::set<std::uint64_t> to_write_anew_; ///< numbers of open files that were taken at one time
+  std::optional<new_copy> copy_;          ///< of the first of them
   time_point early_ends_until_{}; ///< files that ended early have used the time up to this one
   std::error_code list_error_;    ///< of the manifest, as it was told
   std::vector<std::string> news_;

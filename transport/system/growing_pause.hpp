@@ -25,6 +25,12 @@ public:
     return true;
   }
 
+  /// The next try is made at once.
+  void begin_anew() {
+    pause_ = duration::zero();
+    not_before_ = {};
+  }
+
 private:
   duration first_;
   duration longest_;

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "tests/transport/link/stranger.hpp"
 #include "tests/transport/output/link_ends.hpp"
 #include "transport/link/link_keys.hpp"
 
@@ -80,6 +81,22 @@ TEST_F(link_security, an_unknown_key_is_refused_counted_and_told) {
   EXPECT_EQ(bad.sender.counters().blocks, 0U);
   EXPECT_FALSE(bad.sender.connected());
   EXPECT_TRUE(eventually([&] { return far.counters().connections.let_in == 1; }));
+}
+
+TEST_F(link_security, what_was_refused_just_before_the_end_is_counted_and_told) {
+  store_writer writer(store_settings{store()});
+  for (int round = 0; round < 20; ++round) {
+    receive_settings s = with_keys();
+    s.bind = "tcp://127.0.0.1:*";
+    int told = 0;
+    block_receiver receiver(s, writer, [&](std::string_view) { ++told; });
+    stranger one(receiver.endpoint());
+    one.say("\xff" + std::string(8, 0) + "\x7f\3" + '\0' + "NULL" + std::string(48, 0));
+    ASSERT_TRUE(one.is_left(patience));
+    receiver.close();
+    ASSERT_EQ(receiver.counters().connections.mechanism, 1U);
+    ASSERT_EQ(told, 1);
+  }
 }
 
 TEST_F(link_security, a_daemon_without_keys_is_refused_counted_and_told) {

@@ -14,6 +14,7 @@
 #include "tests/transport/store/failing_names.hpp"
 #include "tests/transport/store/store_files.hpp"
 #include "tests/transport/store/vanishing_files.hpp"
+#include "transport/format/endian.hpp"
 
 namespace l3 {
 namespace {
@@ -373,6 +374,116 @@ TEST(vanishing_store, reads_what_was_touched_in_steps) {
   EXPECT_EQ(store.take_news().size(), 4U)
       << "that files were touched, what is lost, that all is read";
   EXPECT_FALSE(look_shortly(store));
+}
+
+/// Three files that are written, of three sessions with `blocks` blocks each; steps of two blocks.
+struct three_files : scene {
+  static constexpr std::uint64_t blocks = 6;
+  store_writer store{with_short_looks(folder)};
+
+  three_files() {
+    for (std::uint64_t i = 1; i <= blocks; ++i)
+      for (std::uint64_t of = 1; of <= 3; ++of) EXPECT_FALSE(append(store, block(of, i)));
+    EXPECT_FALSE(commit_shortly());
+  }
+  static store_settings with_short_looks(const fs::path& folder) {
+    store_settings s = l3::with_short_looks(folder);
+    s.file_bytes = bytes_of(1000);
+    return s;
+  }
+  static bytes block(std::uint64_t of, std::uint64_t sequence) {
+    bytes b = block_of(sequence, of);
+    auto header = load<block_header>(b.data());
+    header.run = static_cast<std::uint32_t>(of);
+    seal_header(header);
+    l3::store(b.data(), header);
+    return b;
+  }
+  std::error_code commit_shortly() {
+    asks_left = 1;
+    return store.commit();
+  }
+  /// Each block once, also for the next start.
+  void expect_all(std::uint64_t of_each = blocks) {
+    const auto all = contents(folder);
+    EXPECT_EQ(std::set(all.begin(), all.end()).size(), 3 * of_each);
+    EXPECT_EQ(all.size(), 3 * of_each);
+    EXPECT_EQ(lost_blocks(store), 0U);
+    EXPECT_EQ(store.not_compared(), 0U);
+  }
+};
+
+TEST(vanishing_store, writes_taken_files_anew_in_steps) {
+  three_files s;
+  for (const auto number : store_file_numbers(s.folder))
+    fs::remove(find_store_file(s.folder, number));
+  int steps = 0;
+  do {
+    ASSERT_FALSE(append(s.store, s.block(1, 7)));
+    EXPECT_TRUE(s.commit_shortly()) << "called safe in step " << steps;
+    EXPECT_EQ(s.store.last_stored(1), 6U);
+    EXPECT_LE(asks_left, 0) << "there is more to write";
+    EXPECT_LE(contents(s.folder).size(), 2U * static_cast<unsigned>(++steps));
+  } while (s.store.to_write_anew() != 0 && steps < 100);
+  EXPECT_EQ(steps, 9);
+  s.expect_all();
+  for (std::uint64_t of = 1; of <= 3; ++of) ASSERT_FALSE(append(s.store, s.block(of, 7)));
+  EXPECT_FALSE(s.commit_shortly());
+  s.expect_all(7);
+}
+
+TEST(vanishing_store, leaves_taken_files_that_are_put_back) {
+  three_files s;
+  const auto numbers = store_file_numbers(s.folder);
+  const auto move = [&](std::uint64_t number, bool back) {
+    const auto name = store_file_name(number);
+    const fs::path away = fs::path(s.outside.path()) / name;
+    fs::rename(back ? away : s.folder / name, back ? s.folder / name : away);
+  };
+  for (const auto number : numbers) move(number, false);
+  EXPECT_TRUE(s.commit_shortly());
+  EXPECT_TRUE(s.commit_shortly());
+  move(numbers[0], true); // of which four blocks are written anew
+  EXPECT_TRUE(s.commit_shortly());
+  for (const auto number : {numbers[1], numbers[2]}) move(number, true);
+  EXPECT_FALSE(s.commit_shortly());
+  EXPECT_EQ(s.store.to_write_anew(), 0U);
+  s.expect_all();
+  EXPECT_EQ(store_file_numbers(s.folder), numbers);
+}
+
+TEST(vanishing_store, begins_anew_when_the_folder_is_taken_meanwhile) {
+  three_files s;
+  for (const auto number : store_file_numbers(s.folder))
+    fs::remove(find_store_file(s.folder, number));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(s.commit_shortly());
+  fs::remove_all(s.folder);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (s.commit_shortly() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  s.expect_all();
+}
+
+/// Of a file that was removed, what was written anew by then stays; of one that was only cut, what
+/// is still there.
+TEST(vanishing_store, counts_as_lost_what_its_end_leaves_no_time_for) {
+  three_files s;
+  const auto numbers = store_file_numbers(s.folder);
+  fs::remove(find_store_file(s.folder, numbers[0]));
+  fs::remove(find_store_file(s.folder, numbers[1]));
+  const auto cut = find_store_file(s.folder, numbers[2]);
+  fs::resize_file(cut, fs::file_size(cut) - 1);
+  asks_left = 3;
+  s.store.write_rest_anew([] { return asks_left-- <= 0; });
+  EXPECT_FALSE(s.store.complete_all_files());
+  asks_left = 100;
+  EXPECT_EQ(s.store.look(), name_fault::file_gone);
+  EXPECT_EQ(s.store.lost().at(1).blocks, 2U);
+  EXPECT_EQ(s.store.lost().at(1).first, 5U);
+  EXPECT_EQ(s.store.lost().at(2).blocks, 6U);
+  EXPECT_EQ(s.store.lost().at(3).blocks, 1U);
+  EXPECT_EQ(contents(s.folder).size(), 18 - lost_blocks(s.store));
+  EXPECT_EQ(s.store.not_compared(), 0U);
 }
 
 TEST(vanishing_store, reads_every_file_though_one_is_touched_again_and_again) {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/link/connection_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <memory>
+#include <optional>
+
+#include "tests/transport/link/stranger.hpp"
+
+namespace l3::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A socket whose monitor tells a watch.
+class watched_socket {
+public:
+  explicit watched_socket(connection_watch::event_function on_event) {
+    watch_ = std::make_unique<connection_watch>(
+        context_, socket_, "inproc://events",
+        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL,
+        watch_limits{.stranger = kibibytes(24), .trusted = kibibytes(24), .memory = {}}, counters_,
+        std::move(on_event), [](const std::string&) {});
+    socket_.set(zmq::sockopt::linger, 0);
+    socket_.bind("tcp://127.0.0.1:*");
+  }
+  ~watched_socket() { close(); }
+  void close() {
+    socket_.close();
+    watch_.reset();
+  }
+  [[nodiscard]] std::string endpoint() const { return socket_.get(zmq::sockopt::last_endpoint); }
+
+private:
+  zmq::context_t context_{1};
+  watch_counters counters_;
+  std::unique_ptr<connection_watch> watch_;
+  zmq::socket_t socket_{context_, zmq::socket_type::router};
+};
+
+TEST(a_connection_watch, has_told_all_when_it_ends) {
+  for (int round = 0; round < 20; ++round) {
+    int accepted = 0;
+    int refused = 0;
+    watched_socket watched([&](std::uint16_t what, std::int32_t) {
+      ++(what == ZMQ_EVENT_ACCEPTED ? accepted : refused);
+    });
+    stranger one(watched.endpoint());
+    one.say("GET / HTTP/1.1\r\n\r\nthis is no greeting of ZeroMQ\r\n");
+    ASSERT_TRUE(one.is_left(10s));
+    watched.close();
+    ASSERT_EQ(accepted, 1);
+    ASSERT_GE(refused, 1);
+  }
+}
+
+/// ZeroMQ's own end of the monitor has a mark of 1000 beside that of the watch.
+TEST(a_connection_watch, has_at_most_eleven_thousand_events_waiting_and_loses_none) {
+  constexpr int most = 11'000;
+  std::latch goes_on(1);
+  std::atomic<int> accepted = 0;
+  watched_socket watched([&](std::uint16_t what, std::int32_t) {
+    goes_on.wait();
+    if (what == ZMQ_EVENT_ACCEPTED) ++accepted;
+  });
+  int opened = 0;
+  std::optional<stranger> last;
+  const auto next_is_answered = [&](std::chrono::milliseconds within) {
+    last.emplace(watched.endpoint());
+    ++opened;
+    return last->is_answered(within);
+  };
+  while (opened <= most && next_is_answered(1s)) {
+  }
+  const int answered = opened - 1; // of each, one event at least
+  goes_on.count_down();
+  EXPECT_LT(answered, most);
+  EXPECT_TRUE(last->is_answered(10s)) << "ZeroMQ does not go on";
+  watched.close();
+  EXPECT_EQ(accepted, opened);
+}
+
+} // namespace
+} // namespace l3::test
