@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/size_in_words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 
 namespace l3 {
@@ -162,6 +163,22 @@ TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
   EXPECT_TRUE(now.state.degraded());
   ASSERT_EQ(now.disk_shortages.size(), 1U);
   EXPECT_NE(now.disk_shortages.front().find("/spool is short: "), std::string::npos);
+}
+
+TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
+  EXPECT_EQ(size_in_words(0), "0.0 MB");
+  EXPECT_EQ(size_in_words(999'900'000), "999.9 MB");
+  EXPECT_EQ(size_in_words(1'000'000'000), "1.0 GB");
+  daemon_settings s;
+  s.run.ledger.clear();
+  const test::scratch_folder folder;
+  s.spool.folder = std::string(folder.path());
+  s.spool.floor = {};
+  s.spool.segment = {1'234'500'000'000'000'000};
+  const auto shortages = disk_shortages(s);
+  ASSERT_EQ(shortages.size(), 1U);
+  EXPECT_NE(shortages[0].find(" are free, 1234500000.0 GB are needed"), std::string::npos)
+      << shortages[0];
 }
 
 TEST(disk_watch, looks_by_itself) {
