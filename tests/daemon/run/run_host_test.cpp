@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/run/run_reasons.hpp"
 #include "daemon/size_in_words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 
@@ -40,8 +41,14 @@ protected:
     return s;
   }
   static std::string text_of(const daemon_settings&) { return {}; }
-  void make_host() {
-    host_.emplace(settings(), text_of, stop_question(), [] {});
+  void make_host(const daemon_settings& s) {
+    host_.emplace(
+        s, text_of, [this](const daemon_settings& of_run) { return guard(of_run); },
+        stop_question(), [] {});
+  }
+  void make_host() { make_host(settings()); }
+  std::string guard(const daemon_settings& of_run) const {
+    return selections_fit_ || of_run.selection.lines.empty() ? "" : "a selection needs too much";
   }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
     std::filesystem::rename(ledgers_, ledgers_.string() + ".moved"); // a ledger may be in writing
@@ -55,6 +62,7 @@ protected:
 
   test::scratch_folder folder_;
   std::filesystem::path ledgers_;
+  bool selections_fit_ = true;
   std::optional<run_host> host_;
 };
 
@@ -117,6 +125,21 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   EXPECT_TRUE(end().well);
 }
 
+TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {
+  selections_fit_ = false;
+  daemon_settings s = settings();
+  s.building.crates = daemon_settings().building.crates; // which the menu is for
+  make_host(s);
+  const run_order with_menu{7, built_in, ""};
+  const auto reasons = reasons_against(with_menu, s, {}, *host_);
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons.back(), "a selection needs too much");
+  EXPECT_TRUE(reasons_against_menu({7, "", ""}, s, *host_).empty());
+  EXPECT_NE(reasons_against_menu({7, "/there/is/no/menu", ""}, s, *host_).front().find("/no/menu"),
+            std::string::npos);
+  EXPECT_THROW(host_->begin(with_menu), std::runtime_error) << "the file may have changed since";
+}
+
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
   EXPECT_EQ(host_->next_number(), 5U);
@@ -154,7 +177,7 @@ TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
   daemon_settings s = settings();
   s.spool.folder = folder_.path() + "/spool";
   s.spool.floor = {std::uint64_t{1} << 60};
-  host_.emplace(s, text_of, stop_question(), [] {});
+  make_host(s);
   host_->keep_ports();
   EXPECT_FALSE(host_->state().degraded()) << "nobody has looked";
   host_->go_without_run();
