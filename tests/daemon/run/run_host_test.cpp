@@ -6,8 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "daemon/run/run_reasons.hpp"
 #include "daemon/size_in_words.hpp"
@@ -17,6 +21,25 @@ namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// A folder that lies on a disk with room, or on one that has none: /proc.
+class folder_of_two_disks {
+public:
+  explicit folder_of_two_disks(std::filesystem::path room)
+      : room_(std::move(room)), link_(room_ / "spool") {
+    move_to(false);
+  }
+  [[nodiscard]] std::string path() const { return link_.string(); }
+  void move_to(bool full) const {
+    const std::filesystem::path next = room_ / "next";
+    std::filesystem::create_directory_symlink(full ? "/proc" : room_, next);
+    std::filesystem::rename(next, link_);
+  }
+
+private:
+  std::filesystem::path room_;
+  std::filesystem::path link_;
+};
 
 class hosts_of_runs : public testing::Test {
 protected:
@@ -188,6 +211,42 @@ TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
   EXPECT_NE(now.disk_shortages.front().find("/spool is short: "), std::string::npos);
 }
 
+TEST_F(hosts_of_runs, the_log_says_once_that_a_disk_is_short_and_that_it_is_no_longer) {
+  const folder_of_two_disks spool(folder_.path());
+  daemon_settings s = settings();
+  s.spool.folder = spool.path();
+  s.spool.floor = {1};
+  s.spool.segment = {};
+  std::ostringstream log;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  make_host(s);
+  host_->keep_ports();
+  host_->go_without_run();
+  const auto times = [&](std::string_view what) {
+    const std::string all = log.str();
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = all.find(what, at)) != all.npos; ++at) ++n;
+    return n;
+  };
+  const auto becomes = [&](bool full) {
+    spool.move_to(full);
+    EXPECT_TRUE(test::eventually([&] { return host_->state().degraded() == full; }));
+    host_->tick();
+    host_->tick();
+  };
+  becomes(true);
+  EXPECT_EQ(times("no run can begin until there is room"), 1U) << log.str();
+  EXPECT_EQ(times("no longer"), 0U) << log.str();
+  becomes(false);
+  EXPECT_EQ(times("/spool is short no longer"), 1U) << log.str();
+  becomes(true);
+  EXPECT_EQ(times("no run can begin until there is room"), 2U) << log.str();
+  host_.reset();
+  spdlog::set_default_logger(before);
+}
+
 TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
   EXPECT_EQ(size_in_words(0), "0.0 MB");
   EXPECT_EQ(size_in_words(999'900'000), "999.9 MB");
@@ -208,12 +267,16 @@ TEST(disk_watch, looks_by_itself) {
   daemon_settings s;
   s.run.ledger.clear();
   const test::scratch_folder folder;
-  s.spool.folder = std::string(folder.path());
-  s.spool.floor = s.spool.segment = {};
+  const folder_of_two_disks spool(folder.path());
+  s.spool.folder = spool.path();
+  s.spool.floor = {1};
+  s.spool.segment = {};
   EXPECT_TRUE(disk_shortages(s).empty());
-  s.spool.segment = {std::uint64_t{1} << 60};
   const disk_watch watch(s, 1ms);
-  EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == 1; }));
+  for (const bool full : {true, false, true}) {
+    spool.move_to(full);
+    EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == (full ? 1 : 0); }));
+  }
 }
 
 TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
