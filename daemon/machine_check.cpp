@@ -17,6 +17,7 @@
 
 #include "daemon/memory_plan.hpp"
 #include "daemon/monitor/ledger_place.hpp"
+#include "daemon/size_in_words.hpp"
 #include "transport/histograms/histogram_json.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/local_address.hpp"
@@ -30,11 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t least_share_told = 50; // of the memory plan, as one in so many
-
-std::string in_words(std::uint64_t bytes) {
-  constexpr double giga = 1e9;
-  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / giga);
-}
 
 /// Why a socket cannot have this port now; no error: it can.
 std::error_code wrong_with_port(const std::string& host, unsigned port, int type) {
@@ -94,9 +90,9 @@ void look_at_room(const spool_settings& s, std::vector<std::string>& doubts) {
   if (::statvfs(nearest_folder(s.folder).c_str(), &disk) != 0) return;
   const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
   if (s.size.bytes + s.floor.bytes > size)
-    doubts.push_back(
-        fmt::format("spool.size: {} and spool.floor {} are more than the file system of {} has, {}",
-                    in_words(s.size.bytes), in_words(s.floor.bytes), s.folder, in_words(size)));
+    doubts.push_back(fmt::format(
+        "spool.size: {} and spool.floor {} are more than the file system of {} has, {}",
+        size_in_words(s.size.bytes), size_in_words(s.floor.bytes), s.folder, size_in_words(size)));
 }
 
 /// Without it the daemon starts, and compares with nothing.
@@ -149,9 +145,10 @@ std::string wrong_with_memory(const daemon_settings& s, const found_devices& dev
   std::string list;
   for (const memory_use& use : by_key)
     if (use.bytes >= needed / least_share_told)
-      list += fmt::format("{}{} for {}", list.empty() ? "" : ", ", in_words(use.bytes), use.what);
+      list +=
+          fmt::format("{}{} for {}", list.empty() ? "" : ", ", size_in_words(use.bytes), use.what);
   return fmt::format("the configuration needs {} of memory or more ({}), and {} has {}: lower {}",
-                     in_words(needed), list, limit.whose, in_words(limit.bytes),
+                     size_in_words(needed), list, limit.whose, size_in_words(limit.bytes),
                      by_key.front().what);
 }
 

@@ -3,6 +3,7 @@
 // those who only check a file, folders and ports.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace l3 {
 /// the remedy.
 [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s, const found_devices& devices,
                                             const memory_limit& limit);
+
+/// Asks wrong_with_memory() of this machine and its limits as they are then. Any thread.
+using memory_guard = std::function<std::string(const daemon_settings&)>;
 
 /// What may hinder a start from here and now, or what it asks for, a sentence each: a port that is
 /// taken, a folder that cannot be written, a reference that cannot be read. A start as another

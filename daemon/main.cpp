@@ -148,8 +148,8 @@ struct bookkeeping {
   farm_member* farm = nullptr; ///< none: this node stands alone
 
   bookkeeping(const daemon_settings& s, const std::string& file, run_host::render_function renders,
-              stop_question stop, std::function<void()> done)
-      : runs(s, std::move(renders), std::move(stop), std::move(done)),
+              memory_guard guard, stop_question stop, std::function<void()> done)
+      : runs(s, std::move(renders), std::move(guard), std::move(stop), std::move(done)),
         configuration(file, s,
                       [this](const daemon_settings& changed) {
                         runs.set_output_rate(changed.forward.rate);
@@ -307,14 +307,16 @@ int run(const loaded_config& config, const std::string& file) {
   start_logging("koto-l3d", settings.log.level);
 
   const found_devices devices = find_devices(settings.compute);
-  const memory_limit memory = lowest_memory_limit();
-  if (const std::string chosen = choose_frames(settings, devices, memory); !chosen.empty())
-    spdlog::info("{}", chosen);
-  if (const std::string wrong = wrong_with_memory(settings, devices, memory); !wrong.empty())
+  const std::string chosen = choose_frames(settings, devices, lowest_memory_limit());
+  if (!chosen.empty()) spdlog::info("{}", chosen);
+  const memory_guard memory_check = [devices](const daemon_settings& s) {
+    return wrong_with_memory(s, devices, lowest_memory_limit());
+  };
+  if (const std::string wrong = memory_check(settings); !wrong.empty())
     throw std::runtime_error(wrong);
   bookkeeping books(
       settings, file,
-      [&config](const daemon_settings& s) { return print_config(s, config.origins); },
+      [&config](const daemon_settings& s) { return print_config(s, config.origins); }, memory_check,
       [&signals, &start] {
         start.goes_on(steady_clock::now());
         return signals.told_to_stop();

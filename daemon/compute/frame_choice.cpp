@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "daemon/compute/compute_side.hpp"
+#include "daemon/size_in_words.hpp"
 
 namespace l3 {
 namespace {
@@ -37,11 +38,6 @@ bool fits(const daemon_settings& s, const found_devices& devices, const memory_l
          (devices.memory == 0 || bytes <= devices.memory / share_of_device);
 }
 
-std::string in_words(std::uint64_t bytes) {
-  constexpr double giga = 1e9;
-  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / giga);
-}
-
 std::string place_in_words(const daemon_settings& s, const found_devices& devices,
                            const memory_limit& memory) {
   const bool is_not_asked = s.compute.where == backend::hip || s.compute.where == backend::sycl;
@@ -49,10 +45,10 @@ std::string place_in_words(const daemon_settings& s, const found_devices& device
   if (devices.count != 0) {
     const std::string times = devices.count == 1 ? "" : fmt::format("{} × ", devices.count);
     text = fmt::format("{}{} ({} multiprocessors, {})", times, devices.name,
-                       devices.multiprocessors, in_words(devices.memory));
+                       devices.multiprocessors, size_in_words(devices.memory));
   }
   if (!memory.whose.empty())
-    text += fmt::format(" and the {} of {}", in_words(memory.bytes), memory.whose);
+    text += fmt::format(" and the {} of {}", size_in_words(memory.bytes), memory.whose);
   return text;
 }
 

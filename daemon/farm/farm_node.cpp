@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/farm/farm_node.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -130,7 +132,7 @@ std::vector<std::string> farm_node::reasons_against(const farm_order& order) con
     reasons.push_back(fmt::format("the number {} was used before on it: take another one, or say "
                                   "that this run goes on (again)",
                                   order.number));
-  for (std::string& r : l3::reasons_against({order.number, {}, {}}, settings_, latest_(), host_))
+  for (std::string& r : reasons_against_node(settings_, latest_(), host_))
     reasons.push_back(std::move(r));
   std::string menu = order.menu;
   if (!order.menu_text.empty()) {
@@ -140,8 +142,11 @@ std::vector<std::string> farm_node::reasons_against(const farm_order& order) con
       return reasons;
     }
   }
-  if (std::string wrong = why_other_selection(order, menu); !wrong.empty())
-    reasons.push_back(std::move(wrong));
+  auto of_menu = reasons_against_menu({order.number, menu, {}}, settings_, host_);
+  if (of_menu.empty())
+    if (std::string wrong = why_other_selection(order, menu); !wrong.empty())
+      of_menu.push_back(std::move(wrong));
+  std::ranges::move(of_menu, std::back_inserter(reasons));
   if (!order.menu_text.empty()) std::remove(menu.c_str());
   return reasons;
 }

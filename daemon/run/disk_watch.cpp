@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
+#include "daemon/size_in_words.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/thread_name.hpp"
 
@@ -32,10 +33,8 @@ std::vector<std::string> disk_shortages(const daemon_settings& s) {
   const auto needs = [&](const std::string& folder, std::uint64_t bytes, std::string_view why) {
     const auto room = folder.empty() ? std::nullopt : room_in(folder);
     if (room && *room < bytes)
-      all.push_back(fmt::format("the disk of {} is short: {:.1f} MB are free, {:.1f} MB are "
-                                "needed ({})",
-                                folder, static_cast<double>(*room) / 1e6,
-                                static_cast<double>(bytes) / 1e6, why));
+      all.push_back(fmt::format("the disk of {} is short: {} are free, {} are needed ({})", folder,
+                                size_in_words(*room), size_in_words(bytes), why));
   };
   needs(s.spool.folder, s.spool.floor.bytes + s.spool.segment.bytes,
         "spool.floor and spool.segment");

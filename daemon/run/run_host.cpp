@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -74,10 +75,17 @@ std::string where_events_are(const ledger& l) {
   return text;
 }
 
-run_host::run_host(const daemon_settings& settings, render_function renders, stop_question stop,
-                   std::function<void()> done)
-    : settings_(settings), renders_(std::move(renders)), stop_(std::move(stop)),
-      ledgers_(settings.run.ledger, settings.run.node), job_(std::move(done)) {
+daemon_settings settings_of_run(daemon_settings s, const run_order& order) {
+  s.run.number = order.number;
+  if (!order.menu.empty()) s.selection.lines = order.menu;
+  return s;
+}
+
+run_host::run_host(const daemon_settings& settings, render_function renders, memory_guard guard,
+                   stop_question stop, std::function<void()> done)
+    : settings_(settings), renders_(std::move(renders)), guard_(std::move(guard)),
+      stop_(std::move(stop)), ledgers_(settings.run.ledger, settings.run.node),
+      job_(std::move(done)) {
   if (!ledgers_.none()) ledgers_.prepare();
 }
 
@@ -140,9 +148,7 @@ void run_host::begin(const run_order& order) {
 }
 
 void run_host::prepare(const run_order& order) {
-  of_next_ = settings_;
-  of_next_.run.number = order.number;
-  if (!order.menu.empty()) of_next_.selection.lines = order.menu;
+  of_next_ = settings_of_run(settings_, order);
   comment_ = order.comment;
   const std::lock_guard lock(mutex_);
   number_that_begins_ = order.number;
@@ -152,6 +158,8 @@ void run_host::make_node() {
   std::vector<udp_socket> ports;
   for (const udp_socket& p : ports_) ports.push_back(p.copy());
   of_next_.selection.masked = masked_inputs();
+  // The files may have changed since the run was asked for.
+  if (const std::string wrong = guard_(of_next_); !wrong.empty()) throw std::runtime_error(wrong);
   made_ = std::make_unique<node>(of_next_, renders_(of_next_), stop_, std::move(ports));
   lock_memory();
   log_memory(made_->memory_plan());

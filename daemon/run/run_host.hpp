@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/machine_check.hpp"
 #include "daemon/monitor/ledger_place.hpp"
 #include "daemon/monitor/run_record.hpp"
 #include "daemon/node.hpp"
@@ -30,6 +31,9 @@ namespace l3 {
 
 /// "1000 = 236 stored + 377 on disk + 387 shed (priority 380, drain 7)"
 [[nodiscard]] std::string where_events_are(const ledger& l);
+
+/// What the node of this run is made with.
+[[nodiscard]] daemon_settings settings_of_run(daemon_settings s, const run_order& order);
 
 class run_host {
 public:
@@ -46,10 +50,11 @@ public:
   };
 
   /// Makes the folder of the ledgers; throws std::runtime_error if none can be written. `renders`:
-  /// the text of settings. `stop`: as node has it; on the thread that makes the node. `done` is
-  /// called on a thread of this object when a run can finish its beginning or its end.
-  run_host(const daemon_settings& settings, render_function renders, stop_question stop,
-           std::function<void()> done);
+  /// the text of settings. `guard` is asked before a node is made. `stop`: as node has it; on the
+  /// thread that makes the node. `done` is called on a thread of this object when a run can finish
+  /// its beginning or its end.
+  run_host(const daemon_settings& settings, render_function renders, memory_guard guard,
+           stop_question stop, std::function<void()> done);
 
   // --- the main thread ---
 
@@ -102,6 +107,8 @@ public:
   /// Without a run: crates that have been silent for ten seconds while others sent.
   [[nodiscard]] std::vector<std::uint32_t> silent_crates() const;
   [[nodiscard]] std::uint64_t datagrams_without_run() const;
+  /// Why a node with these settings, which must load, does not fit the machine; empty: it does.
+  [[nodiscard]] std::string wrong_with_memory(const daemon_settings& s) const { return guard_(s); }
 
 private:
   void stop_going_without_run();
@@ -122,6 +129,7 @@ private:
   const double started_ = 1e-9 * static_cast<double>(nanoseconds_since_1970());
   daemon_settings settings_;
   render_function renders_;
+  const memory_guard guard_;
   stop_question stop_;
   ledger_place ledgers_;
   std::string ledger_file_; // of the run in force

@@ -52,6 +52,14 @@ bool listens(const std::string& endpoint) {
 
 std::vector<std::string> reasons_against(const run_order& order, const daemon_settings& settings,
                                          const metrics_snapshot& s, const run_host& host) {
+  std::vector<std::string> reasons = reasons_against_node(settings, s, host);
+  for (std::string& r : reasons_against_menu(order, settings, host))
+    reasons.push_back(std::move(r));
+  return reasons;
+}
+
+std::vector<std::string> reasons_against_node(const daemon_settings& settings,
+                                              const metrics_snapshot& s, const run_host& host) {
   std::vector<std::string> reasons;
   const bool in_force = s.state.now == phase::receiving;
   if (in_force ? !s.receiver_connected : !listens(settings.forward.to))
@@ -62,12 +70,18 @@ std::vector<std::string> reasons_against(const run_order& order, const daemon_se
   for (const std::uint32_t crate : host.silent_crates())
     reasons.push_back(fmt::format("crate {} is silent while others send", crate));
   for (std::string& shortage : disk_shortages(settings)) reasons.push_back(std::move(shortage));
-  selection_files files = settings.selection;
-  if (!order.menu.empty()) files.lines = order.menu;
+  return reasons;
+}
+
+std::vector<std::string> reasons_against_menu(const run_order& order,
+                                              const daemon_settings& settings,
+                                              const run_host& host) {
+  std::vector<std::string> reasons;
+  const daemon_settings of_run = settings_of_run(settings, order);
   const auto look_at = [&](const selection_files& menu, std::string_view what) {
     if (menu.lines.empty()) return;
     try {
-      static_cast<void>(load_selection(menu, settings.building.crates, order.number));
+      static_cast<void>(load_selection(menu, of_run.building.crates, order.number));
     } catch (const bad_file& e) {
       for (const complaint& c : e.all())
         reasons.push_back(fmt::format("{}: {}", what, to_string(c)));
@@ -75,8 +89,11 @@ std::vector<std::string> reasons_against(const run_order& order, const daemon_se
       reasons.push_back(fmt::format("{}: {}", what, e.what()));
     }
   };
-  look_at(files, "the menu");
-  if (!files.lines.empty()) look_at(shadow_of(files), "the shadow menu");
+  look_at(of_run.selection, "the menu");
+  if (!of_run.selection.lines.empty()) look_at(shadow_of(of_run.selection), "the shadow menu");
+  if (!reasons.empty()) return reasons; // what does not load has no memory plan
+  if (std::string wrong = host.wrong_with_memory(of_run); !wrong.empty())
+    reasons.push_back(std::move(wrong));
   return reasons;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why no run can begin on this node now, a sentence each: the receiver is absent, a crate is silent
-// while others send, a disk is short, the menu has mistakes.
+// while others send, a disk is short, the menu has mistakes or needs more memory than there is.
 #pragma once
 
 #include <string>
@@ -18,5 +18,14 @@ namespace l3 {
                                                        const daemon_settings& settings,
                                                        const metrics_snapshot& s,
                                                        const run_host& host);
+
+/// Of these, the ones that no menu is the cause of.
+[[nodiscard]] std::vector<std::string> reasons_against_node(const daemon_settings& settings,
+                                                            const metrics_snapshot& s,
+                                                            const run_host& host);
+
+/// Of these, the ones that the menu and its shadow menu are the cause of.
+[[nodiscard]] std::vector<std::string>
+reasons_against_menu(const run_order& order, const daemon_settings& settings, const run_host& host);
 
 } // namespace l3

@@ -15,7 +15,7 @@ import level2
 
 BAD = 1  # place and number of a crate
 SECONDS = 5
-MOST_SHARE = 0.05  # of the daemon's time; docs/performance.md has what was measured on a quiet machine
+MOST_SHARE = 0.05 if harness.SANITIZED else 0.01  # of the daemon's processor time under load
 SOON = 2.0
 
 
@@ -56,9 +56,11 @@ class Glance(harness.SystemTest):
         total = sum(seconds for _, seconds in spent.values())
         main = str(daemon.pid)
         monitoring = sum(s for t, (name, s) in spent.items() if t == main or name == "http")
-        print(f"monitoring: {100 * monitoring / total:.2f} % of {total:.1f} s of processor in {SECONDS} s, {events / SECONDS:.0f} events/s, {looks[0]} looks;"
+        # Monitoring goes by the clock. Where other programs leave a loaded daemon less than one core, that is no cost of monitoring.
+        of = max(total, SECONDS)
+        print(f"monitoring: {100 * monitoring / of:.2f} %, {1000 * monitoring:.0f} ms and {total:.1f} s of processor in {SECONDS} s, {events / SECONDS:.0f} events/s, {looks[0]} looks;"
               f" {sorted(((n, round(s, 2)) for n, s in spent.values()), key=lambda x: -x[1])[:8]}", flush=True)
-        self.assertLess(monitoring / total, MOST_SHARE)
+        self.assertLess(monitoring / of, MOST_SHARE)
 
     def test_a_hundred_viewers_share_each_snapshot(self):
         daemon = self.start_daemon()

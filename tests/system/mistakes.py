@@ -310,8 +310,9 @@ class DamagedInput(harness.SystemTest):
         taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.addCleanup(taker.close)
         taker.bind((harness.HOST, self.ports.udp))
-        for arguments in (("select", self.sent, "--totals"), ("evaluate", self.sent), ("budget", self.sent, "--codec", "koto"),
-                          ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited")):
+        for *arguments, read in (("select", self.sent, "--totals", "pass_through +100 +19 "), ("evaluate", self.sent, "true type "),
+                                 ("budget", self.sent, "--codec", "koto", "from 19 in the files"),
+                                 ("replay", self.sent, "--to", f"udp://{harness.HOST}:{self.ports.udp}+1", "--rate", "unlimited", "events sent +19 ")):
             with self.subTest(arguments[0]):
                 code, text = self.run_tool(*arguments)
                 self.assertEqual(code, FAILED, text)
@@ -320,6 +321,7 @@ class DamagedInput(harness.SystemTest):
                 self.assertEqual(code, 0, text)
                 self.assertIn("sent.l2raw is damaged at 1 place, ", text)
                 self.assertIn(", 1 record, which are left out", text)
+                self.assertRegex(text, read)
 
     def test_what_is_no_such_file_is_refused_still(self):
         self.sent.write_bytes(b"This is no file of koto-l3.\n" * 100)

@@ -59,6 +59,8 @@ class Page(InABrowser):
             daemon.wait_for(lambda s, n=spill: len(s["latest_spills"]) == n and s["this_spill"]["ended"], f"the end of spill {spill}")
         self.assertEqual(daemon.status()["this_spill"]["admitted"], 4)
         self.wait_for_text("numbers", "events in the last spill\n4\n34 in the run")
+        self.wait_for_text("numbers", "stored in the last spill\n4\n34 in the run")
+        self.assertIn("incomplete in the last spill\n0\n0 in the run", self.text("numbers"))
         self.keep_screenshot("spill-and-run")
         self.assert_readable()
         self.assert_quiet()

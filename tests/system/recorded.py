@@ -137,6 +137,7 @@ class Recorded(Selecting):
         self.assertIn("all events: 80 events", self.run_tool("efficiency", self.store)[1])
         self.assertEqual(self.run_tool("efficiency", self.folder)[0], 69)
         self.options_of_efficiency()
+        self.with_damage()
         self.twice(of)
 
     def ledgers_of_efficiency(self, ledger):
@@ -187,6 +188,24 @@ class Recorded(Selecting):
             code, said = self.run_tool(*command, self.store)
             self.assertEqual(code, 0, said)
             self.assertIn(f"left out: {twice} events of ", said)
+
+    def with_damage(self):
+        """A damaged block fails each command that reads a store, unless it is told to leave out what is damaged."""
+        store = self.folder / "with_damage"
+        shutil.copytree(self.store, store)
+        last = harness.store_file(store)
+        data = bytearray(last.read_bytes())
+        data[len(data) // 2] ^= 1
+        last.write_bytes(data)
+        for command in (("efficiency",), ("select", "--totals"), ("select", "--as-recorded")):
+            with self.subTest(command):
+                code, said = self.run_tool(*command, store)
+                self.assertEqual(code, FAILED, said)
+                self.assertIn("(--skip-damaged accepts that)", said)
+                code, said = self.run_tool(*command, store, "--skip-damaged")
+                self.assertEqual(code, 0, said)
+                self.assertRegex(said, "damaged: 0 places that are no block, 1 blocks whose payload is not what was written, [1-9]")
+                self.assertNotIn("accepts", said)
 
     def test_a_run_without_a_selection_tells_its_readout(self):
         file = self.simulate(4, spills=1)

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import stat
@@ -289,6 +290,23 @@ class Menus(Controlled, Selecting):
             self.assertRegex(answer["reasons"][0], reason)
         self.assertEqual(self.ask("POST", "/run/start", '{"menu": "/nowhere"}')[0], 409)
         self.assertEqual(daemon.stop(), 0, daemon.said())
+
+    def test_a_menu_that_needs_more_memory_than_there_is(self):
+        """The limit of addresses stands for the machine's memory: it can be lowered while the daemon waits."""
+        receiver = self.start_receiver()
+        daemon = self.start_controlled(building={"chunk_bytes": self.chunk_bytes})
+        used = int(re.search(r"VmSize:\s+(\d+) kB", pathlib.Path(f"/proc/{daemon.pid}/status").read_text())[1]) << 10
+        limits = resource.prlimit(daemon.pid, resource.RLIMIT_AS, (used + (512 << 20), resource.RLIM_INFINITY))
+        status, answer = self.ask("POST", "/run/start", '{"menu": "built-in"}')
+        resource.prlimit(daemon.pid, resource.RLIMIT_AS, limits)
+        self.assertEqual(status, 409, answer)
+        self.assertEqual(len(answer["reasons"]), 1, answer)
+        self.assertRegex(answer["reasons"][0], r"^the configuration needs \d+\.\d GB of memory or more \(.*\), and .* has .*: lower ")
+        self.assertEqual(self.ask("GET", "/run")[1]["state"], "configured")
+        self.start(menu="built-in")
+        self.wait_for_run("running", 7)
+        self.assertEqual(daemon.stop(), 0, daemon.said())
+        receiver.stop()
 
 
 class Control(Controlled):

@@ -60,7 +60,11 @@ TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_one
   e.admitted = 10;
   e.forwarded = 2;
   e.rejected = 5;
+  e.shed["drain"] = 1;
+  s.building.events_incomplete = 4;
   EXPECT_EQ(look().admitted, 10U);
+  EXPECT_EQ(look().incomplete, 4U);
+  EXPECT_EQ(look().shed, 1U);
   EXPECT_FALSE(look().ended);
   s.latest_spills = {{7, 12, 0, {}}};
   e.admitted = 12; // in the fold that brings the end
@@ -69,11 +73,15 @@ TEST(recent_history, counts_the_events_of_a_spill_from_its_first_to_the_next_one
   EXPECT_EQ(look().stored, 6U) << "the beam pauses: the spill is shown as a whole";
   e.admitted = 15;
   e.rejected = 7;
+  e.shed["drain"] = 3;
+  s.building.events_incomplete = 5;
   const spill_counts next = look();
   EXPECT_FALSE(next.ended);
   EXPECT_EQ(next.admitted, 3U);
   EXPECT_EQ(next.rejected, 2U);
   EXPECT_EQ(next.stored, 0U);
+  EXPECT_EQ(next.incomplete, 1U);
+  EXPECT_EQ(next.shed, 2U);
   s.account.sessions = {2}; // another run
   s.latest_spills.clear();
   e = {};

@@ -27,6 +27,22 @@ TEST(status, is_json_with_state_sums_and_latency) {
   EXPECT_NEAR(status.at("event_latency").at("p99").to_number<double>(), 0.099, 0.005);
 }
 
+TEST(status, says_what_became_of_the_events_of_this_spill) {
+  metrics_snapshot s = sample_snapshot();
+  s.this_spill = {60, 5, 30, 20, 10, true};
+  const boost::json::value expected = {{"ended", true}, {"admitted", 60}, {"incomplete", 5},
+                                       {"stored", 30},  {"rejected", 20}, {"shed", 10}};
+  EXPECT_EQ(boost::json::parse(render_status(s)).at("this_spill"), expected);
+}
+
+TEST(status, says_that_no_run_can_begin_for_want_of_room) {
+  metrics_snapshot s;
+  s.state.has[static_cast<std::size_t>(trouble::spool_full)] = true;
+  s.disk_shortages = {"the disk of /spool is short"};
+  EXPECT_EQ(boost::json::parse(render_status(s)).at("problem").at("text").as_string(),
+            "the disk of /spool is short: no run can begin until there is room");
+}
+
 TEST(status, names_the_problem_that_is_to_be_mended_first) {
   metrics_snapshot s = sample_snapshot();
   s.state.has = {};

@@ -6,15 +6,40 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <memory>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
+#include "daemon/run/run_reasons.hpp"
+#include "daemon/size_in_words.hpp"
 #include "tests/transport/output/link_ends.hpp"
 
 namespace l3 {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// A folder that lies on a disk with room, or on one that has none: /proc.
+class folder_of_two_disks {
+public:
+  explicit folder_of_two_disks(std::filesystem::path room)
+      : room_(std::move(room)), link_(room_ / "spool") {
+    move_to(false);
+  }
+  [[nodiscard]] std::string path() const { return link_.string(); }
+  void move_to(bool full) const {
+    const std::filesystem::path next = room_ / "next";
+    std::filesystem::create_directory_symlink(full ? "/proc" : room_, next);
+    std::filesystem::rename(next, link_);
+  }
+
+private:
+  std::filesystem::path room_;
+  std::filesystem::path link_;
+};
 
 class hosts_of_runs : public testing::Test {
 protected:
@@ -39,8 +64,14 @@ protected:
     return s;
   }
   static std::string text_of(const daemon_settings&) { return {}; }
-  void make_host() {
-    host_.emplace(settings(), text_of, stop_question(), [] {});
+  void make_host(const daemon_settings& s) {
+    host_.emplace(
+        s, text_of, [this](const daemon_settings& of_run) { return guard(of_run); },
+        stop_question(), [] {});
+  }
+  void make_host() { make_host(settings()); }
+  std::string guard(const daemon_settings& of_run) const {
+    return selections_fit_ || of_run.selection.lines.empty() ? "" : "a selection needs too much";
   }
   void lose_disk() { // a user who may do everything could write to a folder without permissions
     std::filesystem::rename(ledgers_, ledgers_.string() + ".moved"); // a ledger may be in writing
@@ -54,6 +85,7 @@ protected:
 
   test::scratch_folder folder_;
   std::filesystem::path ledgers_;
+  bool selections_fit_ = true;
   std::optional<run_host> host_;
 };
 
@@ -116,6 +148,21 @@ TEST_F(hosts_of_runs, the_number_of_a_run_that_begins_is_not_given_again) {
   EXPECT_TRUE(end().well);
 }
 
+TEST_F(hosts_of_runs, a_menu_that_needs_more_memory_than_there_is_begins_no_run) {
+  selections_fit_ = false;
+  daemon_settings s = settings();
+  s.building.crates = daemon_settings().building.crates; // which the menu is for
+  make_host(s);
+  const run_order with_menu{7, built_in, ""};
+  const auto reasons = reasons_against(with_menu, s, {}, *host_);
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons.back(), "a selection needs too much");
+  EXPECT_TRUE(reasons_against_menu({7, "", ""}, s, *host_).empty());
+  EXPECT_NE(reasons_against_menu({7, "/there/is/no/menu", ""}, s, *host_).front().find("/no/menu"),
+            std::string::npos);
+  EXPECT_THROW(host_->begin(with_menu), std::runtime_error) << "the file may have changed since";
+}
+
 TEST_F(hosts_of_runs, a_number_is_given_once) {
   make_host();
   EXPECT_EQ(host_->next_number(), 5U);
@@ -153,7 +200,7 @@ TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
   daemon_settings s = settings();
   s.spool.folder = folder_.path() + "/spool";
   s.spool.floor = {std::uint64_t{1} << 60};
-  host_.emplace(s, text_of, stop_question(), [] {});
+  make_host(s);
   host_->keep_ports();
   EXPECT_FALSE(host_->state().degraded()) << "nobody has looked";
   host_->go_without_run();
@@ -164,16 +211,72 @@ TEST_F(hosts_of_runs, a_full_disk_is_told_of_between_runs) {
   EXPECT_NE(now.disk_shortages.front().find("/spool is short: "), std::string::npos);
 }
 
-TEST(disk_watch, looks_by_itself) {
+TEST_F(hosts_of_runs, the_log_says_once_that_a_disk_is_short_and_that_it_is_no_longer) {
+  const folder_of_two_disks spool(folder_.path());
+  daemon_settings s = settings();
+  s.spool.folder = spool.path();
+  s.spool.floor = {1};
+  s.spool.segment = {};
+  std::ostringstream log;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "test", std::make_shared<spdlog::sinks::ostream_sink_st>(log)));
+  make_host(s);
+  host_->keep_ports();
+  host_->go_without_run();
+  const auto times = [&](std::string_view what) {
+    const std::string all = log.str();
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = all.find(what, at)) != all.npos; ++at) ++n;
+    return n;
+  };
+  const auto becomes = [&](bool full) {
+    spool.move_to(full);
+    EXPECT_TRUE(test::eventually([&] { return host_->state().degraded() == full; }));
+    host_->tick();
+    host_->tick();
+  };
+  becomes(true);
+  EXPECT_EQ(times("no run can begin until there is room"), 1U) << log.str();
+  EXPECT_EQ(times("no longer"), 0U) << log.str();
+  becomes(false);
+  EXPECT_EQ(times("/spool is short no longer"), 1U) << log.str();
+  becomes(true);
+  EXPECT_EQ(times("no run can begin until there is room"), 2U) << log.str();
+  host_.reset();
+  spdlog::set_default_logger(before);
+}
+
+TEST(disk_watch, says_sizes_in_the_unit_that_fits) {
+  EXPECT_EQ(size_in_words(0), "0.0 MB");
+  EXPECT_EQ(size_in_words(999'900'000), "999.9 MB");
+  EXPECT_EQ(size_in_words(1'000'000'000), "1.0 GB");
   daemon_settings s;
   s.run.ledger.clear();
   const test::scratch_folder folder;
   s.spool.folder = std::string(folder.path());
-  s.spool.floor = s.spool.segment = {};
+  s.spool.floor = {};
+  s.spool.segment = {1'234'500'000'000'000'000};
+  const auto shortages = disk_shortages(s);
+  ASSERT_EQ(shortages.size(), 1U);
+  EXPECT_NE(shortages[0].find(" are free, 1234500000.0 GB are needed"), std::string::npos)
+      << shortages[0];
+}
+
+TEST(disk_watch, looks_by_itself) {
+  daemon_settings s;
+  s.run.ledger.clear();
+  const test::scratch_folder folder;
+  const folder_of_two_disks spool(folder.path());
+  s.spool.folder = spool.path();
+  s.spool.floor = {1};
+  s.spool.segment = {};
   EXPECT_TRUE(disk_shortages(s).empty());
-  s.spool.segment = {std::uint64_t{1} << 60};
   const disk_watch watch(s, 1ms);
-  EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == 1; }));
+  for (const bool full : {true, false, true}) {
+    spool.move_to(full);
+    EXPECT_TRUE(test::eventually([&] { return watch.shortages().size() == (full ? 1 : 0); }));
+  }
 }
 
 TEST_F(hosts_of_runs, no_device_is_lost_where_there_was_no_run) {
