@@ -41,6 +41,8 @@ constexpr int receive_buffer = 16 << 10;
 /// See block_receiver.
 constexpr int share_read_buffers = 10;
 constexpr std::size_t most_untold = 1024;
+/// Messages that are none of the output link, at a time.
+constexpr int most_passed_over = 256;
 /// For the addresses of one kind that a name has, before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
 /// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
@@ -244,7 +246,11 @@ void link_connection::leave_itself(int socket, const report_function& report) {
 std::optional<link_connection::message> link_connection::receive() {
   const bool with_keys = !settings_.secret_key.empty();
   zmq::message_t head;
-  while (socket_.recv(head, zmq::recv_flags::dontwait)) {
+  for (int passed_over = 0; passed_over < most_passed_over; ++passed_over) {
+    if (!socket_.recv(head, zmq::recv_flags::dontwait)) {
+      watch_->took_all();
+      return std::nullopt;
+    }
     message got;
     bool more = head.more();
     const int connection = connection_watch::connection_of(head);
@@ -262,7 +268,6 @@ std::optional<link_connection::message> link_connection::receive() {
       return got;
     }
   }
-  watch_->took_all();
   return std::nullopt;
 }
 

@@ -50,7 +50,8 @@ public:
     zmq::message_t body;
   };
   /// The next that came, if it is one of the output link; nothing if none is left. What is no
-  /// message of the link is passed over.
+  /// message of the link is passed over; behind very many of these nothing comes, and wait() ends
+  /// at once.
   [[nodiscard]] std::optional<message> receive();
 
   /// False: ZeroMQ takes nothing now.
