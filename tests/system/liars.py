@@ -48,10 +48,13 @@ class Liar(threading.Thread):
             while True:
                 kind, session, sequence, _, _ = peer.receive()
                 self.heard += 1
-                for said, number, body in self.answer(kind, sequence):
-                    peer.send(line_sender.header(said, session, number, 0xFFFFFFFF), body)
+                self.reply(peer, session, self.answer(kind, sequence))
         except OSError:
             pass  # one of the two has gone
+
+    def reply(self, peer, session, answers):
+        for said, number, body in answers:
+            peer.send(line_sender.header(said, session, number, 0xFFFFFFFF), body)
 
     def stop(self):
         self.over = True
@@ -63,6 +66,19 @@ class Liar(threading.Thread):
             except OSError:
                 pass
             s.close()
+
+
+class Breaking(Liar):
+    """Says each answer very often, in one go, and breaks off: the daemon is in the middle of a message."""
+
+    def reply(self, peer, session, answers):
+        data = b""
+        for said, number, body in answers:
+            head = line_sender.header(said, session, number, 0xFFFFFFFF)
+            data += bytes([line_sender.MORE, len(head)]) + head + bytes([0, len(body)]) + body
+        if data:
+            peer.send_raw(data * 3000)
+            peer.reset()
 
 
 class Liars(harness.SystemTest):
@@ -149,6 +165,14 @@ class Liars(harness.SystemTest):
         self.assertLess(liar.heard - first, 2000)
         liar.stop()
         self.assertLess(len(daemon.said().splitlines()), 100, daemon.said()[-3000:])
+        self.assert_an_honest_receiver_gets_all(daemon)
+
+    def test_one_that_breaks_off_while_the_daemon_takes_its_messages(self):
+        daemon = self.fill()
+        liar = Breaking(self.ports.receiver, lambda kind, n: [(WELCOME, 0, b"")])
+        harness.wait_until(lambda: len(liar.connections) > 60 or not daemon.running(), "60 connections", seconds=60)
+        self.assertTrue(daemon.running(), daemon.said()[-1000:])
+        liar.stop()
         self.assert_an_honest_receiver_gets_all(daemon)
 
 

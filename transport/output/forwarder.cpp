@@ -32,6 +32,8 @@ constexpr auto ask_time = 250ms;        ///< between two questions whether a con
 /// old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
+/// Of a connection, before other work: a receiver may say more all the time.
+constexpr int messages_in_a_turn = 256;
 /// A receiver that divides its line and grants nothing for so long is told of.
 constexpr auto longest_without_grant = 5s;
 /// How the lanes of a daemon divide what its receiver grants it, as link_pace does.
@@ -133,7 +135,9 @@ void forwarder::take_news(way& of, time_point now) {
     of.hello_at = {};
     not_welcome(of, news.down, now);
   }
-  while (const auto got = of.link->receive()) {
+  for (int taken = 0; taken < messages_in_a_turn; ++taken) {
+    const auto got = of.link->receive();
+    if (!got) break;
     window_.heard(of.number);
     take(of, got->header, got->body.to_string_view(), now);
   }

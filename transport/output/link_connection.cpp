@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/output/link_connection.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -17,13 +18,14 @@ namespace l3 {
 namespace {
 
 // What ZeroMQ is told. Its own heartbeats only find a dead connection (and close it, after the
-// silence limit); keeping the data is the acknowledgements' work. `immediate` lets no message queue
-// up for a connection that is not there: those of a broken one are let go, and sent again by us.
-// The high-water mark of what goes out only bounds what a stalled connection holds.
+// silence limit); keeping the data is the acknowledgements' work. No message queues up for a
+// connection that is not there: those of a broken one are let go, and sent again by us. The mark of
+// what goes out only bounds what a stalled connection holds.
 constexpr int link_heartbeat_ms = 1000;
 constexpr int link_silence_ms = 3000;
 constexpr int first_reconnect_ms = 50;
 constexpr int slowest_reconnect_ms = 500;
+constexpr std::chrono::milliseconds pause_after_break(50);
 constexpr int linger_ms = 500; ///< for the goodbye
 constexpr int messages_in_line = 1024;
 /// A frame of a receiver: a header, or a text.
@@ -39,6 +41,8 @@ constexpr int receive_buffer = 16 << 10;
 /// See block_receiver.
 constexpr int share_read_buffers = 10;
 constexpr std::size_t most_untold = 1024;
+/// Messages that are none of the output link, at a time.
+constexpr int most_passed_over = 256;
 /// For the addresses of one kind that a name has, before those of the other are tried.
 constexpr std::chrono::seconds time_for_addresses(1);
 /// Without a connection ZeroMQ says something at least after each time limit of 3 s and a pause.
@@ -108,7 +112,8 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
   settings_.to = way.to;
   (void)zmq_ctx_set(context_.handle(), share_read_buffers, 0);
   use_keys(socket_, settings);
-  socket_.set(zmq::sockopt::immediate, true);
+  // Not ZMQ_IMMEDIATE: with it, a connection that breaks between two frames which are taken from it
+  // ends the process (decision 20).
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.set(zmq::sockopt::sndhwm, messages_in_line);
   socket_.set(zmq::sockopt::rcvhwm, no_mark);
@@ -139,11 +144,21 @@ link_connection::link_connection(const forward_settings& settings, const link_wa
 }
 
 void link_connection::connect_once() {
-  if (connecting_) return;
+  if (connecting_ || connect_at_) return;
   socket_.set(zmq::sockopt::ipv6, is_ipv6(settings_.to));
   socket_.connect(endpoint_);
   connecting_ = true;
   last_event_at_ = steady_clock::now();
+}
+
+/// ZeroMQ would keep what waits for the connection, and send it over the next one, before a hello.
+void link_connection::leave_broken(time_point now) {
+  watch_->forget(connection_);
+  socket_.set(zmq::sockopt::linger, 0);
+  socket_.disconnect(endpoint_);
+  socket_.set(zmq::sockopt::linger, linger_ms);
+  connecting_ = up_ = false;
+  connect_at_ = now + pause_after_break;
 }
 
 /// Another program at the receiver's port, or one frame that is too long, is enough for ZeroMQ to
@@ -158,7 +173,7 @@ void link_connection::connect_again_if_given_up(time_point now) {
 /// A name may have addresses of IPv4 and of IPv6, and the receiver listens at one of them: when it
 /// does not answer there, the others are tried, by turns. ZeroMQ would only try the first of IPv6.
 void link_connection::try_other_addresses(time_point now) {
-  if (!by_name_ || now < other_addresses_at_) return;
+  if (!by_name_ || !connecting_ || now < other_addresses_at_) return;
   other_addresses_at_ = now + time_for_addresses;
   socket_.disconnect(endpoint_);
   socket_.set(zmq::sockopt::ipv6, !socket_.get(zmq::sockopt::ipv6));
@@ -179,8 +194,11 @@ link_connection::news link_connection::take_events(const report_function& report
   const time_point now = steady_clock::now();
   if (!events.empty()) last_event_at_ = now;
   bool unanswered = false; // ZeroMQ pauses, after it had no connection
+  bool was_up = up_;
   for (const auto& [what, value] : events) {
+    if (!connecting_) break; // of a connection that was left
     if (what == ZMQ_EVENT_CONNECTED) {
+      connection_ = value;
       leave_itself(value, report);
       unanswered = false;
       continue;
@@ -194,6 +212,7 @@ link_connection::news link_connection::take_events(const report_function& report
     up_ = what == ZMQ_EVENT_HANDSHAKE_SUCCEEDED;
     since.any = true;
     since.down = since.down || !up_;
+    was_up = was_up || up_;
     unanswered = false;
     if (up_) other_addresses_at_ = now + time_for_addresses;
   }
@@ -203,6 +222,11 @@ link_connection::news link_connection::take_events(const report_function& report
       report("no network card of this machine has the address " + from_ +
              " (forward.from): nothing is sent from there until one has it");
     try_other_addresses(now);
+  }
+  if (was_up && since.down) leave_broken(now);
+  if (connect_at_ && now >= *connect_at_) {
+    connect_at_.reset();
+    connect_once();
   }
   connect_again_if_given_up(now);
   return since;
@@ -222,7 +246,11 @@ void link_connection::leave_itself(int socket, const report_function& report) {
 std::optional<link_connection::message> link_connection::receive() {
   const bool with_keys = !settings_.secret_key.empty();
   zmq::message_t head;
-  while (socket_.recv(head, zmq::recv_flags::dontwait)) {
+  for (int passed_over = 0; passed_over < most_passed_over; ++passed_over) {
+    if (!socket_.recv(head, zmq::recv_flags::dontwait)) {
+      watch_->took_all();
+      return std::nullopt;
+    }
     message got;
     bool more = head.more();
     const int connection = connection_watch::connection_of(head);
@@ -240,7 +268,6 @@ std::optional<link_connection::message> link_connection::receive() {
       return got;
     }
   }
-  watch_->took_all();
   return std::nullopt;
 }
 
@@ -265,6 +292,8 @@ bool link_connection::send(const link_header& head, const held_block& block) {
 
 bool link_connection::wait(std::span<link_connection* const> all, int descriptor,
                            std::chrono::milliseconds limit) {
+  for (const link_connection* const c : all)
+    if (c->connect_at_) limit = std::min(limit, pause_after_break);
   std::vector<zmq_pollitem_t> items{{nullptr, descriptor, ZMQ_POLLIN, 0}};
   for (link_connection* const c : all) {
     const auto events = static_cast<short>(ZMQ_POLLIN | (c->blocked_ ? ZMQ_POLLOUT : 0));

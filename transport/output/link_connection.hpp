@@ -50,7 +50,8 @@ public:
     zmq::message_t body;
   };
   /// The next that came, if it is one of the output link; nothing if none is left. What is no
-  /// message of the link is passed over.
+  /// message of the link is passed over; behind very many of these nothing comes, and wait() ends
+  /// at once.
   [[nodiscard]] std::optional<message> receive();
 
   /// False: ZeroMQ takes nothing now.
@@ -67,6 +68,7 @@ private:
   /// Ends a connection of this socket if it is one to itself, and tries again.
   void leave_itself(int socket, const report_function& report);
 
+  void leave_broken(time_point now);
   void try_other_addresses(time_point now);
   void connect_again_if_given_up(time_point now);
 
@@ -84,6 +86,8 @@ private:
   zmq::socket_t socket_{context_, zmq::socket_type::dealer};
   bool connecting_ = false;
   bool up_ = false;
+  int connection_ = -1;                  ///< ZeroMQ's descriptor of the last one
+  std::optional<time_point> connect_at_; ///< the last one broke, and the next is begun then
   time_point other_addresses_at_{};
   time_point last_event_at_{}; ///< when ZeroMQ told of one, or was told to connect
   bool blocked_ = false;       ///< ZeroMQ had no room for a message

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 /// Between two demands, while there is something to send and while there is not. A grant holds for
 /// several of these.
 constexpr auto busy_interval = 50ms;
+/// The same, whatever a receiver answers: it may grant another rate each time.
+constexpr auto shortest_interval = 1ms;
 constexpr auto idle_interval = 100ms;
 constexpr std::chrono::milliseconds longest_lease = 10s; ///< that is believed
 constexpr std::uint32_t most_newer = 1U << 31;           ///< numbers of grants go round
@@ -71,7 +73,7 @@ void link_grant::sent(std::uint64_t bytes, time_point now) {
 time_point link_grant::demand_at(std::uint64_t waiting) const {
   if (!divided_) return never;
   const bool is_news = told_ != grant_ || (waiting > 0 && told_waiting_ == 0);
-  if (is_news) return {};
+  if (is_news) return demanded_at_ + shortest_interval;
   return demanded_at_ + (waiting > 0 ? busy_interval : idle_interval);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -268,6 +270,41 @@ TEST(forwarder, refuses_an_address_that_is_none) {
   link_pace pace(bit_rate{});
   EXPECT_THROW(forwarder(link_to("carrier pigeon"), box, pace, link_pace::share::fresh, nullptr),
                std::invalid_argument);
+}
+
+TEST(forwarder, does_its_other_work_while_a_receiver_says_very_much) {
+  constexpr int messages = 800; // the mark of a ROUTER is 1000
+  constexpr int at_most_in_a_turn = 256;
+  played_receiver far;
+  safe_batches safety;
+  outbox box(small_blocks(), identity, safety);
+  link_pace pace(bit_rate{});
+  std::latch holds(1);
+  std::latch goes_on(1);
+  std::atomic<std::uint64_t> turns_before = 0;
+  std::atomic<std::uint64_t> turns_behind = 0;
+  std::unique_ptr<forwarder> sender;
+  const auto report = [&](std::string_view text) {
+    if (text.find("the first") != text.npos) {
+      holds.count_down();
+      goes_on.wait();
+      turns_before = sender->turns();
+    }
+    if (text.find("the last") != text.npos) turns_behind = sender->turns();
+  };
+  sender = std::make_unique<forwarder>(link_to(far.endpoint()), box, pace, link_pace::share::fresh,
+                                       report);
+  std::jthread thread([&](const std::stop_token& stop) { sender->run(stop, 0s); });
+  ASSERT_EQ(far.take().header.type, link_message::hello);
+  far.answer(link_message::welcome, 0, 8);
+  far.answer(link_message::refusal, 0, 8, "the first");
+  holds.wait();
+  for (int i = 0; i < messages; ++i) far.answer(link_message::acknowledgement, 0, 8);
+  far.answer(link_message::refusal, 0, 8, "the last");
+  std::this_thread::sleep_for(200ms); // so that all have come; if not, this proves less
+  goes_on.count_down();
+  ASSERT_TRUE(eventually([&] { return turns_behind != 0; }));
+  EXPECT_GE(turns_behind - turns_before, messages / at_most_in_a_turn);
 }
 
 } // namespace

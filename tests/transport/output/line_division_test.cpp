@@ -416,5 +416,25 @@ TEST(a_grant, that_is_damaged_or_of_another_connection_is_passed_over) {
   EXPECT_EQ(g.granted(), 2e9) << "but the answer to the last demand may come again";
 }
 
+TEST(a_grant, that_is_another_one_in_each_answer_is_answered_once_a_millisecond) {
+  time_point now{1h};
+  link_grant g(1U);
+  link_answer_body body;
+  body.flags = answer_divides;
+  g.welcomed(bytes_of(sealed(body)), now);
+  body.rate = 1'000'000'000;
+  body.lease = 500;
+  int demands = 0;
+  for (const time_point end = now + 100ms; now < end; now += 10us) { // a round trip
+    if (g.demand_at(block) > now) continue;
+    ++demands;
+    body.demand = g.demand(block, {}, now).demand;
+    ++body.grant;
+    g.take(bytes_of(sealed(body)), now);
+  }
+  EXPECT_GE(demands, 90);
+  EXPECT_LE(demands, 101);
+}
+
 } // namespace
 } // namespace l3
