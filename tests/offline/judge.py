@@ -27,8 +27,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(ROOT / "tests" / "system" / "peers")]
 import geometry  # noqa: E402
+import l2raw  # noqa: E402
 import reconstruction  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("KOTO_L3_BIN", ROOT / "build" / "bin"))
@@ -55,12 +56,7 @@ def event_at(file, place):
         data.seek(place)
         length, spill = struct.unpack_from("<II", data.read(RECORD_HEAD), 8)
         body = data.read(length)
-    number, count, _ = struct.unpack_from("<IIQ", body)
-    fragments, at = {}, 16 + 8 * count
-    for i in range(count):
-        crate, _, size = struct.unpack_from("<HHI", body, 16 + 8 * i)
-        fragments[crate] = body[at:at + size]
-        at += size + -size % 4
+    number, _, fragments = l2raw.read_event(body)
     return spill, number, fragments
 
 

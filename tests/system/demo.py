@@ -23,10 +23,7 @@ class Demo(harness.SystemTest):
         self.demo()
 
     def test_as_json(self):
-        code, said = self.run_tool("demo", "--events", "60", "--folder", self.folder / "demo", "--json",
-                                   seconds=3 * harness.PATIENCE)
-        self.assertEqual(code, 0, said)
-        report = json.loads(said[said.index("{"):])  # behind what the log has of standard error
+        report = self.run_for_json("demo", "--events", "60", "--folder", self.folder / "demo", seconds=3 * harness.PATIENCE)
         self.assertTrue(report["holds"])
         self.assertEqual(report["folder"], str(self.folder / "demo"))
         for way in ("udp", "tcp"):
@@ -133,10 +130,7 @@ class Bench(harness.SystemTest):
     def test_without_iperf3_its_figure_is_not_measured_and_the_rest_is(self):
         nowhere = self.folder / "nowhere"
         nowhere.mkdir()
-        p = self.keep(harness.Program([harness.BIN / "koto-l3-bench", "pipeline", "--events", "60", "--loops", "2", "--udp",
-                                       "0.02", "--json"], self.folder / "bench.log", environment={"PATH": str(nowhere)}))
-        self.assertEqual(p.wait(3 * harness.PATIENCE), 0, p.said())
-        report = json.loads(p.said()[p.said().index("{"):])
+        report = self.bench("pipeline", "--events", "60", "--loops", "2", "--udp", "0.02", PATH=str(nowhere))
         self.assertEqual(report["bench"], "pipeline")
         self.assertTrue(report["processor"])
         limit, tcp, udp = report["figures"]
@@ -147,10 +141,7 @@ class Bench(harness.SystemTest):
         self.assertTrue(report["holds"])
 
     def bench(self, *arguments, code=0, **environment):
-        p = self.keep(harness.Program([harness.BIN / "koto-l3-bench", *arguments, "--json"], self.folder / f"{arguments[0]}.log",
-                                      environment=environment))
-        self.assertEqual(p.wait(3 * harness.PATIENCE), code, p.said())
-        return json.loads(p.said()[p.said().index("{"):])
+        return self.run_for_json(*arguments, code=code, program="koto-l3-bench", seconds=3 * harness.PATIENCE, environment=environment)
 
     def test_each_demand_of_the_first_document_is_met_or_not(self):
         report = self.bench("seed", "--events", "60", "--loops", "2", PATH=str(self.folder))
@@ -167,9 +158,7 @@ class Bench(harness.SystemTest):
         self.assertLessEqual({"tcp", "compute", "drain"}, {t["thread"] for t in report["table"]["threads"]})
         table = self.folder / "costs.json"
         table.write_text(json.dumps(report))
-        code, said = self.run_tool("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured",
-                                   table, "--json")
-        planned = json.loads(said)
+        planned = self.run_for_json("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured", table)
         for mine, its in zip(planned["table"]["threads"], report["table"]["threads"], strict=True):
             self.assertEqual((mine["thread"], mine["of"]), (its["thread"], its["of"]))
             self.assertAlmostEqual(mine["seconds_per_gigabyte"], its["seconds_per_gigabyte"])

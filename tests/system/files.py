@@ -121,9 +121,7 @@ class Pack(harness.SystemTest):
         source.write_bytes(bytes(64 * 128))  # 64 waveforms of zeros: records of 3 bytes
         reports = {}
         for command, arguments in (("pack", (source, packed)), ("unpack", (packed, back))):
-            code, said = self.run_tool(command, *arguments, "--json")
-            self.assertEqual(code, 0, said)
-            reports[command] = json.loads(said)
+            reports[command] = self.run_for_json(command, *arguments)
         self.assertEqual((reports["pack"]["bytes_in"], reports["pack"]["bytes_out"]), (64 * 128, 64 * 3))
         self.assertEqual((reports["unpack"]["bytes_in"], reports["unpack"]["bytes_out"]), (64 * 3, 64 * 128))
         for report in reports.values():

@@ -101,15 +101,17 @@ class Ports:
 # Programs
 
 class Program:
-    def __init__(self, arguments, log, environment=None, space=None):
-        """`space`: an open file of the network namespace in which it shall run."""
+    def __init__(self, arguments, log, environment=None, space=None, answer=None):
+        """`space`: an open file of the network namespace in which it shall run. `answer`: a file for standard output alone, where what
+        standard error says must not stand within it."""
         self.log = pathlib.Path(log)
         self.arguments = [str(a) for a in arguments]
         self._output = open(self.log, "ab")
         self._said = slice(self.log.stat().st_size, None)
-        self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=self._output,
-                                        stderr=self._output, preexec_fn=lambda: _begin(space),
-                                        env={**os.environ, **(environment or {})})
+        with open(answer, "wb") if answer else contextlib.nullcontext(self._output) as output:
+            self.process = subprocess.Popen(self.arguments, stdin=subprocess.DEVNULL, stdout=output,
+                                            stderr=self._output, preexec_fn=lambda: _begin(space),
+                                            env={**os.environ, **(environment or {})})
 
     @property
     def pid(self):
@@ -322,6 +324,22 @@ class Stage:
         """(exit code, what it said)"""
         p = self.start_tool(*arguments)
         return p.wait(seconds), p.said()
+
+    def ask_for_json(self, *arguments, program="koto-l3", seconds=PATIENCE, environment=None):
+        """(exit code, what it answers to --json, what it said beside that)"""
+        answer = self.folder / f"{arguments[0]}.answer"
+        p = self.keep(Program([BIN / program, *arguments, "--json"], self.folder / f"{arguments[0]}.log", environment, answer=answer))
+        code, text = p.wait(seconds), answer.read_text()
+        if not text:
+            raise AssertionError(f"{p.name()} ended with {code} and no answer: {p.said()}")
+        return code, json.loads(text), p.said()
+
+    def run_for_json(self, *arguments, code=0, **how):
+        """What it answers to --json, when it ends with this code."""
+        got, answer, said = self.ask_for_json(*arguments, **how)
+        if got != code:
+            raise AssertionError(f"{arguments[0]} ended with {got}: {said}{answer}")
+        return answer
 
 
 class SystemTest(Stage, unittest.TestCase):

@@ -113,9 +113,7 @@ class HotInputs(Controlled, Selecting):
             lit = dict(zip(h["inputs"], h["channels"]["lit"]))
             self.assertEqual([lit[a] for a in lasting], [0] * len(lasting), "they decide nothing")
 
-        code, said = self.run_tool("select", self.store, "--as-recorded", "--json")
-        self.assertEqual(code, 0, said)
-        total = json.loads(said[said.index("{"):said.rindex("}") + 1])["total"]
+        total = self.run_for_json("select", self.store, "--as-recorded")["total"]
         self.assertEqual((total["events"], total["as_stored"]), (2 * EVENTS, 2 * EVENTS))
 
     def test_are_only_told_as_long_as_nothing_else_is_asked_for(self):

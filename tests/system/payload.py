@@ -146,9 +146,7 @@ class Payload(Payloads):
         whole = [b"".join(stored[key].fragments.values()) for key in sorted(stored) if stored[key].payload.kept == "all"]
         self.assertEqual(out.read_bytes(), b"".join(whole))
 
-        code, text = self.tool("select", self.store, "--as-recorded", "--json")
-        self.assertEqual(code, FAILED, text)
-        again = json.loads(text[text.index("{"):text.rindex("}") + 1])
+        again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
         total = again["total"]
         self.assertEqual((total["as_stored"], total["different"], total["refused"]), (count["all"], 0, count["suppressed"]))
         self.assertEqual(sum(total["reasons"].values()), count["suppressed"])
@@ -169,9 +167,8 @@ class Payload(Payloads):
         self.assertEqual(code, FAILED, text)
         self.assertIn(f"left out: {count['suppressed']} events are suppressed, by line", text)
         for command in ((), ("--check",)):
-            code, text = self.tool("reprocess", *(command or (self.store, "--menu", "built-in")), "--out", self.folder / "again", "--skip-limited", "--json")
-            self.assertEqual(code, 0, text)
-            events = json.loads(text[text.index("{"):text.rindex("}") + 1])["events"]
+            events = self.run_for_json("reprocess", *(command or (self.store, "--menu", "built-in")), "--out", self.folder / "again",
+                                       "--skip-limited")["events"]
             self.assertEqual((events["limited"], events["kept"] + events["rejected"]), (count["suppressed"], count["all"]))
 
     def test_of_a_damaged_store_both_are_told(self):
@@ -295,15 +292,12 @@ class Rounded(Payloads):
         exact = [b"".join(stored[key].fragments.values()) for key in sorted(stored)
                  if key not in rounded and all(mask == 0xFFFF for mask in stored[key].records.values())]
         self.assertEqual((self.folder / "out.bin").read_bytes(), b"".join(exact))
-        code, text = self.tool("info", self.store, "--json")
-        self.assertEqual(code, 0, text)
-        self.assertIn(f'"events_with_rounded_samples":{len(rounded)}', text.replace(" ", ""))
+        self.assertEqual(self.run_for_json("info", self.store)["events_with_rounded_samples"], len(rounded))
         key = next(key for key in sorted(rounded) if stored[key].payload.error == 1)
         code, text = self.tool("inspect", self.store, "--event", f"{key[0]}/{key[1]}", "--selection", menu)
         self.assertEqual(code, 0, text)
         self.assertIn("samples are within 1 count of those that came", text)
-        code, text = self.tool("select", self.store, "--as-recorded", "--json")
-        again = json.loads(text[text.index("{"):text.rindex("}") + 1])
+        again = self.run_for_json("select", self.store, "--as-recorded", code=FAILED)
         self.assertEqual((again["total"]["different"], again["total"]["refused"] > 0), (0, True))
 
 
@@ -391,8 +385,7 @@ class Golden(harness.SystemTest):
               "pulses": {f"{p}/{slot}": list(map(list, rows)) for (p, slot), rows in e.pulses.items() if rows},
               "fragments": {str(p): hashlib.sha256(f).hexdigest() for p, f in e.fragments.items()}} for e in events], said)
         self.assertEqual({e["payload"] for e in said}, set(store_reader.PAYLOADS))
-        code, text = self.run_tool("info", self.STORE, "--json")
-        told = json.loads(text)
+        told = self.run_for_json("info", self.STORE)
         self.assertEqual(told["events_by_payload"], collections.Counter(e["payload"] for e in said))
         self.assertEqual(told["events_by_codec"], {self.CODEC: len(said)})
 

@@ -15,9 +15,7 @@ CALIBRATION = "input,gain,time,threshold,dead\n0/3/7,0.09,,,\n12/4/0,,,,1\n"
 
 class Recorded(Selecting):
     def again(self, store, *more, code=0):
-        got, said = self.run_tool("select", store, "--as-recorded", "--json", *more)
-        self.assertEqual(got, code, said)
-        return json.loads(said[said.index("{"):said.rindex("}") + 1])
+        return self.run_for_json("select", store, "--as-recorded", *more, code=code)
 
     def two_runs(self):
         """A store of two runs: of one menu that selects, with a calibration, and of another that records. Its files are gone."""
@@ -159,9 +157,7 @@ class Recorded(Selecting):
 
     def options_of_efficiency(self):
         """What says nothing of this store is refused."""
-        code, said = self.run_tool("efficiency", self.store, "--reference", "pass_through", "--json")
-        self.assertEqual(code, 0, said)
-        of, = json.JSONDecoder().raw_decode(said[said.index("{"):])[0]["settings"]
+        of, = self.run_for_json("efficiency", self.store, "--reference", "pass_through")["settings"]
         self.assertEqual([s["reference"] for s in of["samples"]], ["pass_through", "all events"])
         selection, mistake = self.write(SELECTION), self.write('[[line]]\nnome = "first"\n', "mistake.toml")
         golden = harness.HERE / "golden/0.1.0/store"  # its sessions have no settings
@@ -178,9 +174,7 @@ class Recorded(Selecting):
     def twice(self, of):
         """Events of blocks that stand twice in a store count once."""
         twice = self.copy_first_file()
-        code, said = self.run_tool("efficiency", self.store, "--json")
-        self.assertEqual(code, 0, said)
-        told = json.loads(said[said.index("{"):said.rindex("}") + 1])
+        told = self.run_for_json("efficiency", self.store)
         nothing = {"places": 0, "blocks": 0, "events": 0, "torn_ends": 0}
         self.assertEqual((told["settings"], told["duplicated"], told["unreadable"]), ([of], twice, nothing))
         self.assertEqual(self.again(self.store)["total"]["as_stored"], 80)

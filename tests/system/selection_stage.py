@@ -140,8 +140,7 @@ class Selecting(harness.SystemTest):
         return sum(len(b.events) for b in store_reader.read_file(first))
 
     def verify(self, file, *more, store=None):
-        code, said = self.run_tool("verify", file, store or self.store, "--json", *more)
-        return code, json.loads(said[said.index("{"):])
+        return self.ask_for_json("verify", file, store or self.store, *more)[:2]
 
     # What must be equal
 

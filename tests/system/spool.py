@@ -112,16 +112,14 @@ class Spool(harness.SystemTest):
             found[codec] = SPILLS[spill]
         spool = self.folder / f"spool-{self.ports.tcp}"
         self.assert_extracted(self.sent, spool)
-        code, said = self.run_tool("info", spool, "--json")
-        self.assertEqual((code, harness.json.loads(said)["events_by_codec"]), (0, found), said)
+        self.assertEqual(self.run_for_json("info", spool)["events_by_codec"], found)
 
         daemon = self.start_daemon(outbox=LITTLE_MEMORY)
         self.receive_all(daemon, 0)
         self.assert_extracted(self.sent)
         code, said = self.run_tool("verify", self.file, self.store, "--ledger", daemon.ledger_file)
         self.assertEqual(code, 0, said)
-        code, said = self.run_tool("info", self.store, "--json")
-        self.assertEqual((code, harness.json.loads(said)["events_by_codec"]), (0, found), said)
+        self.assertEqual(self.run_for_json("info", self.store)["events_by_codec"], found)
         codecs = [block.codec for block in store_reader.read_store(self.store, read=store_reader.packed) if block.events]
         self.assertEqual(set(codecs), {store_reader.KOTO_CODEC, store_reader.STRONG_CODEC})
 

@@ -63,9 +63,7 @@ class StoreFiles(harness.SystemTest):
         return found
 
     def info(self, path, code=0):
-        got, said = self.run_tool("info", path, "--json")
-        self.assertEqual(got, code, said)
-        return json.JSONDecoder().raw_decode(said)[0]
+        return self.run_for_json("info", path, code=code)
 
     def test_two_runs_of_two_nodes(self):
         receiver = self.start_receiver()

@@ -119,9 +119,7 @@ class Versions(harness.SystemTest):
     def test_ledgers_a_kept_batch_and_a_configuration_are_read(self):
         for golden in self.each():
             for name in ("sender.json", "daemon.json", "stopped.json", "batch.l3batch", "store"):
-                code, said = self.run_tool("info", golden / name, "--json")
-                self.assertEqual(code, 0, said)
-                self.assertTrue(json.loads(said))
+                self.assertTrue(self.run_for_json("info", golden / name))
             code, said = self.run_tool("replay", golden / "batch.l3batch", "--on", "serial")
             self.assertEqual(code, 0, said)
             checked = self.keep(harness.Program([harness.BIN / "koto-l3d", "--config", golden / "l3.toml", "--print-config"],
@@ -176,8 +174,7 @@ class OfASelection(Reprocessing):
             blocks = list(store_reader.read_store(self.store))
             self.assertEqual(sum(len(b.events) for b in blocks), 2)
             self.assertTrue(any(b.histograms for b in blocks))
-            code, said = self.run_tool("info", self.store, "--json")
-            self.assertEqual((code, json.loads(said)["events"]), (0, 2), said)
+            self.assertEqual(self.run_for_json("info", self.store)["events"], 2)
             code, said = self.run_tool("histograms", self.store, "--spill", "1")
             self.assertEqual(code, 0, said)
             code, said = self.run_tool("efficiency", self.store, "--reference", "second", "--json")

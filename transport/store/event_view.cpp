@@ -441,40 +441,43 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   return w;
 }
 
-std::vector<std::uint16_t> kept_records(const packed_event_view& event, std::uint32_t index) {
-  std::vector<std::uint16_t> kept;
-  const packed_fragment f = event.fragment(index);
+namespace {
+
+/// Calls `take` with each board of fragment `index`, and its data.
+template <class Take>
+void for_each_board(const packed_event_view& event, std::uint32_t index, const Take& take) {
   auto [at, next_board] = event.start_of(index);
-  for (std::uint32_t j = 0; j < f.boards; ++j) {
-    const packed_board b = event.board(next_board + j);
-    kept.push_back(static_cast<std::uint16_t>(records_of(b, event.bytes().subspan(at, b.bytes))));
+  for (std::uint32_t left = event.fragment(index).boards; left > 0; --left) {
+    const packed_board b = event.board(next_board++);
+    take(b, event.bytes().subspan(at, b.bytes));
     at += b.bytes;
   }
+}
+
+} // namespace
+
+std::vector<std::uint16_t> kept_records(const packed_event_view& event, std::uint32_t index) {
+  std::vector<std::uint16_t> kept;
+  for_each_board(event, index, [&](const packed_board& b, std::span<const std::byte> data) {
+    kept.push_back(static_cast<std::uint16_t>(records_of(b, data)));
+  });
   return kept;
 }
 
 std::vector<std::span<const std::byte>> limited_data(const packed_event_view& event,
                                                      std::uint32_t index) {
   std::vector<std::span<const std::byte>> limited;
-  const packed_fragment f = event.fragment(index);
-  auto [at, next_board] = event.start_of(index);
-  for (std::uint32_t j = 0; j < f.boards; ++j) {
-    const packed_board b = event.board(next_board + j);
-    if ((b.form & board_limited) != 0) limited.push_back(event.bytes().subspan(at, b.bytes));
-    at += b.bytes;
-  }
+  for_each_board(event, index, [&](const packed_board& b, std::span<const std::byte> data) {
+    if ((b.form & board_limited) != 0) limited.push_back(data);
+  });
   return limited;
 }
 
 std::vector<std::uint8_t> greatest_errors(const packed_event_view& event, std::uint32_t index) {
   std::vector<std::uint8_t> errors;
-  const packed_fragment f = event.fragment(index);
-  auto [at, next_board] = event.start_of(index);
-  for (std::uint32_t j = 0; j < f.boards; ++j) {
-    const packed_board b = event.board(next_board + j);
-    errors.push_back(static_cast<std::uint8_t>(error_of(b, event.bytes().subspan(at, b.bytes))));
-    at += b.bytes;
-  }
+  for_each_board(event, index, [&](const packed_board& b, std::span<const std::byte> data) {
+    errors.push_back(static_cast<std::uint8_t>(error_of(b, data)));
+  });
   return errors;
 }
 

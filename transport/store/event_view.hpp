@@ -59,6 +59,8 @@ public:
   [[nodiscard]] std::uint32_t fragments() const { return header_.fragments; }
   [[nodiscard]] packed_fragment fragment(std::uint32_t index) const;
   [[nodiscard]] packed_board board(std::uint32_t index) const; ///< counted over all fragments
+  /// Where the data of fragment `index` starts, and how many boards stand before it.
+  [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
   [[nodiscard]] std::span<const std::byte> summary() const;
   [[nodiscard]] std::uint32_t payload_lines() const; ///< 0: no line limits what is kept
   // If any does:
@@ -75,24 +77,12 @@ public:
   [[nodiscard]] std::uint32_t greatest_error() const;
 
 private:
-  friend bool rebuild_fragment(const packed_event_view&, std::uint32_t, std::vector<std::byte>&,
-                               group_decoder);
-  friend std::optional<board_waveforms> unpack_board(const packed_event_view&, std::uint32_t,
-                                                     group_decoder);
-  friend std::vector<std::uint16_t> kept_records(const packed_event_view&, std::uint32_t);
-  friend std::vector<std::uint8_t> greatest_errors(const packed_event_view&, std::uint32_t);
-  friend std::vector<loose_word> loose_words(const packed_event_view&, std::uint32_t);
-  friend std::vector<std::span<const std::byte>> limited_data(const packed_event_view&,
-                                                              std::uint32_t);
-
   packed_event_view() = default;
   [[nodiscard]] bool well_formed(std::optional<codec_id> codec);
   [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
   [[nodiscard]] std::size_t data_offset() const;
-  /// Where the data of fragment `index` starts, and how many boards stand before it.
-  [[nodiscard]] std::pair<std::size_t, std::uint32_t> start_of(std::uint32_t index) const;
 
   packed_event header_;
   std::uint32_t limited_boards_ = 0;

@@ -141,8 +141,7 @@ private:
 
   /// Of the boards, which follow each other as long as none is raw.
   void check_levels(const packed_event_view& packed, std::uint32_t i, const bytes& sent) const {
-    std::uint32_t board = 0;
-    for (std::uint32_t k = 0; k < i; ++k) board += packed.fragment(k).boards;
+    std::uint32_t board = packed.start_of(i).second;
     const auto kept = kept_records(packed, i);
     const crate_readout& crate = detector_.crates().crates[packed.fragment(i).crate];
     const auto channels = static_cast<std::uint32_t>(channels_of(crate.kind));
