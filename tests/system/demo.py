@@ -158,7 +158,7 @@ class Bench(harness.SystemTest):
         self.assertLessEqual({"tcp", "compute", "drain"}, {t["thread"] for t in report["table"]["threads"]})
         table = self.folder / "costs.json"
         table.write_text(json.dumps(report))
-        planned = self.run_for_json("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured", table)
+        code, planned, said = self.ask_for_json("plan", "--rate", "1 Gb/s", "--nodes", "2", "--headroom", "1", "--kept", "0.1", "--measured", table)
         for mine, its in zip(planned["table"]["threads"], report["table"]["threads"], strict=True):
             self.assertEqual((mine["thread"], mine["of"]), (its["thread"], its["of"]))
             self.assertAlmostEqual(mine["seconds_per_gigabyte"], its["seconds_per_gigabyte"])
