@@ -54,7 +54,9 @@ device_probe::~device_probe() {
 }
 
 bool device_probe::is_over(int& status) {
-  if (waitpid(child_, &status, WNOHANG) == 0) return false;
+  const pid_t ended = waitpid(child_, &status, WNOHANG);
+  if (ended == 0) return false;
+  if (ended < 0) status = SIGKILL; // nothing says how it ended: not well
   child_ = 0;
   return true;
 }

@@ -105,6 +105,15 @@ TEST(device_probe, takes_the_exit_code_for_the_answer) {
   EXPECT_EQ(ask({"/nowhere/a-program"}), answer::no);
 }
 
+TEST(device_probe, takes_an_exit_code_that_is_not_kept_for_a_no) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  device_probe p({"/bin/true"});
+  answer a = answer::not_yet;
+  while ((a = p.ask(time_point{1h})) == answer::not_yet) std::this_thread::yield();
+  EXPECT_EQ(a, answer::no);
+  (void)std::signal(SIGCHLD, before);
+}
+
 pid_t not_ended = 0;
 
 /// As of a program that waits in a call of its driver.
