@@ -194,6 +194,34 @@ class EtcdInTrouble(Together):
         self.stop()
         self.assertEqual(set(self.stored()), set(sent))
 
+    def test_a_majority_of_its_members_is_enough(self):
+        members = own_etcd.cluster(self, 3)
+        for member in members:
+            member.begin()
+        self.start_receiver()
+        for node in self.nodes:
+            node.begin(farm={"etcd": [m.url for m in members]})
+        self.wait_for_members()
+        self.taken(self.nodes[0].start(number=40))
+        self.wait_for_run(40)
+        members[0].program.kill()  # the first that they ask
+        self.wait_for_members()
+        harness.wait_until(lambda: self.nodes[0].start()[0] == 202, "a start by the two that are left")
+        self.wait_for_run(41)
+        members[1].program.kill()
+        for node in self.nodes:
+            harness.wait_until(lambda: node.run()["farm"]["state"] == "cut_off", lambda: f"cut_off: {node.run()['farm']}")
+        self.refused(self.nodes[0].start(), r"etcd does not answer at http://\S+: .*; a run goes on, and none can be begun or ended on all nodes")
+        sent = self.nodes[0].send(1, 20)
+        self.nodes[0].daemon.wait_for_stored(20)
+        members[1].begin()
+        self.wait_for_members()
+        self.assertTrue(all(node.is_in(41) for node in self.nodes), "what they had agreed on is kept")
+        self.taken(self.nodes[1].start())
+        self.wait_for_run(42)
+        self.stop()
+        self.assertEqual(set(self.stored()), set(sent))
+
     def test_no_etcd_at_the_start(self):
         self.start_receiver()
         for node in self.nodes:

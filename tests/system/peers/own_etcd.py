@@ -23,19 +23,25 @@ def coded(text):
 
 
 class Etcd:
-    """Its folder outlives a stop, unless the test removes it."""
+    """Its folder outlives a stop, unless the test removes it. Alone, or one of the `members` of a cluster."""
 
     def __init__(self, stage, port, name="etcd"):
-        self.stage, self.port, self.folder, self.token = stage, port, stage.folder / name, None
-        self.url = f"http://{harness.HOST}:{port}"
+        self.stage, self.port, self.name, self.folder, self.token = stage, port, name, stage.folder / name, None
+        self.url, self.peer_url = f"http://{harness.HOST}:{port}", f"http://{harness.HOST}:{port + 1}"
+        self.members = [self]
 
     def start(self):
-        self.program = self.stage.keep(harness.Program(
-            ["etcd", "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
-             "--listen-peer-urls", f"http://{harness.HOST}:{self.port + 1}", "--unsafe-no-fsync", "--log-level", "error"],
-            self.stage.folder / "etcd.log"))
+        self.begin()
         harness.wait_until(self._answers, "etcd to answer")
         return self
+
+    def begin(self):
+        """A member answers when a majority is there."""
+        self.program = self.stage.keep(harness.Program(
+            ["etcd", "--name", self.name, "--data-dir", self.folder, "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+             "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
+             "--initial-cluster", ",".join(f"{m.name}={m.peer_url}" for m in self.members), "--unsafe-no-fsync", "--log-level", "error"],
+            self.stage.folder / f"{self.name}.log"))
 
     def _answers(self):
         try:
@@ -82,6 +88,14 @@ class Etcd:
         self.call("auth/user/grant", user=user, role="farm")
         self.call("auth/enable")
         self.token = self.call("auth/authenticate", name="root", password=password)["token"]
+
+
+def cluster(stage, members):
+    """So many members, each on this machine, none of them started."""
+    all_of_them = [Etcd(stage, harness.Ports().receiver, f"etcd-{n}") for n in range(members)]
+    for member in all_of_them:
+        member.members = all_of_them
+    return all_of_them
 
 
 class Relay(threading.Thread):
