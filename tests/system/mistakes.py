@@ -105,6 +105,8 @@ TABLE = [
     ("koto-l3 plan --measured text", FAILED, "text is no table of costs: syntax error\n"),
     ("koto-l3 plan --measured other.json", FAILED, "other.json is no table of costs: "),
     ("koto-l3 extract none new.bin", MISSING, "no store: there is no folder none"),
+    ("koto-l3 verify sent.l2raw sent.l2raw", MISSING, "no store: sent.l2raw is no folder, which a store is\n"),
+    ("koto-l3 efficiency sent.l2raw", MISSING, "no store: sent.l2raw is no folder, which a store is\n"),
     ("koto-l3 select none", MISSING, "cannot read none: No such file or directory"),
     ("koto-l3 select sent.l2raw --selection none", MISSING, "cannot read none"),
     ("koto-l3 evaluate none", MISSING, "cannot read none: No such file or directory"),

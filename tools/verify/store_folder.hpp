@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "tools/command_error.hpp"
 #include "transport/store/store_reader.hpp"
@@ -11,8 +12,11 @@
 namespace l3 {
 
 inline void check_folder(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder))
-    throw command_error("no store: there is no folder " + folder.string(), exit_missing_resource);
+  if (std::filesystem::is_directory(folder)) return;
+  const std::string why = std::filesystem::exists(folder)
+                              ? folder.string() + " is no folder, which a store is"
+                              : "there is no folder " + folder.string();
+  throw command_error("no store: " + why, exit_missing_resource);
 }
 
 /// Whether the folder exists and holds a block file.
