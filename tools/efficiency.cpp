@@ -48,7 +48,8 @@ struct decided_by {
   std::uint32_t settings = 0;
   bool chosen = false; ///< by `reprocess`, among those that another selection had kept
 
-  friend auto operator<=>(const decided_by&, const decided_by&) = default;
+  friend auto operator<=>(const decided_by&,
+                          const decided_by&) = default; // NOLINT(modernize-use-nullptr)
 };
 
 struct efficiencies {
