@@ -19,12 +19,12 @@ namespace l3 {
                                                        const metrics_snapshot& s,
                                                        const run_host& host);
 
-/// Of these, the ones that no menu is the cause of.
+/// Those of these reasons that do not come from a menu.
 [[nodiscard]] std::vector<std::string> reasons_against_node(const daemon_settings& settings,
                                                             const metrics_snapshot& s,
                                                             const run_host& host);
 
-/// Of these, the ones that the menu and its shadow menu are the cause of.
+/// Those that come from the menu of the order, or from its shadow menu.
 [[nodiscard]] std::vector<std::string>
 reasons_against_menu(const run_order& order, const daemon_settings& settings, const run_host& host);
 

@@ -14,7 +14,7 @@ namespace l3 {
 inline void check_folder(const std::filesystem::path& folder) {
   if (std::filesystem::is_directory(folder)) return;
   const std::string why = std::filesystem::exists(folder)
-                              ? folder.string() + " is no folder, which a store is"
+                              ? folder.string() + " is a file, and a store is a folder"
                               : "there is no folder " + folder.string();
   throw command_error("no store: " + why, exit_missing_resource);
 }

@@ -20,8 +20,8 @@ namespace l3 {
 /// Counts by the name of a reason.
 using reason_counts = std::map<std::string, std::uint64_t, std::less<>>;
 
-/// Of any figure, and a bound for what others say. Programs that count from 1 do not come near, and
-/// sums of such figures stay right: one that overflows would balance what does not.
+/// The largest figure of a ledger, and of what a peer's claim adds to a counter. Programs that
+/// count from 1 do not come near it, and sums of such figures do not overflow.
 inline constexpr std::uint64_t most_counted = std::uint64_t{1} << 53;
 
 struct fragment_account {

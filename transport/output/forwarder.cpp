@@ -32,7 +32,8 @@ constexpr auto ask_time = 250ms;        ///< between two questions whether a con
 /// old: 3 s in all.
 constexpr auto silence_limit = 2400ms;
 constexpr std::chrono::nanoseconds longest_wait = 1s;
-/// Of a connection, before other work: a receiver may say more all the time.
+/// The forwarder takes so many from a connection, and then does other work: a receiver may send
+/// messages without a pause.
 constexpr int messages_in_a_turn = 256;
 /// A receiver that divides its line and grants nothing for so long is told of.
 constexpr auto longest_without_grant = 5s;

@@ -13,9 +13,9 @@ using namespace std::chrono_literals;
 /// Between two demands, while there is something to send and while there is not. A grant holds for
 /// several of these.
 constexpr auto busy_interval = 50ms;
-/// The same, whatever a receiver answers: it may grant another rate each time.
-constexpr auto shortest_interval = 1ms;
 constexpr auto idle_interval = 100ms;
+/// Between any two demands: a receiver may answer each with another grant, which draws the next.
+constexpr auto shortest_interval = 1ms;
 constexpr std::chrono::milliseconds longest_lease = 10s; ///< that is believed
 constexpr std::uint32_t most_newer = 1U << 31;           ///< numbers of grants go round
 constexpr auto ask_again = 100ms; ///< without a grant; a message wakes the forwarder earlier

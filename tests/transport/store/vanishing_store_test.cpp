@@ -464,8 +464,8 @@ TEST(vanishing_store, begins_anew_when_the_folder_is_taken_meanwhile) {
   s.expect_all();
 }
 
-/// Of a file that was removed, what was written anew by then stays; of one that was only cut, what
-/// is still there.
+/// Two files are removed: what the writer has copied out of them until its end stays. One is cut:
+/// its whole blocks stay.
 TEST(vanishing_store, counts_as_lost_what_its_end_leaves_no_time_for) {
   three_files s;
   const auto numbers = store_file_numbers(s.folder);
