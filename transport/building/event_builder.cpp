@@ -104,8 +104,8 @@ void event_builder::submit_finished(locked& lock) {
 void event_builder::take(landing_strip& strip, std::span<const datagram> datagrams,
                          input_counters& input, time_point now) {
   for (const auto& d : datagrams) look_at(strip, d, input);
-  auto lock = lock_at(now); // what is due by time waits for the end of the round
-  if (batches_.current() == nullptr) settle(lock);
+  auto lock = lock_at(now);      // what is due by time waits for the end of the round
+  if (!is_ready()) settle(lock); // the thread that will see to it may be at work without the lock
   for (const auto& d : datagrams) {
     on_datagram(strip, d, input);
     if (!is_settled()) settle(lock);

@@ -150,10 +150,17 @@ private:
   // How events end (event_builder_events.cpp).
   /// Whether settle() finds nothing to do, unless time has passed or the pool has a batch again.
   [[nodiscard]] bool is_settled() {
+    return events_.queued() == without_frame_ && has_places() &&
+           (batches_.current() == nullptr || batch_has_room());
+  }
+  /// Whether any datagram finds what it may need. Only settle() makes it so.
+  [[nodiscard]] bool is_ready() { return has_places() && batch_has_room(); }
+  [[nodiscard]] bool has_places() const {
+    return !events_.full() && !resolver_.full() && !spills_.any_over();
+  }
+  [[nodiscard]] bool batch_has_room() {
     const auto* batch = batches_.current();
-    return events_.queued() == without_frame_ && !events_.full() && !resolver_.full() &&
-           !spills_.any_over() &&
-           (batch == nullptr || (!batch->is_full() && batch->landing.has_slot()));
+    return batch != nullptr && !batch->is_full() && batch->landing.has_slot();
   }
   void settle(locked& lock);
   [[nodiscard]] std::uint32_t due();

@@ -249,6 +249,29 @@ TEST_F(batches, whole_events_that_wait_for_a_frame_cost_nothing_for_each_datagra
   EXPECT_EQ(r.pool.received.size(), 7U);
 }
 
+/// The frame becomes free while no thread has the lock: which of them closes the full batch?
+TEST_F(batches, an_event_may_be_the_first_to_find_a_full_batch_and_a_free_frame) {
+  rig_options o;
+  o.batches = 2;
+  rig r(o);
+  r.send(r.event({1, 1}) + r.fragment({1, 2}, 0));
+  r.pass(5ms); // the first batch closes, and waits for event 2
+  landing_strip other(o.strip, o.chunk_bytes);
+  r.builder.enter(other, r.now);
+  r.pool.after_submit = [&] {
+    r.pool.after_submit = {};
+    (void)r.land(r.event({1, 7}), 0, other);
+  };
+  r.send(r.event({1, 3}) + r.event({1, 4}) + r.event({1, 5}) + r.fragment({1, 6}, 0));
+  ASSERT_FALSE(r.pool.after_submit) << "event 2 has left the first batch";
+  r.builder.leave(other);
+  r.send(r.event({1, 7}));
+  r.send(r.fragment({1, 2}, 1) + r.fragment({1, 2}, 2));
+  r.send(r.fragment({1, 6}, 1) + r.fragment({1, 6}, 2));
+  end(r);
+  EXPECT_EQ(r.pool.received.size(), 7U);
+}
+
 /// No frame is free; event 2 is complete and waits, event 3 lacks a fragment.
 class draining : public batches {
 protected:

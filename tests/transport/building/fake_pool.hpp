@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,14 +61,8 @@ public:
   }
 
   void submit(input_batch& b) override {
-    const std::lock_guard lock(mutex_);
-    EXPECT_EQ(b.serial, ++submitted_) << "batches go in order";
-    EXPECT_LE(b.used_bytes, b.bytes.size());
-    for (std::uint32_t e = 0; e < b.used_events; ++e) keep(b, e);
-    if (hold_) return;
-    for (auto& f : frames_) {
-      if (&f.batch == &b) f.taken = false;
-    }
+    take_apart(b);
+    if (const auto hook = after_submit) hook();
   }
 
   [[nodiscard]] bool idle() const override {
@@ -99,6 +94,7 @@ public:
     return received.size();
   }
 
+  std::function<void()> after_submit;           ///< if any, is called where no lock is held
   std::map<event_key, received_event> received; ///< read it when nothing runs
   std::uint64_t asked = 0;                      ///< how often for a batch
   std::uint64_t twice = 0;                      ///< events that came out more than once
@@ -113,6 +109,17 @@ private:
     input_batch batch;
     bool taken = false;
   };
+
+  void take_apart(input_batch& b) {
+    const std::lock_guard lock(mutex_);
+    EXPECT_EQ(b.serial, ++submitted_) << "batches go in order";
+    EXPECT_LE(b.used_bytes, b.bytes.size());
+    for (std::uint32_t e = 0; e < b.used_events; ++e) keep(b, e);
+    if (hold_) return;
+    for (auto& f : frames_) {
+      if (&f.batch == &b) f.taken = false;
+    }
+  }
 
   void keep(const input_batch& b, std::uint32_t index) {
     const auto& e = b.events[index];
