@@ -11,6 +11,7 @@
 #include "bench/harness/options.hpp"
 #include "bench/harness/report.hpp"
 #include "bench/selection/select_batch.hpp"
+#include "selection/algorithms/keep_waveforms.hpp"
 #include "selection/engine/make_engine.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "tools/command.hpp"
@@ -47,6 +48,16 @@ json::object row_of(const std::string& what, const device_count& c, std::uint64_
   return row;
 }
 
+/// Every line keeps each event on which it fires, suppressed; one of them takes all.
+void suppress_all(selection_settings& s) {
+  for (line_settings& line : s.lines) {
+    line.prescale = 1;
+    line.control = 0;
+    line.payload = event_payload::suppressed;
+  }
+  s.sequence.emplace_back(std::string(keep_waveforms::name));
+}
+
 int run_counts(const counts_options& o) {
   if (take_device_counts == nullptr)
     throw command_error("this program runs kernels without counting: the tests' build has another, "
@@ -56,6 +67,9 @@ int run_counts(const counts_options& o) {
   constexpr std::uint32_t run = 1;
   const loaded_selection selection = load_selection({built_in, built_in, ""}, d.crates(), run);
   const selection_program program = selection.program();
+  const loaded_selection suppressing =
+      load_selection({built_in, built_in, ""}, d.crates(), run, suppress_all);
+  const selection_program suppressed = suppressing.program();
   selection_program counting = program;
   counting.histograms_one_in = 1;
   const select_batch batch(d, o.events);
@@ -70,15 +84,17 @@ int run_counts(const counts_options& o) {
     contents events = contents::simulated;
   };
   json::array rows;
-  for (const way& w : {way{"keep all, two passes", packing_form::two_passes, nullptr},
-                       way{"keep all, one pass", packing_form::one_pass, nullptr},
-                       way{"keep all, strong", packing_form::two_passes, nullptr, codec_id::strong},
-                       way{"made up, two passes", packing_form::two_passes, nullptr, codec_id::koto,
-                           contents::made_up},
-                       way{"made up, one pass", packing_form::one_pass, nullptr, codec_id::koto,
-                           contents::made_up},
-                       way{"selection", packing_form::two_passes, &program},
-                       way{"selection, histograms", packing_form::two_passes, &counting}}) {
+  for (const way& w :
+       {way{"keep all, two passes", packing_form::two_passes, nullptr},
+        way{"keep all, one pass", packing_form::one_pass, nullptr},
+        way{"keep all, strong", packing_form::two_passes, nullptr, codec_id::strong},
+        way{"made up, two passes", packing_form::two_passes, nullptr, codec_id::koto,
+            contents::made_up},
+        way{"made up, one pass", packing_form::one_pass, nullptr, codec_id::koto,
+            contents::made_up},
+        way{"selection", packing_form::two_passes, &program},
+        way{"suppressed, strong", packing_form::two_passes, &suppressed, codec_id::strong},
+        way{"selection, histograms", packing_form::two_passes, &counting}}) {
     const bool is_made_up = w.events == contents::made_up;
     engine_limits limits{is_made_up ? made_up_capacity(o.events) : batch.capacity(), 1, 0,
                          output_path::mapped, w.packing};

@@ -48,6 +48,23 @@ struct group_tile {
     for (std::uint32_t n = thread(); n < rows * group_records; n += threads) samples[n] = 0;
   }
 
+  /// Loads record r of a board as record `number` of the group.
+  __device__ void load_record(const board_place& place, board_kind kind, std::uint32_t r,
+                              std::uint32_t number) {
+    const bool is_slow = kind == board_kind::sampling_125_mhz;
+    const std::uint32_t channels = is_slow ? group_records : group_records / 4;
+    const std::uint32_t channel = is_slow ? r : r / 4;
+    const std::uint32_t first = is_slow ? 0 : rows * (r % 4); // sample of the channel
+#pragma unroll 1
+    for (std::uint32_t row = thread(); row < rows; row += threads) {
+      const std::uint32_t word = (channels * (first + row) + channel) / 2;
+      const std::uint32_t pair = place.load(board_place::header + word);
+      const std::uint32_t big = channel % 2 == 0 ? pair & 0xffff : pair >> 16;
+      samples[group_records * row + number] =
+          static_cast<std::uint16_t>(__byte_perm(big, 0, 0x4401) & l2::payload_mask);
+    }
+  }
+
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
     const bool is_slow = kind == board_kind::sampling_125_mhz;
@@ -257,7 +274,8 @@ struct encode_boards_by_warp {
     warp::sync();
     const strong::choice chosen = choose(s, mine, all);
     const strong::shape of =
-        coded ? encode_boards::shape_of(in.boards[i].kind) : strong::shape::short_ones;
+        coded ? encode_boards::shape_of(in.boards[i].kind, columns.boards.form[i])
+              : strong::shape::short_ones;
     model(s, mine, of, chosen);
     warp::sync();
     const warp::first_samples first(mine, s.tiles[mine.group], of);
@@ -296,10 +314,17 @@ private:
                               const frame_columns& columns, std::uint32_t i) {
     const found_packet packet = columns.packets[i];
     const board_place place(in, packet, i);
-    tile.load(place, packet.kind());
     const std::uint32_t form = columns.boards.form[i];
+    if ((form & board_limited) != 0)
+      gather(tile, in, columns, i);
+    else
+      tile.load(place, packet.kind());
     if (encode_boards::stored_bytes(form) == 0) return;
     std::byte* to = encode_boards::slot(columns, i);
+    if ((form & board_limited) != 0) {
+      pack_boards_by_warp::put_mask(columns.boards.records[i], to);
+      to += board_mask_bytes;
+    }
     if ((form & board_rounded) != 0) {
       const std::uint32_t error = columns.boards.error[i];
       to += pack_boards_by_warp::put_error(error, to);
@@ -307,6 +332,32 @@ private:
       tile.round(sample_rounding(error));
     }
     warp::put_outer_words(warp::outer_words::load(place), form, to);
+  }
+
+  /// Loads what encode_boards::gather copies.
+  __device__ static void gather(warp::group_tile& tile, const batch_view& in,
+                                const frame_columns& columns, std::uint32_t i) {
+    const event_entry event = in.events[in.boards[i].event];
+    tile.clear();
+    warp::sync();
+    std::uint32_t skipped = gather_records::records_before_group(columns.boards, i);
+    std::uint32_t taken = 0;
+#pragma unroll 1
+    for (std::uint32_t j = i; j != event.first_board + event.boards; ++j) {
+      std::uint32_t records = columns.boards.gathered[j];
+      if (records == 0) continue;
+      const found_packet packet = columns.packets[j];
+      const board_place place(in, packet, j);
+#pragma unroll 1
+      for (; records != 0; records &= records - 1) {
+        if (skipped != 0) {
+          --skipped;
+          continue;
+        }
+        tile.load_record(place, packet.kind(), ones((records & (0U - records)) - 1), taken);
+        if (++taken == strong::group_records) return;
+      }
+    }
   }
 
   __device__ static strong::choice choose(shared& s, const warp::group_lane& mine,
@@ -454,7 +505,7 @@ struct copy_encoded_boards_by_warp {
     std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
     const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
-    if ((shape.form & board_strong) == 0) {
+    if (!encode_boards::has_slot(columns, i, shape.form)) {
       const found_packet packet = columns.packets[i];
       return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet.kind(), columns,
                                                i, shape, s.images[w], to);

@@ -37,6 +37,9 @@ struct board_fields {
   // Written there only if a line rounds samples, for each board of an accepted event:
   column<std::uint8_t>
       error; ///< counts, the greatest error of the board's samples; 0: as they came
+  // Only for boards of suppressed events in the strong codec, written by gather_records:
+  column<std::uint16_t> gathered;        ///< bit r: record r is in a group of the event
+  column<std::uint16_t> gathered_before; ///< such records of the event before the board's
 };
 using board_columns = soa<board_fields>;
 
@@ -94,8 +97,8 @@ struct selected_columns {
 /// Room for the data of a board of the strong codec: header and footer words, and a group.
 inline constexpr std::uint32_t encoded_slot_bytes = 2080;
 /// By how much that data may be longer than the board's packet: the length of the group, and the
-/// greatest error of rounded samples.
-inline constexpr std::uint32_t encoded_excess_bytes = 3;
+/// greatest error of rounded samples or the mask of a limited board.
+inline constexpr std::uint32_t encoded_excess_bytes = 4;
 
 /// All views are writable, also for kernels that only read: pack may read columns that the same
 /// kernel wrote (selection/packing/one_pass_plan.hpp), and read-only views forbid that.

@@ -112,7 +112,7 @@ struct pack_boards_by_warp {
     if (error != 0) begin += put_error(error, to + begin);
     const warp::outer_words outer = warp::outer_words::load(place);
     to = warp::put_outer_words(outer, shape.form, to + begin);
-    if (kept == 0) return;
+    if (kept == 0 || (shape.form & board_strong) != 0) return;
     const warp::record_half mine(kind);
     warp::packed_samples samples;
     samples.load(place, mine, kind);
@@ -130,6 +130,11 @@ struct pack_boards_by_warp {
     return board_error_bytes;
   }
 
+  __device__ static void put_mask(std::uint32_t mask, std::byte* to) {
+    if (warp::thread() < board_mask_bytes)
+      to[warp::thread()] = static_cast<std::byte>(mask >> 8 * warp::thread());
+  }
+
 private:
   __device__ static void put_features(const frame_columns& columns, std::uint32_t i,
                                       std::byte* to) {
@@ -140,11 +145,6 @@ private:
     const std::uint32_t before = ones(rows & ((1U << r) - 1));
     store(to + board_mask_bytes + before * sizeof(packed_pulse),
           packed_row(columns.selected.pulses, packet_lanes * i + r));
-  }
-
-  __device__ static void put_mask(std::uint32_t mask, std::byte* to) {
-    if (warp::thread() < board_mask_bytes)
-      to[warp::thread()] = static_cast<std::byte>(mask >> 8 * warp::thread());
   }
 };
 

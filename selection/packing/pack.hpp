@@ -102,7 +102,8 @@ struct pack_boards {
 
   /// A board of which some waveforms are kept, or none, or whose samples are rounded: the mask of
   /// its records if it is limited, the greatest error if it is rounded, what every board has of
-  /// words and records, and the rows of its pulses if these are kept.
+  /// words and records, and the rows of its pulses if these are kept. Records that were gathered
+  /// (gather_records.hpp) are not here.
   template <block B>
   L3_FN static void pack_reduced(const B& b, shared& s, const batch_view& in,
                                  const frame_columns& columns, std::uint32_t i, std::byte* to) {
@@ -112,7 +113,7 @@ struct pack_boards {
     const std::uint32_t records = records_of(columns.boards, i);
     std::uint32_t begin = 0;
     if ((form & board_limited) != 0) {
-      for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
+      put_mask(b, records, to);
       begin = board_mask_bytes;
     }
     std::uint32_t end = bytes;
@@ -130,8 +131,15 @@ struct pack_boards {
       s.packet.round(b, board.kind, sample_rounding(columns.boards.error[i]));
       b.sync();
     }
-    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image, records);
+    pack_staged(b, s.packet, s.found, s.lanes, board.kind, {form, bytes}, s.image,
+                (form & board_strong) != 0 ? 0 : records);
     copy_out(b, s.image, to + begin, end - begin);
+  }
+
+  /// Writes the mask of the records of a limited board.
+  template <block B>
+  L3_FN static void put_mask(const B& b, std::uint32_t records, std::byte* to) {
+    for_each(b, 1, [&](std::uint32_t) { put(b, to, {records, 0}, board_mask_bytes); });
   }
 
   /// Writes the greatest error of a rounded board.

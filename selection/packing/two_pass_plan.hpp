@@ -10,6 +10,7 @@
 
 #include "selection/packing/encode.hpp"
 #include "selection/packing/find_packets.hpp"
+#include "selection/packing/gather_records.hpp"
 #include "selection/packing/keep_all.hpp"
 #include "selection/packing/measure.hpp"
 #include "selection/packing/pack.hpp"
@@ -41,6 +42,7 @@ void pack_accepted(Queue& queue, const batch_view& in, const frame_columns& all,
     queue.run(pack_boards{}, in.boards.size(), in, all, out);
   } else if constexpr (can_encode<Queue>) {
     stage(queue, "encode");
+    if (all.selected.payloads.size() != 0) queue.run(gather_records{}, in.events.size(), in, all);
     queue.run(encode_boards{}, encode_boards::blocks(in), in, all);
     place();
     queue.run(copy_encoded_boards{}, in.boards.size(), in, all, out);

@@ -186,7 +186,7 @@ class Payload(Payloads):
         self.assertEqual(code, 0, text)
 
     def test_of_the_suppressed_menu_in_the_strong_codec(self):
-        """Whole boards are groups, boards that lack records are not, and the check of the daemon finds nothing wrong."""
+        """Whole boards are groups, the records of others are gathered, and the check of the daemon finds nothing wrong."""
         file = self.simulate(EVENTS)
         sent = {(spill, n): event for spill, events in self.events_in(file).items() for n, event in enumerate(events, 1)}
         _, _, stored, daemon = self.run_of(file, SUPPRESSED, "strong")
@@ -199,8 +199,15 @@ class Payload(Payloads):
         self.assertGreater(count["absent"], 3000 * count["suppressed"])
         blocks = list(store_reader.read_store(self.store, read=store_reader.packed))
         self.assertEqual({b.codec for b in blocks}, {store_reader.STRONG_CODEC})
-        forms = collections.Counter(form & 0x58 for b in blocks for event in b.events for form in store_reader.board_forms(event))
-        self.assertEqual(set(forms) - {store_reader.RAW}, {store_reader.LIMITED, store_reader.STRONG})
+        gathered = store_reader.LIMITED | store_reader.STRONG
+        forms = collections.Counter()
+        for b in blocks:
+            for packed in b.events:
+                masks = store_reader.read_event(packed, b.codec).records.values()
+                forms.update((form & 0x58, mask != 0) for form, mask in zip(store_reader.board_forms(packed), masks))
+        self.assertEqual({(form, there) for form, there in forms if form != store_reader.RAW},
+                         {(store_reader.LIMITED, False), (store_reader.STRONG, True), (gathered, True)})
+        self.assertGreater(forms[gathered, True], 50 * count["suppressed"])
         code, verdict = self.verify(file, "--selection", str(SUPPRESSED), "--ledger", daemon.ledger_file)
         self.assertEqual((code, verdict["holds"]), (0, True), verdict)
 
@@ -401,8 +408,13 @@ class Golden(harness.SystemTest):
 
 
 class GoldenStrong(Golden):
-    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records."""
+    """The same in a block of the strong codec: whole boards are groups, the others have KOTO records, as at first."""
     STORE, CODEC = harness.HERE / "golden_payload_strong", "strong"
+
+
+class GoldenGathered(Golden):
+    """The same, and the records of boards that lack some are gathered."""
+    STORE, CODEC = harness.HERE / "golden_payload_gathered", "strong"
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "gpu/codec/decode_all.hpp"
 #include "transport/format/crc32c.hpp"
 #include "transport/store/summary_view.hpp"
 
@@ -27,14 +28,16 @@ std::uint32_t crc_of_payload(const packed_event_view& event) {
   add(event.header().payload);
   add(event.payload());
   for (std::uint32_t n = 0; n < event.payload_lines(); ++n) add(event.payload_of_line(n));
+  const bool has_pulses = event.header().payload == event_payload::features;
+  std::vector<std::byte> fragment;
   for (std::uint32_t f = 0; f < event.fragments(); ++f) {
     for (const std::uint16_t records : kept_records(event, f)) add(records);
-    for (const auto& data : limited_data(event, f)) crc = crc32c(data, crc);
-    if (event.rounded_boards() == 0) continue;
     const auto errors = greatest_errors(event, f);
     crc = crc32c(std::as_bytes(std::span(errors)), crc);
-    std::vector<std::byte> fragment;
-    if (rebuild_fragment(event, f, fragment)) crc = crc32c(fragment, crc);
+    if (has_pulses)
+      for (const auto& data : limited_data(event, f)) crc = crc32c(data, crc);
+    else if (!event.is_exact() && rebuild_fragment(event, f, fragment, strong::decode_all))
+      crc = crc32c(fragment, crc);
   }
   return crc;
 }

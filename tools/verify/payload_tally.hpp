@@ -42,8 +42,8 @@ private:
 };
 
 /// A checksum of all that the event says of its waveforms: the payload table, which records are
-/// there, the data of boards that lack some, and the samples of rounded boards. It does not depend
-/// on the codec of whole boards. 0 if no line limits what is kept.
+/// there, the pulses, and the samples of an event that lacks some or has rounded ones. It does not
+/// depend on the codec. 0 if no line limits what is kept.
 [[nodiscard]] std::uint32_t crc_of_payload(const packed_event_view& event);
 
 /// The ids of the lines that asked for the event's payload; none if its summary cannot be read.

@@ -85,7 +85,8 @@ enum board_form : std::uint8_t {
   board_raw = 8,
   board_limited = 16,  ///< not all waveforms are here: a mask of those that are leads the data
   board_features = 32, ///< of a limited board: the rows of its pulses end the data
-  board_strong = 64,   ///< its samples are a group of the strong codec; never if it is limited
+  board_strong = 64,   ///< its samples are a group of the strong codec; if it is limited, its
+                       ///< records are in groups of the event
   board_rounded = 128, ///< its samples are rounded (transport/format/rounding.hpp); a byte before
                        ///< the words that are stored has their greatest error
 };

@@ -84,7 +84,11 @@ bool fit_words(std::span<const std::uint16_t> samples) {
   return (any & ~std::uint32_t{l2::payload_mask}) == 0;
 }
 
-bool is_group(packed_board b) { return (b.form & board_strong) != 0; }
+bool is_group(packed_board b) { return (b.form & (board_strong | board_limited)) == board_strong; }
+/// Whether the records of the board are in groups of its event.
+bool is_gathered(packed_board b) {
+  return (b.form & board_strong) != 0 && (b.form & board_limited) != 0;
+}
 bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
 
 /// What stands before the samples in the data of a board.
@@ -131,6 +135,64 @@ private:
   std::size_t first_ = 0; ///< the boards that are decoded
   std::size_t end_ = 0;
   std::array<std::uint16_t, std::size_t{l2::max_boards} * l2::sample_words> samples_;
+};
+
+/// Decodes the gathered records of an event, a group at a time: goes through its boards once.
+class gathered_records {
+public:
+  gathered_records(const packed_event_view& event, group_decoder decode)
+      : event_(event), decode_(decode), at_(event.start_of(0).first) {}
+
+  /// Brings the records of board `index` to their places; for boards in rising order. False: a
+  /// group of them is damaged.
+  [[nodiscard]] bool unpack(std::uint32_t index, strong_samples& samples) {
+    for (;; ++board_) {
+      for (; in_fragment_ == event_.fragment(fragment_).boards; in_fragment_ = 0) {
+        const packed_fragment passed = event_.fragment(fragment_++);
+        if (passed.form == fragment_form::raw) at_ += passed.bytes;
+      }
+      const packed_board b = event_.board(board_);
+      const auto data = event_.bytes().subspan(at_, b.bytes);
+      const bool is_wanted = board_ == index;
+      if (is_gathered(b) && !pass(b, data, is_wanted ? &samples : nullptr)) return false;
+      ++in_fragment_;
+      at_ += b.bytes;
+      if (is_wanted) break;
+    }
+    ++board_;
+    return true;
+  }
+
+private:
+  /// Goes over the records of a board; false if one that is wanted is damaged.
+  bool pass(packed_board b, std::span<const std::byte> data, strong_samples* samples) {
+    const std::uint32_t records = records_of(b, data);
+    for (unsigned r = 0; r < l2::waveforms_per_board; ++r) {
+      if ((records >> r & 1) == 0) continue;
+      const std::uint32_t of_group = records_++ % l2::waveforms_per_board;
+      if (of_group == 0) {
+        group_ = data.subspan(bytes_before_samples(b));
+        is_decoded_ = false;
+      }
+      if (samples == nullptr) continue;
+      if (!is_decoded_ && !decode_(group_, false, of_group_)) return false;
+      is_decoded_ = true;
+      std::copy_n(of_group_.begin() + of_group * l2::waveform_samples, l2::waveform_samples,
+                  samples->begin() + r * l2::waveform_samples);
+    }
+    return true;
+  }
+
+  const packed_event_view& event_;
+  group_decoder decode_;
+  std::size_t at_;
+  std::uint32_t fragment_ = 0;
+  std::uint32_t in_fragment_ = 0; ///< boards of it that were passed
+  std::uint32_t board_ = 0;
+  std::uint32_t records_ = 0; ///< gathered ones that were passed
+  std::span<const std::byte> group_;
+  bool is_decoded_ = false;
+  strong_samples of_group_{};
 };
 
 /// Writes the packet of a board that is not raw at `to`.
@@ -293,7 +355,9 @@ bool packed_event_view::payload_well_formed() const {
   return header_.payload == most && table.asked == asked && table.greatest_error == error;
 }
 
-bool packed_event_view::board_well_formed(packed_board board, std::size_t at) const {
+/// `gathered`: records of the event that were gathered, up to this board.
+bool packed_event_view::board_well_formed(packed_board board, std::size_t at,
+                                          std::uint32_t& gathered) const {
   if (at + board.bytes > bytes_.size()) return false;
   if ((board.form & board_raw) != 0)
     return (board.form & (board_limited | board_features | board_strong | board_rounded)) == 0;
@@ -319,7 +383,15 @@ bool packed_event_view::board_well_formed(packed_board board, std::size_t at) co
   const std::size_t words = stored_words_bytes(board);
   if (data.size() < words) return false;
   data = data.subspan(words);
-  if (is_group(board)) return !limited && !data.empty() && strong_group_bytes(data) == data.size();
+  const bool has_whole_group = !data.empty() && strong_group_bytes(data) == data.size();
+  if (is_gathered(board)) {
+    if (records == 0 || (board.form & board_rounded) != 0) return false;
+    constexpr std::uint32_t group = l2::waveforms_per_board;
+    const std::uint32_t groups_before = (gathered + group - 1) / group;
+    gathered += static_cast<std::uint32_t>(std::popcount(records));
+    return (gathered + group - 1) / group == groups_before ? data.empty() : has_whole_group;
+  }
+  if (is_group(board)) return has_whole_group;
   const auto rest = behind_records(data, records);
   if (!rest) return false;
   if (!features) return rest->empty();
@@ -335,6 +407,7 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
   std::size_t at = data_offset();
   if (at > bytes_.size() || !payload_well_formed()) return false;
   std::uint64_t boards = 0;
+  std::uint32_t gathered = 0;
   int last_crate = -1;
   for (std::uint32_t i = 0; i < header_.fragments; ++i) {
     const packed_fragment f = fragment(i);
@@ -352,10 +425,12 @@ bool packed_event_view::well_formed(std::optional<codec_id> codec) {
         const packed_board b = board(static_cast<std::uint32_t>(boards) + j);
         if (b.slot <= last_slot || b.slot > l2::last_slot) return false;
         last_slot = b.slot;
-        if (!board_well_formed(b, at)) return false;
-        const bool has_choice = (b.form & board_rounded) != 0 && !is_group(b); // the shorter form
-        if ((b.form & (board_raw | board_limited)) == 0 && !has_choice) {
-          const codec_id of_board = is_group(b) ? codec_id::strong : codec_id::koto;
+        if (!board_well_formed(b, at, gathered)) return false;
+        // Rounded boards have the shorter form, and limited ones were not gathered at first.
+        const bool has_choice = (b.form & (board_rounded | board_limited)) != 0;
+        const bool is_strong = (b.form & board_strong) != 0;
+        if ((b.form & board_raw) == 0 && (is_strong || !has_choice)) {
+          const codec_id of_board = is_strong ? codec_id::strong : codec_id::koto;
           if (codec.value_or(of_board) != of_board) return false;
           codec = of_board;
         }
@@ -390,6 +465,7 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
   std::array<packed_board, l2::max_boards> table;
   for (std::uint32_t j = 0; j < f.boards; ++j) table[j] = event.board(next_board + j);
   fragment_groups groups{std::span(table).first(f.boards), data, decode};
+  gathered_records gathered(event, decode);
   strong_samples of_records{};
   std::size_t taken = 0;
   for (std::uint32_t j = 0; j < f.boards; ++j) {
@@ -399,7 +475,9 @@ bool rebuild_fragment(const packed_event_view& event, std::uint32_t index,
       std::memcpy(to, of_board.data(), of_board.size());
     } else {
       std::span<const std::uint16_t> samples = of_records;
-      if (!is_group(b))
+      if (is_gathered(b)) {
+        if (!gathered.unpack(next_board + j, of_records)) return false;
+      } else if (!is_group(b))
         unpack_records(records_of(b, of_board), of_board.subspan(bytes_before_samples(b)),
                        of_records);
       else
@@ -427,7 +505,9 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   board_waveforms w;
   w.records = records_of(b, data);
   const auto coded = data.subspan(bytes_before_samples(b));
-  if (!is_group(b))
+  if (is_gathered(b)) {
+    if (!gathered_records(event, decode).unpack(index, w.samples)) return std::nullopt;
+  } else if (!is_group(b))
     unpack_records(w.records, coded, w.samples);
   else if (!decode(coded, is_wide(b), w.samples))
     return std::nullopt;

@@ -79,7 +79,8 @@ public:
 private:
   packed_event_view() = default;
   [[nodiscard]] bool well_formed(std::optional<codec_id> codec);
-  [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at) const;
+  [[nodiscard]] bool board_well_formed(packed_board board, std::size_t at,
+                                       std::uint32_t& gathered) const;
   [[nodiscard]] bool payload_well_formed() const;
   [[nodiscard]] std::size_t summary_offset() const;
   [[nodiscard]] std::size_t data_offset() const;

@@ -22,7 +22,7 @@ TEST(payloads, are_those_of_the_textbook_on_every_executor) {
   static_cast<void>(expect_payloads({backend::threaded, 0}, few, 5, 4));
 }
 
-/// Boards that are whole have groups, those that lack records keep KOTO records.
+/// Boards that are whole have groups; records of those that lack some are gathered into groups.
 TEST(payloads, of_the_strong_codec_are_those_of_the_textbook) {
   const auto events = make_selected_events(200, 23);
   const auto count = expect_payloads({backend::serial, 0}, events, 50, 1, codec_id::strong);
@@ -65,42 +65,90 @@ TEST(payloads, are_rounded_as_in_the_textbook_on_every_executor) {
   }
 }
 
+/// The boards of a fragment, each unpacked alone, have the words of the rebuilt fragment.
+void expect_boards_alone(const packed_event_view& event, std::uint32_t f, const bytes& rebuilt) {
+  const std::uint32_t first = event.start_of(f).second;
+  std::size_t packet = 4;
+  for (std::uint32_t j = 0; j < event.fragment(f).boards; ++j) {
+    const packed_board b = event.board(first + j);
+    const auto alone = unpack_board(event, first + j);
+    const board_kind kind = (b.form & board_256_samples) != 0 ? board_kind::sampling_500_mhz
+                                                              : board_kind::sampling_125_mhz;
+    EXPECT_EQ(alone.has_value(), (b.form & board_raw) == 0);
+    for (std::size_t n = 0; alone && n < alone->samples.size(); ++n) {
+      const std::size_t word = sample_word(kind, n / 64, n % 64);
+      const bool is_there = (alone->records >> n / 64 & 1) != 0;
+      EXPECT_EQ(load_big<std::uint16_t>(&rebuilt[packet + 12 + 2 * word]),
+                is_there ? 0x8000 | alone->samples[n] : 0);
+    }
+    packet += alone ? 2072 : b.bytes;
+  }
+}
+
+struct stored_samples {
+  std::uint64_t off = 0;      ///< samples that are not those that came
+  std::uint64_t groups = 0;   ///< whole boards that are rounded, by their form
+  std::uint64_t records = 0;  ///< the same
+  std::uint64_t gathered = 0; ///< boards whose records are
+  std::uint64_t with_two = 0; ///< events with two groups of them
+};
+
 /// Of each event that is stored, from the bytes alone: no sample is farther off than its event and
-/// its board say, and what is not rounded is what came.
-TEST(payloads, of_rounded_samples_are_within_their_error) {
-  const auto events = make_selected_events(200, 27);
-  const small_selecting s(rounding_selection());
+/// its board say, what is not rounded is what came, and a board alone has the samples that it has
+/// beside the others.
+stored_samples expect_what_came(const std::vector<made_event>& events, const std::string& menu) {
+  const small_selecting s(menu);
   const auto found = s.select({backend::pool, 2}, events, 50, 1, 1, {}, codec_id::strong);
-  std::uint64_t off = 0;
-  std::uint64_t groups = 0;
-  std::uint64_t records = 0;
+  stored_samples count;
   for (std::size_t k = 0; k < events.size(); ++k) {
     if (found[k].packed.empty()) continue;
     const auto view = packed_event_view::parse(found[k].packed);
-    ASSERT_TRUE(view);
+    if (!view) {
+      ADD_FAILURE() << "event " << k << " is no packed event";
+      continue;
+    }
+    std::uint64_t groups = 0;
     for (std::uint32_t n = 0; n < view->header().boards; ++n) {
       const std::uint32_t form = view->board(n).form;
+      if ((form & board_limited) != 0 && (form & board_strong) != 0) {
+        ++count.gathered;
+        groups += view->board(n).bytes > 2 + 24 ? 1 : 0; // more than mask and stored words
+      }
       if ((form & board_rounded) == 0 || (form & board_limited) != 0) continue;
-      ++((form & board_strong) != 0 ? groups : records);
+      ++((form & board_strong) != 0 ? count.groups : count.records);
     }
+    count.with_two += groups > 1 ? 1 : 0;
     for (std::uint32_t f = 0; f < view->fragments(); ++f) {
       const bytes& came = events[k].fragments[f].content;
       std::vector<std::byte> rebuilt;
-      ASSERT_TRUE(rebuild_fragment(*view, f, rebuilt));
-      ASSERT_EQ(rebuilt.size(), came.size());
+      EXPECT_TRUE(rebuild_fragment(*view, f, rebuilt));
+      EXPECT_EQ(rebuilt.size(), came.size());
+      expect_boards_alone(*view, f, rebuilt);
       for (const loose_word& w : loose_words(*view, f)) {
         if (w.error == loose_word::absent) continue;
-        ASSERT_LE(w.error, view->greatest_error());
-        ASSERT_TRUE(is_near(&rebuilt[w.at], &came[w.at], w.error)) << "event " << k;
-        off += is_near(&rebuilt[w.at], &came[w.at], 0) ? 0 : 1;
+        EXPECT_LE(w.error, view->greatest_error());
+        EXPECT_TRUE(is_near(&rebuilt[w.at], &came[w.at], w.error)) << "event " << k;
+        count.off += is_near(&rebuilt[w.at], &came[w.at], 0) ? 0 : 1;
       }
       settle_loose_words(*view, f, rebuilt, [&](std::uint32_t at) { return &came[at]; });
-      ASSERT_TRUE(rebuilt == came) << "event " << k;
+      EXPECT_TRUE(rebuilt == came) << "event " << k;
     }
   }
-  EXPECT_GT(off, 1000U);
-  EXPECT_GT(groups, 20U);
-  EXPECT_GT(records, 20U) << "boards that are shorter so than as groups";
+  return count;
+}
+
+TEST(payloads, of_rounded_samples_are_within_their_error) {
+  const auto count = expect_what_came(make_selected_events(200, 27), rounding_selection());
+  EXPECT_GT(count.off, 1000U);
+  EXPECT_GT(count.groups, 20U);
+  EXPECT_GT(count.records, 20U) << "boards that are shorter so than as groups";
+}
+
+TEST(payloads, of_gathered_records_have_the_samples_that_came) {
+  const auto count = expect_what_came(make_selected_events(200, 28), limiting_selection());
+  EXPECT_EQ(count.off, 0U);
+  EXPECT_GT(count.gathered, 50U);
+  EXPECT_GT(count.with_two, 5U);
 }
 
 /// The decisions and summaries are those of the same menu without payloads, whose packed events are

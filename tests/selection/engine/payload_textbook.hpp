@@ -251,7 +251,7 @@ private:
       }
     std::vector<expected_board> boards;
     for (const seen_board& s : seen) {
-      // A board that lacks records has KOTO records, whatever the codec.
+      // A board that lacks records has KOTO records at first, whatever the codec.
       expected_board x = expect_board(e, *s.board, codec_id::koto);
       std::uint32_t error = (x.form & 8) == 0 ? chosen.error : 0;
       for (const std::size_t n : chosen.lines)
@@ -271,7 +271,41 @@ private:
       }
       boards.push_back(std::move(x));
     }
+    if (codec_ == codec_id::strong && payload == event_payload::suppressed) gather(seen, boards);
     return boards;
+  }
+
+  /// The records of boards that lack some, and are not rounded, go into groups of the event.
+  static void gather(const std::vector<seen_board>& seen, std::vector<expected_board>& boards) {
+    struct group {
+      expected_board* at;
+      std::vector<std::uint16_t> samples;
+    };
+    std::vector<group> groups;
+    std::size_t records = 0;
+    for (std::size_t k = 0; k < boards.size(); ++k) {
+      expected_board& x = boards[k];
+      if ((x.form & (16 | 128)) != 16) continue;
+      const auto mask = load<std::uint16_t>(x.data.data());
+      if (mask == 0) continue;
+      x.form |= 64;
+      x.data.resize(2U + ((x.form & 2) != 0 ? 12 : 0) + ((x.form & 4) != 0 ? 12 : 0));
+      for (std::size_t r = 0; r < 16; ++r) {
+        if ((mask >> r & 1) == 0) continue;
+        if (records++ % 16 == 0) groups.push_back({&x, {}});
+        for (std::size_t s = 0; s < 64; ++s) {
+          const std::size_t word = 6 + sample_word(seen[k].board->kind, r, s);
+          const auto as_sent = load_big<std::uint16_t>(&seen[k].board->packet[2 * word]);
+          groups.back().samples.push_back(as_sent & 0x3fff);
+        }
+      }
+    }
+    for (group& g : groups) {
+      g.samples.resize(1024);
+      bytes coded(strong::max_group_bytes);
+      coded.resize(strong::encode_group(g.samples.data(), strong::shape::short_ones, coded.data()));
+      g.at->data.insert(g.at->data.end(), coded.begin(), coded.end());
+    }
   }
 
   void limit(expected_board& x, const seen_board& s, const std::vector<seen_board>& all,

@@ -166,12 +166,37 @@ def read_pulses(data):
     return [Pulse(row, *PULSE.unpack_from(data, 2 + PULSE.size * n)) for n, row in enumerate(numbers)]
 
 
-def rebuild_board(data, form, slot, spill, number, reference, payload=0, most_error=0):
+class Gathered:
+    """The records of an event whose boards have not all of theirs: each 16 of them are a group, in the data of the board that has the first."""
+
+    def __init__(self):
+        self.count, self.group = 0, None
+
+    def read(self, data, at, mask):
+        """The records of a board whose mask this is, by number, and where its data ends; a group would begin at `at`."""
+        found = {}
+        for record in (r for r in range(RECORDS_OF_A_BOARD) if mask >> r & 1):
+            if self.count % RECORDS_OF_A_BOARD == 0:
+                self.group, used = read_group(data[at:], False)
+                at += used
+            of_group = self.count % RECORDS_OF_A_BOARD
+            found[record] = self.group[64 * of_group:64 * of_group + 64]
+            self.count += 1
+        return found, at
+
+
+def read_group(data, is_long):
+    try:
+        return strong_reader.read_group(bytes(data), is_long)
+    except strong_reader.Damage as e:
+        raise StoreError(str(e)) from None
+
+
+def rebuild_board(data, form, slot, spill, number, reference, gathered, payload=0, most_error=0):
     """The packet, the mask of its records, its pulses, and by how many counts its samples may be off."""
     if form & RAW:
         need(form & (LIMITED | FEATURES | STRONG | ROUNDED) == 0, f"board form {form}")
         return bytes(data), 0xFFFF, [], 0
-    need(not form & LIMITED or not form & STRONG, "a group of a limited board")
     at, records, pulses, error = 0, 0xFFFF, [], 0
     if form & LIMITED:
         records, at = struct.unpack_from("<H", data)[0], 2
@@ -199,26 +224,22 @@ def rebuild_board(data, form, slot, spill, number, reference, payload=0, most_er
     channels = 4 if form & LONG else 16
     records_of_a_channel = RECORDS_OF_A_BOARD // channels
     words = array("H", bytes(2048))
-    if form & STRONG:
-        try:
-            samples, used = strong_reader.read_group(bytes(data[at:]), bool(form & LONG))
-        except strong_reader.Damage as e:
-            raise StoreError(str(e)) from None
-        at += used
-        for channel in range(channels):
-            of_channel = samples[1024 // channels * channel:1024 // channels * (channel + 1)]
-            words[channel::channels] = array("H", map(word, of_channel))
-    for channel in range(0 if form & STRONG else channels):
-        samples = []
-        first = channel * records_of_a_channel
-        there = [records >> record & 1 for record in range(first, first + records_of_a_channel)]
-        need(len(set(there)) == 1, "a waveform of which a part is there")
-        if not there[0]:
-            continue
-        for _ in range(records_of_a_channel):
-            record, at = unpack_record(data, at)
-            samples += record
-        words[channel::channels] = array("H", map(word, samples))
+    if form & STRONG and form & LIMITED:
+        need(records != 0 and not error and payload == 1, "a board whose records are gathered, and that has none, or rounded ones")
+        found, at = gathered.read(data, at, records)
+    elif form & STRONG:
+        samples, used = read_group(data[at:], bool(form & LONG))
+        found, at = {r: samples[64 * r:64 * r + 64] for r in range(RECORDS_OF_A_BOARD)}, at + used
+    else:
+        found = {}
+        for record in (r for r in range(RECORDS_OF_A_BOARD) if records >> r & 1):
+            found[record], at = unpack_record(data, at)
+    for channel in range(channels):
+        of_channel = range(channel * records_of_a_channel, (channel + 1) * records_of_a_channel)
+        there = {record in found for record in of_channel}
+        need(len(there) == 1, "a waveform of which a part is there")
+        if True in there:
+            words[channel::channels] = array("H", map(word, (sample for record in of_channel for sample in found[record])))
     if form & FEATURES:
         pulses, at = read_pulses(data[at:]), len(data)
     need(at == len(data), f"a board of {len(data)} bytes, of which {at} are used")
@@ -335,6 +356,7 @@ def read_event(data, codec=None) -> Event:
     found = summary_of(data)
     payload = read_payload(bytes(data[at - table:at]), version, kept, found) if table else None
     fragments, next_board, raw_boards, last_place, records, pulses, errors = {}, 0, 0, -1, {}, {}, {}
+    gathered = Gathered()
     for i in range(n_fragments):
         place, form, boards, original = struct.unpack_from("<BBHI", data, EVENT_HEADER.size + 8 * i)
         need(place > last_place, "fragments in rising crate place")
@@ -352,11 +374,12 @@ def read_event(data, codec=None) -> Event:
             next_board += 1
             raw_boards += bool(board_form & RAW)
             shorter = board_form & (ROUNDED | STRONG) == ROUNDED  # a rounded board has records where they are not longer
-            need(codec is None or board_form & (RAW | LIMITED) or shorter or bool(board_form & STRONG) == (codec == STRONG_CODEC),
+            shorter = shorter or board_form & (LIMITED | STRONG) == LIMITED  # as were all limited boards at first
+            need(codec is None or board_form & RAW or shorter or bool(board_form & STRONG) == (codec == STRONG_CODEC),
                  f"a board of form {board_form} in a block of codec {codec}")
             need(at + size <= length, "a board is cut")
             packet, records[place, slot], pulses[place, slot], errors[place, slot] = rebuild_board(
-                data[at:at + size], board_form, slot, spill, number, reference, kept, payload.error if payload else 0)
+                data[at:at + size], board_form, slot, spill, number, reference, gathered, kept, payload.error if payload else 0)
             parts.append(packet)
             at += size
         parts.append(struct.pack(">I", 0x24000000))

@@ -222,8 +222,8 @@ TEST(event_view, refuses_a_fragment_longer_than_any) {
   EXPECT_FALSE(view_of(l2::max_fragment_bytes + 8));
 }
 
-/// An event of one fragment with one board of 64 samples, of which the records in `mask` are there.
-/// The one line of its selection kept it, and asked for that.
+/// An event of one fragment with one board of 64 samples, or two of the same form, of which the
+/// records in `mask` are there. The one line of its selection kept it, and asked for that.
 struct limited_event {
   std::uint8_t version = 1;
   std::uint8_t payload = 1;
@@ -243,6 +243,8 @@ struct limited_event {
   std::uint8_t error = 0;                     ///< of the event
   std::uint8_t line_error = 0;
   std::optional<std::uint8_t> board_error{}; ///< stands in the data
+  bool second_board = false;                 ///< without records in its data
+  bool second_group = false;                 ///< stands in its data
 
   [[nodiscard]] test::bytes packed() const {
     test::bytes data(2);
@@ -254,22 +256,27 @@ struct limited_event {
           test::pack_record(std::vector<std::uint16_t>(64, static_cast<std::uint16_t>(100 + r)));
       data.insert(data.end(), record.begin(), record.end());
     }
-    if (with_group) {
-      const std::vector<std::uint16_t> samples(l2::sample_words, 100);
-      test::bytes group(strong::max_group_bytes);
-      group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
-      data.insert(data.end(), group.begin(), group.end());
-    }
+    const std::vector<std::uint16_t> samples(l2::sample_words, 100);
+    test::bytes group(strong::max_group_bytes);
+    group.resize(strong::encode_group(samples.data(), strong::shape::short_ones, group.data()));
+    if (with_group) data.insert(data.end(), group.begin(), group.end());
     if ((form & board_features) != 0) {
       const auto at = data.size();
       data.resize(at + 2 + std::size_t{12} * static_cast<unsigned>(std::popcount(rows)));
       store(data.data() + at, rows);
     }
+    const std::size_t first_bytes = data.size();
+    if (second_board) {
+      data.resize(first_bytes + 2);
+      store(data.data() + first_bytes, mask);
+      if (second_group) data.insert(data.end(), group.begin(), group.end());
+    }
+    const std::uint16_t boards = second_board ? 2 : 1;
     packed_event head;
     head.spill = 1;
     head.number = 2;
     head.fragments = 1;
-    head.boards = 1;
+    head.boards = boards;
     head.version = version;
     head.payload = static_cast<event_payload>(payload);
     head.payload_bytes = table;
@@ -277,15 +284,19 @@ struct limited_event {
     summary.lines = summary_lines;
     summary.kept_by = kept_by;
     head.summary_bytes = packed_summary_bytes(summary_lines, 0, 0);
-    const std::size_t summary_at = sizeof head + 8 + 8;
+    const std::size_t summary_at = sizeof head + 8 + 8; // for two boards, too
     const std::size_t tables = summary_at + head.summary_bytes;
     head.bytes = static_cast<std::uint32_t>(round_up(tables + table + data.size(), 8));
     test::bytes all(head.bytes);
     store(all.data(), head);
     store(all.data() + sizeof head,
-          packed_fragment{0, fragment_form::boards, 1, l2::board_bytes + 8});
+          packed_fragment{0, fragment_form::boards, boards,
+                          static_cast<std::uint32_t>(l2::fragment_bytes(boards))});
     store(all.data() + sizeof head + 8,
-          packed_board{3, form, static_cast<std::uint16_t>(data.size())});
+          packed_board{3, form, static_cast<std::uint16_t>(first_bytes)});
+    if (second_board)
+      store(all.data() + sizeof head + 12,
+            packed_board{4, form, static_cast<std::uint16_t>(data.size() - first_bytes)});
     store(all.data() + summary_at, summary);
     if (table >= 16)
       store(all.data() + tables, packed_payload{0, asked, control, error, {reserved}});
@@ -391,8 +402,6 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.form = 0}.is_read())) << "records are missing, unsaid";
   EXPECT_FALSE((limited_event{.form = 24}.is_read())) << "raw and limited";
   EXPECT_FALSE((limited_event{.form = 48}.is_read())) << "features of a suppressed event";
-  EXPECT_FALSE((limited_event{.form = 80, .mask = 0, .records = 0, .with_group = true}.is_read()))
-      << "a group of a limited board";
   EXPECT_FALSE((limited_event{.form = 17}.is_read())) << "a waveform of which a part is there";
   EXPECT_FALSE((limited_event{.mask = 0xffff, .records = 0xffff}.is_read()))
       << "whole, and limited";
@@ -401,6 +410,58 @@ TEST(event_view, refuses_what_no_limited_event_is) {
   EXPECT_FALSE((limited_event{.payload = 2, .form = 48}.is_read())) << "records beside features";
   EXPECT_FALSE((limited_event{.payload = 2, .mask = 0, .records = 0}.is_read()))
       << "a board without its features";
+}
+
+constexpr limited_event gathered{.form = 80, .records = 0, .with_group = true};
+
+TEST(event_view, gives_gathered_records_back) {
+  limited_event event = gathered;
+  event.second_board = true;
+  const auto packed = event.packed();
+  const auto view = packed_event_view::parse(packed, codec_id::strong);
+  ASSERT_TRUE(view);
+  std::vector<std::byte> fragment;
+  ASSERT_TRUE(rebuild_fragment(*view, 0, fragment));
+  for (std::size_t b = 0; b < 2; ++b)
+    for (std::size_t w = 0; w < 1024; ++w)
+      EXPECT_EQ(load_big<std::uint16_t>(&fragment[4 + 2072 * b + 12 + 2 * w]),
+                w % 16 == 1 || w % 16 == 3 ? 0x8000 + 100 : 0);
+}
+
+/// A group stands where its first record is, and nowhere else.
+TEST(event_view, refuses_what_no_gathered_record_is) {
+  const auto with = [](auto&& change, std::optional<codec_id> codec = codec_id::strong) {
+    limited_event e = gathered;
+    change(e);
+    return packed_event_view::parse(e.packed(), codec).has_value();
+  };
+  EXPECT_TRUE(with([](auto&) {}));
+  EXPECT_TRUE(with([](auto&) {}, std::nullopt));
+  EXPECT_FALSE(with([](auto&) {}, codec_id::koto)) << "of another codec than the block's";
+  EXPECT_FALSE(with([](auto& e) { e.with_group = false; })) << "no group";
+  EXPECT_FALSE(with([](auto& e) { e.records = 0b1010; })) << "records beside the group";
+  EXPECT_FALSE(with([](auto& e) { e.mask = 0; })) << "a group, and no record";
+  EXPECT_FALSE(with([](auto& e) { e.payload = 2; })) << "of an event that keeps features";
+  EXPECT_FALSE(with([](auto& e) {
+    e.version = 2;
+    e.form = 80 + 128;
+    e.error = e.line_error = 3;
+    e.board_error = 2;
+  })) << "rounded";
+  EXPECT_TRUE(with([](auto& e) { e.second_board = true; }));
+  EXPECT_FALSE(with([](auto& e) { e.second_board = e.second_group = true; })) << "a group too many";
+  EXPECT_TRUE(with([](auto& e) {
+    e.mask = 0x1ff; // nine and nine
+    e.second_board = e.second_group = true;
+  }));
+  EXPECT_FALSE(with([](auto& e) {
+    e.mask = 0x1ff;
+    e.second_board = true;
+  })) << "a group too few";
+  EXPECT_TRUE(with([](auto& e) {
+    e.mask = 0xff; // eight and eight
+    e.second_board = true;
+  }));
 }
 
 TEST(event_view, refuses_a_payload_that_does_not_follow_from_its_lines) {
