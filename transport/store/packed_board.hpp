@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the data of a board of a packed event is laid out (docs/formats.md, section 7): what stands
+// before its samples, in which form these are, and to which words of the packet they belong. The
+// data is that of a board of a well-formed event.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "transport/format/block.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/l2.hpp"
+#include "transport/format/payload.hpp"
+
+namespace l3 {
+
+inline constexpr std::size_t stored_header_bytes = 2 * l2::header_words;
+inline constexpr std::size_t stored_footer_bytes = 2 * l2::footer_words;
+inline constexpr std::size_t stored_error_bytes = 1;
+
+[[nodiscard]] inline std::size_t stored_words_bytes(packed_board b) {
+  return ((b.form & board_header_stored) != 0 ? stored_header_bytes : 0) +
+         ((b.form & board_footer_stored) != 0 ? stored_footer_bytes : 0);
+}
+
+/// Bytes of the board's packet in its fragment.
+[[nodiscard]] inline std::size_t original_bytes(packed_board b) {
+  return (b.form & board_raw) != 0 ? b.bytes : l2::board_bytes;
+}
+
+/// The records that a board has, bit by bit.
+[[nodiscard]] inline std::uint32_t records_of(packed_board b, std::span<const std::byte> data) {
+  return (b.form & board_limited) != 0 ? load<std::uint16_t>(data.data()) : all_records;
+}
+
+/// The greatest error of a board's samples; 0 if it is not rounded.
+[[nodiscard]] inline std::uint32_t error_of(packed_board b, std::span<const std::byte> data) {
+  if ((b.form & board_rounded) == 0) return 0;
+  return std::to_integer<std::uint32_t>(data[(b.form & board_limited) != 0 ? board_mask_bytes : 0]);
+}
+
+[[nodiscard]] inline unsigned channels_of(packed_board b) { return (b.form & board_256_samples) != 0 ? 4 : 16; }
+
+/// The word of a packet's samples that sample `s` of a record is.
+[[nodiscard]] inline std::size_t sample_word(packed_board b, unsigned record, unsigned s) {
+  const unsigned channels = channels_of(b);
+  const unsigned records_per_channel = l2::waveforms_per_board / channels;
+  const unsigned first_sample = record % records_per_channel * l2::waveform_samples;
+  return std::size_t{channels} * (first_sample + s) + record / records_per_channel;
+}
+
+/// Whether its samples are one group of the strong codec.
+[[nodiscard]] inline bool is_group(packed_board b) { return (b.form & (board_strong | board_limited)) == board_strong; }
+/// Whether the records of the board are in groups of its event.
+[[nodiscard]] inline bool is_gathered(packed_board b) {
+  return (b.form & board_strong) != 0 && (b.form & board_limited) != 0;
+}
+[[nodiscard]] inline bool is_wide(packed_board b) { return (b.form & board_256_samples) != 0; }
+
+/// What stands before the samples in the data of a board.
+[[nodiscard]] inline std::size_t bytes_before_samples(packed_board b) {
+  return ((b.form & board_limited) != 0 ? board_mask_bytes : 0) +
+         ((b.form & board_rounded) != 0 ? stored_error_bytes : 0) + stored_words_bytes(b);
+}
+
+} // namespace l3
