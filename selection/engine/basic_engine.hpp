@@ -313,7 +313,7 @@ private:
 
   /// Computes one event with one empty fragment, so that every kernel runs a block. The first
   /// launch of a kernel loads it, which allocates memory and waits; this does so at start. The
-  /// zeroed tables describe such an event already, except for its number of fragments.
+  /// zeroed tables describe such an event already, except for its numbers of fragments and boards.
   void warm_up(own_frame& f) {
     input_batch& in = f.input;
     const auto one_of = [](auto table) {
@@ -322,7 +322,10 @@ private:
     in.used_events = one_of(in.events);
     in.used_fragments = one_of(in.fragments);
     in.used_boards = one_of(in.boards);
-    for (event_entry& e : in.events.first(in.used_events)) e.fragments = in.used_fragments;
+    for (event_entry& e : in.events.first(in.used_events)) {
+      e.fragments = in.used_fragments;
+      e.boards = in.used_boards;
+    }
     start(f);
     if (!wait(f)) throw std::runtime_error("the device cannot compute: " + f.error);
     for (event_entry& e : in.events.first(in.used_events)) e = {};

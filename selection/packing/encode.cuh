@@ -264,11 +264,13 @@ struct encode_boards_by_warp {
   __device__ void operator()(const cuda_block&, shared& s, const batch_view& in,
                              const frame_columns& columns) const {
     const warp::group_lane mine;
-    const std::uint32_t i = boards * blockIdx.x + mine.group;
-    const bool coded = encode_boards::is_coded(in, columns, i);
+    const std::uint32_t i =
+        encode_boards::board_of_turn(in, columns, boards * blockIdx.x + mine.group);
+    const bool coded = i != encode_boards::no_board;
     const std::uint32_t all = warp::ballot(coded);
     if (all == 0) return;
-    for_each_group(all, [&](std::uint32_t k) { load(s.tiles[k], in, columns, number_of(k)); });
+    const auto board = [&](std::uint32_t k) { return warp::of_thread(i, strong::lanes * k); };
+    for_each_group(all, [&](std::uint32_t k) { load(s.tiles[k], in, columns, board(k)); });
     // Groups that are not there go the same way as others, so that the warp stays together.
     for_each_group(~all, [&](std::uint32_t k) { s.tiles[k].clear(); });
     warp::sync();
@@ -279,22 +281,19 @@ struct encode_boards_by_warp {
     model(s, mine, of, chosen);
     warp::sync();
     const warp::first_samples first(mine, s.tiles[mine.group], of);
-    std::byte* const end = slot_end(columns, coded ? i : number_of(0));
+    std::byte* const end = slot_end(columns, coded ? i : 0);
     warp::group_coder coder(mine, coded, end, strong::least_state + first.carried(of));
     code(s, mine, of, coder);
     std::uint32_t bytes = write_head(mine, of, chosen, first, coder, coded, end);
     const std::uint32_t raw =
         warp::ballot(coded && bytes - strong::length_bytes > strong::max_coded_bytes);
-    for_each_group(raw, [&](std::uint32_t k) { store_raw(s.tiles[k], in, columns, number_of(k)); });
+    for_each_group(raw, [&](std::uint32_t k) { store_raw(s.tiles[k], in, columns, board(k)); });
     if (!coded || mine.lane != 0) return;
     if (bytes - strong::length_bytes > strong::max_coded_bytes) bytes = strong::max_group_bytes;
     encode_boards::conclude(columns, i, bytes);
   }
 
 private:
-  [[nodiscard]] __device__ static std::uint32_t number_of(std::uint32_t k) {
-    return boards * blockIdx.x + k;
-  }
   [[nodiscard]] __device__ static std::byte* slot_end(const frame_columns& columns,
                                                       std::uint32_t i) {
     return encode_boards::slot(columns, i) + encoded_slot_bytes;

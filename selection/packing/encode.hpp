@@ -45,11 +45,17 @@ struct encode_boards {
     return columns.encoded.data() + std::size_t{i} * encoded_slot_bytes;
   }
 
-  [[nodiscard]] L3_FN static bool is_coded(const batch_view& in, const frame_columns& columns,
-                                           std::uint32_t i) {
-    if (i >= in.boards.size() || columns.events.accepted[in.boards[i].event] == 0) return false;
-    const std::uint32_t form = columns.boards.form[i];
-    return (form & board_limited) != 0 ? has_slot(columns, i, form) : (form & board_raw) == 0;
+  static constexpr std::uint32_t no_board = gather_records::no_board;
+
+  /// The board that is encoded in turn n, which is its own but in suppressed events.
+  [[nodiscard]] L3_FN static std::uint32_t
+  board_of_turn(const batch_view& in, const frame_columns& columns, std::uint32_t n) {
+    if (n >= in.boards.size()) return no_board;
+    const std::uint32_t event = in.boards[n].event;
+    if (gather_records::takes(columns, event)) return columns.boards.turn[n];
+    const bool is_coded = columns.events.accepted[event] != 0 &&
+                          (columns.boards.form[n] & (board_raw | board_limited)) == 0;
+    return is_coded ? n : no_board;
   }
   /// Whether the data of a board of this form, once it is encoded, is in its slot.
   [[nodiscard]] L3_FN static bool has_slot(const frame_columns& columns, std::uint32_t i,
@@ -82,17 +88,16 @@ struct encode_boards {
   L3_FN void operator()(const B& b, shared& s, const batch_view& in,
                         const frame_columns& columns) const {
     for (std::uint32_t k = 0; k < boards; ++k) {
-      const std::uint32_t i = boards * b.index() + k;
-      const bool coded = is_coded(in, columns, i);
-      for_each(b, 1, [&](std::uint32_t) { s.groups.used[k] = coded ? 1 : 0; });
-      if (coded) take(b, s, in, columns, i, k);
+      const std::uint32_t i = board_of_turn(in, columns, boards * b.index() + k);
+      for_each(b, 1, [&](std::uint32_t) { s.groups.used[k] = i != no_board ? 1 : 0; });
+      if (i != no_board) take(b, s, in, columns, i, k);
     }
     b.sync();
     strong::encode(b, s.groups);
     b.sync();
     for (std::uint32_t k = 0; k < boards; ++k) {
       if (s.groups.used[k] == 0) continue;
-      const std::uint32_t i = boards * b.index() + k;
+      const std::uint32_t i = board_of_turn(in, columns, boards * b.index() + k);
       const std::uint32_t bytes = s.groups.bytes[k];
       copy_out(b, s.groups.coded + s.groups.at[k], slot(columns, i) + encoded_slot_bytes - bytes,
                bytes);

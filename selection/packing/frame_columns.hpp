@@ -40,6 +40,7 @@ struct board_fields {
   // Only for boards of suppressed events in the strong codec, written by gather_records:
   column<std::uint16_t> gathered;        ///< bit r: record r is in a group of the event
   column<std::uint16_t> gathered_before; ///< such records of the event before the board's
+  column<std::uint32_t> turn; ///< the board of the event that is encoded in this one's turn
 };
 using board_columns = soa<board_fields>;
 

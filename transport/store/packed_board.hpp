@@ -40,7 +40,9 @@ inline constexpr std::size_t stored_error_bytes = 1;
   return std::to_integer<std::uint32_t>(data[(b.form & board_limited) != 0 ? board_mask_bytes : 0]);
 }
 
-[[nodiscard]] inline unsigned channels_of(packed_board b) { return (b.form & board_256_samples) != 0 ? 4 : 16; }
+[[nodiscard]] inline unsigned channels_of(packed_board b) {
+  return (b.form & board_256_samples) != 0 ? 4 : 16;
+}
 
 /// The word of a packet's samples that sample `s` of a record is.
 [[nodiscard]] inline std::size_t sample_word(packed_board b, unsigned record, unsigned s) {
@@ -51,7 +53,9 @@ inline constexpr std::size_t stored_error_bytes = 1;
 }
 
 /// Whether its samples are one group of the strong codec.
-[[nodiscard]] inline bool is_group(packed_board b) { return (b.form & (board_strong | board_limited)) == board_strong; }
+[[nodiscard]] inline bool is_group(packed_board b) {
+  return (b.form & (board_strong | board_limited)) == board_strong;
+}
 /// Whether the records of the board are in groups of its event.
 [[nodiscard]] inline bool is_gathered(packed_board b) {
   return (b.form & board_strong) != 0 && (b.form & board_limited) != 0;
