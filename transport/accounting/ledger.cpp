@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <numeric>
 #include <stdexcept>
 #include <system_error>
 
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "transport/system/file_io.hpp"
 #include "transport/system/input_file.hpp"
 #include "transport/system/reason_of.hpp"
 
@@ -323,18 +321,10 @@ void write_ledger(const std::filesystem::path& path, const ledger& l) {
   auto temporary = path;
   temporary += ".new";
   const std::string text = to_json(l);
-  // A link of that name goes, and what it leads to stays.
-  (void)::unlink(temporary.c_str());
-  const file_descriptor file(
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  std::error_code error;
-  if (!file) error = last_error();
-  if (!error) error = write_all(file.get(), 0, std::as_bytes(std::span(text)));
-  if (!error && ::fdatasync(file.get()) != 0) error = last_error();
-  if (!error && std::rename(temporary.c_str(), path.c_str()) != 0) error = last_error();
+  const auto error = write_anew(path, temporary, std::as_bytes(std::span(text)));
   if (!error) return;
-  if (file) ::unlink(temporary.c_str());
-  throw std::system_error(error, "cannot write " + path.string());
+  const std::string_view why = is_for_a_file(path) ? "" : ", which is no regular file";
+  throw std::system_error(error, fmt::format("cannot write {}{}", path.string(), why));
 }
 
 ledger read_ledger(const std::filesystem::path& path) {

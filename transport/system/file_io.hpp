@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "transport/system/file_descriptor.hpp"
@@ -50,12 +51,21 @@ namespace l3 {
   return {};
 }
 
+/// A file may take this name: nothing has it yet, or a file or a link that may go. A pipe, a socket
+/// or a device stays, because other programs use it: without /dev/null a machine is of little use.
+[[nodiscard]] inline bool is_for_a_file(const std::filesystem::path& name) {
+  struct stat found {};
+  return ::lstat(name.c_str(), &found) != 0 || S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ||
+         S_ISDIR(found.st_mode); // which no file replaces
+}
+
 /// Gives the file this content, or leaves it as it is. The bytes are on disk, under the name
 /// `trial` in the same folder, before they get the file's name. A link of either name goes, and
-/// what it leads to stays.
+/// what it leads to stays. `file_exists` where the name is not for a file.
 [[nodiscard]] inline std::error_code write_anew(const std::filesystem::path& file,
                                                 const std::filesystem::path& trial,
                                                 std::span<const std::byte> bytes) {
+  if (!is_for_a_file(file)) return std::make_error_code(std::errc::file_exists);
   ::unlink(trial.c_str());
   const file_descriptor made = create_file(trial, O_WRONLY | O_EXCL | O_NOFOLLOW);
   if (!made) return last_error();

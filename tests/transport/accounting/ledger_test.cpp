@@ -299,6 +299,11 @@ TEST(ledger, is_written_and_read_as_a_file) {
   EXPECT_EQ(std::filesystem::file_size(folder / "target"), 9U) << "it wrote where a link leads";
   EXPECT_EQ(read_ledger(folder / "ledger.json"), l);
   EXPECT_THROW(write_ledger(folder / "no such folder" / "ledger.json", l), std::system_error);
+  // As root, `--ledger /dev/null` would take the device from all programs.
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(write_ledger(pipe, l), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_THROW((void)read_ledger(folder / "none.json"), std::runtime_error);
   std::filesystem::remove_all(folder);
 }
