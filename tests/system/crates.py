@@ -44,6 +44,8 @@ class CratesTest(harness.SystemTest):
         self.daemon.wait_for_stored(40)
         self.send(1, range(41, 101), of_bad=lambda s, n: [])
         self.wait_for_fault("silent")
+        _, said, _ = self.ask_for_json("status", f"{harness.HOST}:{self.daemon.ports.monitor}", "--interval", "100 ms")
+        self.assertEqual(said["nodes"][0]["worst_crate"], f"{BAD}: silent")
         self.sender.end(1, 100, without=(BAD,))
         self.daemon.wait_to_say(f"60 events incomplete: 60 lack crate {BAD}")
         self.daemon.wait_for(lambda s: s["crates"][BAD]["missing"] == 60, "the count of what the crate did not send")

@@ -18,8 +18,8 @@ constexpr std::string_view daemon = R"({"program":"koto-l3d","run":7,"node":3,"u
   "state":{"now":"running","degraded":["crate_fault"],"ready":true},
   "problem":{"name":"crate_fault","text":"Crate 11 is silent. Look at its power."},
   "links":[{"link":0,"bytes":1000000},{"link":1,"bytes":500000}],"bytes":{"sent":300000},
-  "crates":[{"crate":3,"fault":"loses","missing":5},{"crate":11,"fault":"silent","missing":60},
-            {"crate":12,"fault":null,"missing":900}],
+  "crates":[{"crate":"3","fault":"loses","missing":5},{"crate":"11","fault":"silent","missing":60},
+            {"crate":"12","fault":null,"missing":900}],
   "events":{"admitted":100},"spool":{"seconds_left":7200,"room":5000000000}})";
 
 TEST(a_url, is_a_host_with_or_without_a_port) {

@@ -56,13 +56,13 @@ std::string worst_crate(const json::value& v) {
   std::size_t others = 0;
   each_object(v, "/crates", [&](const json::value& crate) {
     const std::string fault = text_at(crate, "/fault");
-    const auto number = count_at(crate, "/crate");
-    if (fault.empty() || !number) return;
+    const std::string number = text_at(crate, "/crate");
+    if (fault.empty() || number.empty()) return;
     const double missing = number_at(crate, "/missing").value_or(0);
     others += worst.empty() ? 0 : 1;
     if (missing <= most) return;
     most = missing;
-    worst = fmt::format("{}: {}", *number, fault);
+    worst = fmt::format("{}: {}", number, fault);
   });
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
