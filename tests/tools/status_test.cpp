@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "tools/status/http_get.hpp"
 
@@ -68,6 +69,19 @@ TEST(the_status_of_a_daemon, names_no_run_where_none_is_in_force) {
       << table_of({{s, std::nullopt}});
 }
 
+TEST(the_status_of_a_daemon, that_waits_for_a_person_says_what_to_do) {
+  const auto problem = [](std::string_view state, std::string_view of_its_own) {
+    return read_status("node1", fmt::format(R"({{"program":"koto-l3d","run_state":"{0}",
+        "problem":{1},"state":{{"now":"{0}","degraded":[],"ready":false}}}})",
+                                            state, of_its_own))
+        .problem;
+  };
+  EXPECT_NE(problem("configured", "null").find("`koto-l3 run start`"), std::string::npos);
+  EXPECT_NE(problem("armed", "null").find("pause of the beam"), std::string::npos);
+  EXPECT_EQ(problem("draining", "null"), "");
+  EXPECT_EQ(problem("configured", R"({"name":"spool_full","text":"Make room."})"), "Make room.");
+}
+
 TEST(the_status_of_a_daemon, is_a_row) {
   const node_status s = read_status("node1:9420", daemon);
   EXPECT_EQ(s.failure, "");
@@ -104,6 +118,18 @@ TEST(the_status_of_a_receiver, is_a_row) {
   EXPECT_EQ(s.state, "receiving, 1 of 2 daemons");
   EXPECT_TRUE(s.good());
   EXPECT_NE(table_of({{s, {}}}).find("2.0 GB"), std::string::npos);
+}
+
+TEST(the_status_of_a_receiver, that_stores_nothing_says_what_to_do) {
+  const auto problem = [](std::string_view more) {
+    return read_status("store", fmt::format(R"({{"program":"koto-l3 receive",
+        "state":{{"text":"","degraded":["store_fails"],"store_error":"No space","ready":0}}{}}})",
+                                            more))
+        .problem;
+  };
+  EXPECT_EQ(problem(R"(,"problem":{"text":"Nothing is stored: make room."})"),
+            "Nothing is stored: make room.");
+  EXPECT_EQ(problem(""), "No space") << "of an older receiver";
 }
 
 TEST(the_status, of_another_program_is_a_failure) {

@@ -7,6 +7,7 @@
 
 #include "monitor/pages.hpp"
 #include "tools/in_words.hpp"
+#include "tools/receive/receive_advice.hpp"
 #include "tools/receive/receive_families.hpp"
 
 namespace l3 {
@@ -67,10 +68,6 @@ std::string disk_in_words(const disk_snapshot& d) {
   return d.seconds_left ? room + ", full in " + in_words(*d.seconds_left) : room;
 }
 
-std::string event_in_words(const event_key& event) {
-  return fmt::format("event {} of spill {}", event.number, event.spill);
-}
-
 std::string state_in_words(const daemon_snapshot& d) {
   if (d.state == node_state::unknown) return "not heard yet";
   std::string text(name_of(d.state));
@@ -109,46 +106,6 @@ std::string missing_row(const missing_snapshot& m) {
       "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", m.run,
       m.node, where_it_breaks_off(m), m.before ? "before " + event_in_words(*m.before) : "",
       m.away ? "back after " + in_words(*m.away) : "missing for " + in_words(m.silent));
-}
-
-/// Of the nodes that are missing now, for the line on top.
-std::string who_is_missing(const receive_snapshot& s) {
-  std::string text;
-  for (const missing_snapshot& m : s.missing) {
-    if (m.away) continue;
-    text += fmt::format("{}node {} of run {}{}", text.empty() ? "" : "; ", m.node, m.run,
-                        m.after ? " after " + event_in_words(*m.after) : "");
-  }
-  return text;
-}
-
-/// "node 5 (address 10.0.0.1, address 10.0.0.2)".
-std::string who_are_several(const receive_snapshot& s) {
-  std::string text;
-  for (const auto& [node, who] : s.same_nodes)
-    text += fmt::format("{}node {} ({})", text.empty() ? "" : ", ", node, who);
-  return text;
-}
-
-/// What is wrong most, and what to do.
-std::string advice(const receive_snapshot& s) {
-  const auto has = [&](receive_trouble t) { return s.has[static_cast<std::size_t>(t)]; };
-  if (!s.ready())
-    return "Nothing is stored: " + s.store_error +
-           ". The daemons keep what they have; make room, or mend the disk of " + s.folder + ".";
-  if (has(receive_trouble::blocks_lost))
-    return fmt::format("{} events that were called stored are gone from {}: find out what removes "
-                       "files there, and stop it.",
-                       s.lost_events, s.folder);
-  if (has(receive_trouble::node_missing))
-    return "Missing: " + who_is_missing(s) + ". Look at the node; what became of it stands below.";
-  if (has(receive_trouble::same_node))
-    return "Several daemons say that they are " + who_are_several(s) +
-           ": give each a number of its own in run.node; until then their counts are added up, and "
-           "it is not told which of them dies.";
-  if (has(receive_trouble::disk_low))
-    return "The disk of " + s.folder + " is nearly full: make room, or start a receiver elsewhere.";
-  return {};
 }
 
 } // namespace

@@ -67,6 +67,16 @@ std::string worst_crate(const json::value& v) {
   return others == 0 ? worst : fmt::format("{}, {} more", worst, others);
 }
 
+/// A daemon that waits for a person is no trouble of its own, and yet not ready: what to do.
+std::string what_it_waits_for(const std::string& run_state) {
+  if (run_state == "configured")
+    return "no run is in force, and what comes is dropped: `koto-l3 run start` on that node begins "
+           "one";
+  if (run_state == "armed")
+    return "a run waits for a pause of the beam, and what comes before is dropped";
+  return {};
+}
+
 void read_daemon(const json::value& v, node_status& to) {
   to.state = text_at(v, "/state/now");
   const std::string run_state = text_at(v, "/run_state");
@@ -75,6 +85,7 @@ void read_daemon(const json::value& v, node_status& to) {
   to.node = count_at(v, "/node");
   to.worst_crate = worst_crate(v);
   to.problem = text_at(v, "/problem/text");
+  if (to.problem.empty()) to.problem = what_it_waits_for(run_state);
   to.disk_seconds_left = number_at(v, "/spool/seconds_left");
   to.disk_room = number_at(v, "/spool/room");
   to.events = number_at(v, "/events/admitted").value_or(0);
@@ -86,7 +97,8 @@ void read_daemon(const json::value& v, node_status& to) {
 
 void read_receiver(const json::value& v, node_status& to) {
   to.state = "receiving";
-  to.problem = text_at(v, "/state/store_error");
+  to.problem = text_at(v, "/problem/text");
+  if (to.problem.empty()) to.problem = text_at(v, "/state/store_error"); // of an older receiver
   std::size_t gone = 0;
   std::size_t daemons = 0;
   each_object(v, "/daemons", [&](const json::value& daemon) {

@@ -120,7 +120,9 @@ TEST(receive_pages, show_all_nodes_and_what_is_missing) {
 
 TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
   receive_snapshot s = sample_receive_snapshot();
+  s.folder = "/data/store";
   EXPECT_NE(render_page(s).find("<p class=\"state\">receiving</p>"), std::string::npos);
+  EXPECT_EQ(status_of(s).at("problem").at("text"), "");
   set(s, receive_trouble::disk_low);
   EXPECT_NE(render_page(s).find("class=\"state degraded\">receiving, degraded: disk_low"),
             std::string::npos);
@@ -131,6 +133,7 @@ TEST(receive_pages, name_the_worst_trouble_and_what_to_do) {
   EXPECT_NE(page.find("class=\"state off\""), std::string::npos);
   EXPECT_NE(page.find("Nothing is stored: No space left on device"), std::string::npos);
   EXPECT_EQ(page.find("nearly full: make room"), std::string::npos);
+  EXPECT_NE(page.find(status_of(s).at("problem").at("text").as_string()), page.npos);
 }
 
 TEST(receive_pages, say_which_daemons_have_one_number) {
