@@ -168,13 +168,14 @@ budget budget_of(const options& o, const std::string& name, codec_id codec, bool
 }
 
 int plan_budget(const options& o) {
+  check_replaced("--svg", o.svg, is_svg);
   interrupt signals;
   std::vector<budget> all;
   for (const auto& [name, codec] :
        {std::pair{"koto", codec_id::koto}, {"strong", codec_id::strong}})
     if (o.codec == name || o.codec.empty())
       all.push_back(budget_of(o, name, codec, all.empty(), signals));
-  if (!o.svg.empty()) write_file(o.svg, budget_svg(all));
+  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, budget_svg(all));
   fmt::print("{}", o.json ? budget_json(all) : budget_table(all));
   return 0;
 }

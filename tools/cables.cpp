@@ -49,7 +49,7 @@ boost::json::object to_json(const detector& d) {
 
 int cables(const options& o) {
   const detector d = detector_of(o);
-  if (!o.svg.empty()) write_file(o.svg, drawing_of(d));
+  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, drawing_of(d));
   if (o.json)
     fmt::print("{}\n", boost::json::serialize(to_json(d)));
   else

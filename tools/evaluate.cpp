@@ -2,7 +2,6 @@
 // `koto-l3 evaluate`: how good a selection is on simulated events, whose truth is beside them. With
 // several selections it shows where their decisions differ.
 #include <algorithm>
-#include <fstream>
 #include <memory>
 
 #include <boost/json.hpp>
@@ -15,8 +14,8 @@
 #include "tools/evaluate/evaluation_report.hpp"
 #include "tools/evaluate/selection_run.hpp"
 #include "tools/evaluate/stress.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/skip_damaged_option.hpp"
+#include "tools/write_file.hpp"
 
 namespace l3 {
 namespace {
@@ -64,11 +63,7 @@ void write_figures(const std::string& folder, const evaluation& e) {
   std::filesystem::create_directory(folder, error);
   for (const figure_file& f : figures_of(e)) {
     const std::string path = folder + '/' + f.name;
-    pending_file pending(path);
-    std::ofstream out(pending.path());
-    if (!(out << f.svg) || (out.close(), !out))
-      throw command_error("cannot write " + path, exit_missing_resource);
-    pending.finish();
+    write_file("--svg", path, is_svg, f.svg);
   }
 }
 

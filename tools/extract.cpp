@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -11,11 +14,13 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/format/l2.hpp"
 
 namespace l3 {
 namespace {
@@ -28,7 +33,17 @@ struct options {
   bool json = false;
 };
 
+/// It begins with a fragment, and that with its header word.
+bool is_fragment(std::string_view begin) {
+  const auto word = l2::fragment_header(0) | l2::payload_mask;
+  std::uint32_t first = 0;
+  if (begin.size() < sizeof first) return false;
+  std::memcpy(&first, begin.data(), sizeof first);
+  return (first | l2::payload_mask) == word;
+}
+
 int extract_store(const options& o) {
+  check_replaced("extract", o.out, is_fragment);
   check_folder(o.folder);
   check_store(o.folder);
   interrupt signals;

@@ -3,7 +3,6 @@
 // since a reference.
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +15,8 @@
 #include "tools/histograms/histogram_table.hpp"
 #include "tools/histograms/stored_histograms.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/status/http_get.hpp"
+#include "tools/write_file.hpp"
 #include "transport/format/plain_text.hpp"
 
 namespace l3 {
@@ -79,32 +78,13 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
   }
 }
 
-/// A slip must not cost a store, or another file that is not of the kind that is written.
-void check_target(const char* option, const std::string& name, std::string_view begins) {
-  if (!std::filesystem::is_regular_file(name)) return;
-  std::string begin(begins.size(), '\0');
-  std::ifstream in(name, std::ios::binary);
-  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (!in || begin != begins)
-    throw command_error(fmt::format("{} is there already, and {} did not write it: it stays as it "
-                                    "is. Choose another name, or take it away",
-                                    name, option));
-}
-
-void write(const std::string& name, const std::string& text) {
-  pending_file file(name);
-  std::ofstream out(file.path(), std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw command_error(name + " could not be written");
-  file.finish();
-}
+bool is_kept(std::string_view begin) { return begin.starts_with(R"({"histograms":)"); }
 
 int show_them(const options& o) {
   interrupt signals;
   bool whole = true;
-  check_target("--save", o.save, R"({"histograms":)");
-  check_target("--svg", o.svg, "<svg ");
+  check_replaced("--save", o.save, is_kept);
+  check_replaced("--svg", o.svg, is_svg);
   const bool is_file = std::filesystem::exists(o.from);
   if (!(is_file && is_stored(o.from)) && (o.choice.run || o.choice.node || o.choice.spill))
     throw command_error("--run, --node and --spill choose from a store, and " + o.from + " is none",
@@ -119,8 +99,9 @@ int show_them(const options& o) {
       throw command_error(wrong);
     changes = changed_channels(h, *reference);
   }
-  if (!o.save.empty()) write(o.save, to_json(h) + "\n");
-  if (!o.svg.empty()) write(o.svg, draw_histograms(h, reference ? &*reference : nullptr));
+  if (!o.save.empty()) write_file("--save", o.save, is_kept, to_json(h) + "\n");
+  if (!o.svg.empty())
+    write_file("--svg", o.svg, is_svg, draw_histograms(h, reference ? &*reference : nullptr));
   if (o.json) {
     fmt::print("{{\"run\":{},\"changed\":{}}}\n", to_json(h), json_of(changes));
   } else {

@@ -88,7 +88,7 @@ int inspect(options o) {
   const auto shown =
       o.channels.empty() ? highest_channels(all, o.highest) : chosen_channels(all, o.channels);
   const inspected_event e{event, boards, shown, selection ? &*selection : nullptr};
-  if (!o.svg.empty()) write_file(o.svg, svg_drawing(title_of(event), shown));
+  if (!o.svg.empty()) write_file("--svg", o.svg, is_svg, svg_drawing(title_of(event), shown));
   fmt::print("{}", o.json ? report_json(e) : report_text(e));
   return 0;
 }

@@ -6,14 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "gpu/codec/koto.hpp"
 #include "tools/command.hpp"
 #include "tools/pack/packing.hpp"
 #include "tools/pack/samples_option.hpp"
 #include "tools/pack/strong_file.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "transport/format/l2.hpp"
 
@@ -39,7 +42,16 @@ void convert(const options& o, bool packs, byte_input& in, byte_output& out,
   unpack_strong(in, out, o.samples_given ? std::optional(o.samples) : std::nullopt, tell);
 }
 
+/// Of bare records, each of which begins with its number of bits, or of the strong codec.
+bool is_packed(std::string_view begin) {
+  return static_cast<unsigned char>(begin.front()) <= koto::max_bits || begin.starts_with("KL3W");
+}
+
+/// Samples may have any value: what is known is that they begin as no file of koto-l3.
+bool is_unpacked(std::string_view begin) { return !begin.starts_with("KL3"); }
+
 int convert(const options& o, const char* label, bool packs) {
+  if (o.out != standard_output) check_replaced(label, o.out, packs ? is_packed : is_unpacked);
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {

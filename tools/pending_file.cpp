@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pending_file.hpp"
 
+#include <array>
+#include <fstream>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <unistd.h>
+
+#include "tools/command_error.hpp"
 
 namespace l3 {
 
 namespace fs = std::filesystem;
+
+void check_replaced(const std::string& writer, const fs::path& name,
+                    bool (*is_own)(std::string_view begin)) {
+  std::error_code none;
+  if (!fs::is_regular_file(name, none)) return;
+  std::array<char, 64> begin{};
+  std::ifstream in(name, std::ios::binary);
+  in.read(begin.data(), begin.size());
+  const auto bytes = static_cast<std::size_t>(in.gcount());
+  const bool may_be_read = in.is_open();
+  if (may_be_read && (bytes == 0 || is_own({begin.data(), bytes}))) return;
+  throw command_error(fmt::format("{} is there already, and {} did not write it: it stays as it "
+                                  "is. Choose another name, or take it away",
+                                  name.string(), writer));
+}
 
 pending_file::pending_file(const fs::path& name)
     : final_(fs::is_regular_file(name) ? fs::canonical(name) : name), path_(final_) {

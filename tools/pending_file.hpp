@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file that is written as NAME.new and becomes NAME when it is whole: if the program ends before,
 // an old NAME stays as it was. If NAME is a link, its target is replaced; a pipe or a device is
-// written directly.
+// written directly. check_replaced() comes first where a person gave the name.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 namespace l3 {
+
+/// A mistyped name must cost no data: throws command_error if a file of this name is there already,
+/// is not empty, and `is_own` does not know it, by its first 64 bytes, for one that the writer may
+/// replace. `writer` is the option or the command.
+void check_replaced(const std::string& writer, const std::filesystem::path& name,
+                    bool (*is_own)(std::string_view begin));
+
+/// Of a drawing.
+[[nodiscard]] inline bool is_svg(std::string_view begin) { return begin.starts_with("<svg "); }
 
 class pending_file {
 public:

@@ -6,11 +6,13 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/replay/rerun.hpp"
 #include "tools/replay/tcp_replay.hpp"
@@ -43,12 +45,18 @@ struct options {
 constexpr double longest_timeout = 1e6;        // s: days
 constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
 
+/// Not that of a daemon or a receiver.
+bool is_ledger_of_replay(std::string_view begin) {
+  return begin.find(R"("program": "replay")") != begin.npos;
+}
+
 /// After a failure the ledger that is found must be this replay's, not an earlier one's.
 void begin_ledger(const options& o, bool udp) {
   if (o.ledger.empty()) return;
   std::error_code ignored;
   if (std::filesystem::equivalent(o.file, o.ledger, ignored))
     throw command_error("--ledger: " + o.ledger + " is the file to send", exit_usage);
+  check_replaced("--ledger", o.ledger, is_ledger_of_replay);
   write_ledger(o.ledger, ledger_of({}, !udp));
 }
 

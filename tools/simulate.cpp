@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include <boost/json.hpp>
@@ -40,6 +41,10 @@ std::string truth_name_of(const std::string& out) {
   const bool is_file = !std::filesystem::exists(out) || std::filesystem::is_regular_file(out);
   return is_file ? out + ".truth.jsonl" : "/dev/null";
 }
+
+bool is_truth(std::string_view begin) { return begin.starts_with(R"({"spill":)"); }
+bool is_level_2(std::string_view begin) { return begin.starts_with("KL3R"); }
+bool is_nothing(std::string_view /*begin*/) { return false; }
 
 void report(const options& o, const type_counts& counts, std::uint64_t bytes, double seconds) {
   const auto rate = seconds > 0 ? o.settings.events / seconds : 0.0;
@@ -96,6 +101,10 @@ int simulate(options o) {
           exit_usage);
   }
 
+  check_replaced("simulate", truth_name_of(o.out), is_truth);
+  // Recorded data begin as simulated data do, and have no truth beside them.
+  check_replaced("simulate", o.out,
+                 std::filesystem::exists(truth_name_of(o.out)) ? is_level_2 : is_nothing);
   interrupt signals;
   if (!o.detector_file.empty()) check_readable(o.detector_file);
   const auto d = o.detector_file.empty() ? default_detector() : read_detector(o.detector_file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a file that a person asked for by its name, such as a picture: it is there when it is
-// whole, or the command ends with the reason.
+// Writes a file that a person asked for by an option, such as a picture: it is there when it is
+// whole, or the command ends with the reason. A file of another kind is not replaced.
 #pragma once
 
 #include <cerrno>
@@ -15,7 +15,9 @@
 namespace l3 {
 
 /// Throws command_error, and std::runtime_error as pending_file does.
-inline void write_file(const std::string& name, std::string_view content) {
+inline void write_file(const std::string& option, const std::string& name,
+                       bool (*is_own)(std::string_view begin), std::string_view content) {
+  check_replaced(option, name, is_own);
   pending_file file(name);
   std::ofstream out(file.path(), std::ios::binary | std::ios::trunc);
   if (!out)
