@@ -2,9 +2,9 @@
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +20,7 @@
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
+#include "transport/format/endian.hpp"
 #include "transport/format/l2.hpp"
 
 namespace l3 {
@@ -33,13 +34,11 @@ struct options {
   bool json = false;
 };
 
-/// It begins with a fragment, and that with its header word.
+/// It begins with the first word of a fragment.
 bool is_fragment(std::string_view begin) {
-  const auto word = l2::fragment_header(0) | l2::payload_mask;
-  std::uint32_t first = 0;
-  if (begin.size() < sizeof first) return false;
-  std::memcpy(&first, begin.data(), sizeof first);
-  return (first | l2::payload_mask) == word;
+  if (begin.size() < l2::fragment_header_bytes) return false;
+  const auto word = load_big<std::uint32_t>(std::as_bytes(std::span(begin)).data());
+  return word == l2::fragment_header(word);
 }
 
 int extract_store(const options& o) {
