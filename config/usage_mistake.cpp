@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/usage_mistake.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 #include <vector>
@@ -23,12 +24,31 @@ std::string unknown_option(const CLI::App& command) {
   return {};
 }
 
-std::string what_was_meant(const CLI::App& command, const std::string& option) {
+std::vector<std::string> options_of(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* o : command.get_options())
-    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  return std::string(nearest(option, candidates));
+    for (const std::string& name : o->get_lnames()) names.push_back(name);
+  return names;
+}
+
+std::string what_was_meant(const CLI::App& command, std::string_view option) {
+  const std::vector<std::string> names = options_of(command);
+  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
+  const std::string_view meant = nearest(option, {names.begin(), names.end()});
+  return meant.empty() ? "" : "--" + std::string(meant);
+}
+
+/// An option of the command that stands before it, where a program, or a group of commands, takes
+/// none of that name; empty: none does.
+std::string early_option(const CLI::App& command) {
+  const std::vector<std::string> names = options_of(command);
+  for (const CLI::App* before = command.get_parent(); before != nullptr;
+       before = before->get_parent()) {
+    const std::string option = unknown_option(*before);
+    if (option.starts_with("--") && std::ranges::find(names, option.substr(2)) != names.end())
+      return option;
+  }
+  return {};
 }
 
 std::vector<std::string> subcommands_of(const CLI::App& command) {
@@ -39,8 +59,13 @@ std::vector<std::string> subcommands_of(const CLI::App& command) {
 }
 
 /// The words of CLI11, but for a value that it takes for no number: those stop at "Could not
-/// convert: --number = x".
-std::string words_of(const CLI::Error& error) {
+/// convert: --number = x"; and for words too many: it names the last one first.
+std::string words_of(const CLI::App& command, const CLI::Error& error) {
+  if (const auto words = command.remaining();
+      error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) && words.size() > 1)
+    return fmt::format("The following arguments were not expected: {}; a text with blanks stands "
+                       "in quotes",
+                       fmt::join(words, " "));
   constexpr std::string_view begin = "Could not convert: ";
   const std::string text = error.what();
   const auto equals = text.find(" = ");
@@ -73,7 +98,10 @@ std::string usage_mistake(const CLI::App* program, const CLI::Error& error) {
                        meant.empty() ? "" : fmt::format("did you mean {}? ", meant));
   }
   const std::string option = unknown_option(*command);
-  if (option.empty()) return fmt::format("{0}: {1}; see {0} --help\n", name, words_of(error));
+  if (const std::string early = early_option(*command); option.empty() && !early.empty())
+    return fmt::format("{0}: {1} stands behind the command; see {0} --help\n", name, early);
+  if (option.empty())
+    return fmt::format("{0}: {1}; see {0} --help\n", name, words_of(*command, error));
   const std::string meant = what_was_meant(*command, option);
   return fmt::format("{0}: no option {1}; {2}see {0} --help\n", name, option,
                      meant.empty() ? "" : "did you mean " + meant + "? ");

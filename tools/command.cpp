@@ -32,7 +32,29 @@ int no_such_command(const std::string& program, const std::string& asked,
   return exit_usage;
 }
 
+/// Numbers are decimal: CLI11 would read 000123, as it stands in the names of ledgers, in base 8,
+/// and take an empty text, of a variable of a shell that is not set, for no option at all.
+std::string plain_number(std::string& text) {
+  if (text.empty()) return "the value is empty";
+  const auto first = std::min(text.find_first_not_of('0'), text.size() - 1);
+  if (text.find_first_not_of("0123456789") == text.npos) text.erase(0, first);
+  return {};
+}
+
+void take_plain_numbers(CLI::App& command) {
+  for (CLI::Option* o : command.get_options(nullptr)) {
+    const std::string type = o->get_type_name();
+    if (type.starts_with("UINT") || type.starts_with("INT"))
+      o->transform(CLI::Validator(plain_number, ""));
+  }
+  for (CLI::App* c : command.get_subcommands(nullptr)) take_plain_numbers(*c);
+}
+
 } // namespace
+
+std::string refuse_no_name(const std::string& name) {
+  return name.empty() ? "the name is empty" : "";
+}
 
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
                 int argc, const char* const* argv, std::string (*footer)()) {
@@ -57,6 +79,8 @@ int run_program(const std::string& name, const std::string& what, std::span<cons
     for (const command& c : commands) c.add(program, run);
     if (footer != nullptr) program.footer(footer());
   }
+
+  take_plain_numbers(program);
 
   const auto failed = [&](const char* text, int code) {
     print_error("{} {}: {}\n", name, asked, plain_lines(text));

@@ -34,11 +34,6 @@ struct options {
 constexpr auto patience = std::chrono::seconds(5);
 constexpr std::size_t most_changes_told = 40;
 
-/// Without a name nothing would be compared or written, and nothing said.
-std::string refuse_no_name(const std::string& name) {
-  return name.empty() ? "the name is empty" : "";
-}
-
 shown_histograms read_file(const std::string& name, const stored_choice& choice, interrupt& signals,
                            bool& whole) {
   try {

@@ -144,7 +144,9 @@ void add_run(CLI::App& program, command_body& run) {
   c->require_subcommand(1);
   const auto add = [&](const char* name, const char* text, int (*body)(const options&)) {
     auto* s = c->add_subcommand(name, text);
-    s->add_option("--socket", o->socket, "run.control of the daemon")->capture_default_str();
+    s->add_option("--socket", o->socket, "run.control of the daemon")
+        ->capture_default_str()
+        ->check(refuse_no_name);
     s->add_flag("--json", o->as_json, "the daemon's answer, as JSON");
     s->callback([o, body, &run] { run = [o, body] { return understand(*o, body); }; });
     return s;
@@ -153,9 +155,11 @@ void add_run(CLI::App& program, command_body& run) {
   begin->add_option("--number", o->number,
                     "of the run; by default the highest that was used on the node and one more");
   begin->add_flag("--again", o->again, "the number was used before, and that run goes on");
-  begin->add_option("--menu", o->menu,
-                    "file of cuts, counters and lines for this run, on the daemon's machine; by "
-                    "default selection.lines of its configuration");
+  begin
+      ->add_option("--menu", o->menu,
+                   "file of cuts, counters and lines for this run, on the daemon's machine; by "
+                   "default selection.lines of its configuration")
+      ->check(refuse_no_name);
   begin->add_option("--comment", o->comment, "for the ledger");
   begin->add_option("--without", o->without,
                     "nodes of the farm that are missing, and that the run goes on without");

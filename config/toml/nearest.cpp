@@ -26,7 +26,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  constexpr std::size_t short_name = 3; // another letter or two make any other short name of it
+  const std::size_t most =
+      name.size() <= short_name ? 1 : std::max<std::size_t>(2, name.size() / 3);
+  std::size_t best_distance = most + 1;
   for (const std::string_view c : candidates) {
     const bool same_key = name.find('.') != name.npos && c.ends_with(name.substr(name.rfind('.')));
     const std::size_t d = same_key ? 0 : edit_distance(name, c);
