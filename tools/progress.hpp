@@ -3,6 +3,7 @@
 // take; silent without a terminal, and within the first second. For one thread.
 #pragma once
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,7 +66,9 @@ public:
     next_ = now + std::chrono::milliseconds(100);
     visible_ = true;
     if (!standard_error().idle()) return; // a terminal that was told to stop
-    print_error("\r{}\033[K", progress_text(label_, unit_, done, total_, now - started_));
+    print_error(
+        "\r{}\033[K",
+        progress_text(label_, unit_, done, total_, now - started_).substr(0, columns() - 1));
   }
   /// Where the total is known only now.
   void update(std::uint64_t done, std::uint64_t total) {
@@ -73,14 +76,25 @@ public:
     update(done);
   }
 
-  /// Removes the line, as the destructor does.
+  /// Removes the line, as the destructor does, before standard output says more.
   void clear() {
-    if (visible_) print_error("\r\033[K");
+    if (visible_) {
+      print_error("\r\033[K");
+      standard_error().flush();
+    }
     visible_ = false;
   }
 
 private:
   using clock = std::chrono::steady_clock;
+
+  /// A line that is longer than the terminal's would stay in part when the next one replaces it.
+  [[nodiscard]] static std::size_t columns() {
+    winsize size{};
+    constexpr std::size_t unknown = 80;
+    return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                             : unknown;
+  }
 
   std::string label_;
   std::string unit_;

@@ -4,9 +4,11 @@
 codes in tools/README.md."""
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
+import termios
 
 import harness
 import l2raw
@@ -333,6 +335,33 @@ class Interrupted(CommandLine):
                         self.assertEqual(out.read_bytes() if earlier else None, earlier)
                         self.assertEqual(sorted(f for f in self.folder.iterdir() if f != out), before)
                         out.unlink(missing_ok=True)
+
+
+class Terminal(CommandLine):
+    COLUMNS = 40
+
+    def test_progress_fits_and_is_gone_before_the_report(self):
+        taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(taker.close)
+        taker.bind((harness.HOST, 0))
+        ours, its = pty.openpty()
+        self.addCleanup(os.close, ours)
+        termios.tcsetwinsize(its, (24, self.COLUMNS))
+        with subprocess.Popen([harness.BIN / "koto-l3", "replay", self.sent, "--to", f"udp://{harness.HOST}:{taker.getsockname()[1]}", "--rate", "10ev/s"],
+                              stdin=subprocess.DEVNULL, stdout=its, stderr=its):
+            os.close(its)
+            said = b""
+            try:
+                while piece := os.read(ours, 65536):
+                    said += piece
+            except OSError:  # the other end is closed
+                pass
+        progress, _, report = said.decode().partition("replay to udp")
+        lines = progress.split("\r")
+        self.assertIn("of 20 events", progress)
+        self.assertLess(max(map(len, (line.removesuffix("\x1b[K") for line in lines))), self.COLUMNS)
+        self.assertEqual(lines[-1], "\x1b[K", "the line is removed before the report")
+        self.assertNotIn("\x1b", report)
 
 
 class Pipes(CommandLine):
