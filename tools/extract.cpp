@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `koto-l3 extract`: takes the original fragments out of a store, or out of a spool that no daemon
 // uses.
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -14,14 +11,11 @@
 #include "tools/command.hpp"
 #include "tools/evaluate/stored_settings.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/pending_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/skip_damaged_option.hpp"
 #include "tools/verify/extraction.hpp"
 #include "tools/verify/payload_words.hpp"
 #include "tools/verify/store_folder.hpp"
-#include "transport/format/endian.hpp"
-#include "transport/format/l2.hpp"
 
 namespace l3 {
 namespace {
@@ -34,15 +28,7 @@ struct options {
   bool json = false;
 };
 
-/// It begins with the first word of a fragment.
-bool is_fragment(std::string_view begin) {
-  if (begin.size() < l2::fragment_header_bytes) return false;
-  const auto word = load_big<std::uint32_t>(std::as_bytes(std::span(begin)).data());
-  return word == l2::fragment_header(word);
-}
-
 int extract_store(const options& o) {
-  check_replaced("extract", o.out, is_fragment);
   check_folder(o.folder);
   check_store(o.folder);
   interrupt signals;

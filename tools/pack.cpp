@@ -51,13 +51,13 @@ bool is_packed(std::string_view begin) {
 bool is_unpacked(std::string_view begin) { return !begin.starts_with("KL3"); }
 
 int convert(const options& o, const char* label, bool packs) {
-  if (o.out != standard_output) check_replaced(label, o.out, packs ? is_packed : is_unpacked);
   const auto start = std::chrono::steady_clock::now();
   auto in = opened([&] { return byte_input(o.in); });
   auto out = opened([&] {
     return from_option("out", o.out,
                        [&](const std::string& name) { return byte_output(name, in); });
   });
+  if (o.out != standard_output) check_replaced(label, o.out, packs ? is_packed : is_unpacked);
   progress line(label, in.size().value_or(0), "bytes");
   convert(o, packs, in, out, [&](std::uint64_t n) { line.update(n); });
   out.close();

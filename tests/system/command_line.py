@@ -324,17 +324,19 @@ class Interrupted(CommandLine):
     def test_nothing_half_written_has_its_final_name(self):
         self.fill_store().stop()
         before = sorted(self.folder.iterdir())
-        out = self.folder / "out"
+        out, truth = self.folder / "out", self.folder / "out.truth.jsonl"
         for number in (signal.SIGINT, signal.SIGTERM):
-            for earlier in (None, b"dear"):
+            for earlier in (None, {"simulate": b"KL3R, dear", "extract": b"\x3c\0\0\1, dear"}):  # which each may replace
                 for arguments in (("simulate", out, "--events", "5"), ("extract", self.store, out)):
                     with self.subTest(number=number, earlier=earlier, command=arguments[0]):
                         if earlier:
-                            out.write_bytes(earlier)
+                            out.write_bytes(earlier[arguments[0]])
+                            truth.write_text('{"spill":1}')
                         self.interrupted(number, *arguments)
-                        self.assertEqual(out.read_bytes() if earlier else None, earlier)
-                        self.assertEqual(sorted(f for f in self.folder.iterdir() if f != out), before)
+                        self.assertEqual(out.read_bytes() if earlier else None, earlier and earlier[arguments[0]])
+                        self.assertEqual(sorted(f for f in self.folder.iterdir() if f not in (out, truth)), before)
                         out.unlink(missing_ok=True)
+                        truth.unlink(missing_ok=True)
 
 
 class Terminal(CommandLine):
@@ -371,6 +373,7 @@ class Pipes(CommandLine):
         os.mkfifo(pipe)
         for command in (lambda out: ("simulate", out, "--events", "3"), lambda out: ("extract", self.store, out)):
             with self.subTest(command(file)[0]):
+                file.unlink(missing_ok=True)
                 self.assertEqual(self.run_tool(*command(file))[0], 0)
                 p = self.start_tool(*command(pipe))
                 self.assertEqual(pipe.read_bytes(), file.read_bytes())

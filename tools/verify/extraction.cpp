@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <vector>
 
 #include "gpu/codec/decode_all.hpp"
 #include "tools/pending_file.hpp"
+#include "transport/format/endian.hpp"
+#include "transport/format/l2.hpp"
 
 namespace l3 {
 
@@ -93,8 +97,15 @@ private:
   std::ofstream file_;
 };
 
+/// It begins with the first word of a fragment.
+bool is_fragment(std::string_view begin) {
+  if (begin.size() < l2::fragment_header_bytes) return false;
+  const auto word = load_big<std::uint32_t>(std::as_bytes(std::span(begin)).data());
+  return word == l2::fragment_header(word);
+}
+
 /// A mistyped name must cost no file: throws if the folder holds no store, or if the output is a
-/// store's own file.
+/// store's own file, or another that extract did not write.
 void check_paths(const std::filesystem::path& folder, const std::filesystem::path& out) {
   const store_kind kind = kind_of(folder);
   const auto files = block_files_in(folder, kind);
@@ -107,6 +118,7 @@ void check_paths(const std::filesystem::path& folder, const std::filesystem::pat
       throw std::invalid_argument(out.string() + " is a file of the store");
     }
   }
+  check_replaced("extract", out, is_fragment);
 }
 
 /// All fragments of an event; false: one is damaged.
