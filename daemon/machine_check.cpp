@@ -24,6 +24,7 @@
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/nearest_folder.hpp"
 #include "transport/system/other_process.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -63,7 +64,7 @@ void look_at_ports(const char* key, const std::string& host, unsigned first, uns
   try {
     number = listening_address(host);
   } catch (const std::runtime_error& e) {
-    doubts.push_back(fmt::format("{}: {}", key, e.what()));
+    doubts.push_back(fmt::format("{}: {}", key, reason_of(e)));
     return;
   }
   for (unsigned port = first; port < first + count; ++port) {
@@ -100,7 +101,7 @@ void look_at_reference(const std::string& file, std::vector<std::string>& doubts
   try {
     static_cast<void>(read_histogram_file(file));
   } catch (const std::runtime_error& e) {
-    doubts.push_back(fmt::format("histograms.reference: {}", e.what()));
+    doubts.push_back(fmt::format("histograms.reference: {}", reason_of(e)));
   }
 }
 

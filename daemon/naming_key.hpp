@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "transport/system/reason_of.hpp"
+
 namespace l3 {
 
 /// Calls `start`; appends " (KEY)" to the text of a std::runtime_error.
@@ -14,7 +16,7 @@ void naming_key(const char* key, const Start& start) {
   try {
     start();
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error(std::string(error.what()) + " (" + key + ")");
+    throw std::runtime_error(reason_of(error) + " (" + key + ")");
   }
 }
 

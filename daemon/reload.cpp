@@ -13,6 +13,7 @@
 #include "config/key.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/output/forwarder.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -64,7 +65,7 @@ std::vector<std::string> mistakes_in(const loaded_config& config) {
   try {
     if (!s.farm.password.empty()) static_cast<void>(read_secret_line(s.farm.password));
   } catch (const std::runtime_error& e) {
-    mistakes.push_back(fmt::format("farm.password: {}", e.what()));
+    mistakes.push_back(fmt::format("farm.password: {}", reason_of(e)));
   }
   if (std::string wrong = wrong_with_keys(s.forward); !wrong.empty())
     mistakes.push_back(std::move(wrong));
@@ -117,7 +118,7 @@ void reloader::reload() {
     if (!change.at_restart.empty())
       spdlog::warn("reload: needs a restart: {}", fmt::join(change.at_restart, ", "));
   } catch (const std::exception& e) {
-    refuse({e.what()});
+    refuse({reason_of(e)});
   }
 }
 

@@ -24,6 +24,7 @@
 
 #include "transport/system/name_lookup.hpp"
 #include "transport/system/other_process.hpp"
+#include "transport/system/reason_of.hpp"
 #include "transport/system/thread_name.hpp"
 
 namespace l3 {
@@ -81,7 +82,7 @@ http_response answer_for(const contents& of, const text_request& request) {
     const auto page = of.pages.find(path);
     return page == of.pages.end() ? refusal(404, "no such page") : page->second();
   } catch (const std::exception& e) {
-    return refusal(500, e.what());
+    return refusal(500, reason_of(e));
   }
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "transport/system/line_writer.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 
@@ -62,7 +63,7 @@ auto opened(const Open& open) {
   } catch (const command_error&) {
     throw;
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_missing_resource);
+    throw command_error(reason_of(e), exit_missing_resource);
   }
 }
 

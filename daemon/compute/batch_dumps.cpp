@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "transport/system/reason_of.hpp"
+
 namespace l3 {
 namespace {
 
@@ -128,7 +130,7 @@ bool batch_dumps::write(const batch_file& batch) const {
                  (folder_ / name_).string());
     return true;
   } catch (const std::exception& e) {
-    spdlog::warn("compute: a failed batch is not kept: {}", e.what());
+    spdlog::warn("compute: a failed batch is not kept: {}", reason_of(e));
     return false;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "monitor/pages.hpp"
 #include "transport/histograms/histogram_json.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -29,7 +30,7 @@ histogram_page::histogram_page(const histogram_book& book, histogram_set of, his
     why_no_reference_ = wrong_reference(show(empty, names_), read, reference_name_);
     if (why_no_reference_.empty()) reference_ = std::move(read);
   } catch (const std::runtime_error& e) {
-    why_no_reference_ = e.what();
+    why_no_reference_ = reason_of(e);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "selection/detector/table_rows.hpp"
 #include "transport/system/file_io.hpp"
 #include "transport/system/missing_name.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -43,7 +44,7 @@ hot_inputs_file read_hot_inputs(const std::string& file, const detector& d) {
   } catch (const bad_file& e) {
     read.refusal = remedy(file, to_string(e.all().front()));
   } catch (const std::exception& e) {
-    read.refusal = remedy(file, e.what());
+    read.refusal = remedy(file, reason_of(e));
   }
   if (read.inputs.size() > most_masked_inputs)
     read.refusal = remedy(file, fmt::format("it lists {} inputs, more than {}", read.inputs.size(),

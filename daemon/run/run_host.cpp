@@ -19,6 +19,7 @@
 #include "selection/trigger/load_selection.hpp"
 #include "transport/input/udp_receiver.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -230,7 +231,7 @@ bool run_host::end_ledger(const ledger& account) {
     write_ledger(ledger_file_, account);
     spdlog::info("ledger written to {}", ledger_file_);
   } catch (const std::exception& e) {
-    spdlog::error("run {} has no ledger at its end: {}", account.run, e.what());
+    spdlog::error("run {} has no ledger at its end: {}", account.run, reason_of(e));
     written = false;
   }
   if (!record_) return written;

@@ -16,6 +16,7 @@
 #include "daemon/run/disk_watch.hpp"
 #include "selection/trigger/load_selection.hpp"
 #include "transport/system/name_lookup.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -86,7 +87,7 @@ std::vector<std::string> reasons_against_menu(const run_order& order,
       for (const complaint& c : e.all())
         reasons.push_back(fmt::format("{}: {}", what, to_string(c)));
     } catch (const std::exception& e) {
-      reasons.push_back(fmt::format("{}: {}", what, e.what()));
+      reasons.push_back(fmt::format("{}: {}", what, reason_of(e)));
     }
   };
   look_at(of_run.selection, "the menu");

@@ -22,6 +22,7 @@
 #include "daemon/run/run_control.hpp"
 #include "transport/format/time.hpp"
 #include "transport/input/udp_socket.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 
@@ -96,15 +97,15 @@ private:
     try {
       host_.finish_beginning();
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", order_.number, e.what());
-      return control_.failed(order_, e.what());
+      spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));
+      return control_.failed(order_, reason_of(e));
     }
     control_.begun(order_);
     try {
       host_.announce();
     } catch (const std::exception& e) {
-      spdlog::error("run {} cannot begin: {}", order_.number, e.what());
-      failure_ = e.what();
+      spdlog::error("run {} cannot begin: {}", order_.number, reason_of(e));
+      failure_ = reason_of(e);
       control_.draining();
       end(sockets_hold::what_to_leave, now);
     }

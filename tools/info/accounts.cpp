@@ -13,6 +13,7 @@
 #include "transport/format/crc32c.hpp"
 #include "transport/store/sidecar.hpp"
 #include "transport/system/input_file.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -112,7 +113,7 @@ bool describe_ledgers(const fs::path& folder, information& to) {
     try {
       l = read_ledger(file);
     } catch (const std::runtime_error& e) {
-      to.damage.emplace_back(e.what());
+      to.damage.emplace_back(reason_of(e));
       continue;
     }
     rows.push_back(json::object{

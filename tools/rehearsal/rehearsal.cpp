@@ -17,6 +17,7 @@
 #include "tools/rehearsal/free_ports.hpp"
 #include "tools/rehearsal/log_tail.hpp"
 #include "tools/status/http_get.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -240,7 +241,7 @@ private:
       try {
         into = read_ledger(file);
       } catch (const std::exception& e) {
-        problem(e.what());
+        problem(reason_of(e));
       }
     };
     read(result_.replay, plan_.folder / "replay-ledger.json");
