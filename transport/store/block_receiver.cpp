@@ -403,7 +403,7 @@ void block_receiver::look_now_and_then(time_point now) {
     tell_what_was_lost();
   }
   std::chrono::nanoseconds interval = look_interval;
-  if (store_.unread() != 0)
+  if (store_.unread() + store_.files_to_read() != 0)
     interval = std::max<std::chrono::nanoseconds>(fresh_look, unread_times * look_took_);
   if (store_.to_write_anew() != 0) interval = {}; // nothing is stored until it is done
   if (now < looked_at_ + interval) return;

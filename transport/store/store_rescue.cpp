@@ -314,7 +314,7 @@ std::error_code store_writer::look() {
   // The first may have put things in their places.
   if (error && to_write_anew_.empty()) error = commit(enough);
   if (const auto fault = folder_.check()) return fault;
-  complete_what_waits();
+  complete_what_waits(enough);
   const auto gone = closed_.look(folder_, names_, enough);
   leave_out(gone.archived);
   leave_out(gone.blocks);

@@ -121,8 +121,9 @@ void store_writer::scan_file(const block_file_name& file, bool unchecked) {
 
 /// The receiver that wrote it was killed.
 void store_writer::complete_found(const block_file_name& name) {
-  store_file file(folder_, name.text(), name.number, store_kind::store, settings_.stop);
-  if (const auto contents = file_contents::read(file)) complete(name.number, *contents);
+  contents_reading reading;
+  if (!reading.go_on(folder_, name.text(), name.number, settings_.stop)) throw scan_stopped();
+  if (reading.found()) complete(name.number, *reading.found());
 }
 
 std::optional<file_look> store_writer::look_for(const std::string& name) const {
@@ -349,18 +350,12 @@ std::error_code store_writer::close_file(open_files::iterator file) {
   if (file->file.was_suspect()) as.modified = file_look::never;
   closed_.close(number, as);
   save_list(false);
-  auto contents = std::move(file->contents);
-  const std::string name = file->file.name();
+  const auto contents = std::move(file->contents);
   open_.erase(file);
-  try {
-    if (!contents) {
-      store_file written(folder_, name, number, store_kind::store, settings_.stop);
-      contents = file_contents::read(written);
-    }
-    if (contents) complete(number, *contents);
-  } catch (const scan_stopped&) { // the program ends, which takes its last look at the store first
-    ++left_open_;
-  }
+  if (contents)
+    complete(number, *contents);
+  else if (to_read_.size() < most_to_complete) // the next start completes those beyond
+    to_read_.try_emplace(number);
   return {};
 }
 
@@ -403,7 +398,12 @@ std::error_code store_writer::try_to_complete(std::uint64_t number, const comple
 }
 
 /// A file that is gone meanwhile needs no other name; what is in the list tells of it.
-void store_writer::complete_what_waits() {
+void store_writer::complete_what_waits(const stop_question& enough) {
+  for (auto at = to_read_.begin(); at != to_read_.end(); at = to_read_.erase(at)) {
+    auto& [number, reading] = *at;
+    if (!reading.go_on(folder_, names_.of(number), number, enough)) break;
+    if (reading.found()) complete(number, *reading.found());
+  }
   std::erase_if(to_complete_, [&](const auto& waiting) {
     const auto error = try_to_complete(waiting.first, waiting.second);
     return !error || error == std::errc::no_such_file_or_directory ||
@@ -440,7 +440,7 @@ void store_writer::complete_idle_files() {
 std::error_code store_writer::complete_all_files() {
   while (!open_.empty())
     if (const auto error = close_file(open_.begin())) return error;
-  complete_what_waits();
+  complete_what_waits(settings_.stop);
   return {};
 }
 

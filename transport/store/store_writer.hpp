@@ -112,9 +112,13 @@ public:
   void complete_idle_files();
   /// Completes all: this writer comes to its end, or a block that comes begins a new file.
   [[nodiscard]] std::error_code complete_all_files();
-  /// Files that are complete, and could not get their sidecars or names yet, or were not read for
-  /// that because the program is told to end.
-  [[nodiscard]] std::size_t files_to_complete() const { return to_complete_.size() + left_open_; }
+  /// Files that are complete, and could not get their sidecars or names yet, or have to be read
+  /// first. The next start completes what this writer does not.
+  [[nodiscard]] std::size_t files_to_complete() const {
+    return to_complete_.size() + to_read_.size();
+  }
+  /// These: some of their blocks were taken back. Each look reads a step of one.
+  [[nodiscard]] std::size_t files_to_read() const { return to_read_.size(); }
 
   /// Commits, and looks for the files that should be there. No error: they all are, as they were,
   /// but for those that are not read yet. What other programs have touched is read in steps, one a
@@ -161,7 +165,7 @@ private:
     file_owner owner;
     block_file file;
     std::vector<stored_block> blocks;      ///< `stored_files::most_blocks` in all open files
-    std::optional<file_contents> contents; ///< none after blocks were taken back: the file tells
+    std::optional<file_contents> contents; ///< none after blocks were taken back: it is read
     std::set<std::uint64_t> with_settings; ///< sessions that have theirs in it, or have none
     std::uint64_t committed_end = 0;
     time_point used_at{};
@@ -201,7 +205,7 @@ private:
   };
   void complete(std::uint64_t number, const file_contents& contents);
   [[nodiscard]] std::error_code try_to_complete(std::uint64_t number, const completion& lacks);
-  void complete_what_waits();
+  void complete_what_waits(const stop_question& enough);
   [[nodiscard]] bool may_end_early();
   [[nodiscard]] std::error_code check_files() const;
   void take_back();
@@ -234,8 +238,8 @@ private:
   store_names names_;
   open_files open_;
   stored_block last_appended_;
-  std::map<std::uint64_t, completion> to_complete_; ///< closed files, by number
-  std::size_t left_open_ = 0;                       ///< files that the next start completes
+  std::map<std::uint64_t, completion> to_complete_;   ///< closed files, by number
+  std::map<std::uint64_t, contents_reading> to_read_; ///< closed files, by number
   stored_files closed_;
   session_tallies lost_;
   growing_pause rescue_{std::chrono::seconds(1), std::chrono::seconds(30)};

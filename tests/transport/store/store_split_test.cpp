@@ -331,6 +331,38 @@ TEST(store_split, tells_the_checksum_of_a_file_from_which_blocks_were_taken_back
   EXPECT_EQ(said.at("crc32c").as_string(), hexadecimal(crc32c(read_file(file))));
 }
 
+/// It may have a gibibyte, and the receiver has other work meanwhile.
+TEST(store_split, reads_a_file_from_which_blocks_were_taken_back_in_steps) {
+  scratch_folder folder;
+  static int failures;
+  static int asked;
+  failures = asked = 0;
+  store_settings settings = settings_for(folder.path());
+  settings.sync = true;
+  settings.flush = [](int) {
+    errno = EIO;
+    return failures-- > 0 ? -1 : 0;
+  };
+  settings.has_read_enough = [](time_point) { return ++asked % 3 == 0; };
+  store_writer store(settings);
+  constexpr std::uint64_t blocks = 9;
+  for (std::uint64_t n = 1; n <= blocks; ++n) ASSERT_FALSE(append(store, block_from(left, n)));
+  ASSERT_FALSE(store.commit());
+  ASSERT_FALSE(append(store, block_from(left, blocks + 1)));
+  failures = 1;
+  EXPECT_TRUE(store.commit());
+  clock_now += 11min;
+  store.complete_idle_files();
+  EXPECT_EQ(files_in(folder.path()), (names{"blocks-000001.kl3"}));
+  EXPECT_EQ(store.files_to_read(), 1U);
+  int looks = 0;
+  for (; store.files_to_complete() != 0 && looks < 100; ++looks) EXPECT_FALSE(store.look());
+  EXPECT_GT(looks, 3);
+  EXPECT_LT(looks, 12);
+  const auto file = find_store_file(folder.path(), 1);
+  EXPECT_EQ(sidecar_of(file).at("crc32c").as_string(), hexadecimal(crc32c(read_file(file))));
+}
+
 TEST(store_split, tries_again_what_a_full_disk_did_not_let_it_complete) {
   scratch_folder folder;
   store_writer store(settings_for(folder.path()));
