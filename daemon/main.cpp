@@ -53,6 +53,7 @@
 #include "transport/format/plain_text.hpp"
 #include "transport/link/link_keys.hpp"
 #include "transport/store/store_reader.hpp"
+#include "transport/system/reason_of.hpp"
 #include "transport/system/time_of_day.hpp"
 
 namespace {
@@ -405,7 +406,8 @@ int main(int argc, char** argv) {
   bool check = false;
   bool print_all = false;
   bool check_device = false;
-  program.add_option("--config", file, "Configuration, TOML; without it every key has its default");
+  program.add_option("--config", file, "Configuration, TOML; without it every key has its default")
+      ->check(refuse_no_name);
   program.add_flag("--check-config", check, "Check the configuration and end");
   program.add_flag("--print-config", print_all,
                    "Print the effective configuration and where each value comes from, and end");
@@ -441,7 +443,7 @@ int main(int argc, char** argv) {
     say_last("koto-l3d: not enough memory for the configured frames, outbox and building");
     return exit_missing_resource;
   } catch (const std::exception& e) {
-    say_last(plain_lines(fmt::format("koto-l3d: {}", e.what())));
+    say_last(plain_lines(fmt::format("koto-l3d: {}", reason_of(e))));
     return exit_missing_resource;
   }
 }

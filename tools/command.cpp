@@ -52,10 +52,6 @@ void take_plain_numbers(CLI::App& command) {
 
 } // namespace
 
-std::string refuse_no_name(const std::string& name) {
-  return name.empty() ? "the name is empty" : "";
-}
-
 int run_program(const std::string& name, const std::string& what, std::span<const command> commands,
                 int argc, const char* const* argv, std::string (*footer)()) {
   // A reader that has gone (`| head`) makes a write fail: the command says so, and cleans up.

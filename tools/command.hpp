@@ -30,10 +30,6 @@ struct command {
   command_adder* add;
 };
 
-/// For CLI::Option::check(): an empty name, of a variable of a shell that is not set, would mean
-/// the default, or nothing.
-[[nodiscard]] std::string refuse_no_name(const std::string& name);
-
 /// Parses the command line of a program, adds only the wanted command to it, and runs that. Returns
 /// the exit code. `footer` ends the text of --help.
 [[nodiscard]] int run_program(const std::string& name, const std::string& what,

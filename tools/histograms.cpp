@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "config/usage_mistake.hpp"
 #include "tools/command.hpp"
 #include "tools/histograms/histogram_drawing.hpp"
 #include "tools/histograms/histogram_table.hpp"
@@ -18,6 +19,7 @@
 #include "tools/status/http_get.hpp"
 #include "tools/write_file.hpp"
 #include "transport/format/plain_text.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -49,7 +51,7 @@ shown_histograms read_file(const std::string& name, const stored_choice& choice,
   } catch (const command_error&) {
     throw;
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what());
+    throw command_error(reason_of(e));
   }
 }
 
@@ -69,7 +71,7 @@ shown_histograms ask(const std::string& address, interrupt& signals) {
     return read_histograms(answer.body);
   } catch (const std::runtime_error& e) {
     throw command_error(fmt::format("{} answers with no histograms that this version reads: {}",
-                                    url.text(), e.what()));
+                                    url.text(), reason_of(e)));
   }
 }
 

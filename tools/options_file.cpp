@@ -12,6 +12,7 @@
 #include "config/toml/complaints.hpp"
 #include "config/toml/nearest.hpp"
 #include "config/toml/value.hpp"
+#include "config/usage_mistake.hpp"
 #include "tools/command_error.hpp"
 
 namespace l3 {
@@ -97,16 +98,18 @@ private:
 } // namespace
 
 void add_options_file(CLI::App& command) {
-  command.add_option_function<std::string>(
-      "--config",
-      [&command](const std::string& name) {
-        try {
-          options_file(command, name).apply();
-        } catch (const bad_file& e) {
-          throw command_error(e.what(), exit_bad_configuration);
-        }
-      },
-      "TOML file with options, as `secret_key = \"FILE\"` for --secret-key");
+  command
+      .add_option_function<std::string>(
+          "--config",
+          [&command](const std::string& name) {
+            try {
+              options_file(command, name).apply();
+            } catch (const bad_file& e) {
+              throw command_error(e.what(), exit_bad_configuration);
+            }
+          },
+          "TOML file with options, as `secret_key = \"FILE\"` for --secret-key")
+      ->check(refuse_no_name);
 }
 
 } // namespace l3

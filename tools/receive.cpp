@@ -14,6 +14,7 @@
 
 #include "config/amount.hpp"
 #include "config/endpoint.hpp"
+#include "config/usage_mistake.hpp"
 #include "monitor/log.hpp"
 #include "monitor/service_manager.hpp"
 #include "monitor/version.hpp"
@@ -30,6 +31,7 @@
 #include "transport/store/block_receiver.hpp"
 #include "transport/store/held_folder.hpp"
 #include "transport/system/file_io.hpp"
+#include "transport/system/reason_of.hpp"
 
 namespace l3 {
 namespace {
@@ -68,7 +70,7 @@ public:
       write_ledger(path_, l);
       failed_ = false;
     } catch (const std::exception& e) {
-      if (!std::exchange(failed_, true)) spdlog::error("{}", e.what());
+      if (!std::exchange(failed_, true)) spdlog::error("{}", reason_of(e));
     }
     return !failed_;
   }
@@ -221,7 +223,7 @@ int check(const options& o, const std::string& file) {
       static_cast<void>(read_secret_key(o.receiver.secret_key));
     if (!o.receiver.allow.empty()) static_cast<void>(read_public_keys(o.receiver.allow));
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_bad_configuration);
+    throw command_error(reason_of(e), exit_bad_configuration);
   }
   fmt::print("{}: ok\n", file.empty() ? "options" : file);
   return 0;
@@ -259,7 +261,7 @@ int receive(const options& o) {
     spdlog::info("{}", e.what());
     return 0;
   } catch (const std::runtime_error& e) {
-    throw command_error(e.what(), exit_missing_resource);
+    throw command_error(reason_of(e), exit_missing_resource);
   }
 }
 
@@ -296,10 +298,11 @@ void add_receive(CLI::App& program, command_body& run) {
       });
   auto* secret =
       c->add_option("--secret-key", o->receiver.secret_key,
-                    "file with the receiver's own key; then only daemons with keys are taken");
-  auto* allow =
-      c->add_option("--allow", o->receiver.allow,
-                    "file with the public keys of the daemons that are taken, one a line");
+                    "file with the receiver's own key; then only daemons with keys are taken")
+          ->check(refuse_no_name);
+  auto* allow = c->add_option("--allow", o->receiver.allow,
+                              "file with the public keys of the daemons that are taken, one a line")
+                    ->check(refuse_no_name);
   secret->needs(allow);
   allow->needs(secret);
   c->add_option_function<std::string>(

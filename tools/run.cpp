@@ -13,6 +13,7 @@
 #include <boost/system/system_error.hpp>
 #include <fmt/format.h>
 
+#include "config/usage_mistake.hpp"
 #include "selection/trigger/selection_files.hpp"
 #include "tools/command.hpp"
 #include "tools/interrupt.hpp"

@@ -25,6 +25,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "bad-unit.toml": b'[outbox]\nmemory = "64 MIB"\n', "range.toml": b'[forward]\nrate = "1 b/s"\n',
     "receive-key.toml": b'secret-key = "x"\n', "receive-flag.toml": b"sync = 3\n", "receive-value.toml": b'\nbind = "127.0.0.1:42200"\n',
     "receive-list.toml": b'out = ["a", "b"]\n', "receive-other.toml": b"version = true\n", "receive-none.toml": b"sync = true\n",
+    "receive-no-key.toml": b'out = "new"\nsecret_key = ""\nallow = ""\n',
     "receive-keys.toml": b'out = "new"\nsecret_key = "bad.secret"\nallow = "none"\n',
     "receive-service.toml": b'out = "new"\nsecret_key = "credential:receiver.secret"\nallow = "node1.public"\n',
     "service.toml": b'[forward]\nsecret_key = "credential:node1.secret"\nreceiver_key = "node1.public"\n' + HUGE.replace(b"1024 GiB", b"64 MiB"),
@@ -103,6 +104,10 @@ TABLE = [
     ("koto-l3 pack odd.u16 new.kr --samples 65", USAGE, "--samples"),
     (("koto-l3", "histograms", "none", "--reference", ""), USAGE, "--reference: the name is empty"),
     (("koto-l3", "histograms", "none", "--save", ""), USAGE, "--save: the name is empty"),
+    (("koto-l3", "receive", "--out", "new", "--secret-key", "", "--allow", ""), USAGE, "the name is empty"),
+    (("koto-l3", "receive", "--config", ""), USAGE, "--config: the name is empty"),
+    (("koto-l3d", "--config", "", "--check-config"), USAGE, "--config: the name is empty"),
+    ("koto-l3 receive --config receive-no-key.toml", BAD_CONFIGURATION, "the name is empty"),
     # What is not there
     ("koto-l3 info none", MISSING, "none cannot be read: No such file or directory"),
     ("koto-l3 replay none --to tcp://127.0.0.1:1", MISSING, "cannot read none: No such file or directory"),
@@ -180,6 +185,8 @@ TABLE = [
     ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger text", FAILED, "text is there already, and --ledger did not write it"),
     ("koto-l3 receive --out none/deeper", MISSING, "cannot make the folder none/deeper"),
     ("koto-l3 receive --out text", MISSING, "cannot open the folder text: Not a directory"),
+    (f"koto-l3 pack empty {'x' * 300}", MISSING, "x cannot be used: File name too long"),
+    ("koto-l3 replay sent.l2raw --to tcp://127.0.0.1:1 --ledger pipe", MISSING, "cannot write pipe, which is no regular file: File exists"),
     ("koto-l3 inspect sent.l2raw --event 3/1 --svg none/deeper.svg", MISSING, "cannot write none/deeper.svg"),
     ("koto-l3 demo --folder none/deeper", MISSING, "No such file or directory"),
     ("koto-l3 keys none/deeper/new", MISSING, "cannot write none/deeper/new.secret: No such file or directory"),
@@ -201,6 +208,7 @@ class Mistakes(harness.SystemTest):
         (self.folder / "bad.secret").chmod(0o600)
         (self.folder / "folder").mkdir()
         (self.folder / "loop").symlink_to("loop")
+        os.mkfifo(self.folder / "pipe")
         self.store.mkdir()
         (self.store / "blocks-000001.kl3").write_bytes(b"KL3S\x01" + bytes(3) + (1).to_bytes(8, "little"))
 
@@ -217,6 +225,7 @@ class Mistakes(harness.SystemTest):
         self.assertEqual(p.returncode, code, p.stderr)
         self.assertIn(text, p.stderr)
         self.assertEqual(len(p.stderr.splitlines()), 1, "one sentence")
+        self.assertNotRegex(p.stderr, r"filesystem error|std::|\[system:", "names of the library")
         if code != BAD_CONFIGURATION:
             self.assertTrue(p.stderr.startswith(line.split()[0] if isinstance(line, str) else line[0]), p.stderr)
 

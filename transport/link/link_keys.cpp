@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,8 +28,10 @@ constexpr std::uint64_t largest_file = 1 << 20;
 constexpr mode_t secret_mode = 0600;
 constexpr mode_t public_mode = 0644;
 constexpr mode_t public_forbidden = 0; ///< anybody may read it
-constexpr std::string_view secret_remark = "# koto-l3 secret key: nobody else may read it\n";
-constexpr std::string_view public_remark = "# koto-l3 public key\n";
+constexpr std::string_view secret_remark = "# koto-l3 secret key: nobody else may read it";
+constexpr std::string_view public_remark = "# koto-l3 public key";
+/// With which some editors begin a file of UTF-8.
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
@@ -64,16 +67,17 @@ std::string path_of(const std::string& name) {
 /// A file that is read once, through a descriptor whose mode was looked at: not another of its
 /// name.
 std::string content_of(const std::string& path, mode_t forbidden) {
-  const input_text in = read_input(path, largest_file);
+  input_text in = read_input(path, largest_file);
   if (!in.refusal.empty()) fail(path + " " + in.refusal);
+  if (in.text.starts_with(byte_order_mark)) in.text.erase(0, byte_order_mark.size());
   // A slip that would make a key of no use, and that no other mode of the file mends.
-  if (forbidden != public_forbidden && in.text.starts_with(public_remark))
+  if (forbidden != public_forbidden && in.text.find(public_remark) != in.text.npos)
     fail(path + " holds a public key; what is wanted is a secret one");
   if ((in.mode & forbidden) != 0) {
     fail(path + " may be read or written by others: chmod 600, and new keys if others had a chance "
                 "to read it");
   }
-  return in.text;
+  return std::move(in.text);
 }
 
 /// ZeroMQ reads as far as a zero, and would leave the rest of the key as it finds it.
@@ -90,14 +94,16 @@ bool is_remark(const std::string& line) { return line == "#" || line.starts_with
 
 std::vector<named_key> keys_in(const std::string& path, mode_t forbidden) {
   const std::string all = content_of(path, forbidden);
-  // A slip that would make a key of no use, or send the secret to the far end.
-  if (forbidden == public_forbidden && all.starts_with(secret_remark))
+  // A slip that would make a key of no use, or send the secret to the far end. In an allow-list it
+  // may stand behind other keys: such lists are put together from files.
+  if (forbidden == public_forbidden && all.find(secret_remark) != all.npos)
     fail(path + " holds a secret key; what is wanted is a public one");
   std::istringstream content(all);
   std::vector<named_key> keys;
   std::size_t number = 0;
   for (std::string line; std::getline(content, line);) {
     ++number;
+    if (line.ends_with('\r')) line.pop_back();
     std::istringstream words(line);
     std::string text;
     named_key found;
@@ -159,7 +165,7 @@ key_pair make_key_pair() {
 void write_key_pair(const std::string& name, const key_pair& keys) {
   const std::string secret_file = name + ".secret";
   const auto content = [](std::string_view remark, const link_key& key) {
-    return std::string(remark) + text_of(key) + "\n";
+    return std::string(remark) + "\n" + text_of(key) + "\n";
   };
   write_new(secret_file, content(secret_remark, keys.secret), secret_mode);
   try {
@@ -182,6 +188,7 @@ std::string read_secret_line(const std::string& file) {
   const std::string path = path_of(file);
   std::string text = content_of(path, forbidden_of(file));
   if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
   if (text.empty() || text.find('\n') != text.npos) fail(path + " has not one line");
   return text;
 }

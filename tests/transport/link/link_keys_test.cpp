@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <sys/stat.h>
 
@@ -135,6 +136,52 @@ TEST_F(link_keys, a_secret_key_is_not_taken_for_a_public_one) {
             std::string::npos);
   EXPECT_NE(complaint(read_public_key, path("node1.secret")).find("holds a secret key"),
             std::string::npos);
+}
+
+TEST_F(link_keys, a_secret_key_is_found_wherever_it_stands_in_an_allow_list) {
+  write_key_pair(path("node1"), make_key_pair());
+  const auto text = [&](const std::string& file) {
+    std::ostringstream all;
+    all << std::ifstream(path(file)).rdbuf();
+    return all.str();
+  };
+  const std::string secret = text("node1.secret");
+  std::string of_windows = secret;
+  of_windows.replace(of_windows.find('\n'), 1, "\r\n");
+  for (const std::string& wrong : {text("node1.public") + secret, "\n" + secret, of_windows,
+                                   "\xef\xbb\xbf" + secret, "# mine" + secret})
+    EXPECT_NE(complaint(read_public_keys, write("allow", wrong)).find("holds a secret key"),
+              std::string::npos)
+        << wrong;
+}
+
+TEST_F(link_keys, lines_may_end_as_windows_ends_them) {
+  const auto a = make_key_pair().public_half;
+  const auto b = make_key_pair().public_half;
+  const std::string list =
+      "\xef\xbb\xbf# the farm\r\n#\r\n\r\n" + text_of(a) + "\r\n" + text_of(b) + " node 2\r\n";
+  const auto keys = read_public_keys(write("allow", list, 0644));
+  ASSERT_EQ(keys.size(), 2U);
+  EXPECT_EQ(keys[0].key, a);
+  EXPECT_EQ(keys[0].name, "");
+  EXPECT_EQ(keys[1].key, b);
+  EXPECT_EQ(keys[1].name, "node 2");
+  EXPECT_EQ(read_secret_line(write("password", "secret\r\n")), "secret");
+}
+
+TEST_F(link_keys, a_list_may_repeat_keys_and_have_long_lines_but_not_be_long) {
+  const std::string key = text_of(make_key_pair().public_half);
+  const std::string long_line(900 << 10, 'x');
+  EXPECT_EQ(read_public_keys(write("remark", "# " + long_line + "\n" + key)).size(), 1U);
+  EXPECT_EQ(read_public_keys(write("name", key + " " + long_line)).front().name, long_line);
+  std::string list;
+  while (list.size() < 41'000'000) list += key + "\n";
+  EXPECT_EQ(read_public_keys(write("repeats", list.substr(0, 24'390 * 41))).size(), 24'390U);
+  EXPECT_NE(complaint(read_public_keys, write("million", list)).find("at most 1048576 are read"),
+            std::string::npos);
+  EXPECT_NE(complaint(read_public_keys, "/dev/zero").find("is a device"), std::string::npos);
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_NE(complaint(read_public_keys, path("pipe")).find("is a pipe"), std::string::npos);
 }
 
 TEST_F(link_keys, a_credential_is_looked_for_where_the_service_manager_puts_it) {
