@@ -138,7 +138,7 @@ class Pack(harness.SystemTest):
     def test_killed_in_the_middle_it_leaves_no_file_that_looks_whole(self):
         out, unfinished = self.folder / "out.koto", self.folder / "out.koto.new"
         waveforms = random.Random(7).randbytes(16 << 20)  # more than it keeps in memory
-        for earlier in (None, b"dear"):
+        for earlier in (None, pack(self.waveforms(64, 2))):
             with self.subTest(earlier=earlier):
                 if earlier:
                     out.write_bytes(earlier)

@@ -25,7 +25,7 @@ FILES = {  # what the commands are given; the names stand in the table
     "bad-unit.toml": b'[outbox]\nmemory = "64 MIB"\n', "range.toml": b'[forward]\nrate = "1 b/s"\n',
     "receive-key.toml": b'secret-key = "x"\n', "receive-flag.toml": b"sync = 3\n", "receive-value.toml": b'\nbind = "127.0.0.1:42200"\n',
     "receive-list.toml": b'out = ["a", "b"]\n', "receive-other.toml": b"version = true\n", "receive-none.toml": b"sync = true\n",
-    "receive-no-key.toml": b'out = "new"\nsecret_key = ""\nallow = ""\n',
+    "receive-no-key.toml": b'out = "new"\nsecret_key = ""\nallow = "node1.public"\n',
     "receive-keys.toml": b'out = "new"\nsecret_key = "bad.secret"\nallow = "none"\n',
     "receive-service.toml": b'out = "new"\nsecret_key = "credential:receiver.secret"\nallow = "node1.public"\n',
     "service.toml": b'[forward]\nsecret_key = "credential:node1.secret"\nreceiver_key = "node1.public"\n' + HUGE.replace(b"1024 GiB", b"64 MiB"),
