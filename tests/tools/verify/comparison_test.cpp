@@ -428,13 +428,14 @@ TEST(extraction, replaces_a_file_only_when_all_is_written) {
   trial t(3);
   t.store(t.all());
   const std::string out = t.folder.path() + "/out.bin";
-  std::ofstream(out) << "dear";
+  const std::string dear("<\0\0\1dear", 8); // begins as a fragment
+  std::ofstream(out) << dear;
   const event_index stored(t.folder.path());
   const auto interrupt = [](std::uint64_t events) {
     if (events == 2) throw std::runtime_error("stopped");
   };
   EXPECT_THROW((void)extract(t.folder.path(), stored, out, interrupt), std::runtime_error);
-  EXPECT_EQ(text_of(out), "dear");
+  EXPECT_EQ(text_of(out), dear);
   EXPECT_FALSE(std::filesystem::exists(out + ".new"));
   const auto done = extract(t.folder.path(), stored, out, nullptr);
   EXPECT_EQ(text_of(out).size(), done.bytes);
