@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-SIZE_LIMIT = 96 << 20  # it is carried to machines by hand
+SIZE_LIMIT = 104 << 20  # it is carried to machines by hand
 # What the host brings: the C library and the kernel's page. The driver is not linked but looked for at run time.
 OF_THE_HOST = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|resolv)|linux-vdso)\.so.*")
 COMPILERS = re.compile(r"lib(stdc\+\+|gcc_s)\.so\.\d+")
