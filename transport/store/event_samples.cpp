@@ -221,8 +221,8 @@ std::optional<board_waveforms> unpack_board(const packed_event_view& event, std:
   std::uint32_t of_fragment = 0;
   std::uint32_t boards = event.fragment(0).boards;
   while (index >= boards) boards += event.fragment(++of_fragment).boards;
-  auto [at, board] = event.start_of(of_fragment);
-  for (; board < index; ++board) at += event.board(board).bytes;
+  auto [at, first_board] = event.start_of(of_fragment);
+  for (std::uint32_t board = first_board; board < index; ++board) at += event.board(board).bytes;
   const auto data = event.bytes().subspan(at, b.bytes);
   board_waveforms w;
   w.records = records_of(b, data);
