@@ -42,12 +42,14 @@ void convert(const options& o, bool packs, byte_input& in, byte_output& out,
   unpack_strong(in, out, o.samples_given ? std::optional(o.samples) : std::nullopt, tell);
 }
 
-/// Of bare records, each of which begins with its number of bits, or of the strong codec.
+/// Whether a file that begins so has bare records, whose first byte is a number of bits, or a head
+/// of the strong codec.
 bool is_packed(std::string_view begin) {
   return static_cast<unsigned char>(begin.front()) <= koto::max_bits || begin.starts_with("KL3W");
 }
 
-/// Samples may have any value: what is known is that they begin as no file of koto-l3.
+/// Whether a file that begins so may have samples. These have any value: it only must not begin as
+/// another file of koto-l3.
 bool is_unpacked(std::string_view begin) { return !begin.starts_with("KL3"); }
 
 int convert(const options& o, const char* label, bool packs) {

@@ -16,7 +16,7 @@ namespace l3 {
 void check_replaced(const std::string& writer, const std::filesystem::path& name,
                     bool (*is_own)(std::string_view begin));
 
-/// Of a drawing.
+/// Whether a file that begins so is a drawing that a program wrote.
 [[nodiscard]] inline bool is_svg(std::string_view begin) { return begin.starts_with("<svg "); }
 
 class pending_file {

@@ -45,7 +45,7 @@ struct options {
 constexpr double longest_timeout = 1e6;        // s: days
 constexpr std::uint32_t largest_chunk = 65492; // the most that a datagram can carry, in whole words
 
-/// Not that of a daemon or a receiver.
+/// Whether a file that begins so is a ledger of replay, and not that of a daemon or a receiver.
 bool is_ledger_of_replay(std::string_view begin) {
   return begin.find(R"("program": "replay")") != begin.npos;
 }

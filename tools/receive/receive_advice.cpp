@@ -8,7 +8,7 @@
 namespace l3 {
 namespace {
 
-/// Of the nodes that are missing now, for the line on top.
+/// "node 5 of run 7 after event 17 of spill 5", for each node that is missing now.
 std::string who_is_missing(const receive_snapshot& s) {
   std::string text;
   for (const missing_snapshot& m : s.missing) {
@@ -43,7 +43,7 @@ std::string advice(const receive_snapshot& s) {
                        "files there, and stop it.",
                        s.lost_events, s.folder);
   if (has(receive_trouble::node_missing))
-    return "Missing: " + who_is_missing(s) + ". Look at the node; what became of it stands below.";
+    return "Missing: " + who_is_missing(s) + ". Look at the node, and at what became of it.";
   if (has(receive_trouble::same_node))
     return "Several daemons say that they are " + who_are_several(s) +
            ": give each a number of its own in run.node; until then their counts are added up, and "

@@ -97,7 +97,7 @@ private:
   std::ofstream file_;
 };
 
-/// It begins with the first word of a fragment.
+/// Whether a file that begins so has the first word of a fragment.
 bool is_fragment(std::string_view begin) {
   if (begin.size() < l2::fragment_header_bytes) return false;
   const auto word = load_big<std::uint32_t>(std::as_bytes(std::span(begin)).data());

@@ -251,7 +251,7 @@ private:
       }
     std::vector<expected_board> boards;
     for (const seen_board& s : seen) {
-      // A board that lacks records has KOTO records at first, whatever the codec.
+      // Of a board that lacks records these are KOTO records here; gather() changes that.
       expected_board x = expect_board(e, *s.board, codec_id::koto);
       std::uint32_t error = (x.form & 8) == 0 ? chosen.error : 0;
       for (const std::size_t n : chosen.lines)
