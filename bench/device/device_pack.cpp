@@ -24,7 +24,7 @@ bool has_records(std::span<const std::byte> packed, const device_pack_expected& 
 } // namespace
 
 device_pack_expected::device_pack_expected(const decode_batch& batch)
-    : packed(pack_on_host(batch)) {
+    : packed(pack_on_host(batch)), encoded(pack_on_host(batch, codec_id::strong)) {
   const buffer memory = decode_on_host(batch, 0);
   region from(memory);
   const decoded_batch decoded =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing of everything within the memory of a device: both forms of ours, and the two kernels that
-// KOTO began with, beside a copy within that memory. More bytes than any cache holds; every output,
-// the copy's too, is poisoned before and compared after.
+// Packing of everything within the memory of a device: both forms of ours, the strong codec, and
+// the two kernels that KOTO began with, beside a copy within that memory. More bytes than any cache
+// holds; every output, the copy's too, is poisoned before and compared after.
 //
 // Written for any queue, so that an imagined device can show that every output is looked at.
 #pragma once
@@ -40,6 +40,7 @@ struct device_pack_expected {
   }
 
   std::vector<std::byte> packed;      ///< events
+  std::vector<std::byte> encoded;     ///< the same in the strong codec
   std::vector<std::uint16_t> samples; ///< of all boards, decoded
   std::vector<std::byte> slots;       ///< records as the first kernels leave them, poison between
   std::uint64_t record_bytes = 0;     ///< of the records alone
@@ -56,8 +57,8 @@ public:
       : memory_(std::move(queue)), packets_(batch.bytes()), expected_(expected),
         input_(memory_.place(packets_)),
         samples_(memory_.place(std::as_bytes(std::span(expected.samples)))),
-        output_(memory_.allocate(
-            std::max({packets_.size(), expected.packed.size(), expected.slots.size()}))),
+        output_(memory_.allocate(std::max({packets_.size(), expected.packed.size(),
+                                           expected.encoded.size(), expected.slots.size()}))),
         capacity_(batch.capacity()), there_(memory_.place(input_, batch.view())) {
     region counted;
     take(counted);
@@ -73,6 +74,7 @@ public:
     const std::uint64_t packets = packets_.size();
     const std::uint64_t waveforms = samples_.size();
     const std::uint64_t packed = packets + expected_.packed.size();
+    const std::uint64_t encoded = packets + expected_.encoded.size();
     const std::uint64_t records = waveforms + expected_.record_bytes;
     std::vector<device_pack_row> rows;
     std::vector<entrant> entrants;
@@ -90,6 +92,8 @@ public:
         [&] { one_pass_plan::run(queue, there_, columns_, out, summary_); });
     add({"measure, select, place, pack", packets, packed}, expected_.packed,
         [&] { two_pass_plan<keep_all>::run(queue, there_, columns_.frame, out, summary_); });
+    add({"in the strong codec", packets, encoded}, expected_.encoded,
+        [&] { two_pass_plan<keep_all>::run(queue, there_, encoding_, out, summary_); });
     add({"a block a waveform, a thread a byte", waveforms, records, true}, expected_.slots,
         [&] { queue.run(pack_by_blocks{}, slots.waveforms, slots); });
     add({"a thread a waveform", waveforms, records, true}, expected_.slots,
@@ -105,6 +109,7 @@ private:
     results_ = from.take<event_result>(capacity_.events);
     summary_ = from.take<frame_summary>(1).data();
     columns_ = one_pass_columns::take(from, capacity_, results_);
+    encoding_ = frame_columns::take(from, capacity_, results_, codec_id::strong);
   }
 
   queue_memory<Queue> memory_;
@@ -118,7 +123,8 @@ private:
   batch_view there_;
   column<event_result> results_;
   frame_summary* summary_ = nullptr;
-  one_pass_columns columns_; // those of the other plan are a part of them
+  one_pass_columns columns_; // those of the plan in two passes are a part of them
+  frame_columns encoding_;
 };
 
 /// The name of the CUDA device.

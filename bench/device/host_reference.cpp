@@ -40,17 +40,17 @@ void put_in_order(const decoded_batch& d, const batch_view& batch) {
   }
 }
 
-std::vector<std::byte> pack_on_host(const decode_batch& batch) {
+std::vector<std::byte> pack_on_host(const decode_batch& batch, codec_id codec) {
   const batch_view in = batch.view();
   const batch_capacity c = batch.capacity();
   std::vector<event_result> results(c.events);
   frame_summary summary;
   std::vector<std::byte> output(largest_output(c));
   region counted;
-  static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}));
+  static_cast<void>(frame_columns::take(counted, c, {nullptr, c.events}, codec));
   const buffer memory = host_memory::allocate(counted.used());
   region from(memory);
-  const frame_columns columns = frame_columns::take(from, c, {results.data(), c.events});
+  const frame_columns columns = frame_columns::take(from, c, {results.data(), c.events}, codec);
   serial_queue queue;
   two_pass_plan<keep_all>::run(queue, in, columns, {output.data(), output.size()}, &summary);
   output.resize(summary.output_bytes);

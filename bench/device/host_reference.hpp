@@ -10,6 +10,7 @@
 #include "bench/harness/measure.hpp"
 #include "gpu/decode/decoded_batch.hpp"
 #include "gpu/memory/buffer.hpp"
+#include "transport/format/block.hpp"
 
 namespace l3::bench {
 
@@ -21,6 +22,7 @@ namespace l3::bench {
 void put_in_order(const decoded_batch& d, const batch_view& batch);
 
 /// The packed events of a batch all of which is kept.
-[[nodiscard]] std::vector<std::byte> pack_on_host(const decode_batch& batch);
+[[nodiscard]] std::vector<std::byte> pack_on_host(const decode_batch& batch,
+                                                  codec_id codec = codec_id::koto);
 
 } // namespace l3::bench

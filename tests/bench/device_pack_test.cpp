@@ -37,7 +37,7 @@ TEST(device_pack, packs_everything_in_every_way) {
   const decode_batch batch(2, 0);
   const device_pack_expected expected(batch);
   const auto rows = device_pack<imagined>(imagined(serial_queue(32)), batch, expected).run(2);
-  ASSERT_EQ(rows.size(), 5U);
+  ASSERT_EQ(rows.size(), 6U);
   for (const device_pack_row& r : rows) {
     EXPECT_TRUE(r.time.right) << r.name;
     EXPECT_EQ(r.time.seconds.size(), 2U) << r.name;

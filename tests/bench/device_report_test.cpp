@@ -78,10 +78,11 @@ TEST(device_report, plots_copy_device_first_kernels_and_cpu) {
   const auto has = [&](const std::string& begin) {
     return std::ranges::any_of(texts, [&](const auto& t) { return t.starts_with(begin); });
   };
-  EXPECT_EQ(lines, 6U);
+  EXPECT_EQ(lines, 7U);
   for (const char* name :
        {"Time to pack within the memory of a < b", "copy of the packets", "in one pass", "measure,",
-        "first: a block a waveform", "first: a thread a waveform", "one CPU core, "})
+        "in the strong codec", "first: a block a waveform", "first: a thread a waveform",
+        "one CPU core, "})
     EXPECT_TRUE(has(name)) << name;
 }
 
