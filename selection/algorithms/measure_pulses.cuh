@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "gpu/cuda/board_place.cuh"
+#include "gpu/cuda/load_here.cuh"
 #include "gpu/cuda/sample_pairs.cuh"
 #include "gpu/cuda/warp.cuh"
 #include "gpu/executors/bits.hpp"
@@ -42,37 +43,39 @@ public:
                              const board_signals::columns::view& signals) const {
     const std::uint32_t i = blockIdx.x * boards + threadIdx.x / warp::threads;
     if (i >= frame.batch.boards.size()) return;
-    const found_packet packet = frame.packing.packets[i];
+    const found_packet packet = load_here(&frame.packing.packets[i]);
     warp_findings f;
     if (!packet.has_samples()) {
       warp::write_raw(frame.batch, i, frame.packing);
       return leave_unread(i, pulse_rows, signals);
     }
     const board_place place(frame.batch, packet, i);
-    warp::outer_words outer = warp::outer_words::load(place);
-    const board_entry& board = frame.batch.boards[i];
+    warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t number =
-        measure_pulses::number_of(frame.tables, board, frame.batch.fragments[board.fragment]);
+        measure_pulses::number_of(frame.tables, packet.crate(), packet.slot());
+    const bool is_known = number != board_signals::unread;
     const input_entry* const inputs =
-        frame.tables.inputs.data() + measure_pulses::inputs_per_board * number;
+        frame.tables.inputs.data() + measure_pulses::inputs_per_board * (is_known ? number : 0);
     const std::uint32_t trigger = pairs::swapped(outer.word) & l2::payload_mask; // in thread 0
-    outer.compare(frame.batch, i);
+    outer.compare();
     std::uint32_t lit = 0;
     bool was_read = false;
     const auto measured = [&] {
       warp::write_findings(f, i, frame.packing);
-      was_read = (f.shape.form & board_raw) == 0 && number != board_signals::unread;
+      was_read = (f.shape.form & board_raw) == 0 && is_known;
       return was_read;
     };
     if (packet.kind() == board_kind::sampling_125_mhz) {
       slow_board b(place);
+      const input_of_thread input(inputs, slow_board::record(), is_known);
       b.conclude(f, outer);
-      if (measured()) lit = b.find(f, inputs, i, pulse_rows);
+      if (measured()) lit = b.find(f, input, i, pulse_rows);
     } else {
       fast_waveforms b(place);
+      const input_of_thread input(inputs, fast_waveforms::channel(), is_known);
       b.conclude(f, outer);
       if (measured())
-        lit = b.find(f, inputs, i, pulse_rows, s.of_warp[threadIdx.x / warp::threads]);
+        lit = b.find(f, input, inputs, i, pulse_rows, s.of_warp[threadIdx.x / warp::threads]);
     }
     if (!was_read) return leave_unread(i, pulse_rows, signals);
     lit = warp::union_of(lit);
@@ -92,6 +95,27 @@ public:
   }
 
 private:
+  /// What a thread must know of the input of its waveform: loaded while the samples are on their
+  /// way.
+  class input_of_thread {
+  public:
+    __device__ input_of_thread(const input_entry* inputs, std::uint32_t channel, bool is_known) {
+      if (!is_known) return;
+      in_one_register_ = inputs[channel].least_height |
+                         static_cast<std::uint32_t>(inputs[channel].kind) << kind_shift;
+    }
+    [[nodiscard]] __device__ std::uint32_t least_height() const {
+      return in_one_register_ & ((1U << kind_shift) - 1);
+    }
+    [[nodiscard]] __device__ bool is_used() const {
+      return in_one_register_ >> kind_shift != static_cast<std::uint32_t>(input_kind::none);
+    }
+
+  private:
+    static constexpr std::uint32_t kind_shift = 16;
+    std::uint32_t in_one_register_ = 0;
+  };
+
   struct row {
     std::uint32_t pedestal = 0;
     std::uint32_t peak = 0;
@@ -125,9 +149,13 @@ private:
       place.load_samples<warp::threads>(warp::thread(), words_);
     }
 
+    /// The record that the thread answers for.
+    [[nodiscard]] __device__ static std::uint32_t record() {
+      return warp::thread() % apart * 2 + which();
+    }
+
     __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
-      constexpr std::uint32_t apart = 8; // threads with the same channels
-      constexpr std::uint32_t rows = 4;  // that the warp has of each word
+      constexpr std::uint32_t rows = 4; // that the warp has of each word
       static_assert(in_time_first % rows == 0 && in_time_end % rows == 0);
       static_assert(slow_pedestal_samples == 2 * rows);
 #pragma unroll
@@ -147,18 +175,16 @@ private:
       f.high = pairs::highest(f.high, in_time);
       in_time = pairs::highest(in_time, warp::across(in_time, apart));
       in_time = pairs::highest(in_time, warp::across(in_time, 2 * apart));
-      const std::uint32_t t = warp::thread();
-      const std::uint32_t which = t / apart % 2;
-      f.record = t % apart * 2 + which;
-      f.owns_record = t < packet_lanes;
+      f.record = record();
+      f.owns_record = warp::thread() < packet_lanes;
       warp::complete(f, apart);
-      warp::conclude(f, which, outer, board_kind::sampling_125_mhz);
-      peak_ = pairs::half(in_time, which) & l2::payload_mask;
+      warp::conclude(f, which(), outer, board_kind::sampling_125_mhz);
+      peak_ = pairs::half(in_time, which()) & l2::payload_mask;
       // The sums of four samples fit into 16 bits, those of eight do not.
       const auto eight = [&](std::uint32_t one, std::uint32_t other) {
         std::uint32_t sums = (one & payloads) + (other & payloads);
         sums += warp::across(sums, apart);
-        const std::uint32_t sum = pairs::half(sums, which);
+        const std::uint32_t sum = pairs::half(sums, which());
         return sum + warp::across(sum, 2 * apart);
       };
       constexpr std::uint32_t last = warp::words_of_thread - 1;
@@ -167,10 +193,9 @@ private:
     }
 
     /// Writes the rows; returns the thread's bit of those that are lit.
-    __device__ std::uint32_t find(const warp_findings& f, const input_entry* inputs,
+    __device__ std::uint32_t find(const warp_findings& f, const input_of_thread& input,
                                   std::uint32_t i, const pulses::columns::view& rows) const {
-      const std::uint32_t least_height = inputs[f.record].least_height;
-      const std::uint32_t least = least_sample(pedestal_, least_height);
+      const std::uint32_t least = least_sample(pedestal_, input.least_height());
       row mine{.pedestal = pedestal_, .peak = peak_};
       mine.flags = f.own_bits == 0 ? pulse_flat : 0;
       for (std::uint32_t high = warp::ballot(f.owns_record && peak_ >= least); high != 0;
@@ -178,7 +203,7 @@ private:
         const std::uint32_t owner = lowest_one(high);
         const row found =
             search(warp::of_thread(f.record, owner), warp::of_thread(peak_, owner),
-                   warp::of_thread(least_height, owner), warp::of_thread(least, owner));
+                   warp::of_thread(input.least_height(), owner), warp::of_thread(least, owner));
         if (warp::thread() != owner) continue;
         mine.peak_sample = found.peak_sample;
         mine.flags |= found.flags;
@@ -187,12 +212,15 @@ private:
       }
       if (!f.owns_record) return 0;
       mine.write(packet_lanes * i + f.record, rows);
-      const bool is_lit =
-          (mine.flags & pulse_found) != 0 && inputs[f.record].kind != input_kind::none;
-      return is_lit ? 1U << f.record : 0;
+      return (mine.flags & pulse_found) != 0 && input.is_used() ? 1U << f.record : 0;
     }
 
   private:
+    static constexpr std::uint32_t apart = 8; ///< threads with the same channels
+
+    /// The half of its words that is the thread's record.
+    [[nodiscard]] __device__ static std::uint32_t which() { return warp::thread() / apart % 2; }
+
     using votes = std::uint64_t; // a bit for each sample of a waveform
 
     /// Sample number `row` of a channel.
@@ -295,8 +323,12 @@ private:
       place.load_samples<8>(board_place::samples / 4 * (t / 8) + t % 8, words_);
     }
 
+    /// The channel of the record that the thread answers for.
+    [[nodiscard]] __device__ static std::uint32_t channel() {
+      return warp::thread() % 2 * 2 + which();
+    }
+
     __device__ void conclude(warp_findings& f, const warp::outer_words& outer) {
-      constexpr std::uint32_t apart = 2; // threads with the same records
 #pragma unroll
       for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
         words_[k] = pairs::swapped(words_[k]);
@@ -307,12 +339,10 @@ private:
         f.high = pairs::highest(f.high, words_[k]);
       }
       const std::uint32_t t = warp::thread();
-      which_ = t / apart % 2;
-      channel_ = t % 2 * 2 + which_;
-      f.record = 4 * channel_ + t / 8;
+      f.record = 4 * channel() + t / 8;
       f.owns_record = (t & 4) == 0;
       warp::complete(f, apart);
-      warp::conclude(f, which_, outer, board_kind::sampling_500_mhz);
+      warp::conclude(f, which(), outer, board_kind::sampling_500_mhz);
       // The sums of four samples fit into 16 bits, those of sixteen do not: the thread takes the
       // other thread's sums of its own channel for its own sums of the other channel.
       std::uint32_t sums = words_[0] & payloads;
@@ -320,10 +350,10 @@ private:
       for (std::uint32_t k = 1; k < fast_pedestal_samples / find_fast_pulses::group; ++k)
         sums += words_[k] & payloads;
       std::uint32_t sum =
-          pairs::half(sums, which_) + pairs::half(warp::across(sums, apart), which_);
+          pairs::half(sums, which()) + pairs::half(warp::across(sums, apart), which());
       sum += warp::across(sum, 2 * apart);
       low_ = f.own_minimum;
-      high_ = pairs::half(f.high, which_);
+      high_ = pairs::half(f.high, which());
 #pragma unroll
       for (std::uint32_t quarters = 8; quarters <= 16; quarters *= 2) {
         sum = umin(sum, warp::across(sum, quarters));
@@ -334,10 +364,10 @@ private:
     }
 
     /// Writes the rows; returns the thread's bit of those that are lit.
-    __device__ std::uint32_t find(const warp_findings& f, const input_entry* inputs,
-                                  std::uint32_t i, const pulses::columns::view& rows,
-                                  fast_board& s) const {
-      const std::uint32_t least = least_sample(pedestal_, inputs[channel_].least_height);
+    __device__ std::uint32_t find(const warp_findings& f, const input_of_thread& input,
+                                  const input_entry* inputs, std::uint32_t i,
+                                  const pulses::columns::view& rows, fast_board& s) const {
+      const std::uint32_t least = least_sample(pedestal_, input.least_height());
       const std::uint32_t r = packet_lanes * i + f.record;
       row mine{.pedestal = pedestal_};
       mine.flags = low_ == high_ ? pulse_flat : 0;
@@ -353,13 +383,17 @@ private:
       mine.write(r, rows);
       if ((mine.flags & pulse_found) == 0) return 0;
       const auto* const samples = reinterpret_cast<const std::uint16_t*>(s.words);
-      const bool is_pulse =
-          measure_pulses::measure(fast_trace{samples, channel_}, s.found, f.record,
-                                  std::uint32_t{inputs[channel_].least_height}, rows[r]);
-      return is_pulse && inputs[channel_].kind != input_kind::none ? 1U << f.record : 0;
+      const bool is_pulse = measure_pulses::measure(fast_trace{samples, channel()}, s.found,
+                                                    f.record, input.least_height(), rows[r]);
+      return is_pulse && input.is_used() ? 1U << f.record : 0;
     }
 
   private:
+    static constexpr std::uint32_t apart = 2; ///< threads with the same records
+
+    /// The half of its words that is the thread's record.
+    [[nodiscard]] __device__ static std::uint32_t which() { return warp::thread() / apart % 2; }
+
     /// Brings the board to shared memory, where four threads search, one for each channel.
     __device__ void search(const warp_findings& f, const input_entry* inputs, std::uint32_t least,
                            std::uint32_t flags, fast_board& s) const {
@@ -369,7 +403,7 @@ private:
       for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
         s.words[warp::threads * k + 8 * (t / 2 % 4) + 2 * (t / 8) + t % 2] = words_[k];
       if (f.owns_record) {
-        s.search.over[find_fast_pulses::channels * (t / 8) + channel_] =
+        s.search.over[find_fast_pulses::channels * (t / 8) + channel()] =
             static_cast<std::uint16_t>(over);
         s.found.pedestal[f.record] = static_cast<std::uint16_t>(pedestal_);
         s.found.peak_sample[f.record] = 0;
@@ -388,19 +422,17 @@ private:
       constexpr std::uint32_t top = 0x8000;
       const std::uint32_t own = top - umin(least, l2::payload_mask + 1);
       const std::uint32_t other = warp::across(own, 2);
-      const std::uint32_t to_top = which_ == 0 ? own | other << 16 : other | own << 16;
+      const std::uint32_t to_top = which() == 0 ? own | other << 16 : other | own << 16;
       std::uint32_t over = 0;
 #pragma unroll
       for (std::uint32_t k = 0; k < warp::words_of_thread; ++k)
         over = over >> 1 | (((words_[k] & payloads) + to_top) & top * pairs::both);
       over |= warp::across(over, 2);
       over |= warp::across(over, 4);
-      return pairs::half(over, which_);
+      return pairs::half(over, which());
     }
 
     std::uint32_t words_[warp::words_of_thread];
-    std::uint32_t channel_ = 0; ///< of the thread's own record
-    std::uint32_t which_ = 0;   ///< its half in words
     std::uint32_t pedestal_ = 0;
     std::uint32_t low_ = 0; ///< of all four records of the channel, with tags
     std::uint32_t high_ = 0;

@@ -51,7 +51,7 @@ struct measure_pulses {
     b.sync();
     const board_shape shape = measure_boards::measure_staged(
         b, s.packet, s.measures, s.measured, frame.batch, i, board, fragment, frame.packing);
-    const std::uint32_t number = number_of(frame.tables, board, fragment);
+    const std::uint32_t number = number_of(frame.tables, fragment.crate, board.slot);
     if ((shape.form & board_raw) != 0 || number == board_signals::unread) {
       leave_unread(b, i, pulse_rows, signals);
       return;
@@ -107,12 +107,11 @@ private:
   }
 
   [[nodiscard]] L3_FN static std::uint32_t number_of(const selection_tables& tables,
-                                                     const board_entry& board,
-                                                     const fragment_entry& fragment) {
-    if (fragment.crate + 1U >= tables.first_board.size() || board.slot < l2::first_slot)
+                                                     std::uint32_t crate, std::uint32_t slot) {
+    if (crate + 1U >= tables.first_board.size() || slot < l2::first_slot)
       return board_signals::unread;
-    const std::uint32_t number = tables.first_board[fragment.crate] + board.slot - l2::first_slot;
-    const bool known = number < tables.first_board[fragment.crate + 1U] &&
+    const std::uint32_t number = tables.first_board[crate] + slot - l2::first_slot;
+    const bool known = number < tables.first_board[crate + 1U] &&
                        inputs_per_board * (number + 1) <= tables.inputs.size();
     return known ? number : board_signals::unread;
   }

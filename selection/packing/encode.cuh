@@ -9,8 +9,10 @@
 
 #include "gpu/codec/strong.hpp"
 #include "gpu/cuda/board_place.cuh"
+#include "gpu/cuda/load_here.cuh"
 #include "gpu/cuda/warp.cuh"
 #include "gpu/executors/cuda_form.hpp"
+#include "selection/packing/measure.hpp"
 #include "transport/format/endian.hpp"
 
 namespace l3 {
@@ -68,12 +70,14 @@ struct group_tile {
   /// Loads the samples of a board, without their tags.
   __device__ void load(const board_place& place, board_kind kind) {
     const bool is_slow = kind == board_kind::sampling_125_mhz;
-#pragma unroll 1
-    for (std::uint32_t w = thread(); w < board_place::samples; w += threads) {
+    std::uint32_t words[words_of_thread]; // so many loads wait at once
+    place.load_samples<threads>(thread(), words);
+#pragma unroll
+    for (std::uint32_t k = 0; k < words_of_thread; ++k) {
       constexpr std::uint32_t swap_each_half = 0x2301;
       constexpr std::uint32_t payload = l2::payload_mask | l2::payload_mask << 16;
-      const std::uint32_t pair =
-          __byte_perm(place.load(board_place::header + w), 0, swap_each_half) & payload;
+      const std::uint32_t w = threads * k + thread();
+      const std::uint32_t pair = __byte_perm(words[k], 0, swap_each_half) & payload;
       if (is_slow) { // eight words are a row
         store(reinterpret_cast<std::byte*>(samples + 2 * w), pair);
       } else { // two words are a row of four channels, each of which has four records
@@ -330,7 +334,7 @@ private:
       warp::sync(); // the samples are loaded
       tile.round(sample_rounding(error));
     }
-    warp::put_outer_words(warp::outer_words::load(place), form, to);
+    warp::put_outer_words(warp::outer_words::load(place, packet), form, to);
   }
 
   /// Loads what encode_boards::gather copies.
@@ -499,15 +503,18 @@ struct copy_encoded_boards_by_warp {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
-    const event_result& result = columns.events.results[in.boards[i].event];
+    const std::uint32_t at = load_here(&columns.boards.at[i]);
+    const std::uint32_t form = load_here(&columns.boards.form[i]);
+    const found_packet packet = load_here(&columns.packets[i]);
+    if (at == not_packed) return;
+    const board_shape shape{form, columns.boards.bytes[i]};
+    const event_result& result = columns.events.results[packet.event];
     if (!result.kept) return;
-    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
-    const board_shape shape{columns.boards.form[i], columns.boards.bytes[i]};
+    std::byte* const to = out.bytes + result.offset + at;
     if ((shape.form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
     if (!encode_boards::has_slot(columns, i, shape.form)) {
-      const found_packet packet = columns.packets[i];
-      return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet.kind(), columns,
-                                               i, shape, s.images[w], to);
+      return pack_boards_by_warp::pack_reduced(board_place(in, packet, i), packet, columns, i,
+                                               shape, s.images[w], to);
     }
     const std::uint32_t stored = encode_boards::stored_bytes(shape.form);
     const std::uint32_t group = shape.bytes - stored;

@@ -30,7 +30,8 @@ template <template <class> class column>
 struct board_fields {
   column<std::uint8_t> form;   ///< board_form; written by measure
   column<std::uint16_t> bytes; ///< length of the board's data; written by measure
-  column<std::uint32_t> at;    ///< where the data starts in the packed event; written by place
+  column<std::uint32_t> at;    ///< where the data starts in the packed event, or not_packed;
+                               ///< written by place
   // Only for boards whose form is limited, written by algorithms/keep_waveforms.hpp:
   column<std::uint16_t> records; ///< bit r: record r is kept
   column<std::uint16_t> rows;    ///< bit r: row r of the slot `pulses` is, if the form has features
@@ -43,6 +44,9 @@ struct board_fields {
   column<std::uint32_t> turn; ///< the board of the event that is encoded in this one's turn
 };
 using board_columns = soa<board_fields>;
+
+/// In board_fields::at of all boards of events that are not kept.
+inline constexpr std::uint32_t not_packed = 0xffffffff;
 
 /// Written by place.
 template <template <class> class column>

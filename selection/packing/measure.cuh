@@ -29,40 +29,33 @@ namespace warp {
 
 inline constexpr std::uint32_t words_of_thread = board_place::samples / threads;
 
-/// Header and footer: threads 0 … 5 have loaded a word of 32 bits each. What it should be follows
-/// from the event, in the machine's byte order.
+/// Header and footer: threads 0 … 5 have loaded a word of 32 bits each.
 struct outer_words {
   std::uint32_t word = 0;
+  std::uint32_t expected = 0; ///< in the machine's byte order
   bool is_tagged = true;
   bool is_expected = true;
 
-  __device__ static outer_words load(const board_place& place) {
+  __device__ static outer_words load(const board_place& place, const found_packet& packet) {
     constexpr std::uint32_t between = board_place::samples;
     outer_words o;
     const std::uint32_t t = thread();
     if (t < board_place::header + board_place::footer)
       o.word = place.load(t < board_place::header ? t : between + t);
+    const std::uint32_t tag = t < board_place::header ? l2::header_tag : l2::footer_tag;
+    o.expected = t == 1 ? packet.time : t == 2 ? packet.number : tag * pairs::both;
     return o;
   }
 
-  __device__ void compare(const batch_view& in, std::uint32_t board) {
-    const event_entry& event = in.events[in.boards[board].event];
-    const std::uint32_t slot = in.boards[board].slot;
+  __device__ void compare() {
     const std::uint32_t t = thread();
     const bool in_header = t < board_place::header;
-    const std::uint32_t time = (event.reference_time >> 14 & l2::payload_mask) |
-                               (event.reference_time << 16 & l2::payload_mask << 16);
-    const std::uint32_t number =
-        l2::spill_slot_word(event.spill, slot) | (event.number << 16 & l2::payload_mask << 16);
-    const std::uint32_t tags =
-        in_header ? l2::header_tag * pairs::both : l2::footer_tag * pairs::both;
     const std::uint32_t masks =
         in_header ? l2::wide_tag_mask * pairs::both : l2::footer_tag_mask * pairs::both;
-    const std::uint32_t expected = tags | (t == 1 ? time : t == 2 ? number : 0);
-    const std::uint32_t here = pairs::swapped(word);
+    const std::uint32_t unlike = pairs::swapped(word) ^ expected;
     const bool is_outer = t < board_place::header + board_place::footer;
-    is_tagged = !is_outer || ((here ^ tags) & masks) == 0;
-    is_expected = !is_outer || here == expected;
+    is_tagged = !is_outer || (unlike & masks) == 0;
+    is_expected = !is_outer || unlike == 0;
   }
 };
 
@@ -141,7 +134,7 @@ struct measure_boards_by_warp {
     const found_packet packet = out.packets[i];
     if (!packet.has_samples()) return warp::write_raw(in, i, out);
     const board_place place(in, packet, i);
-    warp::outer_words outer = warp::outer_words::load(place);
+    warp::outer_words outer = warp::outer_words::load(place, packet);
     const std::uint32_t t = warp::thread();
     warp_findings f;
     std::uint32_t words[warp::words_of_thread];
@@ -163,7 +156,7 @@ struct measure_boards_by_warp {
       f.record = 4 * (t % 2 * 2 + which) + t / 8;
       f.owns_record = (t & 4) == 0;
     }
-    outer.compare(in, i);
+    outer.compare();
     f.low = f.high = pairs::swapped(words[0]);
 #pragma unroll
     for (std::uint32_t k = 1; k < warp::words_of_thread; ++k) {

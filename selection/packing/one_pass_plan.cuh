@@ -89,8 +89,8 @@ private:
     const board_place place(in, packet, i);
     const warp::record_half mine(packet.kind());
     samples.load(place, mine, packet.kind());
-    outer = warp::outer_words::load(place);
-    outer.compare(in, i);
+    outer = warp::outer_words::load(place, packet);
+    outer.compare();
     samples.find_extremes(found.low, found.high);
     found.record = mine.record;
     found.owns_record = mine.half == 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "gpu/cuda/load_here.cuh"
 #include "gpu/cuda/record_packing.cuh"
 #include "gpu/executors/cuda_form.hpp"
 
@@ -67,32 +68,38 @@ struct pack_boards_by_warp {
     const std::uint32_t w = threadIdx.x / warp::threads;
     const std::uint32_t i = blockIdx.x * boards + w;
     if (i >= in.boards.size()) return;
-    const found_packet packet = columns.packets[i];
-    const event_result& result = columns.events.results[in.boards[i].event];
-    if (!result.kept) return;
-    std::byte* const to = out.bytes + result.offset + columns.boards.at[i];
-    const std::uint32_t form = columns.boards.form[i];
-    if ((form & board_raw) != 0) return warp::copy_raw(in, i, columns.boards.bytes[i], to);
+    const std::uint32_t at = load_here(&columns.boards.at[i]);
+    const std::uint32_t form = load_here(&columns.boards.form[i]);
+    const found_packet packet = load_here(&columns.packets[i]);
+    if (at == not_packed) return;
+    const event_result& result = columns.events.results[packet.event];
+    const bool kept = load_here(&result.kept); // an event that is to be kept may have no room
+    std::uint64_t offset = load_here(&result.offset);
     const board_place place(in, packet, i);
     warp::board_image& image = s.images[w];
-    if ((form & board_reduced) != 0)
-      return pack_reduced(place, packet.kind(), columns, i, {form, columns.boards.bytes[i]}, image,
-                          to);
+    if ((form & (board_raw | board_reduced)) != 0) {
+      if (!kept) return;
+      std::byte* const to = out.bytes + offset + at;
+      const board_shape shape{form, columns.boards.bytes[i]};
+      if ((form & board_raw) != 0) return warp::copy_raw(in, i, shape.bytes, to);
+      return pack_reduced(place, packet, columns, i, shape, image, to);
+    }
     const warp::record_half mine(packet.kind());
-    warp::packed_samples samples;
-    samples.load(place, mine, packet.kind());
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];
     record.minimum = columns.records.minimum[packet_lanes * i + mine.record];
+    warp::packed_samples samples;
+    samples.load(place, mine, packet.kind());
     record.find_place(mine);
     warp::outer_words outer;
     if ((form & (board_header_stored | board_footer_stored)) != 0)
-      outer = warp::outer_words::load(place);
-    warp::pack_board(samples, record, mine, outer, form, image, to);
+      outer = warp::outer_words::load(place, packet);
+    asm volatile("" : "+l"(offset)); // nothing waits for it before the samples are there
+    if (kept) warp::pack_board(samples, record, mine, outer, form, image, out.bytes + offset + at);
   }
 
   /// What pack_boards::pack_reduced writes.
-  __device__ static void pack_reduced(const board_place& place, board_kind kind,
+  __device__ static void pack_reduced(const board_place& place, const found_packet& packet,
                                       const frame_columns& columns, std::uint32_t i,
                                       const board_shape& shape, warp::board_image& image,
                                       std::byte* to) {
@@ -110,12 +117,12 @@ struct pack_boards_by_warp {
     if (end == begin) return;
     const std::uint32_t error = (shape.form & board_rounded) != 0 ? columns.boards.error[i] : 0;
     if (error != 0) begin += put_error(error, to + begin);
-    const warp::outer_words outer = warp::outer_words::load(place);
+    const warp::outer_words outer = warp::outer_words::load(place, packet);
     to = warp::put_outer_words(outer, shape.form, to + begin);
     if (kept == 0 || (shape.form & board_strong) != 0) return;
-    const warp::record_half mine(kind);
+    const warp::record_half mine(packet.kind());
     warp::packed_samples samples;
-    samples.load(place, mine, kind);
+    samples.load(place, mine, packet.kind());
     if (error != 0) samples.round(sample_rounding(error));
     warp::packed_record record;
     record.bits = columns.records.bits[packet_lanes * i + mine.record];

@@ -57,10 +57,11 @@ struct place_boards {
     b.sync();
     for_each(b, event.fragments, [&](std::uint32_t k) {
       const std::uint32_t f = event.first_fragment + k;
+      const bool kept = out.events.results[b.index()].kept;
       std::uint32_t at = fragments.at[f];
       for (std::uint32_t j = 0; j < in.fragments[f].boards; ++j) {
         const std::uint32_t board = in.fragments[f].first_board + j;
-        out.boards.at[board] = at;
+        out.boards.at[board] = kept ? at : not_packed;
         at += out.boards.bytes[board];
       }
     });
