@@ -13,11 +13,13 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "gpu/columns/load.hpp"
 #include "gpu/executors/atomics.hpp"
 #include "gpu/executors/bits.hpp"
 #include "gpu/executors/block.hpp"
+#include "gpu/executors/solo.hpp"
 #include "selection/algorithms/disjoint_sets.hpp"
 #include "selection/algorithms/ranked_bits.hpp"
 #include "selection/algorithms/rounding.hpp"
@@ -32,7 +34,7 @@ struct find_clusters {
   using reads = slot_list<pulses, board_signals>;
   using writes = slot_list<clusters, calorimeter>;
 
-  static constexpr std::uint32_t width = 128; // on a device
+  static constexpr std::uint32_t width = 256; // on a device
 
   /// Shared memory has room for so many crystals; the start refuses tables with more.
   static constexpr std::uint32_t max_crystals = 2816;
@@ -66,15 +68,13 @@ struct find_clusters {
   /// The sums over a cluster, modulo 2⁶⁴: time, x and y are energy-weighted.
   enum sum : std::uint8_t { sum_energy, sum_time, sum_x, sum_y, sum_crystals, sums_of_cluster };
 
-  /// The crystals of a step of time.
-  struct step_sums {
-    std::uint64_t energy;
-    std::uint64_t time; // energy-weighted, since the first step began
-  };
+  /// The sums over the crystals of a step of time: time is energy-weighted, since the first step
+  /// began.
+  enum step_sum : std::uint8_t { step_energy, step_time, sums_of_step };
 
   struct shared {
     std::uint64_t cells[max_crystals]; // of the crystals in `crystal`
-    step_sums steps[time_steps];
+    std::uint64_t steps[time_steps][sums_of_step];
     std::int32_t time;       // the event's
     std::uint64_t energy[1]; // sum over all crystals
     std::uint64_t sums[max_clusters][sums_of_cluster];
@@ -177,7 +177,9 @@ private:
     for_each(b, max_clusters, [&](std::uint32_t k) {
       for (std::uint64_t& sum : s.sums[k]) sum = 0;
     });
-    for_each(b, time_steps, [&](std::uint32_t k) { s.steps[k] = {}; });
+    for_each(b, time_steps, [&](std::uint32_t k) {
+      for (std::uint64_t& sum : s.steps[k]) sum = 0;
+    });
     for_each(b, 1, [&](std::uint32_t) {
       s.repeated = 0;
       s.seen = 0;
@@ -212,19 +214,32 @@ private:
       if (lit == 0 || number == board_signals::unread ||
           frame.batch.boards[board].kind != board_kind::sampling_125_mhz)
         return;
-      for (; lit != 0; lit &= lit - 1) {
-        const std::uint32_t row = lowest_one(lit);
-        const std::uint32_t at = l2::waveforms_per_board * board + row;
-        // All loads come before the first branch, because nearly all lit rows are crystals.
-        const input_entry input =
-            load_constant(&frame.tables.inputs[l2::waveforms_per_board * number + row]);
-        const std::int32_t energy = input.energy_of(pulse.sum[at]);
-        const std::int32_t time = input.time_of(pulse.time[at]);
-        if (input.kind != input_kind::crystal || input.index >= n) continue;
-        // Means are weighted by energy, so a crystal without energy has no part, even if the
-        // threshold admits it.
-        if (energy < cut.crystal_threshold || energy <= 0) continue;
-        if (may_be_in_time(cut, time)) f(input.index, cell::of(energy, time));
+      // All loads of some rows come before the first branch, so that a device waits for them at
+      // once: nearly all lit rows are crystals, and where one row of a board is lit others are.
+      constexpr std::uint32_t together = std::is_same_v<B, solo_block> ? 1 : 4;
+      while (lit != 0) {
+        const std::uint32_t some = lit;
+        input_entry input[together];
+        std::int32_t sum[together];
+        std::uint16_t when[together];
+        std::uint32_t rest = lit;
+        for (std::uint32_t j = 0; j < together; ++j) {
+          const std::uint32_t row = lowest_one(rest != 0 ? rest : some);
+          const std::uint32_t at = l2::waveforms_per_board * board + row;
+          input[j] = load_constant(&frame.tables.inputs[l2::waveforms_per_board * number + row]);
+          sum[j] = pulse.sum[at];
+          when[j] = pulse.time[at];
+          rest &= rest - 1;
+        }
+        for (std::uint32_t j = 0; j < together && lit != 0; ++j, lit &= lit - 1) {
+          const std::int32_t energy = input[j].energy_of(sum[j]);
+          const std::int32_t time = input[j].time_of(when[j]);
+          if (input[j].kind != input_kind::crystal || input[j].index >= n) continue;
+          // Means are weighted by energy, so a crystal without energy has no part, even if the
+          // threshold admits it.
+          if (energy < cut.crystal_threshold || energy <= 0) continue;
+          if (may_be_in_time(cut, time)) f(input[j].index, cell::of(energy, time));
+        }
       }
     });
   }
@@ -263,26 +278,29 @@ private:
       const std::uint32_t k = since / static_cast<std::uint32_t>(time_step);
       if (k >= time_steps) return;
       const auto energy = static_cast<std::uint64_t>(cell::energy(c));
-      add_within(b, &s.steps[k].energy, energy);
-      add_within(b, &s.steps[k].time, energy * since);
+      add_together_within(b, s.steps[k], {energy, energy * since});
     });
   }
 
   /// The event's time: of several places that hold as much energy, the first.
   [[nodiscard]] L3_FN static std::int32_t time_of(const shared& s, const selection_constants& cut) {
-    step_sums here{0, 0};
-    step_sums best{0, 0};
+    std::uint64_t energy = 0; // of the last steps together
+    std::uint64_t time = 0;
+    std::uint64_t best_energy = 0;
+    std::uint64_t best_time = 0;
     for (std::uint32_t k = 0; k < time_steps; ++k) {
-      here.energy += s.steps[k].energy;
-      here.time += s.steps[k].time;
+      energy += s.steps[k][step_energy];
+      time += s.steps[k][step_time];
       if (k >= steps_together) {
-        here.energy -= s.steps[k - steps_together].energy;
-        here.time -= s.steps[k - steps_together].time;
+        energy -= s.steps[k - steps_together][step_energy];
+        time -= s.steps[k - steps_together][step_time];
       }
-      if (here.energy > best.energy) best = here;
+      if (energy <= best_energy) continue;
+      best_energy = energy;
+      best_time = time;
     }
-    if (best.energy == 0) return 0;
-    return cut.event_from + static_cast<std::int32_t>(best.time / best.energy);
+    if (best_energy == 0) return 0;
+    return cut.event_from + static_cast<std::int32_t>(best_time / best_energy);
   }
 
   /// Takes out crystals out of time, and counts the others.
